@@ -58,7 +58,11 @@ POOLED := $(addprefix tests/integration/knowledge/,test_storage.py test_tenancy.
 	test_migrations.py::test_the_memories_share_a_database search consolidation workers upkeep) $(addprefix tests/integration/web/,test_rest_knowledge.py \
 	test_rest_operational.py test_serving.py test_idempotency.py)
 
-cluster: $(VENV)/.installed-test $(VENV)/.assets ## Run tests through PgBouncer and HAProxy, with kills, restarts and a failover
+cluster: $(VENV)/.installed-test $(VENV)/.assets ## Run tests of several servers, with kills, restarts, failovers and a restore; installs programs by apt
+	@for program in haproxy pgbouncer patroni etcd barman; do \
+	  PATH="$$PATH:/usr/sbin" command -v $$program > /dev/null || missing=yes; \
+	done; test -z "$$missing" || { apt-get update -qq && \
+	  apt-get install -y -qq --no-install-recommends haproxy pgbouncer patroni etcd-server barman; }
 	TESTS_POOLER=transaction $(BIN)/pytest --numprocesses auto --dist worksteal $(POOLED)
 	TESTS_POOLER=session $(BIN)/pytest --numprocesses auto tests/integration/knowledge/test_storage.py \
 		tests/integration/knowledge/workers

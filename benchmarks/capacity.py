@@ -7,7 +7,10 @@ how far the model is off. Then it carries the costs over to the load that was as
 measured it is a guess: measure tenants of about the right size, for which each tenant of the largest database has 1.6
 times --size memories.
 
-    python benchmarks/capacity.py --tenants N --memories M --recalls R [--cores C] [--ram GB] [--size S] [--json]
+With --day, the command also simulates a day on the planned machines: with all of them, without one service machine in
+the busiest hour, and with a failover of the server in that hour. It checks the simulation on this machine at two rates.
+
+    python benchmarks/capacity.py --tenants N --memories M --recalls R [--day] [--cores C] [--ram GB] [--size S]
 """
 
 import argparse
@@ -16,16 +19,21 @@ import json
 import math
 import sys
 import tempfile
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
 import asyncpg
+import numpy as np
 import psutil
 from pgvector.asyncpg import register_vector
 from rich.console import Console
 from rich.table import Table
 
+import capacity_day
+from capacity_day import HOUR_S, Loss, Recalls
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge.memory import KnowledgeMemory
@@ -43,6 +51,12 @@ USED: Final = 0.5
 
 SEARCHED_BY_ROW: Final = 20_000
 """Memories of a tenant up to which a search in a large table compares each vector. Source: ADR 0010."""
+
+FAILOVER_S: Final = 20.0
+"""Seconds without a primary. Source: `make cluster` with packaging/patroni.yml."""
+
+RATES: Final = (0.3, 0.6)
+"""The shares of this machine's processors at which the simulation is checked."""
 
 GROWTH: Final = 2.0
 """Disk for each byte of tables and indexes: the log, dead rows, and room to build an index."""
@@ -66,6 +80,7 @@ class Point:
         service_ms: Processor time of a recall in the process that computes its vector.
         server_ms: Processor time of a recall in PostgreSQL.
         service_rss_bytes: The memory of the process.
+        loads: For each rate: recalls a second, and the median and 95 % milliseconds, measured and simulated.
     """
 
     memories: int
@@ -74,6 +89,7 @@ class Point:
     service_ms: float
     server_ms: float
     service_rss_bytes: int
+    loads: list[dict[str, float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,9 +105,15 @@ class Plan:
 
 
 async def measure(
-    engine: EmbeddingEngine, corpus: Corpus, size: int, url: str, admin_url: str, home: Path
+    engine: EmbeddingEngine,
+    corpus: Corpus,
+    size: int,
+    url: str,
+    admin_url: str,
+    home: Path,
+    rates: Sequence[float],
 ) -> Point:
-    """Fill an empty database with a part of a corpus and measure recalls in it."""
+    """Fill an empty database with a part of a corpus and measure recalls in it, also under load at some rates."""
     part = Corpus(
         texts=corpus.texts[:size],
         vectors=corpus.vectors[:size],
@@ -117,14 +139,49 @@ async def measure(
         for number in range(RECALLS):
             await sessions[number % TENANTS].recall(part.questions[number % len(part.questions)])
         after = _times(postmaster)
+        service_ms, server_ms = ((after[each] - before[each]) * 1000 / RECALLS for each in (0, 1))
+
+        async def ask(number: int) -> None:
+            await sessions[number % TENANTS].recall(part.questions[number % len(part.questions)])
+
+        loads = [await _under_load(ask, share, service_ms, server_ms) for share in rates]
     return Point(
         memories=count,
         disk_bytes=sizes["disk"],
         vectors_bytes=sizes["vectors"],
-        service_ms=round((after[0] - before[0]) * 1000 / RECALLS, 2),
-        server_ms=round((after[1] - before[1]) * 1000 / RECALLS, 2),
+        service_ms=round(service_ms, 2),
+        server_ms=round(server_ms, 2),
         service_rss_bytes=psutil.Process().memory_info().rss,
+        loads=loads,
     )
+
+
+async def _under_load(
+    ask: Callable[[int], Awaitable[None]], share: float, service_ms: float, server_ms: float
+) -> dict[str, float]:
+    """Recall at random moments, at a rate that takes a share of the processors; return measurement and simulation."""
+    cores = psutil.cpu_count() or 1
+    per_s = share * cores * 1000 / (service_ms + server_ms)
+    random = np.random.default_rng(1)
+    at_s = np.cumsum(random.exponential(1 / per_s, RECALLS))
+    measured_ms: list[float] = []
+
+    async def one(number: int, due_s: float) -> None:
+        await asyncio.sleep(max(0.0, due_s - time.perf_counter()))
+        await ask(number)
+        measured_ms.append((time.perf_counter() - due_s) * 1000)
+
+    began_s = time.perf_counter()
+    await asyncio.gather(*(one(number, began_s + at) for number, at in enumerate(at_s)))
+    # Service and server share the processors of this machine.
+    work_s = random.exponential((service_ms + server_ms) / 1000, RECALLS)
+    recalls = Recalls(at_s=at_s, service_s=work_s, server_s=np.zeros(RECALLS))
+    simulated_ms = capacity_day.latencies(recalls, service_cores=cores, server_cores=cores) * 1000
+    return {
+        "per_s": round(per_s, 1),
+        **{f"measured_p{p}_ms": round(float(np.percentile(measured_ms, p)), 1) for p in (50, 95)},
+        **{f"simulated_p{p}_ms": round(float(np.percentile(simulated_ms, p)), 1) for p in (50, 95)},
+    }
 
 
 def _times(postmaster: psutil.Process | None) -> tuple[float, float]:
@@ -165,16 +222,68 @@ def plan(model: Model, options: argparse.Namespace, rss_bytes: int) -> Plan:
     """Carry measured costs over to the load that the options name."""
     memories, cores = options.tenants * options.memories, options.cores
     service_cores = math.ceil(options.recalls * model.service_ms / 1000 / USED)
+    server_ms = model.server_ms(options.memories)
+    if options.day:  # most recalls are in the tenants with the most memories
+        load, cost_ms = capacity_day.tenants_of(options.tenants, options.memories, model.server_ms)
+        server_ms = float(load @ cost_ms)
     # One process computes vectors on all cores of its machine.
     machines = max(2, math.ceil(service_cores / cores))
     return Plan(
         disk_gb=round(model.disk_bytes(memories) * GROWTH / 1e9, 1),
         vectors_gb=round(model.vectors_each * memories / 1e9, 1),
-        server_cores=math.ceil(options.recalls * model.server_ms(options.memories) / 1000 / USED),
+        server_cores=math.ceil(options.recalls * server_ms / 1000 / USED),
         service_cores=service_cores,
         service_machines=machines,
         service_ram_gb=round(max(options.ram, 1.5 * rss_bytes / 1e9), 1),
     )
+
+
+def simulate(model: Model, planned: Plan, options: argparse.Namespace) -> dict[str, list[float]]:
+    """Return recalls a second and latencies of hours of a day on the planned machines."""
+    recalls = capacity_day.a_day(
+        tenants=options.tenants,
+        memories=options.memories,
+        recalls=options.recalls,
+        service_ms=model.service_ms,
+        server_ms=model.server_ms,
+    )
+    cores = {
+        "service_cores": planned.service_machines * options.cores,
+        "server_cores": planned.server_cores,
+    }
+    busiest_s = capacity_day.BUSIEST * HOUR_S
+    machine = Loss(at_s=busiest_s, until_s=busiest_s + HOUR_S, cores=options.cores)
+    server = Loss(at_s=busiest_s, until_s=busiest_s + FAILOVER_S, cores=planned.server_cores)
+    all_there = capacity_day.latencies(recalls, **cores)
+    without_machine = capacity_day.latencies(recalls, **cores, service_loss=machine)
+    failed_over = capacity_day.latencies(recalls, **cores, server_loss=server)
+    return {
+        name: [round(each, 1) for each in capacity_day.of_hour(recalls, seconds, hour)]
+        for name, seconds, hour in (
+            ("quietest hour", all_there, capacity_day.QUIETEST),
+            ("busiest hour", all_there, capacity_day.BUSIEST),
+            ("busiest hour, one service machine lost", without_machine, capacity_day.BUSIEST),
+            (f"busiest hour, {FAILOVER_S:g} s without a primary", failed_over, capacity_day.BUSIEST),
+        )
+    }
+
+
+def show_day(console: Console, points: list[Point], day: dict[str, list[float]]) -> None:
+    """Print the check of the simulation and the simulated day."""
+    table = Table(title="The simulation against measurement on this machine, ms", title_justify="left")
+    for column in ("memories", "recalls a second", "p50", "simulated", "p95", "simulated"):
+        table.add_column(column, justify="right")
+    for point in points:
+        for load in point.loads:
+            numbers = ("per_s", "measured_p50_ms", "simulated_p50_ms", "measured_p95_ms", "simulated_p95_ms")
+            table.add_row(f"{point.memories:,}", *(f"{load[each]:g}" for each in numbers))
+    console.print(table)
+    table = Table(title="A simulated day, ms", title_justify="left")
+    for column in ("hour", "recalls a second", "p50", "p95", "p99"):
+        table.add_column(column, justify="left" if column == "hour" else "right")
+    for name, numbers in day.items():
+        table.add_row(name, *(f"{each:g}" for each in numbers))
+    console.print(table)
 
 
 def show(
@@ -228,6 +337,9 @@ def main() -> int:
     parser.add_argument("--tenants", type=int, default=1_000)
     parser.add_argument("--memories", type=int, default=2_000, help="of each tenant")
     parser.add_argument("--recalls", type=float, default=50.0, help="a second, of all tenants")
+    parser.add_argument(
+        "--day", action="store_true", help="simulate a day with skewed load and lost machines"
+    )
     parser.add_argument("--cores", type=int, default=4, help="of a machine for services")
     parser.add_argument("--ram", type=float, default=2.0, help="GB of a machine for services, at least")
     parser.add_argument(
@@ -246,15 +358,21 @@ def main() -> int:
             tempfile.TemporaryDirectory(dir=options.directory) as home,
         ):
             admin_url = server.url(role=SUPERUSER)
-            points.append(asyncio.run(measure(engine, corpus, size, server.url(), admin_url, Path(home))))
+            rates = RATES if options.day and size == sizes[-1] else ()
+            points.append(
+                asyncio.run(measure(engine, corpus, size, server.url(), admin_url, Path(home), rates))
+            )
     engine.close()
     model = Model(points[0], points[1])
     planned = plan(model, options, points[-1].service_rss_bytes)
+    day = simulate(model, planned, options) if options.day else {}
     if options.as_json:
-        report = {"points": [asdict(point) for point in points], "plan": asdict(planned)}
+        report = {"points": [asdict(point) for point in points], "plan": asdict(planned), "day": day}
         print(json.dumps(report, indent=2))
     else:
         show(Console(), points, model, planned, options)
+        if options.day:
+            show_day(Console(), points, day)
     return 0
 
 

@@ -16,6 +16,11 @@ from scale_corpus import fill as fill_memories
 TENANT = tenant_name(0)
 """The tenant of all rows. The statements below spell it out."""
 _STATEMENTS = (
+    # Each fact was known since it was stored.
+    """
+    UPDATE fact_states SET known_at = facts.created_at FROM facts
+    WHERE facts.tenant_id = fact_states.tenant_id AND facts.id = fact_states.fact_id
+    """,
     # After a year: some facts superseded, expired, retracted or fading.
     """
     UPDATE facts SET

@@ -4,7 +4,8 @@ A database of one tenant is filled, ``commonplace serve`` starts on it as a proc
 token. Measured are: the time from the start to the first page, with a used home and a stopped embedded server; a
 recall by one client as the bare function, over REST and over MCP; and all clients at once over REST and over MCP.
 First each client asks at its own pace, and the time counts from the moment when a question is due. Then all clients
-ask without a pause, which shows the rate that the machine can sustain.
+ask without a pause, which shows the rate that the machine can sustain. At last they do so over REST with one process,
+with four, and with four behind PgBouncer, if it is installed; every process has the same database.
 
     python benchmarks/service.py [--size N] [--clients N] [--requests N] [--every S] [--directory D] [--json]
 """
@@ -19,9 +20,10 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import asyncpg
 import httpx2
@@ -38,10 +40,13 @@ from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.storage.cluster import SUPERUSER
-from commonplace.storage.embedded import remove_cluster
+from commonplace.storage.embedded import Membership, remove_cluster
 from commonplace.storage.migrations.runner import migrate_postgres
 from scale_corpus import Corpus, fill, make_corpus, tenant_name
 from scratch_server import scratch_server
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from support.pooler import PROGRAM, pooled_url, pooler
 
 TENANT = tenant_name(0)
 WARM_UP = 10
@@ -50,9 +55,10 @@ COMMAND = Path(sys.executable).with_name("commonplace")
 START_TIMEOUT_S = 60.0
 STARTS = 3
 FIRST_PAGES = ("/", "/knowledge")
+PROCESSES = 4
 
 Ask = Callable[[str], Awaitable[bool]]
-"""Recalls what matters for a question; says whether that worked."""
+"""Recall for a question; return whether there was an answer. An answer may be empty: some topics have no memory."""
 
 
 @contextmanager
@@ -117,7 +123,7 @@ async def by_rest(service: str, token: str) -> AsyncIterator[Ask]:
 
         async def ask(question: str) -> bool:
             answer = await client.get("/api/v1/knowledge/recall", params={"topic": question})
-            return answer.status_code == 200 and answer.json()["count"] > 0
+            return answer.status_code == 200
 
         yield ask
 
@@ -131,7 +137,7 @@ async def by_mcp(service: str, token: str) -> AsyncIterator[Ask]:
 
         async def ask(question: str) -> bool:
             answer = await client.call_tool("memory_recall", {"topic": question}, raise_on_error=False)
-            return not answer.is_error and (answer.structured_content or {}).get("count", 0) > 0
+            return not answer.is_error
 
         yield ask
 
@@ -142,7 +148,8 @@ async def by_function(settings: Settings) -> AsyncIterator[Ask]:
     async with KnowledgeMemory.open(settings, tenant_id=TENANT) as memory:
 
         async def ask(question: str) -> bool:
-            return bool(await memory.recall(question))
+            await memory.recall(question)
+            return True
 
         yield ask
 
@@ -230,6 +237,41 @@ async def measure(
     }
 
 
+async def measure_processes(
+    settings: Settings, server: Membership, corpus: Corpus, options: argparse.Namespace, progress: Progress
+) -> dict[str, dict[str, float]]:
+    """Let all clients recall over REST without a pause, from one process, several, and several behind a pooler."""
+    async with Tokens.open(settings) as tokens:
+        issued = [await tokens.create(role=Role.READER, tenant_id=TENANT) for _ in range(options.clients)]
+    rows: dict[str, dict[str, float]] = {}
+    with ExitStack() as stack:
+        direct = str(settings.postgres_url)
+        ways = {"one process": (1, direct), f"{PROCESSES} processes": (PROCESSES, direct)}
+        if PROGRAM is not None:
+            port = stack.enter_context(pooler(server.sockets, mode="transaction", size=10))
+            pooled = pooled_url(port, urlsplit(direct).path.lstrip("/"))
+            ways[f"{PROCESSES} processes through PgBouncer"] = (PROCESSES, pooled)
+        task = progress.add_task("processes", total=len(ways) * options.clients * options.requests)
+        for name, (count, url) in ways.items():
+            async with AsyncExitStack() as clients:
+                services = [
+                    clients.enter_context(
+                        served(settings.home, "--require-token", "--no-worker", postgres_url=url)
+                    )
+                    for _ in range(count)
+                ]
+                askers = [
+                    await clients.enter_async_context(by_rest(services[number % count], each.secret))
+                    for number, each in enumerate(issued)
+                ]
+                for question, ask in zip(corpus.questions, askers[:count] * WARM_UP, strict=False):
+                    await ask(question)
+                rows[name] = await timed(
+                    askers, corpus.questions, options.requests, lambda: progress.advance(task)
+                )
+    return rows
+
+
 async def fill_database(url: str, admin_url: str, corpus: Corpus, progress: Progress) -> None:
     """Fill an empty, migrated database."""
     await migrate_postgres(url, "memory")
@@ -244,13 +286,17 @@ async def fill_database(url: str, admin_url: str, corpus: Corpus, progress: Prog
 
 def show(console: Console, report: dict[str, Any]) -> None:
     """Print the figures."""
-    table = Table(title=f"Recall among {report['size']:,} facts and as many episodes", title_justify="left")
     columns = ("clients", "p50_ms", "p95_ms", "max_ms", "per_s", "errors")
-    for column in ("by", *columns):
-        table.add_column(column, justify="left" if column == "by" else "right")
-    for name, row in report["recall"].items():
-        table.add_row(name, *(f"{row[column]:g}" for column in columns))
-    console.print(table)
+    for title, rows in {
+        f"Recall among {report['size']:,} facts and as many episodes": report["recall"],
+        "Recall over REST, as fast as it goes, by the number of processes": report["processes"],
+    }.items():
+        table = Table(title=title, title_justify="left")
+        for column in ("by", *columns):
+            table.add_column(column, justify="left" if column == "by" else "right")
+        for name, row in rows.items():
+            table.add_row(name, *(f"{row[column]:g}" for column in columns))
+        console.print(table)
     console.print(
         f"Over the function: REST {report['rest_over_function_ms']:g} ms, MCP {report['mcp_over_function_ms']:g} ms."
     )
@@ -283,13 +329,15 @@ def main() -> int:
         settings = Settings(home=Path(home), workspace=Path(home), postgres_url=server.url())
         asyncio.run(fill_database(server.url(), server.url(role=SUPERUSER), corpus, progress))
         report = asyncio.run(measure(settings, corpus, options, progress))
+        report["processes"] = asyncio.run(measure_processes(settings, server, corpus, options, progress))
     with tempfile.TemporaryDirectory(dir=options.directory) as home:
         report["start_s"] = measure_starts(Path(home))
     if options.as_json:
         print(json.dumps(report, indent=2))
     else:
         show(console, report)
-    return 1 if any(row["errors"] for row in report["recall"].values()) else 0
+    measured = [*report["recall"].values(), *report["processes"].values()]
+    return 1 if any(row["errors"] for row in measured) else 0
 
 
 if __name__ == "__main__":

@@ -81,9 +81,9 @@ def settings(new_settings: Settings, used_home: UsedHome) -> Settings:
 
 
 @pytest.fixture(scope="session")
-def command_server() -> Iterator[CommandServer]:
+def command_server(used_home: UsedHome) -> Iterator[CommandServer]:
     """The process that runs commands for all tests of the session."""
-    server = CommandServer()
+    server = CommandServer(used_home.graph)
     yield server
     server.close()
 

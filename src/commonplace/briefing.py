@@ -40,6 +40,7 @@ from commonplace.knowledge import (
 )
 from commonplace.llm.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
 from commonplace.operational import OperationalMemory
+from commonplace.remote import Service
 from commonplace.workspace import HEADER as WORKSPACE_TITLE
 from commonplace.workspace import WorkspaceMemory
 
@@ -76,6 +77,10 @@ class Part(StrEnum):
     KNOWLEDGE = "knowledge"
     SESSIONS = "sessions"
     """Episodes of knowledge memory, which are not in its block of facts and rules."""
+
+
+OF_KNOWLEDGE: Final = frozenset({Part.KNOWLEDGE, Part.SESSIONS})
+"""The sections of knowledge memory, which belongs to a tenant; the others belong to the installation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +148,7 @@ async def brief(
     timeout_s: float = DEFAULT_TIMEOUT_S,
     knowledge: KnowledgeMemory | None = None,
     besides: Collection[Part] = (),
+    service: Service | None = None,
     clock: Clock = utc_now,
 ) -> Briefing:
     """Open the memories of the settings, build the block, and close them.
@@ -158,6 +164,7 @@ async def brief(
         timeout_s: Seconds for each memory, after it is open.
         knowledge: An open knowledge memory to use; it stays open.
         besides: Sections to leave out; their memories are not opened.
+        service: Writes the sections of knowledge memory in place of the memory on this machine.
         clock: Returns the current time.
 
     Raises:
@@ -176,6 +183,8 @@ async def brief(
             knowledge=await _opened(stack, nullcontext(knowledge) if knowledge else lazily),
         )
         sources = _sources(doors, prompt=prompt, app=app, butler=butler)
+        if service is not None:
+            sources = [_at_service(service, source, prompt, butler) for source in sources]
         return await _build(
             [source for source in sources if source.name not in besides],
             budget_tokens=budget_tokens,
@@ -191,6 +200,8 @@ async def build_briefing(
     app: str | None = None,
     butler: str | None = None,
     budget_tokens: int | None = None,
+    sections: Collection[Part] | None = None,
+    but_session: str | None = None,
     timeout_s: float = DEFAULT_TIMEOUT_S,
     clock: Clock = utc_now,
 ) -> Briefing:
@@ -205,6 +216,8 @@ async def build_briefing(
         butler: Its facts and rules are included beside the global ones, and its sessions; ``None`` for the global
             facts and rules alone.
         budget_tokens: The budget of the whole text, tag included; ``None`` for 2,400. A token is four characters.
+        sections: The sections to build; ``None`` for all.
+        but_session: The id of a session whose own episodes are left out.
         timeout_s: Seconds for each memory.
         clock: Returns the current time.
 
@@ -217,7 +230,11 @@ async def build_briefing(
         workspace=lambda: memories.workspace,
         knowledge=lambda: memories.knowledge,
     )
-    sources = _sources(doors, prompt=prompt, app=app, butler=butler)
+    sources = [
+        source
+        for source in _sources(doors, prompt=prompt, app=app, butler=butler, but_session=but_session)
+        if sections is None or source.name in sections
+    ]
     return await _build(sources, budget_tokens=budget_tokens, timeout_s=timeout_s, clock=clock)
 
 
@@ -303,7 +320,9 @@ async def _guarded(source: _Source, chars: int | None, timeout_s: float) -> Sect
     return Section(name=source.name, text="", problem=problem)
 
 
-def _sources(doors: _Doors, *, prompt: str, app: str | None, butler: str | None) -> list[_Source]:
+def _sources(
+    doors: _Doors, *, prompt: str, app: str | None, butler: str | None, but_session: str | None = None
+) -> list[_Source]:
     if not isinstance(prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
         raise InvalidInputError("prompt", "text", prompt)
 
@@ -332,7 +351,7 @@ def _sources(doors: _Doors, *, prompt: str, app: str | None, butler: str | None)
         return "" if block == CONTEXT_HEADER else block, ids
 
     async def sessions(chars: int | None) -> tuple[str, Iterable[object]]:
-        block = await sessions_block(doors.knowledge(), prompt, butler or GLOBAL_SCOPE)
+        block = await sessions_block(doors.knowledge(), prompt, butler or GLOBAL_SCOPE, but=but_session)
         if block and (advice := (await doors.knowledge().expiring_episodes()).advice):
             block = block.replace(SESSIONS_TITLE, f"{SESSIONS_TITLE}\nTell the user: {advice}", 1)
         return cut_lines(block, min(SESSIONS_CHARS, chars or SESSIONS_CHARS), title=SESSIONS_TITLE), ()
@@ -347,6 +366,19 @@ def _sources(doors: _Doors, *, prompt: str, app: str | None, butler: str | None)
     if butler is not None:
         sources.append(_Source(name=Part.SESSIONS, write=sessions))
     return sources
+
+
+def _at_service(service: Service, source: _Source, prompt: str, butler: str | None) -> _Source:
+    """Return the source of a section as a service writes it; sections of other memories stay as they are."""
+    if source.name not in OF_KNOWLEDGE:
+        return source
+
+    async def write(chars: int | None) -> tuple[str, Iterable[object]]:
+        room = budget_chars(DEFAULT_BUDGET_TOKENS) if chars is None else chars + FRAME_CHARS + len(BETWEEN)
+        wanted = {"prompt": prompt, "butler": butler, "budgetTokens": -(-room // CHARS_PER_TOKEN)}
+        return (await service.sections([source.name], **wanted)).get(source.name, ""), ()
+
+    return _Source(name=source.name, write=write)
 
 
 async def _app_block(apps: "AppMemory", app: str, chars: int | None) -> str:

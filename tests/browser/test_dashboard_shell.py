@@ -77,6 +77,32 @@ async def test_a_long_word_makes_no_page_wide(page: Page, dashboard: Dashboard) 
             assert await page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+async def test_hostile_text_stays_text_and_fits(page: Page, dashboard: Dashboard) -> None:
+    """Markup, a bidirectional override and words of 10,000 characters, in each field of a fact and a rule."""
+    knowledge = dashboard.memories.knowledge
+    evil = "<img src=x onerror=alert(1)>\u202e"
+    marks = {"scope": "s" * 100, "tags": ["t" * 100], "source_butler": f"{evil}{'b' * 60}"}
+    fact = await knowledge.store_fact(
+        subject=evil + "s" * 200, predicate=evil + "p" * 200, content=evil + "c" * 10_000, **marks
+    )
+    rule = await knowledge.store_rule(content=evil + "r" * 10_000, **marks)
+    await knowledge.mark_harmful(rule.id, reason=evil + "h" * 500)
+    paths = (
+        "/knowledge/facts",
+        f"/knowledge/facts/{fact.id}",
+        "/knowledge/rules",
+        f"/knowledge/rules/{rule.id}",
+    )
+    for path in paths:
+        for width in (1440, 1024, 390):
+            await page.set_viewport_size({"width": width, "height": 900})
+            await page.goto(path)
+            assert await page.evaluate("document.documentElement.scrollWidth") <= width, (path, width)
+        await expect(page.locator("main img")).to_have_count(0)
+        assert "\u202e" not in await page.locator("main").inner_text()
+        await check_accessibility(page)
+
+
 @pytest.mark.parametrize("path", ["/", "/memories", "/sessions", "/events", "/cooldowns"])
 async def test_nothing_sticks_out_of_a_phone(page: Page, dashboard: Dashboard, path: str) -> None:
     """No page is wider than a narrow screen, and a menu shows all pages and where one is."""

@@ -71,16 +71,28 @@ async def test_the_history_of_a_fact(page: Page, dashboard: Dashboard, screensho
     await expect(page.get_by_role("link", name="Forget")).to_have_count(0)
 
 
-async def test_facts_are_ordered_ticked_and_forgotten(page: Page, dashboard: Dashboard) -> None:
-    """A filter and an order stay while another changes; ticked facts are confirmed or forgotten at once."""
+async def test_facts_are_added_ordered_ticked_and_forgotten(
+    page: Page, dashboard: Dashboard, screenshot: Screenshot
+) -> None:
+    """A fact is added and corrected in place; filters and order stay; ticked facts are confirmed or forgotten."""
     knowledge = dashboard.memories.knowledge
     for number in range(3):
         content = f"Listens on port {number}"
         await knowledge.store_fact(
             subject=f"db {number}", predicate="port", content=content, importance=number
         )
-    await knowledge.store_fact(subject="Ada", predicate="drinks", content="Tea")
     await page.goto("/knowledge/facts")
+    await page.get_by_role("link", name="Add a fact").click()
+    for label, text in (("Subject", "Ada"), ("Predicate", "drinks"), ("Content", "Coffee")):
+        await dialog(page).get_by_label(label).fill(text)
+    await check_accessibility(page)
+    await screenshot("knowledge-add-fact")
+    await dialog(page).get_by_role("button", name="Add the fact").click()
+    await page.locator("#facts tr", has_text="Coffee").get_by_role("link", name="Correct fact").click()
+    await dialog(page).get_by_label("Correct content").fill("Tea")
+    await dialog(page).get_by_role("button", name="Store the correction").click()
+    await expect(page.locator("#facts tr", has_text="Tea")).to_be_visible()
+    await screenshot("knowledge-facts-table")
     await page.get_by_role("link", name="Importance").click()
     rows = page.locator("#facts tbody tr")
     await expect(rows.first).to_contain_text("Ada")

@@ -44,7 +44,7 @@ async def test_what_was_learned_what_fades_and_what_failed(
     await expect(page.get_by_text("No memories yet")).to_be_visible()
     await expect(page.get_by_text("No knowledge yet")).to_be_visible()
     first = page.get_by_role("region", name="Start here", exact=True)
-    await expect(first.get_by_role("button")).to_have_count(3)
+    await expect(first.get_by_role("button", name="Copy")).to_have_count(3)
     await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     await first.get_by_role("button", name="Copy: commonplace demo").click()
     await expect(page.get_by_text("The command is copied.")).to_be_visible()
@@ -88,6 +88,25 @@ async def test_what_was_learned_what_fades_and_what_failed(
     await expect(page.get_by_text("parts of the service work")).to_be_visible()
     await check_accessibility(page)
     await screenshot("overview-filled")
+
+
+async def test_an_empty_home_offers_sample_memories(
+    page: Page, dashboard: Dashboard, screenshot: Screenshot
+) -> None:
+    """One click loads them, and two remove them; the overview follows."""
+    await page.goto("/")
+    await page.get_by_role("button", name="Load sample memories").click()
+    await expect(page.get_by_text("This home has sample memories.")).to_be_visible()
+    assert len(await dashboard.operational.list_memories()) > 1
+    await page.reload()
+    await expect(page.get_by_role("region", name="New memories", exact=True)).to_contain_text("indexer")
+    await expect(page.get_by_text("This home has sample memories.")).to_be_visible()
+    await check_accessibility(page)
+    await screenshot("overview-sample")
+    await page.get_by_role("link", name="Remove the sample memories").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    await expect(page.get_by_text("No memory is stored yet.")).to_be_visible()
+    assert await dashboard.operational.list_memories() == []
 
 
 async def test_the_page_comes_at_once_while_knowledge_memory_is_opening(

@@ -21,8 +21,9 @@ from commonplace.erasure.selection import By, Selection
 from commonplace.erasure.tables import DELETED, REDACTED
 from commonplace.knowledge.workers.schema import SCHEMA, prepare_schema
 from commonplace.storage import sqlite
-from commonplace.storage.backup.copies import KNOWLEDGE, run_program, servers
+from commonplace.storage.backup.copies import KNOWLEDGE, servers
 from commonplace.storage.cluster import APPLICATION_ROLE, SUPERUSER
+from commonplace.storage.dumps import run_program
 from commonplace.storage.migrations.runner import migrate_postgres, migrate_sqlite
 from commonplace.storage.postgres_access import prepare_access
 from commonplace.workspace import WorkspaceMemory

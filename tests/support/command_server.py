@@ -3,10 +3,13 @@
 A command's start is mostly imports; in a fork they are done. Everything else is as in a process of its own: its
 arguments, directory, environment, three streams, exit status and exit handlers.
 
-The only argument is the address of a socket. Each connection carries one request: JSON with ``arguments``,
-``directory`` and ``environment``, and three descriptors. Two messages answer: the child's process id, and its exit
-status, negative for a signal. A client that hangs up before that kills the child. The arguments ``-c CODE …`` run
-Python code in place of the command.
+The embedding model is loaded as well: opening it takes half of the time of a command that embeds. A home whose graph is
+the same file gets the open session; any other graph is opened as ever.
+
+The arguments are the address of a socket and the path of the graph. Each connection carries one request: JSON with
+``arguments``, ``directory`` and ``environment``, and three descriptors. Two messages answer: the child's process id,
+and its exit status, negative for a signal. A client that hangs up before that kills the child. The arguments
+``-c CODE …`` run Python code in place of the command.
 
 The process ends with its standard input.
 """
@@ -23,14 +26,19 @@ import sys
 import tempfile
 import threading
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
+from pathlib import Path
 from pkgutil import walk_packages
-from typing import NoReturn
+from typing import Any, NoReturn
+
+import onnxruntime
 
 import commonplace.cli
 from commonplace.cli.main import main
 from commonplace.cli.start import COLLECT_AFTER
+from commonplace.embedding import EmbeddingOptions
+from commonplace.embedding.model_files import ModelFiles, find_model
 
 MAX_REQUEST_BYTES = 128 * 1024
 COMMANDS = [module.name for module in walk_packages(commonplace.cli.__path__, "commonplace.cli.")]
@@ -134,10 +142,31 @@ def become(request: dict[str, object], descriptors: list[int]) -> list[str]:
     raise ValueError(request)
 
 
+def keep_model(graph: Path) -> None:
+    """Open a graph and hash the weights of the default model once, for all children.
+
+    The session computes in the thread that calls it: a pool of threads would not be there in a child.
+    """
+    one_thread = onnxruntime.SessionOptions()
+    one_thread.intra_op_num_threads = 1
+    open_session = onnxruntime.InferenceSession
+    kept = open_session(str(graph), one_thread, providers=["CPUExecutionProvider"])
+
+    def session(source: str | bytes, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - handed on
+        if isinstance(source, str) and graph.samefile(source):
+            return kept
+        return open_session(source, *arguments, **options)
+
+    onnxruntime.InferenceSession = session
+    ModelFiles.version = cache(ModelFiles.version)
+    find_model(EmbeddingOptions()).version()
+
+
 def run() -> NoReturn:
-    """Import, then serve; a child leaves the loop and runs as the command does."""
+    """Import and load, then serve; a child leaves the loop and runs as the command does."""
     for module in COMMANDS + LATER:
         import_module(module)
+    keep_model(Path(sys.argv[2]))
     assert tempfile.tempdir is None, (
         "a directory for temporary files is chosen before the environment is known"
     )

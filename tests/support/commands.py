@@ -15,11 +15,12 @@ from tempfile import mkdtemp
 from typing import Any
 
 from support.command_client import ANSWER_BYTES, SOCKET, begin
+from support.deadlines import DEADLINE_S
 
 COMMAND = Path(sys.executable).with_name("commonplace")
 SERVER = Path(__file__).with_name("command_server.py")
 CLIENT = Path(__file__).with_name("command_client.py")
-TIMEOUT_S = 60.0
+TIMEOUT_S = DEADLINE_S
 
 
 def clean_environment(home: Path, **variables: str) -> dict[str, str]:
@@ -54,9 +55,13 @@ class Done:
 
 
 class CommandServer:
-    """A process that forks for each command; see :mod:`support.command_server`."""
+    """A process that forks for each command; see :mod:`support.command_server`.
 
-    def __init__(self) -> None:
+    Args:
+        graph: The graph of the embedding model, which stays open in the process.
+    """
+
+    def __init__(self, graph: Path) -> None:
         self.programs = Path(mkdtemp(prefix="commonplace-"))  # a socket's address has at most 107 bytes
         """A directory for PATH; its ``commonplace`` and ``python`` run in forks."""
         self.program = self.programs / "commonplace"
@@ -66,7 +71,7 @@ class CommandServer:
             program.write_text(f"#!{sys.executable} -IS\n{CLIENT.read_text()}")
             program.chmod(0o755)
         self._process = subprocess.Popen(
-            [sys.executable, "-P", SERVER, self._address],
+            [sys.executable, "-P", SERVER, self._address, graph],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=clean_environment(Path(os.devnull)),
@@ -137,7 +142,7 @@ class CommandLine:
         """Run a command to its end, whatever its status.
 
         Raises:
-            subprocess.TimeoutExpired: It was killed, having run for a minute.
+            subprocess.TimeoutExpired: It was killed, having run for too long.
         """
         environment = clean_environment(self.home, **variables)
         return self._server.run(arguments, stdin=stdin, cwd=self.directory, env=environment)

@@ -81,17 +81,23 @@ def running_fleet(home: Path, variables: Mapping[str, str]) -> Iterator[Fleet]:
 @contextmanager
 def haproxy(ports: list[int], directory: Path) -> Iterator[int]:
     """Run HAProxy, as the handbook configures it, before services; yield its port."""
-    assert HAPROXY, "haproxy is not installed: apt-get install haproxy"
     port = free_port()
     by_name: dict[str, int] = dict(zip((_FRONTEND, *_PORTS), (port, *ports), strict=True))
     text = re.sub(r"(?<=127\.0\.0\.1:)\d+", lambda found: str(by_name[found[0]]), CONFIGURATION.read_text())
-    configuration = directory / "haproxy.cfg"
+    with running_haproxy(text, port, directory / "haproxy.cfg"):
+        yield port
+
+
+@contextmanager
+def running_haproxy(text: str, port: int, configuration: Path) -> Iterator[None]:
+    """Run HAProxy with a configuration, which is written to a file, until it listens on its port."""
+    assert HAPROXY, "haproxy is not installed: apt-get install haproxy"
     configuration.write_text(text)
-    with (directory / "haproxy.log").open("wb") as log:
+    with configuration.with_suffix(".log").open("wb") as log:
         process = subprocess.Popen([HAPROXY, "-db", "-f", configuration], stdout=log, stderr=log)
     try:
         wait_for_port(port)
-        yield port
+        yield
     finally:
         process.kill()
         process.wait()

@@ -19,13 +19,18 @@ class UsedHome:
 
     directory: Path
 
+    @property
+    def graph(self) -> Path:
+        """The file of the graph."""
+        (graph,) = (self.directory / "models" / "graphs").glob("*.onnx")
+        return graph
+
     def lend(self, home: Path) -> None:
         """Make a home like it. The graph, which nobody writes to, is the same file."""
         home.mkdir(mode=0o700, exist_ok=True)
         graphs = home / "models" / "graphs"
         graphs.mkdir(parents=True)
-        for graph in (self.directory / "models" / "graphs").iterdir():
-            os.link(graph, graphs / graph.name)
+        os.link(self.graph, graphs / self.graph.name)
         shutil.copy(Settings(home=self.directory).database_path, Settings(home=home).database_path)
 
 

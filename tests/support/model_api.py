@@ -69,6 +69,14 @@ class Calls:
     value: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Answers with text when an event is set."""
+
+    until: threading.Event
+    text: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fails:
     """Answers with an error of the API."""
@@ -113,7 +121,7 @@ class Garbles:
     content_type: str = "text/html"
 
 
-Step = Says | Decides | Calls | Server | Fails | Hangs | Cuts | Garbles
+Step = Says | Waits | Decides | Calls | Server | Fails | Hangs | Cuts | Garbles
 
 
 @dataclass(slots=True)
@@ -210,6 +218,9 @@ class _Handler(BaseHTTPRequestHandler):
             case Hangs():
                 self.server.script.stopped.wait()
                 self.close_connection = True
+            case Waits(until=event, text=text):
+                assert event.wait(DEADLINE_S), "the event was never set"
+                self._answer(Says(text), request)
             case Cuts(midway=midway):
                 self._cut(midway=midway)
             case Garbles(body=text, content_type=content_type):

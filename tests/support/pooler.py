@@ -33,19 +33,20 @@ _SHIPPED: Final = Path(__file__).parents[2] / "packaging" / "pgbouncer.ini"
 
 
 @contextmanager
-def pooler(server: Path | int, *, mode: str, size: int | None = None) -> Iterator[int]:
+def pooler(server: Path | int, *, mode: str, size: int | None = None, password: str = "") -> Iterator[int]:
     """Run PgBouncer, as the handbook configures it, before a server; yield its port.
 
     Args:
         server: The directory of the server's socket, or its port on loopback.
         mode: ``transaction`` or ``session``.
         size: Connections to the server for each database; by default few, but one for each session in session mode.
+        password: The password of the application's role at the server.
     """
     assert PROGRAM, "pgbouncer is not installed: apt-get install pgbouncer"
     account = server_account()
     directory = Path(mkdtemp(prefix="pgbouncer-"))
     port = free_port()
-    (directory / "users").write_text(f'"{APPLICATION_ROLE}" ""\n')
+    (directory / "users").write_text(f'"{APPLICATION_ROLE}" "{password}"\n')
     # Only root may enter the directories above the socket, so the process starts inside of its directory.
     address = f"127.0.0.1 port={server}" if isinstance(server, int) else f"/proc/self/cwd port={PORT}"
     shipped = ConfigParser(interpolation=None)

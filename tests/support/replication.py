@@ -1,4 +1,4 @@
-"""PostgreSQL servers for tests, made with the embedded server's programs: a primary with a replica or an archive."""
+"""PostgreSQL servers for tests, made with the embedded server's programs: a primary with a replica, or alone."""
 
 import os
 import shutil
@@ -6,7 +6,6 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -54,41 +53,17 @@ def both(first: Server, second: Server) -> str:
 def primary_and_replica() -> Iterator[tuple[Server, Server]]:
     """Run a primary and its replica; a commit on the primary waits for the replica."""
     with ExitStack() as stack:
-        directory = stack.enter_context(_directory())
-        primary = stack.enter_context(_new_server(directory, _SETTINGS))
+        directory = stack.enter_context(server_directory())
+        primary = stack.enter_context(new_server(directory))
         _run("pg_basebackup", f"--dbname={primary.url}", "--pgdata=replica", "-R", "--no-sync", cwd=directory)
-        yield primary, stack.enter_context(_running(directory / "replica"))
+        yield primary, stack.enter_context(running(directory / "replica"))
 
 
 @contextmanager
-def archiving_server() -> Iterator[tuple[Server, Path]]:
-    """Run a server that archives its log, with a base backup; yield it, and the directory of both."""
-    with _directory() as directory:
-        (directory / "archive").mkdir()
-        _give(directory / "archive")
-        archiving = f"archive_mode = on\narchive_command = 'cp %p {directory}/archive/%f'\n"
-        with _new_server(directory, _SETTINGS + archiving) as server:
-            _run("pg_basebackup", f"--dbname={server.url}", "--pgdata=base", "--no-sync", cwd=directory)
-            yield server, directory
-
-
-@contextmanager
-def restored_server(directory: Path, until: datetime) -> Iterator[Server]:
-    """Run the server of a base backup, brought by the archive to a moment."""
-    settings = (
-        f"{_SETTINGS}restore_command = 'cp {directory}/archive/%f %p'\n"
-        f"recovery_target_time = '{until.isoformat()}'\nrecovery_target_action = 'promote'\n"
-    )
-    (directory / "base" / "postgresql.auto.conf").write_text(settings)
-    (directory / "base" / "recovery.signal").touch()
-    with _running(directory / "base") as server:
-        yield server
-
-
-@contextmanager
-def _directory() -> Iterator[Path]:
+def server_directory() -> Iterator[Path]:
+    """Make a directory that the server's account owns; delete it at the end."""
     directory = Path(mkdtemp(prefix="replication-"))
-    _give(directory)
+    give(directory)
     try:
         yield directory
     finally:
@@ -96,10 +71,11 @@ def _directory() -> Iterator[Path]:
 
 
 @contextmanager
-def _new_server(directory: Path, settings: str) -> Iterator[Server]:
+def new_server(directory: Path) -> Iterator[Server]:
+    """Make and run a server, with its data in a folder of a directory."""
     _run("initdb", "--username=postgres", "--auth=trust", "--no-sync", "--pgdata=primary", cwd=directory)
-    (directory / "primary" / "postgresql.auto.conf").write_text(settings)
-    with _running(directory / "primary") as server:
+    (directory / "primary" / "postgresql.auto.conf").write_text(_SETTINGS)
+    with running(directory / "primary") as server:
         yield server
 
 
@@ -130,12 +106,24 @@ async def is_primary(server: Server) -> bool:
         await connection.close()
 
 
+async def is_streaming(server: Server) -> bool:
+    """Return whether somebody receives the log of a server by now."""
+    connection = await asyncpg.connect(server.url)
+    try:
+        return bool(
+            await connection.fetchval("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'")
+        )
+    finally:
+        await connection.close()
+
+
 @contextmanager
-def _running(data: Path) -> Iterator[Server]:
+def running(data: Path) -> Iterator[Server]:
+    """Run the server of a data directory."""
     port = free_port()
     with data.with_suffix(".log").open("wb") as log:
         command = [bundled_programs() / "postgres", "-D", str(data), "-p", str(port)]
-        process = subprocess.Popen(command, cwd=data, stdout=log, stderr=log, **_account())
+        process = subprocess.Popen(command, cwd=data, stdout=log, stderr=log, **account_options())
     try:
         wait_for_port(port)
         yield Server(port=port, process=process)
@@ -146,16 +134,17 @@ def _running(data: Path) -> Iterator[Server]:
 
 def _run(name: str, *options: str, cwd: Path) -> None:
     subprocess.run(
-        [bundled_programs() / name, *options], cwd=cwd, check=True, capture_output=True, **_account()
+        [bundled_programs() / name, *options], cwd=cwd, check=True, capture_output=True, **account_options()
     )
 
 
-def _account() -> dict[str, Any]:
+def account_options() -> dict[str, Any]:
     """Return the options of subprocess that run a program as the server's account; the server refuses root."""
     account = server_account()
     return {"user": account.uid, "group": account.gid, "extra_groups": []} if account.switches else {}
 
 
-def _give(directory: Path) -> None:
+def give(directory: Path) -> None:
+    """Give a directory to the server's account."""
     account = server_account()
     os.chown(directory, account.uid, account.gid)

@@ -13,6 +13,9 @@ from support.postgres import wait_until
 RESIDENT = {"COMMONPLACE_RESIDENT_IDLE_S": "60"}
 """Lets hooks use a resident process, which other tests switch off."""
 
+PATIENT = {"PYTHONPATH": str(Path(__file__).with_name("patience"))}
+"""Lets hooks and the process wait for each other as long as it takes; see ``patience/sitecustomize.py``."""
+
 
 def pid_of(home: Path) -> int | None:
     """Return the number of the process that listens in a home; ``None`` if no process does."""

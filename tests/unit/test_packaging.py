@@ -99,9 +99,16 @@ def test_compose_names_settings_and_volumes_that_exist() -> None:
     ours = services["commonplace"]
     assert {name for name in ours["environment"] if name.startswith("COMMONPLACE_")} <= variables()
     used = {volume.partition(":")[0] for service in services.values() for volume in service["volumes"]}
-    assert used == set(compose["volumes"])
+    files = {name for name in used if name.startswith("./")}
+    assert used - files == set(compose["volumes"])
+    assert all((ROOT / name).is_file() for name in files)
     assert all(port.startswith("127.0.0.1:") for port in ours["ports"])
     assert services["postgres"]["image"].startswith("pgvector/pgvector:")
+    given = set(
+        re.findall(r"(?m)^\\getenv \w+ (\w+)$", (ROOT / "packaging/roles.sql").read_text(encoding="utf-8"))
+    )
+    assert given <= set(services["postgres"]["environment"])
+    assert "POSTGRES_USER" not in services["postgres"]["environment"]  # the image makes it a superuser
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)

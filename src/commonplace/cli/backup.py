@@ -37,6 +37,13 @@ async def backup(
         list[Path] | None,
         typer.Option(help="A further directory whose workspace memory is copied; repeat it."),
     ] = None,
+    since: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="BASE",
+            help="A backup in the directory of FILE: the new one holds what changed since then, and needs BASE.",
+        ),
+    ] = None,
 ) -> Answer:
     """Copy all memories of this home to one compressed file, while they are in use.
 
@@ -48,7 +55,10 @@ async def backup(
     projects = [project.path for project in Projects(configured.home).list_projects()]
     target = _target(file)
     receipt = await back_up(
-        configured, target.absolute(), workspaces=[configured.workspace, *(workspace or []), *projects]
+        configured,
+        target.absolute(),
+        workspaces=[configured.workspace, *(workspace or []), *projects],
+        since=since,
     )
     return Answer(receipt, describe(receipt))
 

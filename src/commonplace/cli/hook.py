@@ -26,6 +26,7 @@ from commonplace.cli.resident.client import MAX_INPUT_BYTES
 from commonplace.cli.usage import Command
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.settings import load_settings, variable_of
+from commonplace.remote import Service
 
 _log = logging.getLogger(__name__)
 
@@ -58,6 +59,13 @@ def hook(
     host: Annotated[
         str, typer.Option(help="The name of the host, whose JSON comes on standard input.")
     ] = CLAUDE_CODE,
+    server: Annotated[
+        str | None,
+        typer.Option(help="The address of a service.", show_default="knowledge memory of the home"),
+    ] = None,
+    token_file: Annotated[
+        str | None, typer.Option(help="The file with the token for the service.", show_default="none")
+    ] = None,
 ) -> None:
     """Handle an event of a host. Its JSON comes on standard input; the output goes to the model.
 
@@ -70,7 +78,8 @@ def hook(
     watchdog.start()
     text = ""
     try:
-        text = _answer(event, butler, host)
+        service = Service.at(server, token_file or "") if server else None
+        text = _answer(event, butler, host, service)
     except (CommonplaceError, OSError) as error:
         _log.error("%s: %s", event, error)
     except Exception:  # noqa: BLE001 - an outer door: the session goes on
@@ -80,14 +89,14 @@ def hook(
     _write(text)
 
 
-def _answer(event: str, butler: str | None, host: str) -> str:
+def _answer(event: str, butler: str | None, host: str, service: Service | None) -> str:
     if event not in HOOKS:
         raise InvalidInputError("event", f"one of {', '.join(HOOKS)}", event)
     if sys.stdin.isatty():
         raise InvalidInputError("standard input", "a JSON object from the host", "a terminal")
     document = sys.stdin.buffer.read(MAX_INPUT_BYTES).decode("utf-8", "replace")
     settings = load_settings(read_current_directory=False)
-    call = read_call(document, settings, os.environ, butler=butler, host=host)
+    call = read_call(document, settings, os.environ, butler=butler, host=host, service=service)
     return rendered(asyncio.run(_work(event, call)), host=call.host, event=call.event)
 
 

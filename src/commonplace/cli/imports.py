@@ -53,8 +53,8 @@ async def import_memories(
 
     An import can be repeated. A fact with the same subject and predicate and another text replaces the old one, which
     stays as superseded; if the old one is more trusted, the new one is held until you decide with commonplace review.
-    What is imported counts as an import, whatever source it names, unless --keep-sources is given. Text that looks like
-    a secret is refused. Exit status 1 if an item was refused.
+    Imported memories have the source "import", even if the file names another one; --keep-sources keeps the file's.
+    Text that looks like a secret is refused. Exit status 1 if an item was refused.
     """
     found = source_of(path, source)
     with disk_errors(path):

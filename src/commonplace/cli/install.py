@@ -10,13 +10,14 @@ from commonplace.cli.command import Answer, commands, show
 from commonplace.cli.hosts.files import FileChange, apply
 from commonplace.cli.hosts.installation import Scope, commonplace_command, plan_install
 from commonplace.cli.hosts.notes import make_directory
-from commonplace.cli.hosts.parts import Ours
+from commonplace.cli.hosts.parts import SERVERS, Ours
 from commonplace.cli.hosts.table import HOSTS, Host, Where, hosts_there
 from commonplace.cli.question import confirmed
 from commonplace.cli.run import run
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.core.settings import load_settings
 from commonplace.projects import Projects
+from commonplace.remote import Service
 
 app = typer.Typer(add_completion=False)
 
@@ -25,6 +26,13 @@ ScopeOption = Annotated[
 ]
 ButlerOption = Annotated[
     str | None, typer.Option(help="The butler of the sessions.", show_default="the id of the project")
+]
+ServerOption = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Use the knowledge memory of a service.", show_default="of the home"),
+]
+TokenFileOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="The file with the token for the service.")
 ]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the changes without making them.")]
 
@@ -47,7 +55,7 @@ async def _offer(scope: Scope, *, dry_run: bool) -> Answer:
     if not there:
         return Answer(None, error=f"no host was found: name one of {', '.join(HOSTS)}")
     answers = [
-        _install(host, scope, None, dry_run=dry_run)
+        await _install(host, scope, None, None, dry_run=dry_run)
         for host in there
         if dry_run or await confirmed(f"Install into {host.title} ({scope})?")
     ]
@@ -56,8 +64,10 @@ async def _offer(scope: Scope, *, dry_run: bool) -> Answer:
     )
 
 
-def _install(host: Host, scope: Scope, butler: str | None, *, dry_run: bool) -> Answer:
-    if butler and not host.takes_butler:
+async def _install(
+    host: Host, scope: Scope, butler: str | None, service: Service | None, *, dry_run: bool
+) -> Answer:
+    if butler and not host.takes_butler and service is None:
         raise InvalidInputError(
             "--butler", f"nothing, for the plugin of {host.title} uses the project", butler
         )
@@ -65,14 +75,49 @@ def _install(host: Host, scope: Scope, butler: str | None, *, dry_run: bool) -> 
     home = load_settings(read_current_directory=False).settings.home
     files = host.files(Where(scope=scope, project=Path.cwd(), environ=os.environ))
     named = ("--butler", butler) if butler else ()
-    ours = Ours(command=commonplace_command(), hook_options=(*host.hook_options, *named))
+    at = ("--server", service.url, "--token-file", str(service.token_file)) if service else ()
+    ours = Ours(
+        command=commonplace_command(),
+        hook_options=(*host.hook_options, *named, *at),
+        server_options={"knowledge": (*(named or SERVERS["knowledge"]), *at)} if service else {},
+    )
+    hints = [host.note(scope), await _hint(service) if service and not dry_run else ""]
     plan = plan_install(files, ours, home=home)
     if not dry_run:
         make_directory(home)
         if scope is Scope.PROJECT and butler is None:
             Projects(home).prepare(Path.cwd())
         apply([*plan.notes, *plan.files])
-    return report(plan.files, host, scope, dry_run=dry_run, note=host.note(scope))
+    return report(plan.files, host, scope, dry_run=dry_run, note="\n".join(filter(None, hints)))
+
+
+def _service(server: str | None, token_file: Path | None) -> Service | None:
+    """Return the service of an installation, once its token has been read.
+
+    Raises:
+        InvalidInputError: Only one of the two is given, or the address is refused.
+        SettingsError: The token cannot be read.
+    """
+    if server is None and token_file is None:
+        return None
+    if server is None or token_file is None:
+        raise InvalidInputError("--server", "an address, together with --token-file", server)
+    service = Service.at(server, token_file.expanduser().absolute())
+    service.token()
+    return service
+
+
+async def _hint(service: Service) -> str:
+    """Return a hint for a person if the service does not answer now.
+
+    Raises:
+        AccessError: The service refuses the token.
+    """
+    try:
+        await service.sections(["knowledge"])
+    except StorageUnavailableError as error:
+        return f"{error}. Sessions wait in the home until the service answers."
+    return ""
 
 
 def report(changes: list[FileChange], host: Host, scope: Scope, *, dry_run: bool, note: str = "") -> Answer:
@@ -89,9 +134,14 @@ def report(changes: list[FileChange], host: Host, scope: Scope, *, dry_run: bool
 
 def _command(host: Host) -> Any:  # noqa: ANN401 - a coroutine function
     async def install(
-        *, scope: ScopeOption = Scope.PROJECT, butler: ButlerOption = None, dry_run: DryRunOption = False
+        *,
+        scope: ScopeOption = Scope.PROJECT,
+        butler: ButlerOption = None,
+        server: ServerOption = None,
+        token_file: TokenFileOption = None,
+        dry_run: DryRunOption = False,
     ) -> Answer:
-        return _install(host, scope, butler, dry_run=dry_run)
+        return await _install(host, scope, butler, _service(server, token_file), dry_run=dry_run)
 
     kept = "Other settings stay as they are. A second installation changes nothing."
     install.__doc__ = f"Give {host.title} {host.adds}.\n\n{kept}"

@@ -18,6 +18,7 @@ class Commands(LazyGroup):
 
     entries: ClassVar = {
         "demo": Entry("demo.tour", "Tour of the memories; needs no setup."),
+        "sample": Entry("sample", "Sample memories, to try the dashboard and the commands."),
         "know": Entry("know", "One search over all four memories: what do my agents know?"),
         "ops": Entry("operational.commands", "Operational memory: lessons of a scheduled ops agent."),
         "apps": Entry("apps.commands", "App memory: digests of ended conversations."),

@@ -6,6 +6,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from commonplace.core.errors import InvalidInputError
 from commonplace.mcp.profiles import Profile
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
@@ -31,9 +32,32 @@ def workspace(*, prefix: Prefix = "", profile: Shown = Profile.FULL) -> None:
 
 
 @app.command()
-def knowledge(*, project: Project = False, prefix: Prefix = "", profile: Shown = Profile.FULL) -> None:
+def knowledge(
+    *,
+    project: Project = False,
+    prefix: Prefix = "",
+    profile: Shown = Profile.FULL,
+    server: Annotated[
+        str | None, typer.Option(metavar="URL", help="Serve the memory of a service, not that of the home.")
+    ] = None,
+    token_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The file with the token for the service.")
+    ] = None,
+    butler: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="With --server: the butler and scope where a call names none."),
+    ] = None,
+) -> None:
     """Serve knowledge memory until the client disconnects; the database starts after the handshake."""
-    _serve("commonplace.mcp.knowledge.server", project=project, prefix=prefix, profile=profile)
+    shown = {"project": project, "prefix": prefix, "profile": profile}
+    if server is None:
+        if butler is not None or token_file is not None:
+            raise InvalidInputError(
+                "--server", "the address of a service beside --token-file and --butler", None
+            )
+        _serve("commonplace.mcp.knowledge.server", **shown)
+    token = token_file or ""
+    _serve("commonplace.mcp.knowledge.forwarding", server=server, token_file=token, butler=butler, **shown)
 
 
 @app.command()

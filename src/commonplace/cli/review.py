@@ -64,6 +64,20 @@ class _Found:
             *map(failure_text, self.dead_letters),
         ]
 
+    def verdicts(self) -> list[str]:
+        """Return the verdicts of each kind of line."""
+        kinds = {
+            "a pair": (self.reviews or self.fact_reviews, tuple(Decision)),
+            "a pair with +": (self.duplicates or self.subjects, ("same", "distinct")),
+            "a memory": (self.waiting or self.quarantined, ("confirm", "forget")),
+            "an episode": (self.dead_letters, ("retry", "forget")),
+        }
+        return [
+            f"{kind}: {', '.join(verdicts[:-1])} or {verdicts[-1]}"
+            for kind, (lines, verdicts) in kinds.items()
+            if lines
+        ]
+
 
 @commands(app)()
 async def review(
@@ -115,9 +129,9 @@ async def review(
         for line in lines:
             out.print(line)
         if review_id is None and not lines:
-            out.print("No decisions yet." if decided else "No pair waits for a decision.")
+            out.print("No decisions yet." if decided else "No memory waits for a decision.")
         elif review_id is None and not decided and not by_model:
-            out.print(f"Decide a pair: commonplace review ID VERDICT ({', '.join(Decision)})")
+            out.print(f"Decide with: commonplace review ID VERDICT ({'; '.join(found.verdicts())})")
 
     return Answer(found, text)
 

@@ -30,6 +30,12 @@ from commonplace.core.trust import WORKSPACE_KEYS, is_trusted
 from commonplace.core.urls import mask_url
 from commonplace.core.zones import find_zone
 
+_BESIDE_POSTGRES_URL: Final = {
+    "postgres_owner_url": "expected postgres_url too, with the role of the application",
+    "postgres_read_url": "expected no value without postgres_url, whose replicas it names",
+}
+"""Settings that need ``postgres_url`` beside them, and the message without it."""
+
 CONFIG_FILE: Final = "commonplace.toml"
 PREFIX: Final = "COMMONPLACE_"
 CONFIG_VARIABLE: Final = "COMMONPLACE_CONFIG"
@@ -66,6 +72,13 @@ class Settings(BaseModel):
     )
     postgres_url: str | None = Field(
         default=None, description="knowledge memory; unset: the embedded server in home"
+    )
+    postgres_owner_url: str | None = Field(
+        default=None, description="the same database as the role that owns the tables and upgrades them"
+    )
+    postgres_read_url: str | None = Field(
+        default=None,
+        description="replicas of postgres_url, one or several hosts, for reads; unset: postgres_url",
     )
     workspace: Path = Field(
         default_factory=Path.cwd, description="directory of workspace memory and agent.json"
@@ -174,11 +187,16 @@ class Settings(BaseModel):
     def _absolute(cls, value: Path | None) -> Path | None:
         return None if value is None else value.expanduser().absolute()
 
-    @field_validator("postgres_url")
+    @field_validator("postgres_url", *_BESIDE_POSTGRES_URL)
     @classmethod
-    def _postgres_scheme(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(POSTGRES_SCHEMES):
+    def _postgres_scheme(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is None:
+            return None
+        if not value.startswith(POSTGRES_SCHEMES):
             raise ValueError("expected a postgresql:// URL")
+        beside = _BESIDE_POSTGRES_URL.get(info.field_name or "")
+        if beside is not None and not info.data.get("postgres_url"):
+            raise ValueError(beside)
         return value
 
     @field_validator("sweep_cron", "cleanup_cron", "consolidation_cron")

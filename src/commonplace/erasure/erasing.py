@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +25,7 @@ from commonplace.projects import Projects
 from commonplace.storage import sqlite
 from commonplace.storage.backup.archive import disk_errors
 from commonplace.storage.backup.copies import MEMORIES, Server, servers
-from commonplace.storage.postgres_access import Access, connect, prepare_access
+from commonplace.storage.postgres_access import Access, connect
 from commonplace.storage.postgres_url import describe_url
 from commonplace.storage.roles import OWNER_ROLE, as_role, separate_roles
 from commonplace.workspace import Memory, WorkspaceMemory
@@ -197,6 +197,30 @@ async def erase(settings: Settings, selection: Selection, *, clock: Clock = utc_
     )
 
 
+async def remove_rows(settings: Settings, rows: Mapping[str, Collection[str]]) -> None:
+    """Delete rows, with the rows that refer to them, and redact their texts in the audit log.
+
+    Unlike :func:`erase`, this neither compacts the databases nor searches for what remains. Memories that were derived
+    from deleted ones stay.
+
+    Args:
+        settings: The databases.
+        rows: The keys of the rows of each table, as :mod:`~commonplace.erasure.tables` names it.
+
+    Raises:
+        StorageError: A database cannot be read or written.
+    """
+    selection = Selection(by=By.ROWS, value="", with_derived=False, rows=rows)
+
+    async def work(_rows: Rows, finder: Finder, _tenant: str | None) -> None:
+        found = await finder.find()
+        await finder.delete(found)
+        await finder.redact(found)
+
+    async with servers(settings) as found:
+        await _in_databases(settings, found, selection, work)
+
+
 async def _in_databases(
     settings: Settings, found: dict[str, Server], selection: Selection, work: _Work
 ) -> None:
@@ -230,7 +254,7 @@ async def _in_postgres(server: Server, selection: Selection, work: _Work) -> Non
         await separate_roles(server.url)
         access = Access(url=as_role(server.url, OWNER_ROLE), where=where, role=None, vector_schema="public")
     else:
-        access = await prepare_access(server.url)
+        access = await server.access()
     path = access.server_settings.get("search_path", '"$user", public')
     options = access.server_settings | {"search_path": f"{path}, {QUEUE_SCHEMA}"}
     connection = await connect(access.url, where=where, server_settings=options)

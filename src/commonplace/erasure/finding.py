@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from commonplace.erasure.rows import Row, Rows
-from commonplace.erasure.selection import ERASED, Selection, distinctive
+from commonplace.erasure.selection import ERASED, By, Selection, distinctive
 from commonplace.erasure.tables import COLUMNS, DELETED, REDACTED, Redacted, Reference, Table
 
 _KEY: Final = "erasure_key"
@@ -82,6 +82,10 @@ class Finder:
     async def _add_direct(self, found: Found) -> None:
         table, selection = found.table, self._selection
         columns = self._columns[table.name]
+        if selection.by is By.ROWS:
+            if keys := selection.rows.get(table.name):
+                await self._add(found, self._rows.among(_quoted(table.key), "$1"), self._rows.listed(keys))
+            return
         if table.whole:
             await self._add(found, "CAST($1 AS text) = ''", "")
             return

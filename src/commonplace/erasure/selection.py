@@ -3,8 +3,8 @@
 import json
 import re
 import unicodedata
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import Final
@@ -24,6 +24,7 @@ class By(StrEnum):
     SOURCE = "source"
     SESSION = "session"
     TENANT = "tenant"
+    ROWS = "rows"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,12 +37,14 @@ class Selection:
         tenant: The only tenant whose knowledge memory is erased; the other memories, which have no tenants, are then
             left alone.
         with_derived: Whether memories that were derived from erased ones are erased too.
+        rows: The keys of the rows of each table, for ``By.ROWS``.
     """
 
     by: By
     value: str
     tenant: str | None = None
     with_derived: bool = True
+    rows: Mapping[str, Collection[str]] = field(default_factory=dict[str, Collection[str]])
 
     @cached_property
     def pattern(self) -> str | None:

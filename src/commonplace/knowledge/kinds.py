@@ -57,7 +57,7 @@ class EpisodeStatus(StrEnum):
 
 
 class _Read:
-    """What the three kinds share.
+    """The source, trust and flags of an episode, a fact or a rule.
 
     ``source`` is where the text comes from. ``trust`` is that source, or ``person`` once a person confirmed the memory.
     ``flags`` are the reasons why the text looks like an instruction, of :class:`~commonplace.core.instructions.Flag`.

@@ -11,6 +11,7 @@ from commonplace.knowledge.browse.history import HistoryMethods
 from commonplace.knowledge.browse.lists import ListMethods
 from commonplace.knowledge.browse.reading import ReadingMethods
 from commonplace.knowledge.connection.outage import OUTAGES
+from commonplace.knowledge.connection.replicas import Replicas
 from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.consolidation.facade import ConsolidationMethods
 from commonplace.knowledge.entities.candidates import CandidateMethods
@@ -127,7 +128,7 @@ class KnowledgeMemory(
         """
         retrieval = self.config.retrieval
 
-        async def assemble(pool: asyncpg.Pool) -> str:
+        async def assemble(pool: asyncpg.Pool | Replicas) -> str:
             return await context_for_prompt.memory_context(
                 pool,
                 self.engine,

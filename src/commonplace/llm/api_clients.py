@@ -29,9 +29,10 @@ def _gemini(options: ApiOptions) -> Clients:
 
 
 def _openai(options: ApiOptions) -> Clients:
-    from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - likewise
-    from pydantic_ai.profiles.openai import OpenAIModelProfile  # noqa: PLC0415
+    from pydantic_ai.profiles.openai import OpenAIModelProfile  # noqa: PLC0415 - likewise
     from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
+
+    from commonplace.llm.compatible import CompatibleModel  # noqa: PLC0415
 
     provider = OpenAIProvider(base_url=options.base_url, api_key=options.api_key)
     # OpenAI expects the new name; most compatible servers know only the old one.
@@ -46,7 +47,7 @@ def _openai(options: ApiOptions) -> Clients:
     def client(name: LimitName) -> Model[Any]:
         limit = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=name is LimitName.NEW)
         profile = OpenAIModelProfile(**(imitated | limit)) if options.base_url else limit
-        return OpenAIChatModel(options.model, provider=provider, profile=profile)
+        return CompatibleModel(options.model, provider=provider, profile=profile)
 
     return {name: client(name) for name in names}
 

@@ -1,5 +1,6 @@
 """The errors of pydantic-ai as errors of this package."""
 
+from http import HTTPStatus
 from typing import cast
 
 import pydantic_ai.exceptions as failures
@@ -24,6 +25,8 @@ def translated(error: failures.AgentRunError, *, name: str, address: str) -> Mod
             | failures.ModelConnectionError()
         ):
             return ModelUnavailableError(message, retry_after_s=error.retry_after)
+        case failures.ModelHTTPError(status_code=status) if type(error) is failures.ModelHTTPError:
+            return _by_status(status)(message)
         case failures.ModelHTTPError(status_code=403):
             return ModelRefusedError(message)  # The key lacks a permission, or a filter blocks the request.
         case (
@@ -36,6 +39,13 @@ def translated(error: failures.AgentRunError, *, name: str, address: str) -> Mod
             return ModelRefusedError(message)
         case _:
             return ModelOutputError(message)
+
+
+def _by_status(status: int) -> type[ModelError]:
+    """Return the error of a status that the client has not sorted into a category."""
+    if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return ModelUnavailableError
+    return ModelAccessError if status in (401, 402, 404) else ModelRefusedError
 
 
 def body_of(error: failures.ModelHTTPError) -> str:

@@ -14,15 +14,23 @@ from fastmcp.tools import Tool, ToolResult
 from commonplace.access import Principal, Role
 from commonplace.mcp.apps.tools import OFFERS as APP_OFFERS
 from commonplace.mcp.briefing import URI as BRIEFING_URI
+from commonplace.mcp.combined import WORKSPACE
 from commonplace.mcp.knowledge.server import OFFERS
 from commonplace.mcp.tool import refusal
 from commonplace.workspace import TOOLS
 
 ROLES: Final[Mapping[str, Role]] = {
-    **{tool.name: Role.READER if tool.reads_only else Role.WRITER for tool in TOOLS},
+    **{
+        name: Role.READER if tool.reads_only else Role.WRITER
+        for tool in TOOLS
+        for name in (tool.name, f"{WORKSPACE}_{tool.name}")
+    },
     **{offer.name: offer.role for offer in (*OFFERS, *APP_OFFERS)},
 }
-"""The tools of all servers; any other tool requires an admin."""
+"""The tools of all servers, those of the workspace also under their names in ``all``.
+
+Any other tool requires an admin.
+"""
 
 
 def role_for(tool: str) -> Role:

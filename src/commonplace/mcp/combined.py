@@ -12,6 +12,7 @@ from typing import Final
 from fastmcp import FastMCP
 
 from commonplace.apps import AppMemory
+from commonplace.core.context import RequestContext
 from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.mcp import stdio, workspace
@@ -32,6 +33,7 @@ def build_server(
     notes: WorkspaceMemory,
     conversations: Callable[[], Awaitable[AppMemory]],
     *,
+    caller: Callable[[], RequestContext] | None = None,
     butler: str | None = None,
     prefix: str = "",
     profile: Profile = Profile.FULL,
@@ -42,6 +44,7 @@ def build_server(
         facts: May be lazy.
         notes: An open memory.
         conversations: Returns the open memory; called for each call of a tool.
+        caller: Returns the authenticated tenant and actor of each call of knowledge memory; ``None`` for its own.
         butler: The default of ``butler`` and ``scope``.
         prefix: Stands before the names of all tools and prompts.
         profile: The tools to show; those of app memory are in the full profile only.
@@ -57,7 +60,7 @@ def build_server(
     ]
     begin = knowledge.BeginAfterHandshake(facts)
     server = new_server(SERVER_NAME, "\n\n".join(instructions), middleware=[begin])
-    knowledge.add_to(server, facts, butler=butler, prefix=prefix, profile=profile)
+    knowledge.add_to(server, facts, caller=caller, butler=butler, prefix=prefix, profile=profile)
     workspace.add_tools(server, notes, prefix=of_workspace, profile=profile)
     if profile is Profile.FULL:
         apps.add_tools(server, conversations, prefix=prefix)

@@ -1,6 +1,7 @@
 """The directory of the embedded server: its contents, and its creation.
 
     start.lock, users.lock, server.lock, reaper.lock      see commonplace.storage.embedded
+    upgrade/                                              during a change of the major version: see majors.py
     data/                                                 PostgreSQL's own, 0700; postgresql.conf in it may be edited
     data/commonplace.conf, pg_hba.conf, pg_ident.conf     rewritten at every start
     run/                                                  its socket, 0700
@@ -27,7 +28,7 @@ from commonplace.core.drafts import draft_of
 from commonplace.core.errors import EmbeddedPostgresError
 from commonplace.storage.file_locks import FileLock
 from commonplace.storage.linked import SYSTEM_DIRECTORY, bring_home, finish_bringing
-from commonplace.storage.postgres_binaries import POSTGRES_MAJOR, bundled_programs, usable_programs
+from commonplace.storage.postgres_binaries import bundled_programs, usable_programs
 from commonplace.storage.server_account import ServerAccount, server_account
 
 WORKING_DIRECTORY = Path("/proc/self/cwd")
@@ -49,6 +50,8 @@ MAX_SOCKET_PATH_BYTES = 100
 
 INITDB_TIMEOUT_S = 120
 SHARED_MODE = 0o750
+
+LOCALE = ("--locale", "C", "--locale-provider", "builtin", "--builtin-locale", "C.UTF-8")
 
 TUNING = {
     "max_connections": "100",
@@ -142,12 +145,16 @@ def _locate_for_root(requested: Path) -> Cluster:
         programs = usable_programs(bundled_programs(), account, copies=SYSTEM_DIRECTORY)
         finish_bringing(requested)
         directory = bring_home(requested) if requested.is_symlink() else requested
-        _share_with_account(directory, account)
+        share_with_account(directory, account)
     return Cluster(directory=directory, account=account, programs=programs)
 
 
-def _share_with_account(directory: Path, account: ServerAccount) -> None:
-    """Create root's directory, or check it. The account may enter it but not change it: the locks stay root's."""
+def share_with_account(directory: Path, account: ServerAccount) -> None:
+    """Create root's directory, or check it. The account may enter it but not change it: the locks stay root's.
+
+    Raises:
+        EmbeddedPostgresError: The directory belongs to another user.
+    """
     make_directories(directory)
     found = directory.stat()
     if found.st_uid != 0:
@@ -186,7 +193,7 @@ def create_data(cluster: Cluster, server_lock: FileLock) -> None:
 def _initdb(cluster: Cluster, draft: Path, server_lock: FileLock) -> None:
     options = [
         *("--pgdata", cluster.data_inside, "--username", SUPERUSER, "--auth", "peer", "--encoding", "UTF8"),
-        *("--locale", "C", "--locale-provider", "builtin", "--builtin-locale", "C.UTF-8"),
+        *LOCALE,
         *(f"--set={name}={value}" for name, value in TUNING.items()),
     ]
     outcome = cluster.account.run(
@@ -220,14 +227,8 @@ def configure(cluster: Cluster) -> Path:
     The caller holds ``start.lock``, and no server runs.
 
     Raises:
-        EmbeddedPostgresError: The data is of another major version, or a directory belongs to another user.
+        EmbeddedPostgresError: A directory belongs to another user.
     """
-    found = (cluster.data / "PG_VERSION").read_text(encoding="ascii").strip()
-    if found != POSTGRES_MAJOR:
-        raise EmbeddedPostgresError(
-            f"{cluster.data} was made by PostgreSQL {found}, but this release includes {POSTGRES_MAJOR}: make a "
-            "backup with the release that made it, and restore it with this release into another COMMONPLACE_HOME"
-        )
     sockets = socket_directory(cluster)
     _take_over(cluster)
     for directory in (cluster.log, sockets):

@@ -65,6 +65,7 @@ from commonplace.storage.cluster import (
     socket_directory,
 )
 from commonplace.storage.file_locks import POLL_S, FileLock
+from commonplace.storage.majors import finish_upgrade, upgrade_major
 from commonplace.storage.postmaster import answering_socket, log_tail, start_postmaster
 
 logger = logging.getLogger(__name__)
@@ -201,10 +202,13 @@ def _ensure_server(cluster: Cluster, deadline: float) -> Path:
         with cluster.lock("server") as lock:
             if lock.acquire():
                 started_at = time.monotonic()
+                finish_upgrade(cluster)
                 if not cluster.data.exists():
                     create_data(cluster, lock)
+                upgrade_major(cluster, lock)
                 sockets = configure(cluster)
-                start_postmaster(cluster, sockets, lock, timeout_s=max(1.0, deadline - time.monotonic()))
+                # The upgrade may have used up the time of the start.
+                start_postmaster(cluster, sockets, lock, timeout_s=max(10.0, deadline - time.monotonic()))
                 logger.debug("started %s in %.2f s", cluster.directory, time.monotonic() - started_at)
                 return sockets
         sockets = answering_socket(cluster)

@@ -6,6 +6,7 @@ from typing import Any
 from commonplace.core.settings import Settings
 from commonplace.storage.database import Database
 from commonplace.storage.migrations.runner import Before, Branch, migrate_postgres, migrate_sqlite
+from commonplace.storage.postgres_access import PostgresUrls
 from commonplace.storage.postgres_database import PostgresDatabase
 from commonplace.storage.sqlite import SQLiteDatabase
 
@@ -17,11 +18,17 @@ async def open_database(settings: Settings, branch: Branch) -> Database:
         StorageError: The database cannot be opened or upgraded, or is newer than this release.
     """
     if settings.database_is_postgres:
-        await migrate_postgres(settings.database, branch)
+        await migrate_postgres(with_owner(settings.database, settings), branch)
         return await PostgresDatabase.open(settings.database)
     path = settings.database_path
     await migrate_sqlite(path, branch, before=before_upgrade(settings, only_sqlite=True))
     return await SQLiteDatabase.open(path)
+
+
+def with_owner(url: str, settings: Settings) -> str | PostgresUrls:
+    """Return a URL of the settings, together with the URL of the owner if the settings name it for this database."""
+    owner_url = settings.postgres_owner_url
+    return PostgresUrls(url=url, owner_url=owner_url) if owner_url and url == settings.postgres_url else url
 
 
 def before_upgrade(settings: Settings, *, only_sqlite: bool = False) -> Before:

@@ -4,6 +4,7 @@ Every connection has the same types: ``jsonb`` and ``json`` are Python objects, 
 and arrays, and is read as :class:`pgvector.Vector`. The server cancels a statement that runs too long.
 """
 
+import asyncio
 import json
 from functools import partial
 from typing import Any
@@ -15,7 +16,7 @@ from pgvector import Vector
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.storage.cluster import APPLICATION_ROLE
 from commonplace.storage.embedded import EmbeddedPostgres
-from commonplace.storage.postgres_access import Access, connect, prepare_access
+from commonplace.storage.postgres_access import Access, PostgresUrls, connect, prepare_access, replica_access
 from commonplace.storage.postgres_url import describe_url, is_pooled
 from commonplace.storage.roles import as_role, owner_access
 
@@ -26,9 +27,12 @@ STATEMENT_TIMEOUT_S = 30.0
 CLIENT_GRACE_S = 5.0
 """Seconds that the client waits longer than the server, so that the server's cancellation is reported."""
 
+CLOSING_S = 2.0
+"""Seconds that closing waits for connections in use before it cuts them off."""
+
 
 async def open_pool(
-    source: str | EmbeddedPostgres,
+    source: str | PostgresUrls | EmbeddedPostgres,
     *,
     application_name: str = "commonplace",
     max_size: int = MAX_POOL_SIZE,
@@ -41,11 +45,11 @@ async def open_pool(
     bypasses row-level security, connections assume a plain role: see :mod:`commonplace.storage.postgres_access`.
 
     Args:
-        source: A URL of PostgreSQL 15 or later with pgvector, or the embedded server.
+        source: One or two URLs of PostgreSQL 15 or later with pgvector, or the embedded server.
         application_name: The name in the server's list of connections.
         max_size: Most connections at once; one is opened immediately.
         statement_timeout_s: Seconds until a statement is cancelled: by the server, or behind a pooler by the client.
-        as_owner: Connect as the owner of the tables, to change them; a URL names the owner in any case.
+        as_owner: Connect as the owner of the tables, to change them; a single URL names the owner in any case.
 
     Raises:
         SettingsError: The URL is not a PostgreSQL URL.
@@ -53,6 +57,32 @@ async def open_pool(
         EmbeddedPostgresError: The embedded server cannot be started.
     """
     access = await access_to(source, as_owner=as_owner)
+    return await _pool(access, source, application_name, max_size, statement_timeout_s)
+
+
+async def open_replica_pool(url: str, primary: str, *, max_size: int = MAX_POOL_SIZE) -> asyncpg.Pool:
+    """Open a pool of connections to a replica. The caller closes it.
+
+    Args:
+        url: The replica.
+        primary: The URL of the primary, whose role the connections assume if the role of ``url`` is privileged.
+        max_size: Most connections at once; one is opened immediately.
+
+    Raises:
+        SettingsError: A URL is not a PostgreSQL URL.
+        StorageUnavailableError: One of the servers cannot be reached or used. No message holds the password.
+    """
+    access = await replica_access(url, await access_to(primary))
+    return await _pool(access, url, "commonplace", max_size, STATEMENT_TIMEOUT_S)
+
+
+async def _pool(
+    access: Access,
+    source: str | PostgresUrls | EmbeddedPostgres,
+    application_name: str,
+    max_size: int,
+    statement_timeout_s: float,
+) -> asyncpg.Pool:
     settings = {
         "application_name": application_name,
         "statement_timeout": str(int(statement_timeout_s * 1000)),
@@ -70,11 +100,20 @@ async def open_pool(
     )
 
 
-async def access_to(source: str | EmbeddedPostgres, *, as_owner: bool = False) -> Access:
+async def close_pool(pool: asyncpg.Pool) -> None:
+    """Close a pool; cut off connections that are in use after :data:`CLOSING_S`."""
+    try:
+        async with asyncio.timeout(CLOSING_S):
+            await pool.close()
+    except TimeoutError:
+        pool.terminate()
+
+
+async def access_to(source: str | PostgresUrls | EmbeddedPostgres, *, as_owner: bool = False) -> Access:
     """Return the access to a server; the embedded server is started if it does not run.
 
     Args:
-        source: A URL, or the embedded server.
+        source: One or two URLs, or the embedded server.
         as_owner: See :func:`open_pool`.
 
     Raises:
@@ -86,12 +125,14 @@ async def access_to(source: str | EmbeddedPostgres, *, as_owner: bool = False) -
         return await prepare_access(source)
     if as_owner:
         return await owner_access(source)
+    if isinstance(source, PostgresUrls):
+        return await prepare_access(source.url)
     url = await source.start()
     return Access(url=url, where=describe_url(url), role=None, vector_schema="public")
 
 
 async def _connect_again(
-    source: str | EmbeddedPostgres,
+    source: str | PostgresUrls | EmbeddedPostgres,
     where: str,
     url: str,
     **options: Any,  # noqa: ANN401 - handed on to asyncpg, which has no types
@@ -99,7 +140,7 @@ async def _connect_again(
     try:
         return await connect(url, where=where, **options)
     except StorageUnavailableError:
-        if isinstance(source, str):
+        if not isinstance(source, EmbeddedPostgres):
             raise
         role = urlsplit(url).username or APPLICATION_ROLE
         return await connect(as_role(await source.start(), role), where=where, **options)

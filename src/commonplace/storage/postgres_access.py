@@ -8,7 +8,7 @@ privileges. A pooler passes no such setting on: a URL of a pooler must name a pl
 """
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import asyncpg
@@ -22,7 +22,7 @@ PLAIN_ROLE = "commonplace"
 MIN_SERVER_MAJOR = 15
 CONNECT_TIMEOUT_S = 10
 
-_CREATE_PLAIN_ROLE = f"CREATE ROLE {PLAIN_ROLE} NOLOGIN NOSUPERUSER NOBYPASSRLS"
+_CREATE_PLAIN_ROLE = "CREATE ROLE {role} NOLOGIN NOSUPERUSER NOBYPASSRLS"
 _IS_PRIVILEGED = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = $1"
 _MISSING_GRANTS = """
 SELECT format('GRANT CREATE, CONNECT, TEMPORARY ON DATABASE %I TO %I', current_database(), $1::name)
@@ -61,6 +61,14 @@ class PooledConnection(asyncpg.Connection):
     def get_reset_query(self) -> str:
         """Return nothing to reset."""
         return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostgresUrls:
+    """A database with two roles: the URL of the application, and the URL of the owner of the tables."""
+
+    url: str
+    owner_url: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,11 +129,40 @@ async def connect(
         raise SettingsError(f"the PostgreSQL URL of {where}: {mask_password(str(error), url)}") from None
 
 
-async def prepare_access(url: str) -> Access:
+async def replica_access(url: str, primary: Access) -> Access:
+    """Return the access to a replica of a prepared server; everything that it needs comes from the primary.
+
+    Args:
+        url: The replica.
+        primary: The access to its primary.
+
+    Raises:
+        StorageUnavailableError: The replica cannot be reached, or its role does not fit.
+    """
+    where = describe_url(url)
+    connection = await connect(url, where=where)
+    try:
+        found = await connection.fetchrow(_LOOK)
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+        raise StorageUnavailableError(f"cannot read from {where}: {error}") from error
+    finally:
+        await connection.close()
+    if found and is_pooled(url):
+        _refuse_behind_pooler(found, where)
+    is_privileged = found is not None and found["is_privileged"]
+    if is_privileged and primary.role is None:
+        raise StorageUnavailableError(
+            f"{where}: the role of the URL bypasses row-level security: use the role of COMMONPLACE_POSTGRES_URL"
+        )
+    return replace(primary, url=url, where=where, role=primary.role if is_privileged else None)
+
+
+async def prepare_access(url: str, *, plain_role: str = PLAIN_ROLE) -> Access:
     """Check a server, and create the role and the extension if they are missing and the URL's role may do so.
 
     Args:
         url: ``postgresql://user:password@host:port/database`` of PostgreSQL 15 or later with pgvector.
+        plain_role: The role to assume if row-level security does not apply to the role of the URL.
 
     Raises:
         SettingsError: The text is not a PostgreSQL URL.
@@ -144,7 +181,7 @@ async def prepare_access(url: str) -> Access:
             return Access(url=url, where=where, role=None, vector_schema=found["vector_schema"])
         async with connection.transaction():
             await connection.execute(_SERIALISE)
-            role = await _plain_role(connection, where)
+            role = await _plain_role(connection, where, plain_role)
             vector_schema = await _vector_schema(connection, where)
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
         raise StorageUnavailableError(f"cannot prepare {where}: {error}") from error
@@ -178,36 +215,36 @@ def _require_version(major: int, where: str) -> None:
         )
 
 
-async def _plain_role(connection: asyncpg.Connection, where: str) -> str | None:
+async def _plain_role(connection: asyncpg.Connection, where: str, role: str) -> str | None:
     login = cast("str", await connection.fetchval("SELECT current_user"))
     if not await connection.fetchval(_IS_PRIVILEGED, login):
         return None
     try:
-        if await connection.fetchval(_IS_PRIVILEGED, PLAIN_ROLE) is None:
-            await _create_plain_role(connection)
-        for (grant,) in await connection.fetch(_MISSING_GRANTS, PLAIN_ROLE):
+        if await connection.fetchval(_IS_PRIVILEGED, role) is None:
+            await _create_plain_role(connection, role)
+        for (grant,) in await connection.fetch(_MISSING_GRANTS, role):
             await connection.execute(grant)
     except asyncpg.InsufficientPrivilegeError as error:
         raise StorageUnavailableError(
-            f"{where}: role {login!r} bypasses row-level security, and the plain role {PLAIN_ROLE!r} "
+            f"{where}: role {login!r} bypasses row-level security, and the plain role {role!r} "
             f"cannot be set up ({error}): connect as a plain role that owns the database"
         ) from error
-    if await connection.fetchval(_IS_PRIVILEGED, PLAIN_ROLE):
+    if await connection.fetchval(_IS_PRIVILEGED, role):
         raise StorageUnavailableError(
-            f"{where}: role {login!r} bypasses row-level security, and so does {PLAIN_ROLE!r}: "
-            f"ALTER ROLE {PLAIN_ROLE} NOSUPERUSER NOBYPASSRLS"
+            f"{where}: role {login!r} bypasses row-level security, and so does {role!r}: "
+            f"ALTER ROLE {role} NOSUPERUSER NOBYPASSRLS"
         )
-    logger.info("%s: role %r bypasses row-level security; connections use %r", where, login, PLAIN_ROLE)
-    return PLAIN_ROLE
+    logger.info("%s: role %r bypasses row-level security; connections use %r", where, login, role)
+    return role
 
 
-async def _create_plain_role(connection: asyncpg.Connection) -> None:
+async def _create_plain_role(connection: asyncpg.Connection, role: str) -> None:
     try:
         async with connection.transaction():
-            await connection.execute(_CREATE_PLAIN_ROLE)
+            await connection.execute(_CREATE_PLAIN_ROLE.format(role=role))
     except (asyncpg.DuplicateObjectError, asyncpg.UniqueViolationError):
         # Roles belong to the whole server, but the advisory lock to one database.
-        logger.debug("role %r was created by another process meanwhile", PLAIN_ROLE)
+        logger.debug("role %r was created by another process meanwhile", role)
 
 
 async def _vector_schema(connection: asyncpg.Connection, where: str) -> str:

@@ -5,7 +5,9 @@ it counts its users in a file that is wrong after a process is killed.
 """
 
 import os
+import re
 import shutil
+import subprocess
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -40,6 +42,23 @@ def bundled_programs() -> Path:
     )
 
 
+def earlier_programs(major: str) -> Path | None:
+    """Return the programs of an earlier major version: those in the wheel, else those of Debian's packages."""
+    package = bundled_programs().parents[1]
+    for programs in (*sorted(package.glob("pginstall*/bin")), Path("/usr/lib/postgresql", major, "bin")):
+        if (programs / "postgres").is_file() and _major_of(programs) == major:
+            return programs
+    return None
+
+
+def _major_of(programs: Path) -> str:
+    done = subprocess.run(  # noqa: S603 - PostgreSQL's own program
+        [programs / "postgres", "--version"], check=False, capture_output=True, text=True
+    )
+    found = re.search(r"\(PostgreSQL\) (\d+)", done.stdout)
+    return found[1] if found else ""
+
+
 @cache
 def usable_programs(programs: Path, account: ServerAccount, *, copies: Path) -> Path:
     """Return a directory of programs that an account can run: the given directory, or a copy of it; found once.
@@ -48,7 +67,7 @@ def usable_programs(programs: Path, account: ServerAccount, *, copies: Path) -> 
     opened to everybody, so the 40 MB are copied once.
 
     Args:
-        programs: The result of :func:`bundled_programs`.
+        programs: The result of :func:`bundled_programs`, or of :func:`earlier_programs`.
         account: The account that runs the programs.
         copies: The directory of copies; the caller makes sure that only one process copies at a time.
 
@@ -57,13 +76,14 @@ def usable_programs(programs: Path, account: ServerAccount, *, copies: Path) -> 
     """
     if _runs(programs, account):
         return programs
-    copy = copies / f"postgresql-{POSTGRES_MAJOR}-{version(DISTRIBUTION)}"
+    installation = Path(INSTALLATION.parent, programs.parent.name)
+    copy = copies / f"postgresql-{_major_of(programs)}-{version(DISTRIBUTION)}"
     if not copy.is_dir():
         try:
-            _copy(programs.parents[2], copy)
+            _copy(programs.parents[2], copy, installation)
         except (OSError, shutil.Error) as error:
             raise EmbeddedPostgresError(f"cannot copy PostgreSQL's programs to {copy}: {error}") from error
-    copied = copy / INSTALLATION / "bin"
+    copied = copy / installation / "bin"
     if not _runs(copied, account):
         raise EmbeddedPostgresError(f"user {account.name!r} cannot run PostgreSQL's programs in {copied}")
     return copied
@@ -80,10 +100,10 @@ def _runs(programs: Path, account: ServerAccount) -> bool:
     )
 
 
-def _copy(site_packages: Path, target: Path) -> None:
+def _copy(site_packages: Path, target: Path, installation: Path) -> None:
     draft = Path(mkdtemp(prefix=".draft-", dir=target.parent))
     try:
-        for part in (INSTALLATION, LIBRARIES):
+        for part in (installation, LIBRARIES):
             shutil.copytree(
                 site_packages / part,
                 draft / part,

@@ -31,6 +31,16 @@ def server_url(url: str) -> str:
     )
 
 
+def urls_of_hosts(url: str) -> list[str]:
+    """Return a URL for each host of a URL."""
+    parts = urlsplit(url)
+    credentials, at, address = parts.netloc.rpartition("@")
+    return [
+        urlunsplit(parts._replace(netloc=f"{credentials}{at}{host}"))
+        for host in address.split(_SEVERAL_HOSTS)
+    ]
+
+
 def require_direct(url: str, work: str) -> None:
     """Require that a URL leads to the server itself.
 
@@ -74,15 +84,19 @@ def describe_url(url: str) -> str:
         parts = urlsplit(url)
     except ValueError:
         raise _malformed() from None
-    credentials, _, address = parts.netloc.rpartition("@")
+    credentials = parts.netloc.rpartition("@")[0]
     at_signs_elsewhere = "@" in credentials or "@" in parts.path or ("@" in parts.query and not credentials)
     if parts.scheme not in {"postgresql", "postgres"} or at_signs_elsewhere or parts.fragment:
         raise _malformed()
-    host = parse_qs(parts.query).get("host", [address])[-1]
     database = unquote(parts.path.lstrip("/"))
-    return (
-        f"{f'database {database!r}' if database else 'the default database'} at {host or 'the default host'}"
-    )
+    return f"{f'database {database!r}' if database else 'the default database'} at {host_of(url)}"
+
+
+def host_of(url: str) -> str:
+    """Return the host and port of a URL, or the directory of its socket."""
+    parts = urlsplit(url)
+    address = parts.netloc.rpartition("@")[2]
+    return parse_qs(parts.query).get("host", [address])[-1] or "the default host"
 
 
 def _malformed() -> SettingsError:

@@ -17,6 +17,7 @@ STATUS_LINE, SOCKET_LINE = 7, 4
 PROBE = struct.pack("!II", 8, 80877103)
 """The question whether the server speaks TLS; it answers with one byte, before any login."""
 PROBE_TIMEOUT_S = 5.0
+STOP_TIMEOUT_S = 120.0
 STARTUP_LOG = "startup.log"
 MAX_LOG_BYTES = 10 * 1024 * 1024
 TAIL_LINES = 15
@@ -48,6 +49,23 @@ def start_postmaster(cluster: Cluster, sockets: Path, server_lock: FileLock, *, 
     if outcome.returncode != 0:
         raise EmbeddedPostgresError(
             f"PostgreSQL did not start in {cluster.directory}: {outcome.stderr.strip()}\n{log_tail(cluster)}"
+        )
+
+
+def stop_postmaster(cluster: Cluster) -> None:
+    """Stop the server, and wait until it has ended.
+
+    Raises:
+        EmbeddedPostgresError: The server did not stop.
+    """
+    outcome = cluster.account.run(
+        [cluster.programs / "pg_ctl", *("stop", "--silent", "--mode=fast", "--pgdata", cluster.data_inside)],
+        directory=cluster.data,
+        timeout_s=STOP_TIMEOUT_S,
+    )
+    if outcome.returncode != 0:
+        raise EmbeddedPostgresError(
+            f"PostgreSQL did not stop in {cluster.directory}: {outcome.stderr.strip()}"
         )
 
 

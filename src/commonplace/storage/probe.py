@@ -1,16 +1,22 @@
 """A check that the PostgreSQL server works."""
 
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.postgres import open_pool
 from commonplace.storage.postgres_database import translated_errors
+from commonplace.storage.roles import CAN_SWITCH_OFF
 
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
+
+ROLE_WARNING: Final = (
+    "; warning: this role also owns the tables, so it can switch row-level security off: set "
+    "COMMONPLACE_POSTGRES_OWNER_URL to the owner, and COMMONPLACE_POSTGRES_URL to a role without other rights"
+)
 
 
 async def probe_postgres(settings: Settings) -> str:
@@ -30,7 +36,8 @@ async def probe_postgres(settings: Settings) -> str:
         with translated_errors(where):
             pool = await stack.enter_async_context(await open_pool(source, max_size=1))
             async with pool.acquire() as connection:
-                return f"{await _use(connection)}; {where}"
+                warning = ROLE_WARNING if await connection.fetchval(CAN_SWITCH_OFF) else ""
+                return f"{await _use(connection)}; {where}{warning}"
 
 
 async def _use(connection: "PoolConnectionProxy") -> str:

@@ -1,14 +1,15 @@
-"""Two roles of the embedded server: the application, and the owner of the tables.
+"""Two roles of a server: the application, and the owner of the tables.
 
-The application logs in as ``commonplace``. This role reads and writes rows, but it can neither change a table or a
-policy, nor switch row-level security off, nor become the owner. Migrations, the queue's schema and moves to another
-embedding model use ``commonplace_owner``, to which row-level security applies as well.
+The application reads and writes rows, but it can neither change a table or a policy, nor switch row-level security off,
+nor become the owner. Migrations, the queue's schema and moves to another embedding model are work of the owner, to
+whom row-level security applies as well.
 
-The cluster is created with one role. The first opening, also of an older home, changes it over in one transaction.
-Source: HRD-04.
+On the embedded server, the roles are ``commonplace`` and ``commonplace_owner``. The cluster is created with one role.
+The first opening, also of an older home, changes it over in one transaction. On another server, each role has a URL,
+and the operator creates both roles. Source: HRD-04.
 """
 
-from typing import Final
+from typing import Final, cast
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import asyncpg
@@ -16,7 +17,7 @@ import asyncpg
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.storage.cluster import APPLICATION_ROLE, SUPERUSER
 from commonplace.storage.embedded import EmbeddedPostgres
-from commonplace.storage.postgres_access import Access, connect
+from commonplace.storage.postgres_access import Access, PostgresUrls, connect, prepare_access
 from commonplace.storage.postgres_url import describe_url
 
 OWNER_ROLE: Final = "commonplace_owner"
@@ -29,8 +30,6 @@ FROM pg_database WHERE datname = current_database()
 _SERIALISE: Final = "SELECT pg_advisory_xact_lock(hashtext('commonplace roles'))"
 _SEPARATE: Final = f"""
 DO $$
-DECLARE
-    place name;
 BEGIN
     SET LOCAL lock_timeout = '60s';
     IF to_regrole('{OWNER_ROLE}') IS NULL THEN
@@ -38,21 +37,49 @@ BEGIN
     END IF;
     REASSIGN OWNED BY {APPLICATION_ROLE} TO {OWNER_ROLE};
     EXECUTE format('ALTER DATABASE %I OWNER TO {OWNER_ROLE}', current_database());
-    FOR place IN
-        SELECT nspname FROM pg_namespace
-        WHERE nspname = 'public' OR nspowner = CAST('{OWNER_ROLE}' AS regrole) AND nspname NOT LIKE 'pg\\_%'
-    LOOP
-        EXECUTE format('GRANT USAGE ON SCHEMA %I TO {APPLICATION_ROLE}', place);
-        EXECUTE format(
-            'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %I TO {APPLICATION_ROLE}', place
-        );
-        EXECUTE format('GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA %I TO {APPLICATION_ROLE}', place);
-    END LOOP;
-    ALTER DEFAULT PRIVILEGES FOR ROLE {OWNER_ROLE} GRANT USAGE ON SCHEMAS TO {APPLICATION_ROLE};
-    ALTER DEFAULT PRIVILEGES FOR ROLE {OWNER_ROLE} GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {APPLICATION_ROLE};
-    ALTER DEFAULT PRIVILEGES FOR ROLE {OWNER_ROLE} GRANT USAGE, SELECT, UPDATE ON SEQUENCES TO {APPLICATION_ROLE};
 END
-$$
+$$;
+SET LOCAL ROLE {OWNER_ROLE}
+"""
+_GRANTS: Final = r"""
+SELECT format('GRANT USAGE ON SCHEMA %I TO %I', nspname, $1::name) FROM pg_namespace
+WHERE (nspname = 'public' OR pg_get_userbyid(nspowner) = current_user AND nspname NOT LIKE 'pg\_%')
+    AND NOT has_schema_privilege($1::name, oid, 'USAGE')
+UNION ALL
+SELECT format(
+    'GRANT %s %s TO %I',
+    CASE relkind WHEN 'S' THEN 'USAGE, SELECT, UPDATE ON SEQUENCE' ELSE 'SELECT, INSERT, UPDATE, DELETE ON TABLE' END,
+    oid::regclass, $1::name
+)
+FROM pg_class
+WHERE pg_get_userbyid(relowner) = current_user AND relkind IN ('r', 'p', 'v', 'S') AND relpersistence <> 't'
+UNION ALL
+SELECT format('ALTER DEFAULT PRIVILEGES GRANT ' || rights || ' TO %I', $1::name)
+FROM unnest(ARRAY[
+    'USAGE ON SCHEMAS', 'SELECT, INSERT, UPDATE, DELETE ON TABLES', 'USAGE, SELECT, UPDATE ON SEQUENCES'
+]) AS rights
+"""
+"""The statements that give a role its rights to the rows; the owner runs them."""
+
+_IS_OWNER: Final = """
+    EXISTS (SELECT FROM pg_class WHERE relowner = pg_roles.oid AND relpersistence <> 't')
+    OR EXISTS (SELECT FROM pg_database WHERE datname = current_database() AND datdba = pg_roles.oid)
+"""
+IS_READY: Final = f"""
+SELECT NOT (rolsuper OR rolbypassrls OR {_IS_OWNER})
+    AND coalesce(has_table_privilege(to_regclass('alembic_version'), 'SELECT'), false)
+FROM pg_roles WHERE rolname = session_user
+"""  # noqa: S608 - constants
+"""Whether the role of a connection is that of an application, with its rights to the rows."""
+
+CAN_SWITCH_OFF: Final = """
+SELECT EXISTS (SELECT FROM pg_class WHERE relrowsecurity AND pg_has_role(session_user, relowner, 'MEMBER'))
+"""
+"""Whether the role of a connection can switch row-level security off."""
+
+_APPLICATION: Final = f"""
+SELECT session_user::text AS name, rolsuper OR rolbypassrls AS is_privileged, {_IS_OWNER} AS is_owner
+FROM pg_roles WHERE rolname = session_user
 """  # noqa: S608 - constants
 
 
@@ -62,13 +89,18 @@ def as_role(url: str, role: str) -> str:
     return urlunsplit(parts._replace(netloc=f"{quote(role)}@{parts.netloc.rpartition('@')[2]}"))
 
 
-async def owner_access(source: EmbeddedPostgres) -> Access:
-    """Return the owner's access to the embedded server; give the tables to the owner if they are not yet.
+async def owner_access(source: PostgresUrls | EmbeddedPostgres) -> Access:
+    """Return the owner's access to a server, after giving the application its rights to the rows.
+
+    On the embedded server, the tables are given to the owner if they are not yet.
 
     Raises:
-        StorageUnavailableError: The server cannot be reached or used.
+        SettingsError: A URL is malformed.
+        StorageUnavailableError: The server cannot be reached or used, or the two URLs do not name two such roles.
         EmbeddedPostgresError: The server cannot be started.
     """
+    if isinstance(source, PostgresUrls):
+        return await _owner_by_url(source)
     url = await source.start()
     where = describe_url(url)
     connection = await connect(url, where=where)
@@ -96,9 +128,64 @@ async def separate_roles(url: str) -> None:
         async with connection.transaction():
             await connection.execute(_SERIALISE)
             await connection.execute(_SEPARATE)
+            await _grant(connection, APPLICATION_ROLE)
     except (asyncpg.PostgresError, OSError) as error:
         raise StorageUnavailableError(
             f"{where}: the tables cannot be given to their owner: {error}"
         ) from error
     finally:
         await connection.close()
+
+
+async def _grant(connection: asyncpg.Connection, application: str) -> None:
+    for (statement,) in await connection.fetch(_GRANTS, application):
+        await connection.execute(statement)
+
+
+async def _owner_by_url(urls: PostgresUrls) -> Access:
+    access = await prepare_access(urls.owner_url, plain_role=OWNER_ROLE)
+    application = await _application(urls.url)
+    connection = await connect(access.url, where=access.where, server_settings=access.server_settings)
+    try:
+        owner = await connection.fetchval("SELECT current_user::text")
+        is_member = await connection.fetchval(
+            "SELECT pg_has_role($1::name, current_user, 'MEMBER')", application["name"]
+        )
+        _require_two_roles(access.where, application, owner, is_member=is_member)
+        async with connection.transaction():
+            await connection.execute(_SERIALISE)
+            await _grant(connection, application["name"])
+    except (asyncpg.PostgresError, OSError) as error:
+        raise StorageUnavailableError(f"{access.where}: the owner cannot grant rights: {error}") from error
+    finally:
+        await connection.close()
+    return access
+
+
+async def _application(url: str) -> asyncpg.Record:
+    connection = await connect(url, where=describe_url(url))
+    try:
+        return cast("asyncpg.Record", await connection.fetchrow(_APPLICATION))
+    finally:
+        await connection.close()
+
+
+def _require_two_roles(where: str, application: asyncpg.Record, owner: str, *, is_member: bool) -> None:
+    """Require that the application's role is neither the owner nor able to do the work of the owner.
+
+    Raises:
+        StorageUnavailableError: The application has rights of the owner.
+    """
+    name = application["name"]
+    if application["is_privileged"]:
+        reason = "bypasses row-level security: name a plain role"
+    elif is_member:
+        reason = f"is the owner {owner!r} or a member of it: name another role"
+    elif application["is_owner"]:
+        reason = (
+            f'owns the database or objects in it: as a superuser, run REASSIGN OWNED BY "{name}" TO "{owner}" in this '
+            "database"
+        )
+    else:
+        return
+    raise StorageUnavailableError(f"{where}: the role {name!r} of COMMONPLACE_POSTGRES_URL {reason}")

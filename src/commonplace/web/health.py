@@ -1,7 +1,8 @@
 """Health check of the service, part by part.
 
 Supervisors ask every few seconds, so the check only reads: writes would wear the disk and take locks. A part that is
-still starting is not down. Without background work the service is degraded, not down.
+still starting is not down. Without background work or read replicas
+the service is degraded, not down.
 """
 
 import asyncio
@@ -32,6 +33,10 @@ from commonplace.web.shape import Shape
 
 TIMEOUT_S: Final = 3.0
 """The time that a part has to answer; load balancers and supervisors give up after a few seconds."""
+
+
+NOT_REQUIRED: Final = frozenset({"background work", "read replicas"})
+"""Parts that the service can do without."""
 
 
 class State(StrEnum):
@@ -104,6 +109,8 @@ class Checks:
             "knowledge": self._knowledge,
             "embedding model": self._model,
         }
+        if self.memories.knowledge.database.settings.postgres_read_url:
+            checks["read replicas"] = self._replicas
         if self.worker:
             checks["background work"] = self._background
         parts = await asyncio.gather(*(_look(check) for check in checks.values()))
@@ -127,6 +134,18 @@ class Checks:
         if not self.memories.knowledge.database.was_tried:
             return State.STARTING
         await self.memories.knowledge.list_events(limit=1)
+        return State.OK
+
+    async def _replicas(self) -> State:
+        replicas = self.memories.knowledge.database.replicas
+        if replicas is None:
+            return State.STARTING
+        states = await replicas.states()
+        faults = [f"{each.name}: {each.fault}" for each in states if each.fault]
+        if not states:
+            faults = ["no server of COMMONPLACE_POSTGRES_READ_URL is a replica"]
+        if faults:
+            raise StorageUnavailableError(f"reads go to the primary: {'; '.join(faults)}")
         return State.OK
 
     async def _model(self) -> State:
@@ -167,10 +186,10 @@ def _nearest(path: Path) -> Path:
 
 
 def state_of(parts: Mapping[str, PartShape]) -> State:
-    """Return the state of the service: that of its worst part, where background work counts as degraded at worst."""
+    """Return the state of the worst part, where a part that is not required counts as degraded at worst."""
     order = list(State)
     states = (
-        min(part.status, State.DEGRADED, key=order.index) if name == "background work" else part.status
+        min(part.status, State.DEGRADED, key=order.index) if name in NOT_REQUIRED else part.status
         for name, part in parts.items()
     )
     return max(states, key=order.index)

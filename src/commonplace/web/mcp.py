@@ -23,10 +23,12 @@ from commonplace.web.refusals import problem_response
 WORKSPACE: Final = "/mcp/workspace"
 KNOWLEDGE: Final = "/mcp/knowledge"
 APPS: Final = "/mcp/apps"
+ALL: Final = "/mcp/all"
+"""The tools of the three servers under distinct names."""
 
 
 class McpServers:
-    """The three servers; they run inside of :meth:`running`.
+    """The servers; they run inside of :meth:`running`.
 
     Args:
         memories: Open as long as the servers run.
@@ -42,6 +44,7 @@ class McpServers:
         app.mount(WORKSPACE, _acting(self._loaded("workspace"), installation=True), name="mcp workspace")
         app.mount(KNOWLEDGE, _acting(self._loaded("knowledge")), name="mcp knowledge")
         app.mount(APPS, _acting(self._loaded("apps"), installation=True), name="mcp apps")
+        app.mount(ALL, _acting(self._loaded("all"), installation=True), name="mcp all")
         app.add_middleware(_WithSlash)
 
     @asynccontextmanager
@@ -108,6 +111,6 @@ class _WithSlash:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"] in {WORKSPACE, KNOWLEDGE, APPS}:
+        if scope["type"] == "http" and scope["path"] in {WORKSPACE, KNOWLEDGE, APPS, ALL}:
             scope = {**scope, "path": f"{scope['path']}/", "raw_path": f"{scope['path']}/".encode()}
         await self._app(scope, receive, send)

@@ -18,7 +18,7 @@ from commonplace.apps import AppMemory
 from commonplace.briefing import build_briefing
 from commonplace.core.context import RequestContext
 from commonplace.core.tracing import span
-from commonplace.mcp import workspace
+from commonplace.mcp import combined, workspace
 from commonplace.mcp.access import RoleGate
 from commonplace.mcp.apps import server as apps
 from commonplace.mcp.briefing import add_briefing
@@ -37,6 +37,7 @@ def applications(memories: Memories) -> dict[str, StarletteWithLifespan]:
         "workspace": workspace.build_server(memories.workspace),
         "knowledge": knowledge.build_server(memories.knowledge, caller=_context),
         "apps": apps.build_server(app_memory),
+        "all": combined.build_server(memories.knowledge, memories.workspace, app_memory, caller=_context),
     }
     for server in servers.values():
         add_briefing(server, partial(_brief, memories))

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class Credential(StrEnum):
-    """What a caller shows to be let in."""
+    """The kinds of credentials."""
 
     TOKEN = "token"  # noqa: S105 - a word
     LOGIN = "login"

@@ -59,7 +59,7 @@ class Claude:
     def run(self, *arguments: str) -> list[dict[str, Any]]:
         """Run it to its end; return the lines that it wrote."""
         with self.start(*arguments) as process:
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=DEADLINE_S)
         assert process.returncode == 0, f"{out}\n{err}\n{self.log}"
         assert "Hook cancelled" not in err
         return [json.loads(each) for each in out.split("\n") if each]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from commonplace.cli.claude_code import sessions
 from commonplace.cli.claude_code.call import HookCall
 from commonplace.cli.claude_code.formats import Message
-from commonplace.cli.claude_code.learning import QUIET_S, SWEPT, learn, sweep
+from commonplace.cli.claude_code.learning import QUIET_S, SWEPT, InMemory, learn, sweep
 from commonplace.cli.claude_code.session_hooks import session_end, session_start, sweep_all
 from commonplace.cli.claude_code.sessions import KEPT_S, SessionRecord, SessionRecords
 from commonplace.cli.claude_code.transcripts import MAX_DIGEST_CHARS, digest, read_messages
@@ -189,14 +189,14 @@ async def test_a_session_becomes_one_episode_however_often_it_is_read(
     """A hundred times: one; what is said later becomes another, and so does only what is new in a copy."""
     record = begun(tmp_path, exchange("Which port?", "5433."))
     for _ in range(100):
-        record = await learn(records, knowledge, record)
+        record = await learn(records, InMemory(knowledge), record)
     assert await stored(knowledge) == ["User: Which port?\n\nAssistant: 5433."]
 
     with record.transcript.open("a") as file:
         file.writelines(f"{each}\n" for each in exchange("And now?", "5434."))
     copied = begun(tmp_path, [*record.transcript.read_text().splitlines(), *exchange("Forked?", "Yes.")])
-    await learn(records, knowledge, record)
-    await learn(records, knowledge, copied)
+    await learn(records, InMemory(knowledge), record)
+    await learn(records, InMemory(knowledge), copied)
 
     assert sorted(await stored(knowledge)) == [
         "User: And now?\n\nAssistant: 5434.",
@@ -211,7 +211,7 @@ async def test_an_episode_says_where_it_came_from(
     """The session, the client, and when it was."""
     record = begun(tmp_path, exchange("Which port?", "5433."))
 
-    await learn(records, knowledge, record)
+    await learn(records, InMemory(knowledge), record)
 
     (found,) = await knowledge.search("port", types=["episode"], mode="keyword")
     episode = found.memory
@@ -226,12 +226,12 @@ async def test_one_that_was_ended_while_it_stored_does_not_store_twice(
 ) -> None:
     """The episode is there, and the record could not say so any more."""
     record = begun(tmp_path, exchange("Which port?", "5433."))
-    await learn(records, knowledge, record)
+    await learn(records, InMemory(knowledge), record)
     records.put(replace(record, storing=True))
 
     known = records.get(record.session_id)
     assert known is not None
-    again = await learn(records, knowledge, known)
+    again = await learn(records, InMemory(knowledge), known)
 
     assert again.storing is False
     assert len(again.read) == 2
@@ -246,11 +246,11 @@ async def test_a_session_that_cannot_be_learned_from_waits_for_the_next(
     records.put(record)
     async with open_knowledge(GONE, tmp_path, engine=engine, lazy=True) as gone:
         with pytest.raises(StorageUnavailableError, match="no episode was stored"):
-            await learn(records, gone, record)
+            await learn(records, InMemory(gone), record)
 
     current = begun(tmp_path, [])
-    assert await sweep(records, knowledge, current) == 1
-    assert await sweep(records, knowledge, current) == 0
+    assert await sweep(records, InMemory(knowledge), current) == 1
+    assert await sweep(records, InMemory(knowledge), current) == 0
     assert len(await stored(knowledge)) == 1
 
 
@@ -287,7 +287,7 @@ async def test_a_session_whose_hooks_never_got_the_lock_is_learned_from_later(
     assert [line.exc_info for line in reasons] == ([] if ended else [None])
     quiet = time.time() - QUIET_S - 1
     os.utime(begun_one.transcript, (quiet, quiet))
-    assert await sweep(records, knowledge, begun(tmp_path, [])) == 1
+    assert await sweep(records, InMemory(knowledge), begun(tmp_path, [])) == 1
     assert len(await stored(knowledge)) == 1
 
 
@@ -303,7 +303,7 @@ async def test_transcripts_that_cannot_be_read_do_not_keep_others_from_being_lea
         )
     records.put(replace(begun(tmp_path, exchange("Which port?", "5433.")), ended=True))
 
-    assert await sweep(records, knowledge, begun(tmp_path, [])) == 1
+    assert await sweep(records, InMemory(knowledge), begun(tmp_path, [])) == 1
     await sweep_all(tmp_path / "home", knowledge)
     assert len(await stored(knowledge)) == 1
 
@@ -328,7 +328,7 @@ async def test_sessions_that_were_killed_are_taken_up_a_few_at_a_time(
     records.put(other)
 
     current = begun(tmp_path, [])
-    counts = [await sweep(records, knowledge, current) for _ in range(3)]
+    counts = [await sweep(records, InMemory(knowledge), current) for _ in range(3)]
 
     assert counts == [SWEPT, 2, 0]
     assert [text[:14] for text in sorted(await stored(knowledge))] == [

@@ -7,6 +7,7 @@ import pytest
 
 from support.claude import claude_environment
 from support.commands import CommandLine, clean_environment
+from support.deadlines import DEADLINE_S
 from support.model_api import ModelApi, Says
 
 pytestmark = pytest.mark.requirement("PRJ-05.1")
@@ -42,7 +43,7 @@ def test_the_plugin_is_valid_and_brings_servers_hooks_skill_and_commands(
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
-                timeout=60,
+                timeout=DEADLINE_S,
                 check=False,
             )
             assert done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}"

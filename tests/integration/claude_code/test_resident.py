@@ -22,7 +22,7 @@ from support.consolidation import answer, fact
 from support.deadlines import DEADLINE_S
 from support.model_api import INPUT_TOKENS, OUTPUT_TOKENS, ModelApi, Says
 from support.postgres import wait_until
-from support.resident import RESIDENT, end, pid_of
+from support.resident import PATIENT, RESIDENT, end, pid_of
 
 FORKS = "commonplace.cli.resident.forks"
 INITIALIZE = {
@@ -39,7 +39,7 @@ class Hooks:
     def __init__(self, commonplace: CommandLine, **variables: str) -> None:
         self.home = commonplace.home
         self.workspace = commonplace.directory
-        self.variables = RESIDENT | variables
+        self.variables = RESIDENT | PATIENT | variables
         self.transcript = self.workspace / "transcript.jsonl"
 
     def start(self, event: str, **fields: Any) -> subprocess.Popen[str]:  # noqa: ANN401 - JSON

@@ -26,14 +26,14 @@ def test_a_doubtful_pair_is_decided_and_taken_back(commonplace: CommandLine) -> 
     listed = commonplace("review")
     assert OLD in listed.out
     assert NEW in listed.out
-    assert "Decide a pair: commonplace review ID VERDICT" in listed.out
+    assert "VERDICT (a pair: same, refines, corrects or distinct)" in " ".join(listed.out.split())
     (waiting,) = commonplace("review", "--json").json["reviews"]
     number = str(waiting["id"])
     (decided,) = commonplace("review", number, "corrects", "--json").json["reviews"]
     assert decided["decision"] == "corrects"
     memories = commonplace("ops", "list", "--json").json["memories"]
     assert {one["id"]: one["confidence"] for one in memories}[waiting["old_id"]] == 0.5
-    assert commonplace("review").out == "No pair waits for a decision.\n"
+    assert commonplace("review").out == "No memory waits for a decision.\n"
     assert "decided by" in commonplace("review", "--decided").out
     assert commonplace("review", number, "undo").status == 0
     assert commonplace("review", "--decided").out == "No decisions yet.\n"

@@ -91,7 +91,9 @@ def _find(hub: str, model: str, cache: Path, allowed: str) -> subprocess.Complet
     environment = {**os.environ, "HF_ENDPOINT": hub, "HF_HOME": str(cache / "hf"), "HF_HUB_DISABLE_XET": "1"}
     environment.pop("HF_HUB_OFFLINE", None)
     command = [sys.executable, "-c", FIND, model, str(cache), allowed]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False, timeout=DEADLINE_S
+    )
 
 
 def test_a_model_is_fetched_once_and_kept(hub: str, tmp_path: Path) -> None:

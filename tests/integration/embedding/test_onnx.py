@@ -20,6 +20,7 @@ from tokenizers.processors import TemplateProcessing
 from commonplace.core.errors import ModelDamagedError
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.embedding.graph import build_graph
+from support.deadlines import DEADLINE_S
 
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "queue", "is", "full"]
 SIZE, INNER, POSITIONS = 384, 16, 32
@@ -252,7 +253,7 @@ def test_processes_that_start_together_share_one_graph(model: Path, cache: Path)
     )
     command = [sys.executable, "-c", script, str(model), str(cache)]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    printed = {process.communicate(timeout=60)[0] for process in processes}
+    printed = {process.communicate(timeout=DEADLINE_S)[0] for process in processes}
     assert [process.returncode for process in processes] == [0, 0, 0, 0]
     assert len(printed) == 1
     assert _graph(cache).read_bytes() == build_graph(model / "model.safetensors")
@@ -264,6 +265,9 @@ def test_the_runtime_reports_to_nobody(tmp_path: Path) -> None:
     script = "from commonplace.embedding import EmbeddingEngine; EmbeddingEngine().embed('x')"
     environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
     subprocess.run(
-        [sys.executable, "-c", script], env=environment | {"TMPDIR": str(tmp_path)}, check=True, timeout=30
+        [sys.executable, "-c", script],
+        env=environment | {"TMPDIR": str(tmp_path)},
+        check=True,
+        timeout=DEADLINE_S,
     )
     assert list(tmp_path.iterdir()) == []

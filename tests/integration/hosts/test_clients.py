@@ -9,6 +9,7 @@ import pytest
 
 from support.clients import CODEX, GEMINI, OPENCODE, STORED, Client
 from support.commands import CommandLine, clean_environment
+from support.deadlines import DEADLINE_S
 from support.model_api import Calls, ModelApi, Says
 from support.postgres import wait_until
 
@@ -39,7 +40,7 @@ def test_a_session_is_briefed_calls_a_tool_and_becomes_an_episode(
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=3 * DEADLINE_S,
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr

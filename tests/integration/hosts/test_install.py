@@ -22,7 +22,11 @@ from support.commands import COMMAND, CommandLine, Done
 pytestmark = pytest.mark.requirement("HST-01.1", "HST-02.1", "HST-03.1", "HST-04.1", "HST-05.1")
 
 OLD = Ours(command=["/old/python", "-m", "commonplace"])
-OURS = Ours(command=["/opt/a b/commonplace"], hook_options=["--host", "x"])
+OURS = Ours(
+    command=["/opt/a b/commonplace"],
+    hook_options=["--host", "x"],
+    server_options={"knowledge": ["--server", "https://memory.example"]},
+)
 
 JSON_TEXTS = [
     "{}",

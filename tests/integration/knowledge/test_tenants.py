@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -59,6 +60,12 @@ SELECT c.relname FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
 WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
   AND NOT (c.relrowsecurity AND c.relforcerowsecurity)
 """
+MORE_ROUNDS = 100
+"""Ids are drawn by chance: a function may need more calls until it is given one that it takes."""
+
+BY_CHANCE = {"entity_unmerge", "invert_to_anti_pattern", "preview_merge", "restore_memory", "undo_duplicate"}
+"""Functions that need two calls in a row to fit."""
+
 NOT_CALLED = {"open", "acting", "acting_for", "begin"}
 """What of the facade reads and writes nothing by itself."""
 
@@ -383,9 +390,8 @@ async def test_no_function_shows_another_tenants_row(tenants: dict[str, Knowledg
     assert methods() - OF_ALL_TENANTS == FUNCTIONS.keys()
     world = World(random.Random(29))  # noqa: S311 - dice
     answered: set[str] = set()
-    for tenant, name in shuffled(
-        world, FUNCTIONS, first=("store_episode", "entity_create", "run_consolidation")
-    ):
+    first = ("store_episode", "entity_create", "run_consolidation")
+    for tenant, name in chain(shuffled(world, FUNCTIONS, first=first), unanswered(answered)):
         memory = tenants[tenant]
         world.tenant = tenant
         world.passed.clear()
@@ -396,14 +402,7 @@ async def test_no_function_shows_another_tenants_row(tenants: dict[str, Knowledg
             answer = str(error)
         assert find_foreign(answer, world) == [], (tenant, name)
         await learn(world, memory)
-    by_chance = {
-        "entity_unmerge",
-        "invert_to_anti_pattern",
-        "preview_merge",
-        "restore_memory",
-        "undo_duplicate",
-    }
-    assert FUNCTIONS.keys() - answered <= by_chance
+    assert FUNCTIONS.keys() - answered <= BY_CHANCE
     await check_tables(tenants)
 
 
@@ -431,6 +430,13 @@ async def test_no_tool_shows_another_tenants_row(tenants: dict[str, KnowledgeMem
             await learn(world, tenants[tenant])
     assert answered == TOOLS.keys()
     await check_tables(tenants)
+
+
+def unanswered(answered: set[str]) -> Iterator[tuple[str, str]]:
+    """Give functions that have had only errors so far, because of the ids that were picked, another chance."""
+    for _ in range(MORE_ROUNDS):
+        for name in sorted(FUNCTIONS.keys() - answered - BY_CHANCE):
+            yield from ((tenant, name) for tenant in TENANTS)
 
 
 def shuffled(world: World, names: Iterable[str], *, first: Iterable[str]) -> list[tuple[str, str]]:

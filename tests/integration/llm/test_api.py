@@ -201,6 +201,27 @@ async def test_a_request_that_is_refused_says_why(
     assert len(api.asked) == 1
 
 
+@pytest.mark.parametrize(
+    ("code", "kind_of_error"),
+    [
+        (429, ModelUnavailableError),
+        (502, ModelUnavailableError),
+        ('"rate_limited"', ModelUnavailableError),
+        (402, ModelAccessError),
+        (400, ModelRefusedError),
+    ],
+)
+async def test_an_error_with_the_status_200_is_an_error(
+    api: ModelApi, code: int | str, kind_of_error: type[ModelError]
+) -> None:
+    """OpenRouter answers so when a provider behind it fails; its code is the status that counts."""
+    body = f'{{"error": {{"message": "Provider returned error", "code": {code}}}, "user_id": "u"}}'
+    api.script(Garbles(body, "application/json"))
+    error = await attempt(api, "openai")
+    assert type(error) is kind_of_error
+    assert "Provider returned error" in str(error)
+
+
 @pytest.mark.parametrize("step", [Cuts(), Cuts(midway=True)])
 async def test_a_cut_connection_is_unavailable(api: ModelApi, kind: ApiKind, step: Step) -> None:
     """Before the answer or in the middle of it."""

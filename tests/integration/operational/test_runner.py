@@ -217,12 +217,12 @@ async def test_a_session_that_takes_too_long_is_killed_with_its_tools(
 ) -> None:
     """It ignores SIGINT and SIGTERM, and so does what it started in a session of its own."""
     ids = tmp_path / "ids"
-    stubborn = "import signal, time\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\ntime.sleep(60)"
-    agent = program(
+    deaf = "trap '' INT TERM"
+    agent = script(
         tmp_path / "claude",
-        "import subprocess, sys\n"
-        f"tool = subprocess.Popen([sys.executable, '-c', {stubborn!r}], start_new_session=True)\n"
-        f"open({str(ids)!r}, 'w').write(f'{{tool.pid}}\\n')\n" + stubborn,
+        deaf,
+        f'setsid sh -c "{deaf}; echo \\$\\$ > {ids}; exec sleep 60" &',
+        "wait",
     )
     running = asyncio.create_task(run(settings, agent, timeout_s=3, grace_s=0.2))
     tools = await asyncio.to_thread(ids_when_written, ids)

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -32,10 +33,11 @@ from commonplace.core.settings import Settings
 from commonplace.operational import OperationalMemory
 from commonplace.projects import Projects
 from commonplace.storage.backup.archive import MANIFEST, Manifest, digests, pack, unpack, verify
-from commonplace.storage.backup.copies import KNOWLEDGE, MEMORIES, SQLITE, run_program, servers
+from commonplace.storage.backup.copies import KNOWLEDGE, MEMORIES, SQLITE, servers
 from commonplace.storage.backup.restoring import WORKSPACES, restore
 from commonplace.storage.backup.taking import DIRECTORY, KEPT, back_up, back_up_before
 from commonplace.storage.cluster import APPLICATION_ROLE, SUPERUSER
+from commonplace.storage.dumps import run_program
 from commonplace.storage.embedded import remove_cluster
 from commonplace.storage.migrations.runner import migrate_sqlite
 from commonplace.storage.opening import open_database
@@ -93,6 +95,11 @@ async def dumps(settings: Settings) -> dict[str, list[str]]:
     return found
 
 
+def backups_in(directory: Path) -> list[str]:
+    """Return the names of backups, and of what was left of their making."""
+    return sorted(path.name for path in directory.iterdir() if ".tar.gz" in path.name)
+
+
 async def stored(settings: Settings) -> tuple[int, int]:
     """Return how many memories the writer has in operational memory, and how many in knowledge memory."""
     async with open_memories(settings) as memories:
@@ -101,7 +108,7 @@ async def stored(settings: Settings) -> tuple[int, int]:
 
 
 async def test_a_backup_is_of_one_moment_and_holds_what_was_acknowledged(tmp_path: Path) -> None:
-    """It is made during writes, and again after kill -9; a round trip gives equal dumps."""
+    """It is made during writes, and again, incrementally, after kill -9; a round trip gives equal dumps."""
     home = Settings(home=tmp_path / "home", workspace=tmp_path / "home")
     during = Settings(home=tmp_path / "during", workspace=tmp_path / "during")
     after = Settings(home=tmp_path / "after", workspace=tmp_path / "after")
@@ -120,7 +127,9 @@ async def test_a_backup_is_of_one_moment_and_holds_what_was_acknowledged(tmp_pat
         writer.kill()
         acknowledged = max([acknowledged, *map(int, writer.stdout.read().split())])
     Projects(home.home).at(tmp_path)
-    receipt = await back_up(home, tmp_path / "after.tar.gz", workspaces=[tmp_path])
+    since = tmp_path / "during.tar.gz"
+    receipt = await back_up(home, tmp_path / "after.tar.gz", workspaces=[tmp_path], since=since)
+    assert receipt.base == since.name
     assert set(receipt.databases) == {SQLITE, KNOWLEDGE}
     for copy in (during, after):
         restored = await restore(copy, tmp_path / f"{copy.home.name}.tar.gz")
@@ -143,6 +152,52 @@ async def used(settings: Settings) -> Settings:
     async with WorkspaceMemory.open(settings) as memory:
         await memory.store("The tests need Redis")
     return settings
+
+
+async def test_incremental_backups_need_their_bases(used: Settings, tmp_path: Path) -> None:
+    """A backup of a backup of a backup; a base that is missing or another one is an error that names it."""
+    names = ["one.tar.gz", "two.tar.gz", "three.tar.gz"]
+    since = None
+    for name in names:
+        async with OperationalMemory.open(used) as memory:
+            await memory.add(category="timing", observation=f"Takes {name} as an argument")
+        receipt = await back_up(used, tmp_path / name, since=since)
+        since = tmp_path / name
+    one, two, three = (tmp_path / name for name in names)
+    assert receipt.base == two.name
+    assert three.stat().st_size < one.stat().st_size
+    with tarfile.open(one) as archive:  # a complete backup is one that older releases can restore
+        assert set(json.load(archive.extractfile(MANIFEST) or io.BytesIO())) == {
+            *("made_at", "release", "files", "revisions", "workspaces", "format")
+        }
+    target = used.model_copy(update={"home": tmp_path / "target"})
+    await restore(target, three)
+    assert await dumps(target) == await dumps(used)
+    moved = one.rename(tmp_path / "moved.tar.gz")
+    with pytest.raises(
+        StorageError, match=r"two\.tar\.gz is incremental and needs the backup 'one\.tar\.gz'"
+    ):
+        await restore(target, three, replace=True)
+    await back_up(used, one)
+    with pytest.raises(StorageError, match=r"one\.tar\.gz is another backup than its base"):
+        await restore(target, three, replace=True)
+    moved.replace(one)
+    assert await dumps(target) == await dumps(used)
+    for wrong, error, reason in [
+        (
+            tmp_path / "elsewhere" / "one.tar.gz",
+            InvalidInputError,
+            "a backup in the directory of the new one",
+        ),
+        (tmp_path / "none.tar.gz", StorageUnavailableError, "no such file"),
+        (Path(shutil.copy(used.database_path, tmp_path)), StorageError, "is not a backup"),
+    ]:
+        with pytest.raises(error, match=reason):
+            await back_up(used, tmp_path / "four.tar.gz", since=wrong)
+    two.write_bytes(two.read_bytes()[:-100])
+    with pytest.raises(StorageError, match="is damaged"):
+        verify(three)
+    assert backups_in(tmp_path) == sorted(names)
 
 
 @pytest.mark.parametrize("limit", [1000, 9000])

@@ -147,16 +147,6 @@ def test_a_server_that_does_not_start_says_why(postgres_directory: Path) -> None
     assert "no_such_setting" in str(raised.value)
 
 
-def test_data_of_another_major_version_is_left_alone(postgres_directory: Path) -> None:
-    """The error names both versions, and nothing is started."""
-    join_server(postgres_directory).leave()
-    cluster = locate_cluster(postgres_directory)
-    wait_until(lambda: not is_running(cluster.directory), what="server stopped")
-    (cluster.data / "PG_VERSION").write_text("17\n")
-    with pytest.raises(EmbeddedPostgresError, match="PostgreSQL 17, but this release includes 18"):
-        join_server(postgres_directory)
-
-
 def test_leftovers_of_a_killed_set_up_are_removed(postgres_directory: Path) -> None:
     """A half-made data directory is no obstacle and does not stay."""
     leftover = locate_cluster(postgres_directory).directory / "draft-killed"

@@ -24,6 +24,7 @@ from commonplace.operational.memory import OperationalMemory
 from commonplace.storage.migrations.runner import HEADS, migrate_postgres, migrate_sqlite
 from commonplace.storage.migrations.upgrade import configuration
 from support.commands import CommandServer
+from support.deadlines import DEADLINE_S
 from support.statements import prepare_all
 
 SPECIFIED = ["ops_001", "ops_002", "ops_003", "ops_004", "ops_005"]
@@ -317,7 +318,7 @@ async def test_a_full_disk_is_a_clear_error_and_loses_nothing(new_settings: Sett
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=DEADLINE_S,
     )
     assert done.returncode != 0
     assert "StorageUnavailableError" in done.stderr

@@ -182,7 +182,7 @@ def test_no_tool_is_forgotten() -> None:
 
 
 @pytest.mark.requirement("KNW-19.1")
-@pytest.mark.parametrize("server", ["workspace", "knowledge"])
+@pytest.mark.parametrize("server", ["workspace", "knowledge", "all"])
 async def test_every_tool_asks_for_its_role(service: Secured, server: str) -> None:
     """A role is shown the tools that it may use, and refused the others by name."""
     async with connect(service, server, Role.ADMIN) as client:
@@ -223,6 +223,23 @@ async def test_the_briefing_is_for_the_installation_only(service: Secured) -> No
     async with connect(service, "knowledge", STRANGER) as theirs:
         with pytest.raises(MCPError, match="belongs to the installation"):
             await theirs.read_resource("commonplace://briefing")
+
+
+async def test_a_tenant_reads_its_own_sections_of_a_briefing(service: Secured) -> None:
+    """Those of knowledge memory; the others belong to the installation."""
+    fact = {"subject": "a", "predicate": "b", "content": "a secret of acme"}
+    async with service.client(STRANGER) as client:
+        await client.post("/api/v1/knowledge/facts", json=fact)
+        own = await client.post("/api/v1/briefing", json={"sections": ["knowledge", "sessions"]})
+        whole = await client.post("/api/v1/briefing", json={})
+        more = await client.post("/api/v1/briefing", json={"sections": ["knowledge", "workspace"]})
+    async with service.client("reader") as client:
+        ours = await client.post("/api/v1/briefing", json={"sections": ["knowledge"]})
+
+    assert [each["name"] for each in own.json()["sections"]] == ["knowledge"]
+    assert "a secret of acme" in own.text
+    assert (whole.status_code, more.status_code) == (403, 403)
+    assert "a secret of acme" not in ours.text
 
 
 @pytest.mark.requirement("APP-10.5")

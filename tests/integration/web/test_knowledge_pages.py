@@ -184,9 +184,80 @@ async def test_pages_without_totals_lead_on(service: Secured) -> None:
         assert "No fact matches" in (await client.get("/knowledge/facts?offset=500")).text
 
 
+async def test_facts_and_rules_by_origin_confidence_and_meaning(service: Secured) -> None:
+    """Each filter alone, and together with a search by meaning, which lists the nearest memory first."""
+    knowledge = service.memories.knowledge
+    stored = {
+        name: await knowledge.store_fact(
+            subject=name,
+            predicate="drinks",
+            content=f"{name} drinks tea",
+            source_butler=butler,
+            source=source,
+        )
+        for name, butler, source in (("Ada", "ops", "web"), ("Ben", "shop", "tool"), ("Cleo", "ops", "tool"))
+    }
+    await knowledge.store_rule(content="Offer tea first", source_butler="ops")
+    await knowledge.store_rule(content="Offer coffee second", source_butler="shop")
+
+    async def subjects(query: str) -> list[str]:
+        text = (await client.get(f"/knowledge/facts?{query}")).text
+        return re.findall(r"<strong>(Ada|Ben|Cleo)</strong>", text)
+
+    async with service.client("writer") as client:
+        assert sorted(await subjects("butler=ops")) == ["Ada", "Cleo"]
+        assert sorted(await subjects("source=tool")) == ["Ben", "Cleo"]
+        assert await subjects("source=tool&butler=ops") == ["Cleo"]
+        assert await subjects("confidence=0.2") == []
+        meaning = "match=meaning&search=Ben+drinks:+Ben+drinks+tea"
+        assert len(await subjects(meaning)) == 3
+        assert sorted(await subjects(f"{meaning}&butler=ops")) == ["Ada", "Cleo"]
+        assert await subjects(f"{meaning}&sort=subject") == ["Ada", "Ben", "Cleo"]
+        rules = (await client.get("/knowledge/rules?butler=ops&match=meaning&search=tea")).text
+        assert "Offer tea first" in rules
+        assert "Offer coffee second" not in rules
+        await client.post("/knowledge/facts/pin", data={"ids": [str(one.id) for one in stored.values()]})
+    assert len(await knowledge.list_facts(tag="pinned")) == 3
+
+
+async def test_a_rule_is_added_and_corrected(service: Secured) -> None:
+    """By plain forms; a form with an error keeps its values and names the error at its field."""
+    knowledge = service.memories.knowledge
+    async with service.client("writer", accept="text/html") as client:
+        refused = await client.post("/knowledge/rules", data={"content": "Offer tea", "scope": "s" * 101})
+        assert refused.status_code == 422
+        assert 'id="scope-error"' in refused.text
+        assert "Offer tea" in refused.text
+        added = {"content": "Offer tea", "tags": "kitchen, guests"}
+        assert (await client.post("/knowledge/rules", data=added)).status_code == 303
+        [rule] = await knowledge.list_rules()
+        assert (rule.content, rule.tags, rule.scope) == ("Offer tea", ("kitchen", "guests"), "global")
+        path = f"/knowledge/rules/{rule.id}/correct"
+        assert "Offer tea" in (await client.get(path)).text
+        assert (await client.post(path, data={"content": ""})).status_code == 422
+        await client.post(path, data={"content": "Offer coffee"})
+    assert [one.content for one in await knowledge.list_rules(forgotten=False)] == ["Offer coffee"]
+
+
+async def test_several_facts_are_made_global(service: Secured) -> None:
+    """Global facts and forgotten facts stay as they are."""
+    knowledge = service.memories.knowledge
+    ids = [
+        (await knowledge.store_fact(subject=name, predicate="is", content=name, scope=scope)).id
+        for name, scope in (("Ada", "ops"), ("Ben", "global"), ("Cleo", "ops"))
+    ]
+    await knowledge.forget_memory("fact", ids[2])
+    async with service.client("writer", **{"hx-request": "true"}) as client:
+        answer = await client.post("/knowledge/facts/promote", data={"ids": [str(one) for one in ids]})
+    assert answer.status_code in {200, 204}
+    assert [one.scope for one in await knowledge.list_facts(sort="subject")] == ["global", "global", "ops"]
+
+
 @pytest.mark.parametrize(
     "path",
     [
+        "/knowledge/facts?source=wrong",
+        "/knowledge/rules?confidence=0.3",
         "/knowledge/facts?state=wrong",
         "/knowledge/facts?entity=wrong",
         "/knowledge/runs?state=wrong",

@@ -40,6 +40,26 @@ async def test_both_servers_are_reached_at_their_paths(url: str) -> None:
         assert entry["actor"] == "web"
 
 
+async def test_one_path_has_all_tools_under_distinct_names(url: str) -> None:
+    """Each works on the memory that it names, as the caller of the request."""
+    shown: dict[str, set[str]] = {}
+    for name in ("workspace", "knowledge", "apps", "all"):
+        async with Client(f"{url}/mcp/{name}") as client:
+            shown[name] = {tool.name for tool in await client.list_tools()}
+    of_workspace = {f"workspace_{tool}" for tool in shown["workspace"]}
+    assert shown["all"] == of_workspace | shown["knowledge"] | shown["apps"]
+    async with Client(f"{url}/mcp/all") as client:
+        assert (await ask(client, "workspace_memory_store", text="The staging port is 5433"))["ok"]
+        await ask(client, "memory_store_fact", subject="port", predicate="is", content="It is 5434")
+        assert (await ask(client, "workspace_memory_search", query="port"))["count"] == 1
+        assert (await ask(client, "memory_search", query="port"))["count"] == 1
+        (content,) = await client.read_resource("commonplace://briefing?prompt=port")
+    assert "It is 5434" in str(content)
+    async with httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as rest:
+        (entry,) = (await rest.get("/api/v1/knowledge/events")).json()["events"]
+        assert entry["actor"] == "web"
+
+
 async def test_both_servers_offer_the_briefing(url: str) -> None:
     """As a resource, with what was stored by REST."""
     async with httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as rest:

@@ -179,10 +179,10 @@ def _wait_until_refused(url: str) -> None:
     deadline = time.monotonic() + DEADLINE_S
     while time.monotonic() < deadline:
         try:
-            httpx2.get(f"{url}/healthz", timeout=1)
+            httpx2.get(f"{url}/healthz", timeout=DEADLINE_S)
         except httpx2.ConnectError:
             return
-        except httpx2.ReadError:
+        except httpx2.TransportError:
             continue  # taken in the moment in which it stopped listening
     pytest.fail(f"still takes connections after {DEADLINE_S} s")
 

@@ -13,6 +13,7 @@ import pytest
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.workspace.entries import Draft, Scope
 from commonplace.workspace.store import MemoryStore
+from support.deadlines import DEADLINE_S
 
 PROGRAM = Path(__file__).with_name("workspace_processes.py")
 
@@ -27,7 +28,7 @@ def test_eight_processes_lose_nothing(tmp_path: Path) -> None:
     """Four hundred stores at once: every id is given once, and every memory is there."""
     command = [sys.executable, str(PROGRAM), "store", str(tmp_path), "50"]
     writers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(8)]
-    ids = [line for writer in writers for line in writer.communicate(timeout=60)[0].split()]
+    ids = [line for writer in writers for line in writer.communicate(timeout=DEADLINE_S)[0].split()]
     assert [writer.returncode for writer in writers] == [0] * 8
     contents = MemoryStore(tmp_path).load()
     assert sorted(ids) == sorted(memory.id for memory in contents.memories)
@@ -64,7 +65,7 @@ def test_a_forked_process_excludes_its_parent(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=30,
+        timeout=DEADLINE_S,
     )
     outcome = json.loads(result.stdout)
     assert ["locked by another process" in reason for reason in outcome["refused"]] == [True]

@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
+from support.deadlines import DEADLINE_S
+
 PROGRAM = Path(__file__).with_name("workspace_processes.py")
 
 
 def run(mode: str, directory: Path, *numbers: int) -> dict[str, Any]:
     """Run the program in one of its modes and return its findings."""
     command = [sys.executable, str(PROGRAM), mode, str(directory), *map(str, numbers)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=True)
     return json.loads(done.stdout)
 
 

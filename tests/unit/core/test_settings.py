@@ -135,6 +135,14 @@ def test_the_named_file_is_the_only_one(tmp_path: Path) -> None:
         ("= 3\n", "is not TOML"),
         ('database = "mysql://x"\n', "database .*expected a path or a postgresql:// URL"),
         ('postgres_url = "x"\n', "postgres_url .*expected a postgresql:// URL"),
+        (
+            'postgres_read_url = "postgresql://replica/db"\n',
+            "postgres_read_url .*expected no value without postgres_url",
+        ),
+        (
+            'postgres_url = "postgresql://db/db"\npostgres_read_url = "x"\n',
+            "postgres_read_url .*expected a postgresql:// URL",
+        ),
     ],
 )
 def test_a_bad_file_is_refused_by_key(tmp_path: Path, text: str, message: str) -> None:

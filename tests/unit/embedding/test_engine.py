@@ -145,7 +145,7 @@ def test_a_backend_that_is_not_installed_says_how_to_get_it() -> None:
         "EmbeddingEngine(EmbeddingOptions(backend=BackendName.TORCH)).embed('x')\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=DEADLINE_S
     )
     assert done.returncode == 1
     assert EmbeddingError.__name__ in done.stderr
@@ -157,6 +157,6 @@ def test_importing_the_package_imports_no_numerical_library() -> None:
     heavy = {"numpy", "onnx", "onnxruntime", "tokenizers", "huggingface_hub", "safetensors", "torch"}
     script = f"import sys, commonplace.embedding; print(sorted({heavy!r} & set(sys.modules)))"
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=DEADLINE_S
     )
     assert done.stdout.strip() == "[]"

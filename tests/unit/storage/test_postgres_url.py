@@ -14,6 +14,7 @@ from commonplace.storage.postgres_url import (
     mask_password,
     require_direct,
     server_url,
+    urls_of_hosts,
 )
 
 
@@ -109,3 +110,22 @@ def test_what_needs_a_session_refuses_a_pooler() -> None:
     with pytest.raises(SettingsError, match=r"a backup needs a session .* set the URL") as refused:
         require_direct("postgresql://a:secret@h/m?pgbouncer=true", "a backup")
     assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "urls"),
+    [
+        ("postgresql://db/notes", ["postgresql://db/notes"]),
+        (
+            "postgresql://ann:a%2Cb@db1:5432,db2/notes?ssl=require",
+            [
+                "postgresql://ann:a%2Cb@db1:5432/notes?ssl=require",
+                "postgresql://ann:a%2Cb@db2/notes?ssl=require",
+            ],
+        ),
+        ("postgresql://ann@/notes?host=/run/postgresql", ["postgresql://ann@/notes?host=/run/postgresql"]),
+    ],
+)
+def test_a_url_of_several_hosts_is_a_url_for_each(url: str, urls: list[str]) -> None:
+    """Everything but the host is the same."""
+    assert urls_of_hosts(url) == urls

@@ -11,6 +11,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import LoadedSettings, Settings
 from commonplace.projects import Projects
+from commonplace.remote import Service
 
 PROJECT_VARIABLES: Final = {"claude-code": "CLAUDE_PROJECT_DIR", "gemini": "GEMINI_PROJECT_DIR"}
 """Variables that name the workspace. Hosts may run inside each other, so each has its own."""
@@ -33,6 +34,7 @@ class HookCall:
         settings: The settings; the project is the workspace unless they name another.
         host: The name of the host.
         event: The host's name of the event.
+        service: The service that has knowledge memory; ``None`` for the memory of the home.
     """
 
     session_id: str
@@ -43,6 +45,7 @@ class HookCall:
     source: str = ""
     host: str = "claude-code"
     event: str = ""
+    service: Service | None = None
 
     @property
     def butler(self) -> str:
@@ -69,6 +72,7 @@ def read_call(
     butler: str | None = None,
     host: str = "claude-code",
     directory: Path | None = None,
+    service: Service | None = None,
 ) -> HookCall:
     """Read the host's input.
 
@@ -79,6 +83,7 @@ def read_call(
         butler: The butler of the session; ``None`` for the id of the project.
         host: The name of the host, whose names of fields may be its own.
         directory: The directory from which relative paths of the document count; ``None`` for the current one.
+        service: The service that has knowledge memory; ``None`` for the memory of the home.
 
     Raises:
         InvalidInputError: The document is not a JSON object, or a field is missing.
@@ -104,6 +109,7 @@ def read_call(
         settings=settings,
         host=host,
         event=str(values.get("hook_event_name") or values.get("hookEventName") or ""),
+        service=service,
     )
 
 

@@ -8,14 +8,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from commonplace.cli.claude_code.formats import Message
+from commonplace.cli.claude_code.outbox import Outbox
 from commonplace.cli.claude_code.sessions import SessionRecord, SessionRecords
 from commonplace.cli.claude_code.transcripts import digest, read_messages
 from commonplace.core.clock import Clock
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.knowledge import Episode, KnowledgeMemory, MemoryType
+from commonplace.remote import Service
 
 QUIET_S: Final = 300.0
 """A session without an end whose transcript has not grown for this long may have been killed."""
@@ -30,7 +32,89 @@ MAX_TRANSCRIPT_BYTES: Final = 256 * 1024 * 1024
 _log = logging.getLogger(__name__)
 
 
-async def learn(records: SessionRecords, memory: KnowledgeMemory, record: SessionRecord) -> SessionRecord:
+class EpisodeStore(Protocol):
+    """The place for the episodes of sessions."""
+
+    @property
+    def clock(self) -> Clock:
+        """Returns the current time."""
+        ...
+
+    async def has(self, record: SessionRecord, content: str) -> bool:
+        """Tell whether an episode of a session was stored."""
+        ...
+
+    async def store(self, record: SessionRecord, content: str, happened_at: datetime | None) -> None:
+        """Store an episode of a session.
+
+        Raises:
+            StorageUnavailableError: The episode was not stored; a later session tries again.
+        """
+        ...
+
+    async def deliver(self) -> int:
+        """Send what waits; return the number of episodes."""
+        ...
+
+
+class InMemory:
+    """Episodes of sessions in knowledge memory on this machine.
+
+    Args:
+        memory: May be lazy.
+    """
+
+    def __init__(self, memory: KnowledgeMemory) -> None:
+        self._memory = memory
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of the memory."""
+        return self._memory.clock
+
+    async def has(self, record: SessionRecord, content: str) -> bool:
+        """Tell whether a hook stored the episode and was killed before it could note that."""
+        found = await self._memory.search(
+            content[:LOOKED_FOR_CHARS], types=[MemoryType.EPISODE], scope=record.butler, limit=LOOKED_AT
+        )
+        return any(
+            isinstance(each.memory, Episode)
+            and each.memory.content == content
+            and str(each.memory.session_id) == record.session_id
+            for each in found
+        )
+
+    async def store(self, record: SessionRecord, content: str, happened_at: datetime | None) -> None:
+        """Store an episode; see :class:`EpisodeStore`."""
+        receipt = await self._memory.store_episode(
+            content=content,
+            butler=record.butler,
+            session_id=record.session_id,
+            metadata={"source": record.host},
+            created_at=happened_at,
+        )
+        if receipt.id is None:
+            raise StorageUnavailableError(
+                f"session {record.session_id}: no episode was stored: {receipt.reason}"
+            )
+
+    async def deliver(self) -> int:
+        """Return 0, because no episode waits."""
+        return 0
+
+
+def store_of(home: Path, memory: KnowledgeMemory, record: SessionRecord) -> EpisodeStore:
+    """Return the store for the episodes of a session: a service, or the memory of the home.
+
+    Raises:
+        InvalidInputError: The record names no valid service.
+    """
+    if record.server:
+        return Outbox(home, Service.at(record.server, record.token_file))
+    return InMemory(memory)
+
+
+async def learn(records: SessionRecords, store: EpisodeStore, record: SessionRecord) -> SessionRecord:
     """Store an episode of the new messages in a session's transcript, if there are any.
 
     The caller holds the lock of the records.
@@ -52,15 +136,15 @@ async def learn(records: SessionRecords, memory: KnowledgeMemory, record: Sessio
         return record
     known = {each for other in records.beside(record) for each in other.read}
     new = [message for message in messages if message.id not in known]
-    if (content := digest(new)) and not (record.storing and await _is_stored(memory, record, content)):
+    if (content := digest(new)) and not (record.storing and await store.has(record, content)):
         records.put(replace(record, storing=True))
-        await _store(memory, record, content, _latest(new, memory.clock))
+        await store.store(record, content, _latest(new, store.clock))
     learned = replace(record, storing=False, size=size, read=tuple(message.id for message in messages))
     records.put(learned)
     return learned
 
 
-async def sweep(records: SessionRecords, memory: KnowledgeMemory, current: SessionRecord) -> int:
+async def sweep(records: SessionRecords, store: EpisodeStore, current: SessionRecord) -> int:
     """Learn from earlier sessions of the project that ended without a hook, or whose hook failed.
 
     Running sessions are skipped. The caller holds the lock of the records.
@@ -74,41 +158,14 @@ async def sweep(records: SessionRecords, memory: KnowledgeMemory, current: Sessi
     waiting = [
         record
         for record in records.beside(current)
-        if record.session_id != current.session_id and has_news(record)
+        if record.session_id != current.session_id and record.server == current.server and has_news(record)
     ]
     learned = 0
     for record in waiting:
         if learned == SWEPT:
             break
-        learned += await learn(records, memory, record) is not record
+        learned += await learn(records, store, record) is not record
     return learned
-
-
-async def _store(
-    memory: KnowledgeMemory, record: SessionRecord, content: str, happened_at: datetime | None
-) -> None:
-    receipt = await memory.store_episode(
-        content=content,
-        butler=record.butler,
-        session_id=record.session_id,
-        metadata={"source": record.host},
-        created_at=happened_at,
-    )
-    if receipt.id is None:
-        raise StorageUnavailableError(f"session {record.session_id}: no episode was stored: {receipt.reason}")
-
-
-async def _is_stored(memory: KnowledgeMemory, record: SessionRecord, content: str) -> bool:
-    """Tell whether a hook stored the episode and was killed before it could note that."""
-    found = await memory.search(
-        content[:LOOKED_FOR_CHARS], types=[MemoryType.EPISODE], scope=record.butler, limit=LOOKED_AT
-    )
-    return any(
-        isinstance(each.memory, Episode)
-        and each.memory.content == content
-        and str(each.memory.session_id) == record.session_id
-        for each in found
-    )
 
 
 def has_news(record: SessionRecord) -> bool:

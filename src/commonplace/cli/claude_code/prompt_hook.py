@@ -4,13 +4,14 @@ import asyncio
 import logging
 from typing import Final
 
-from commonplace.briefing import sessions_block
+from commonplace.briefing import Part, sessions_block
 from commonplace.cli.claude_code.call import HookCall
 from commonplace.cli.claude_code.given import Given
 from commonplace.core.budgets import budget_chars, share_budget
 from commonplace.core.errors import CommonplaceError
-from commonplace.knowledge import KnowledgeMemory
+from commonplace.knowledge import MAX_PROMPT_CHARS, KnowledgeMemory
 from commonplace.llm.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
+from commonplace.remote import Service
 from commonplace.workspace import HEADER, WorkspaceMemory
 
 MAX_INJECTED_CHARS: Final = 10_000
@@ -46,23 +47,40 @@ async def user_prompt(call: HookCall, memory: KnowledgeMemory) -> str:
 
 async def _recalled(call: HookCall, memory: KnowledgeMemory) -> list[str]:
     """Return the blocks of knowledge memory for a prompt; none if it does not answer in time."""
-    if not call.prompt.strip() or not call.has_knowledge:
+    if not call.prompt.strip():
         return []
     try:
         async with asyncio.timeout(RECALL_TIMEOUT_S):
-            butler = call.butler
-            known = await memory.context(
-                call.prompt,
-                butler,
-                token_budget=LOOKED_THROUGH_TOKENS,
-                with_note=False,
-                with_ids=True,
-                with_dates=True,
-            )
-            return [known, await sessions_block(memory, call.prompt, butler, but=call.session_id)]
+            if call.service is not None:
+                return await _from_service(call.service, call)
+            return await _from_home(memory, call) if call.has_knowledge else []
     except (CommonplaceError, OSError) as error:
         reason = str(error) or f"no answer within {RECALL_TIMEOUT_S:g} s"
         _log.error("session %s: a prompt gets no knowledge: %s", call.session_id, reason)
     except Exception:  # noqa: BLE001 - the fail-open boundary: the prompt goes on with the workspace's memories
         _log.exception("session %s: a prompt gets no knowledge", call.session_id)
     return []
+
+
+async def _from_home(memory: KnowledgeMemory, call: HookCall) -> list[str]:
+    butler = call.butler
+    known = await memory.context(
+        call.prompt,
+        butler,
+        token_budget=LOOKED_THROUGH_TOKENS,
+        with_note=False,
+        with_ids=True,
+        with_dates=True,
+    )
+    return [known, await sessions_block(memory, call.prompt, butler, but=call.session_id)]
+
+
+async def _from_service(service: Service, call: HookCall) -> list[str]:
+    sections = await service.sections(
+        [Part.KNOWLEDGE, Part.SESSIONS],
+        prompt=call.prompt[:MAX_PROMPT_CHARS],
+        butler=call.butler,
+        budgetTokens=LOOKED_THROUGH_TOKENS,
+        butSession=call.session_id,
+    )
+    return list(sections.values())

@@ -10,7 +10,7 @@ from commonplace.briefing import Part, brief
 from commonplace.cli.claude_code.call import HookCall
 from commonplace.cli.claude_code.events import ACTOR
 from commonplace.cli.claude_code.given import Given
-from commonplace.cli.claude_code.learning import has_news, learn, sweep
+from commonplace.cli.claude_code.learning import has_news, learn, store_of, sweep
 from commonplace.cli.claude_code.sessions import SessionRecord, SessionRecords
 from commonplace.core.context import request_context
 from commonplace.core.errors import CommonplaceError
@@ -41,7 +41,12 @@ async def session_start(
         except Exception:  # noqa: BLE001 - the fail-open boundary: the briefing follows
             _log.exception("session %s: earlier sessions are left to the next session", call.session_id)
         briefing = await brief(
-            call.settings, prompt="", butler=call.butler, knowledge=memory, besides=_empty_parts(call)
+            call.settings,
+            prompt="",
+            butler=call.butler,
+            knowledge=memory,
+            besides=_left_out(call),
+            service=call.service,
         )
     text = briefing.text
     _note_given(call, text)
@@ -55,21 +60,27 @@ async def session_end(call: HookCall, memory: KnowledgeMemory) -> str:
     async with records.locked():
         record = replace(_record(records, _new_record(call)), ended=True)
         records.put(record)
-        await learn(records, memory, record)
+        store = store_of(call.settings.home, memory, record)
+        await learn(records, store, record)
+    await store.deliver()
     return ""
 
 
 async def sweep_all(home: Path, memory: KnowledgeMemory) -> None:
-    """Learn from all sessions of a home that ended and were not learned from yet.
+    """Learn from all sessions of a home that ended and were not learned from yet, and send the episodes that wait.
 
     Raises:
         StorageUnavailableError: Knowledge memory cannot be reached, or the records cannot be locked.
     """
     records = SessionRecords(home)
-    for record in await asyncio.to_thread(records.latest):
+    found = await asyncio.to_thread(records.latest)
+    for record in found:
         if has_news(record):
             async with records.locked():
-                await learn(records, memory, records.get(record.session_id) or record)
+                known = records.get(record.session_id) or record
+                await learn(records, store_of(home, memory, known), known)
+    for record in {record.server: record for record in found}.values():
+        await store_of(home, memory, record).deliver()
 
 
 def note_end(call: HookCall) -> None:
@@ -81,9 +92,11 @@ def note_end(call: HookCall) -> None:
     SessionRecords(call.settings.home).add(replace(_new_record(call), ended=True))
 
 
-def _empty_parts(call: HookCall) -> list[Part]:
-    """Return the sections of memories that have no database yet."""
+def _left_out(call: HookCall) -> list[Part]:
+    """Return the sections of memories that have no database yet, and that do not belong to the project."""
     settings = call.settings
+    if call.service is not None:
+        return [Part.OPERATIONAL]
     has_operational = settings.database_is_postgres or settings.database_path.exists()
     return [
         *([] if has_operational else [Part.OPERATIONAL]),
@@ -111,15 +124,31 @@ async def _begin(call: HookCall, memory: KnowledgeMemory) -> None:
         record = replace(_record(records, new), ended=False)
         records.put(record)
         records.forget_old()
-        await sweep(records, memory, record)
+        store = store_of(call.settings.home, memory, record)
+        await sweep(records, store, record)
+    await store.deliver()
 
 
 def _record(records: SessionRecords, new: SessionRecord) -> SessionRecord:
     known = records.get(new.session_id)
-    return new if known is None else replace(known, transcript=new.transcript, butler=new.butler)
+    if known is None:
+        return new
+    return replace(
+        known,
+        transcript=new.transcript,
+        butler=new.butler,
+        server=new.server,
+        token_file=new.token_file,
+    )
 
 
 def _new_record(call: HookCall) -> SessionRecord:
+    service = call.service
     return SessionRecord(
-        session_id=call.session_id, transcript=call.transcript, butler=call.butler, host=call.host
+        session_id=call.session_id,
+        transcript=call.transcript,
+        butler=call.butler,
+        host=call.host,
+        server=service.url if service else "",
+        token_file=str(service.token_file) if service else "",
     )

@@ -41,6 +41,8 @@ class SessionRecord:
         size: The size of the transcript in bytes when it was last read.
         read: The ids of the messages that were read.
         host: The name of the host.
+        server: The address of the service that has the knowledge memory of the session; empty for that of the home.
+        token_file: The file with the token for the service.
     """
 
     session_id: str
@@ -51,6 +53,8 @@ class SessionRecord:
     size: int = 0
     read: tuple[str, ...] = ()
     host: str = "claude-code"
+    server: str = ""
+    token_file: str = ""
 
 
 class SessionRecords:

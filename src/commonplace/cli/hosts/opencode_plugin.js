@@ -7,12 +7,14 @@ import { homedir } from "node:os"
 import { join } from "node:path"
 
 const SERVER = "commonplace-knowledge"
+const OPTIONS = ["--butler", "--server", "--token-file"]
 const KEPT_MS = 30 * 86_400_000
 const DATA = process.env.XDG_DATA_HOME || join(homedir(), ".local", "share")
 const TRANSCRIPTS = join(DATA, "opencode", "commonplace")
 
 export const Commonplace = async ({ client, directory }) => {
   let command = []
+  let options = []
   const briefed = new Set()
   const changed = new Set()
   const parents = new Map()
@@ -24,7 +26,7 @@ export const Commonplace = async ({ client, directory }) => {
   const hook = (event, session, prompt = "") =>
     new Promise((resolve) => {
       const input = { session_id: session, transcript_path: transcript(session), cwd: directory, prompt }
-      const [program, ...words] = [...command, "hook", event, "--host", "opencode"]
+      const [program, ...words] = [...command, "hook", event, "--host", "opencode", ...options]
       const child = spawn(program, words, { cwd: directory, stdio: ["pipe", "pipe", "ignore"] })
       let text = ""
       child.stdout.setEncoding("utf8").on("data", (more) => (text += more))
@@ -66,7 +68,9 @@ export const Commonplace = async ({ client, directory }) => {
   return {
     config: safely(async (config) => {
       const words = config.mcp?.[SERVER]?.command ?? []
-      command = words.slice(0, Math.max(words.lastIndexOf("mcp"), 0))
+      const at = Math.max(words.lastIndexOf("mcp"), 0)
+      command = words.slice(0, at)
+      options = OPTIONS.flatMap((name) => (words.includes(name, at) ? [name, words[words.indexOf(name, at) + 1]] : []))
       await forgetOld()
     }),
     "chat.message": safely(async ({ sessionID }, { message, parts }) => {

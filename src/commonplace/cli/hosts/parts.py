@@ -9,7 +9,7 @@ lists, because a document does not tell who made them.
 import copy
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
@@ -29,14 +29,16 @@ class Ours:
     Attributes:
         command: The command that runs ``commonplace``: an absolute path and arguments.
         hook_options: The options of every hook.
+        server_options: The options of servers, where they are others than :data:`SERVERS` has.
     """
 
     command: Sequence[str]
     hook_options: Sequence[str] = ()
+    server_options: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
 
     def server(self, server: str) -> list[str]:
         """Return the command of an MCP server."""
-        return [*self.command, "mcp", server, *SERVERS[server]]
+        return [*self.command, "mcp", server, *self.server_options.get(server, SERVERS[server])]
 
     def hook(self, argument: str) -> list[str]:
         """Return the command of a hook."""

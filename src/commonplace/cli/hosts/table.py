@@ -128,7 +128,9 @@ def _claude_code(where: Where) -> list[SettingsFile]:
 
 FORWARDED: Final = [
     CONFIG_VARIABLE,
-    *map(variable_of, ("home", "database", "postgres_url", "workspace", "embedding_model")),
+    *map(
+        variable_of, ("home", "database", "postgres_url", "postgres_read_url", "workspace", "embedding_model")
+    ),
 ]
 
 

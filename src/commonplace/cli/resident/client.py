@@ -17,6 +17,8 @@ from commonplace.cli.resident.place import MCP, Place
 DEADLINES_S = {"session-start": 25.0, "user-prompt": 5.0, "session-end": 17.0}
 """The events, and how long the client waits for an answer: less than Claude Code waits for the hook."""
 
+OPTIONS = frozenset({"--butler", "--host", "--server", "--token-file"})
+
 START_S = 3.0
 """Seconds that the client waits for a new process to listen before it does the work itself."""
 
@@ -58,6 +60,8 @@ def answer_hook(arguments: list[str]) -> bool:
         "event": event,
         "butler": options.get("--butler"),
         "host": options.get("--host", "claude-code"),
+        "server": options.get("--server"),
+        "token_file": options.get("--token-file", ""),
         "document": document.decode("utf-8", "replace"),
         "directory": _current_directory(),
         "environ": {
@@ -136,11 +140,7 @@ def _parse(arguments: list[str]) -> tuple[str, dict[str, str]] | None:
     event, names, values = arguments[:1], arguments[1::2], arguments[2::2]
     if not event or event[0] not in DEADLINES_S or len(names) != len(values):
         return None
-    return (
-        (event[0], dict(zip(names, values, strict=True)))
-        if {"--butler", "--host"}.issuperset(names)
-        else None
-    )
+    return (event[0], dict(zip(names, values, strict=True))) if OPTIONS.issuperset(names) else None
 
 
 def _home(environ: Mapping[str, str]) -> str | None:

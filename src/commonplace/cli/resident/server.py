@@ -29,6 +29,7 @@ from commonplace.cli.resident.upkeep import Consolidation
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.settings import Settings, load_settings
 from commonplace.knowledge import KnowledgeMemory
+from commonplace.remote import Service
 
 MAX_REQUEST_BYTES: Final = 2 * MAX_INPUT_BYTES
 READING_S: Final = 5.0
@@ -60,6 +61,8 @@ class Request:
         document: The client's input.
         environ: The client's settings.
         directory: The client's current directory.
+        server: The address of the service that has knowledge memory; ``None`` for the memory of the home.
+        token_file: The file with the token for the service.
     """
 
     build: str
@@ -69,6 +72,8 @@ class Request:
     environ: Mapping[str, str]
     host: str = CLAUDE_CODE
     directory: str = "/"
+    server: str | None = None
+    token_file: str = ""
 
 
 def serve(place: Place, listener: socket.socket, build: str, release: Callable[[], None]) -> int:
@@ -110,6 +115,7 @@ class Resident:
         self._behind: set[asyncio.Task[None]] = set()
         self._forking: asyncio.subprocess.Process | None = None
         self._consolidation: Consolidation | None = None
+        self._needs_memory = False
         self._answered = asyncio.Event()
         self._stopping = asyncio.Event()
 
@@ -123,8 +129,7 @@ class Resident:
             server = await asyncio.start_unix_server(
                 lambda reader, writer: self._answer(memory, reader, writer), sock=self._listener
             )
-            memory.database.begin().add_done_callback(lambda _: release())
-            self._begin_behind(self._warm(memory))
+            self._begin_behind(self._warm(memory, release))
             try:
                 while not self._stopping.is_set():
                     self._stop_if_idle()
@@ -138,19 +143,31 @@ class Resident:
                 await self._finish()
                 await self._consolidation.stop()
 
-    async def _warm(self, memory: KnowledgeMemory) -> None:
-        """Load the model, then prepare the start of MCP servers.
+    async def _warm(self, memory: KnowledgeMemory, release: Callable[[], None]) -> None:
+        """Load the model if knowledge memory is in this home, then prepare the start of MCP servers.
 
         The first start of a session needs no model, so the model waits for it, but not for long.
         """
         with suppress(TimeoutError):
             await asyncio.wait_for(self._answered.wait(), MODEL_WAITS_S)
-        memory.begin()
-        await memory.engine.embed_async(None)
+        if self._needs_memory:
+            memory.database.begin().add_done_callback(lambda _: release())
+            memory.begin()
+            await memory.engine.embed_async(None)
+        else:
+            release()
         self._forking = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", "commonplace.cli.resident.forks", self._place.home),
             stdin=asyncio.subprocess.PIPE,
         )
+
+    def _need_memory(self, memory: KnowledgeMemory) -> None:
+        """Begin to open knowledge memory of the home; hooks whose memory is a service do not need it."""
+        if not self._needs_memory:
+            self._needs_memory = True
+            memory.database.begin()
+            if self._answered.is_set():
+                memory.begin()
 
     async def _learn_later(self, memory: KnowledgeMemory) -> None:
         """Learn from sessions that nobody waits for, once those that wait have their answers."""
@@ -208,7 +225,10 @@ class Resident:
                 butler=request.butler,
                 host=request.host,
                 directory=Path(request.directory),
+                service=Service.at(request.server, request.token_file) if request.server else None,
             )
+            if call.service is None:
+                self._need_memory(memory)
             text = await self._do(memory, request.event, call)
             return {"text": rendered(text, host=call.host, event=call.event)}
         except (CommonplaceError, OSError) as error:
@@ -233,7 +253,7 @@ class Resident:
         self._consolidate()
 
     def _consolidate(self) -> None:
-        if self._consolidation is not None:
+        if self._consolidation is not None and self._needs_memory:
             self._consolidation.begin()
 
     def _begin_behind(self, work: Coroutine[Any, Any, None]) -> None:

@@ -1,11 +1,12 @@
 """Lists of memories and entities for people, a page at a time. Reading them does not count as a use."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, TypeVar
 from uuid import UUID
 
 from commonplace.core.choices import optional_one_of, require_one_of
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.sources import Source
 from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.cursors import moment_after, name_after
 from commonplace.knowledge.browse.entries import ListedEntity
@@ -29,6 +30,7 @@ class ListMethods(KnowledgeSession):
     async def list_facts(
         self,
         *,
+        ids: Collection[UUID] | None = None,
         validity: str | None = None,
         fading: bool | None = None,
         scope: str | None = None,
@@ -40,6 +42,9 @@ class ListMethods(KnowledgeSession):
         text: str | None = None,
         tag: str | None = None,
         unused: bool | None = None,
+        source: str | None = None,
+        source_butler: str | None = None,
+        max_confidence: float | None = None,
         sort: str = FactOrder.STORED,
         limit: int = LIST_LIMIT,
         offset: int = 0,
@@ -48,6 +53,7 @@ class ListMethods(KnowledgeSession):
         """Return facts in an order, by default the newest first.
 
         Args:
+            ids: Return these facts only.
             validity: Return facts of this validity only: ``active``, ``superseded``, ``expired`` or ``retracted``.
             fading: Return only facts that are marked as fading, or only other facts.
             scope: Return facts of this scope only, without the global one.
@@ -59,6 +65,9 @@ class ListMethods(KnowledgeSession):
             text: Return facts with this text in subject, predicate or content, in any case of letters.
             tag: Return facts with this tag only.
             unused: Return only facts that no search or block has shown, or only other facts.
+            source: Return facts of this :class:`~commonplace.core.sources.Source` only.
+            source_butler: Return facts that this butler stored only.
+            max_confidence: Return facts whose effective confidence is at most this, 0.0 to 1.0.
             sort: A :class:`FactOrder`.
             limit: Most facts, 1 to 1,000.
             offset: The number of facts to skip.
@@ -72,6 +81,7 @@ class ListMethods(KnowledgeSession):
         order = _require_order(FactOrder, sort, after)
         async with self._reading() as sql:
             rows = await sql.list_facts(
+                ids=None if ids is None else list(ids),
                 validity=optional_one_of(Validity, validity, field="validity"),
                 fading=fading,
                 scope=inputs.optional_scope(scope),
@@ -83,6 +93,9 @@ class ListMethods(KnowledgeSession):
                 text=text or None,
                 tag=tag or None,
                 unused=unused,
+                source=optional_one_of(Source, source, field="source"),
+                source_butler=source_butler,
+                max_confidence=max_confidence,
                 now=self.clock(),
                 sort=order,
                 limit=limit,
@@ -105,12 +118,16 @@ class ListMethods(KnowledgeSession):
     async def list_rules(
         self,
         *,
+        ids: Collection[UUID] | None = None,
         maturity: str | None = None,
         forgotten: bool | None = None,
         scope: str | None = None,
         text: str | None = None,
         tag: str | None = None,
         unused: bool | None = None,
+        source: str | None = None,
+        source_butler: str | None = None,
+        max_confidence: float | None = None,
         sort: str = RuleOrder.STORED,
         as_of: Moment | None = None,
         limit: int = LIST_LIMIT,
@@ -120,6 +137,7 @@ class ListMethods(KnowledgeSession):
         """Return rules in an order, by default the newest first.
 
         Args:
+            ids: Return these rules only.
             maturity: Return rules of this maturity only: ``candidate``, ``established``, ``proven`` or
                 ``anti_pattern``.
             forgotten: Return only forgotten rules, or only other rules.
@@ -127,6 +145,9 @@ class ListMethods(KnowledgeSession):
             text: Return rules with this text, in any case of letters.
             tag: Return rules with this tag only.
             unused: Return only rules that no search or block has shown, or only other rules.
+            source: Return rules of this :class:`~commonplace.core.sources.Source` only.
+            source_butler: Return rules that this butler stored only.
+            max_confidence: Return rules whose effective confidence is at most this, 0.0 to 1.0.
             sort: A :class:`RuleOrder`.
             as_of: Return rules that were stored at this moment, with ``forgotten`` as it was then; their fields are
                 those of today.
@@ -142,12 +163,16 @@ class ListMethods(KnowledgeSession):
         order = _require_order(RuleOrder, sort, after)
         async with self._reading() as sql:
             rows = await sql.list_rules(
+                ids=None if ids is None else list(ids),
                 maturity=optional_one_of(Maturity, maturity, field="maturity"),
                 forgotten=forgotten,
                 scope=inputs.optional_scope(scope),
                 text=text or None,
                 tag=tag or None,
                 unused=unused,
+                source=optional_one_of(Source, source, field="source"),
+                source_butler=source_butler,
+                max_confidence=max_confidence,
                 now=self.clock(),
                 sort=order,
                 as_of=inputs.optional_moment(as_of, field="as_of"),

@@ -8,24 +8,22 @@ import asyncio
 import math
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
 import asyncpg
 
 from commonplace.core.settings import Settings
+from commonplace.knowledge.connection.replicas import Replicas
 from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.migrations.runner import migrate_postgres
-from commonplace.storage.opening import before_upgrade
-from commonplace.storage.postgres import access_to, open_pool
-from commonplace.storage.postgres_access import Access
+from commonplace.storage.opening import before_upgrade, with_owner
+from commonplace.storage.postgres import access_to, close_pool, open_pool
+from commonplace.storage.postgres_access import Access, PostgresUrls
 from commonplace.storage.postgres_url import require_direct
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-CLOSING_S: Final = 2.0
-"""Seconds that closing waits for connections in use before it cuts them off."""
 
 
 class KnowledgeDatabase:
@@ -38,9 +36,11 @@ class KnowledgeDatabase:
         self.settings = settings
         self._opening: asyncio.Future[asyncpg.Pool] | None = None
         self._resources = AsyncExitStack()
-        self._source: str | EmbeddedPostgres = settings.postgres_url or ""
+        self._source: str | PostgresUrls | EmbeddedPostgres = settings.postgres_url or ""
         self.home: Path | None = settings.home
         """The home that remembers plausible times; ``None`` for a pool that a caller opened."""
+        self.replicas: Replicas | None = None
+        """The replicas that the settings name, from the opening on."""
         self.was_tried = False
         """Whether an opening has ended, with success or without: from then on, answers come at once."""
         self.answered_at = -math.inf
@@ -72,6 +72,16 @@ class KnowledgeDatabase:
         # The opening serves all callers; a cancelled caller must not end it.
         return await asyncio.shield(self.begin())
 
+    async def readers(self) -> asyncpg.Pool | Replicas:
+        """Return the source of connections that only read: the replicas if there are any, else :meth:`pool`.
+
+        Raises:
+            SettingsError: A URL is not a PostgreSQL URL.
+            StorageError: The server cannot be started or reached, or its schema is newer than this release.
+        """
+        pool = await self.pool()
+        return self.replicas or pool
+
     @asynccontextmanager
     async def owner_pool(self) -> AsyncGenerator[asyncpg.Pool]:
         """Open a pool of the owner of the tables, and close it at the end of the block.
@@ -81,15 +91,18 @@ class KnowledgeDatabase:
             StorageError: The server cannot be started or reached, or its schema is newer than this release.
         """
         pool = await self.pool()
+        work = "a move to another embedding model"
+        if isinstance(self._source, PostgresUrls):
+            require_direct(self._source.owner_url, work)
         if isinstance(self._source, str):
-            require_direct(self._source, "a move to another embedding model")
-            yield pool  # a URL names the owner
+            require_direct(self._source, work)
+            yield pool  # a single URL names the owner
             return
         owners = await open_pool(self._source, as_owner=True)
         try:
             yield owners
         finally:
-            await _close(owners)
+            await close_pool(owners)
 
     async def access(self, *, as_owner: bool = False) -> Access:
         """Return the access of another driver to the same database; start the server if it died.
@@ -114,15 +127,19 @@ class KnowledgeDatabase:
 
     async def _open(self) -> asyncpg.Pool:
         async with AsyncExitStack() as stack:
-            source = self.settings.postgres_url or await stack.enter_async_context(
-                EmbeddedPostgres(self.settings.postgres_directory)
-            )
-            is_embedded = not self.settings.postgres_url
-            before = before_upgrade(self.settings) if is_embedded else None
+            url, before = self.settings.postgres_url, None
+            if url:
+                source = with_owner(url, self.settings)
+            else:
+                source = await stack.enter_async_context(EmbeddedPostgres(self.settings.postgres_directory))
+                before = before_upgrade(self.settings)
             await migrate_postgres(source, "memory", before=before)
             ClockGuard(self.settings.home).fault()
             pool = await open_pool(source)
-            stack.push_async_callback(_close, pool)
+            stack.push_async_callback(close_pool, pool)
+            if self.settings.postgres_url and self.settings.postgres_read_url:
+                self.replicas = Replicas(pool, self.settings.postgres_url, self.settings.postgres_read_url)
+                stack.push_async_callback(self.replicas.close)
             self._resources = stack.pop_all()
             self._source = source
             return pool
@@ -131,11 +148,3 @@ class KnowledgeDatabase:
 def _failed(opening: asyncio.Future[asyncpg.Pool]) -> bool:
     """Return whether an opening failed; asyncio then counts its error as seen."""
     return opening.cancelled() or opening.exception() is not None
-
-
-async def _close(pool: asyncpg.Pool) -> None:
-    try:
-        async with asyncio.timeout(CLOSING_S):
-            await pool.close()
-    except TimeoutError:
-        pool.terminate()

@@ -19,6 +19,7 @@ from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, get_embeddi
 from commonplace.knowledge.config import MemoryModuleConfig
 from commonplace.knowledge.connection.database import KnowledgeDatabase
 from commonplace.knowledge.connection.outage import open_soon, while_it_answers
+from commonplace.knowledge.connection.replicas import Replicas
 from commonplace.knowledge.connection.unit_of_work import require_context, unit_of_work
 from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.database import Statements
@@ -164,9 +165,10 @@ class KnowledgeSession:
 
     @asynccontextmanager
     async def _reading(self) -> AsyncGenerator[Statements]:
-        """Open a consistent view of this tenant; see :func:`~.unit_of_work.unit_of_work`."""
-        async with self.acting() as pool, unit_of_work(pool, readonly=True) as sql:
-            yield sql
+        """Open a consistent view of this tenant, on a replica if possible; see :func:`~.unit_of_work.unit_of_work`."""
+        with request_context(tenant_id=self.tenant_id, actor=self.actor, source=self.source):
+            async with unit_of_work(await self.database.readers(), readonly=True) as sql:
+                yield sql
 
     @asynccontextmanager
     async def _writing(self) -> AsyncGenerator[Statements]:
@@ -186,15 +188,20 @@ class KnowledgeSession:
             newest: datetime | None = await sql.newest_event_at()
         ClockGuard(self.database.home, clock=self.clock).require(newest)
 
-    async def _unless_out_of_reach(self, work: Callable[[asyncpg.Pool], Coroutine[Any, Any, _R]]) -> _R:
+    async def _unless_out_of_reach(
+        self, work: Callable[[asyncpg.Pool | Replicas], Coroutine[Any, Any, _R]]
+    ) -> _R:
         """Return the result of some work, but do not wait for a database that does not answer (KNW-24).
+
+        Args:
+            work: Takes connections for reading.
 
         Raises:
             StorageError: The database is out of reach.
         """
         with request_context(tenant_id=self.tenant_id, actor=self.actor, source=self.source):
             pool = await open_soon(self.database)
-            return await while_it_answers(self.database, pool, work(pool))
+            return await while_it_answers(self.database, pool, work(await self.database.readers()))
 
     async def _close(self) -> None:
         if self._warming is not None and not self._warming.done():

@@ -17,6 +17,7 @@ from commonplace.core.context import RequestContext, current_context, require_te
 from commonplace.core.errors import ClaimLostError, TenantUnsetError
 from commonplace.core.tracing import span
 from commonplace.knowledge.connection.claims import unmarked_claim
+from commonplace.knowledge.connection.replicas import Replicas
 from commonplace.knowledge.connection.vectors import refused_vectors
 from commonplace.knowledge.kinds import COLUMN_GAPS
 from commonplace.storage.database import Statements, load_queries
@@ -63,11 +64,13 @@ def require_context() -> RequestContext:
 
 
 @asynccontextmanager
-async def unit_of_work(pool: asyncpg.Pool, *, readonly: bool = False) -> AsyncGenerator[Statements]:
+async def unit_of_work(
+    pool: asyncpg.Pool | Replicas, *, readonly: bool = False
+) -> AsyncGenerator[Statements]:
     """Open a transaction of the current tenant; it commits at the end of the block, and rolls back on any exception.
 
     Args:
-        pool: From :func:`commonplace.storage.postgres.open_pool`.
+        pool: From :func:`commonplace.storage.postgres.open_pool`; replicas only to read.
         readonly: Open one consistent view that cannot write.
 
     Yields:

@@ -48,8 +48,9 @@ class CandidateMethods(KnowledgeSession):
     async def decide_subject(self, fact_id: UUID | str, entity_id: UUID | str, *, same: bool) -> None:
         """Decide whether the subject of a fact is an entity.
 
-        If it is, all active facts of the subject without an entity get the entity, of two facts of one key the newer
-        supersedes the older, and the subject becomes an alias of the entity. If not, the pair is not listed again.
+        If it is, all active facts of the subject without an entity get the entity, and the subject becomes an alias of
+        the entity. Of two facts of one key the more trusted, else the newer, supersedes the other. If it is not, the
+        pair is not listed again.
 
         Args:
             fact_id: The id or the short id of a fact.
@@ -93,9 +94,9 @@ class CandidateMethods(KnowledgeSession):
         left = await link_subjects(sql, keys, found) if keys else {}
         for (scope, _, predicate), ids in left.items():
             for each in ids:
-                pair = await sql.by_age(id=each.id, entity_id=entity_id, scope=scope, predicate=predicate)
-                older, newer = (row["id"] for row in pair)
-                await sql.supersede_fact(id=older, by_id=newer, now=self.clock())
+                pair = await sql.by_trust(id=each.id, entity_id=entity_id, scope=scope, predicate=predicate)
+                weaker, stronger = (row["id"] for row in pair)
+                await sql.supersede_fact(id=weaker, by_id=stronger, now=self.clock())
         if left:
             await link_subjects(sql, left.keys(), found)
         if not await sql.subject_entities(keys=[fold_name(subject)]):

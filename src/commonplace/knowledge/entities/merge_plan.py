@@ -1,8 +1,9 @@
 """Plans of merges: how a merge of two entities changes their facts, and how an unmerge restores them. Pure.
 
-An entity has one active fact per scope and predicate. If both entities have one, the fact with the higher confidence
-stays and supersedes the other; at equal confidence the target's fact stays. All facts of the source move to the target,
-including superseded and retracted facts, so the target has the whole history.
+An entity has one active fact per scope and predicate. If both entities have one, the more trusted fact stays and
+supersedes the other; of equally trusted facts, the fact without flags, then the fact with the higher confidence, then
+the target's fact. All facts of the source move to the target, including superseded and retracted facts, so the target
+has the whole history.
 
 An unmerge restores field by field: a field that the merge changed and that has not changed since gets its old value.
 
@@ -15,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
+from commonplace.core.sources import RANKS, Source
 from commonplace.storage.database import Row
 from commonplace.storage.nouns import Noun, read_row
 
@@ -41,6 +43,8 @@ class FactState(Noun):
     scope: str
     predicate: str
     confidence: float
+    trust: Source = Source.AGENT
+    flags: tuple[str, ...] = ()
 
     @classmethod
     def from_row(cls, row: Row) -> "FactState":
@@ -51,6 +55,11 @@ class FactState(Noun):
     def is_active(self) -> bool:
         """Whether the fact is active."""
         return self.place.validity == ACTIVE
+
+    @property
+    def weight(self) -> tuple[int, bool, float]:
+        """What decides between two facts of one key: trust, no flags, and confidence."""
+        return RANKS[self.trust], not self.flags, self.confidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +138,7 @@ def plan_merge(source: UUID, target: UUID, facts: Sequence[FactState]) -> MergeP
         if rival is None:
             changes.append(_change(fact, target))
             continue
-        winner, loser = (fact, rival) if fact.confidence > rival.confidence else (rival, fact)
+        winner, loser = (fact, rival) if fact.weight > rival.weight else (rival, fact)
         supersessions.append((winner.id, loser.id))
         changes += [_change(loser, target, superseded=True), _change(winner, target, supersedes=loser.id)]
     history = sum(not fact.is_active for fact in moved)

@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.sources import RANKS, Source
 from commonplace.knowledge.browse.reading import ReadingMethods, read_one
 from commonplace.knowledge.connection.vectors import embed
 from commonplace.knowledge.facts import (
@@ -28,11 +29,13 @@ class EditingMethods(ReadingMethods):
         """Give an active fact, or a rule that is not forgotten, another text, and return the new memory.
 
         The new memory has its own id and keeps scope, tags, importance, permanence, source and metadata. A fact is
-        superseded as by ``store_fact``. A rule is forgotten, linked as superseded, and begins again as a candidate.
+        superseded as by ``store_fact``, which holds an edit that is less trusted. A rule is forgotten, linked as
+        superseded, and begins again as a candidate. A text that a person edits has the trust of a person.
 
         Raises:
             InvalidInputError: A parameter is malformed, several memories have the short id, or the memory is an
-                episode, is superseded or is forgotten.
+                episode, is superseded or is forgotten, or the rule is more trusted than the edit or only the edit
+                looks like an instruction.
             SecretRefusedError: The text looks like a secret, and ``allow_secrets`` is not set.
             NotFoundError: The memory does not exist.
             EmbeddingError: The model cannot be used.
@@ -70,6 +73,11 @@ class EditingMethods(ReadingMethods):
             await sql.serialise_fact_keys(keys=all_keys(facts))
             _standing(await read_one(sql, MemoryType.FACT, old.id, now=now))
             (receipt,) = await insert_facts(sql, facts, embeddings, found=found, now=now)
+            if self.source is Source.PERSON and receipt.contradicts_id is not None:
+                await sql.supersede_fact(id=receipt.contradicts_id, by_id=receipt.id, now=now)
+                await sql.accept_fact(id=receipt.id, now=now)
+            elif self.source is Source.PERSON and old.source_episode_id is not None:
+                await sql.confirm_fact(id=receipt.id, now=now)
             return await read_one(sql, MemoryType.FACT, receipt.id, now=now)
 
     async def _edit_rule(self, old: Rule, content: str, *, allow_secrets: bool) -> Memory:
@@ -85,9 +93,16 @@ class EditingMethods(ReadingMethods):
         embeddings = await embed(self.engine, [rule.content])
         now = self.clock()
         async with self._writing() as sql:
-            _standing(await read_one(sql, MemoryType.RULE, old.id, now=now))
+            standing = _standing(await read_one(sql, MemoryType.RULE, old.id, now=now))
             await sql.forget_rule(id=old.id)
             (receipt,) = await insert_rules(sql, [rule], embeddings, now=now)
+            if self.source is Source.PERSON and old.source_episode_id is not None:
+                await sql.confirm_rule(id=receipt.id, now=now)
+            new = await read_one(sql, MemoryType.RULE, receipt.id, now=now)
+            if _is_displaced(standing, new):
+                raise InvalidInputError(
+                    "memory_id", "a rule that a person edits, because this edit is less trusted", str(old.id)
+                )
             await sql.create_link(
                 source_type=MemoryType.RULE,
                 source_id=receipt.id,
@@ -97,6 +112,11 @@ class EditingMethods(ReadingMethods):
                 now=now,
             )
             return await read_one(sql, MemoryType.RULE, receipt.id, now=now)
+
+
+def _is_displaced(old: Memory, new: Memory) -> bool:
+    """Return whether a memory would give way to one that is less trusted, or that alone waits for a person."""
+    return RANKS[new.trust] < RANKS[old.trust] or (new.is_quarantined and not old.is_quarantined)
 
 
 def _standing(memory: Memory) -> Fact | Rule:

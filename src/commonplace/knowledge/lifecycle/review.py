@@ -121,7 +121,10 @@ class ReviewMethods(KnowledgeSession):
     async def decide_duplicate(
         self, memory_type: str, older_id: UUID | str, newer_id: UUID | str, *, same: bool
     ) -> None:
-        """Decide about a pair: of two that say the same the newer supersedes the older; others are not listed again.
+        """Decide about a pair: of two that say the same, one supersedes the other.
+
+        The more trusted memory stays; of equally trusted ones, the one without flags, then the newer. A pair that does
+        not say the same is not listed again.
 
         Args:
             memory_type: ``"fact"`` or ``"rule"``.
@@ -138,7 +141,7 @@ class ReviewMethods(KnowledgeSession):
         async with self._changing_pair(memory_type, older_id, newer_id) as (sql, kind, older, newer):
             await _require_living(sql, kind, older, newer)
             if same:
-                await _supersede(sql, kind, older, newer, now)
+                await _supersede(sql, kind, (older, newer), now)
             else:
                 await sql.tell_apart(first_id=older, second_id=newer, now=now)
             after = {"other": str(older), "decision": "same" if same else "distinct"}
@@ -196,29 +199,37 @@ async def _require_living(sql: Statements, kind: MemoryType, *ids: UUID) -> None
             raise NotFoundError(kind, str(each))
 
 
-async def _supersede(sql: Statements, kind: MemoryType, older: UUID, newer: UUID, now: datetime) -> None:
+async def _supersede(sql: Statements, kind: MemoryType, pair: tuple[UUID, UUID], now: datetime) -> None:
+    rows = await sql.by_trust_and_age(memory_type=kind, ids=list(pair))
+    weaker, stronger = (row["id"] for row in rows)
     if kind is MemoryType.FACT:
-        await sql.supersede_fact(id=older, by_id=newer, now=now)
+        await sql.supersede_fact(id=weaker, by_id=stronger, now=now)
         return
-    await sql.forget_rule(id=older)
+    await sql.forget_rule(id=weaker)
     await sql.create_link(
-        source_type=kind, source_id=newer, target_type=kind, target_id=older, relation="supersedes", now=now
+        source_type=kind,
+        source_id=stronger,
+        target_type=kind,
+        target_id=weaker,
+        relation="supersedes",
+        now=now,
     )
 
 
 async def _restore(sql: Statements, kind: MemoryType, older: UUID, newer: UUID) -> None:
-    """Make the older memory of a pair current again.
+    """Make the superseded memory of a pair current again.
 
     Raises:
-        InvalidInputError: The newer memory did not supersede it, or another memory has replaced it since.
+        InvalidInputError: Neither memory superseded the other, or another memory has replaced it since.
     """
-    unlinked = await sql.unlink_superseded(memory_type=kind, older_id=older, newer_id=newer)
-    restored = None
-    if unlinked is not None:
+    for stronger, weaker in ((newer, older), (older, newer)):
+        if await sql.unlink_superseded(memory_type=kind, older_id=weaker, newer_id=stronger) is None:
+            continue
         restored = (
-            await sql.restore_fact(id=older, validity=Validity.SUPERSEDED)
+            await sql.restore_fact(id=weaker, validity=Validity.SUPERSEDED)
             if kind is MemoryType.FACT
-            else await sql.restore_rule(id=older)
+            else await sql.restore_rule(id=weaker)
         )
-    if restored is None:
-        raise InvalidInputError("older_id", f"a {kind} that the newer {kind} alone replaced", str(older))
+        if restored is not None:
+            return
+    raise InvalidInputError("older_id", f"a {kind} that the newer {kind} alone replaced", str(older))

@@ -1,7 +1,8 @@
 """Moving memories from one scope to another, and back.
 
 Projects are merged and memories are promoted to everybody in this way. Where both scopes have a fact of one key, the
-newer one stays and supersedes the older. The event of a move holds all that an undo needs.
+more trusted one stays and supersedes the other; of equally trusted facts, the newer one. The event of a move holds all
+that an undo needs.
 Source: PRJ-01, PRJ-02.
 """
 
@@ -33,7 +34,7 @@ class ScopeMove:
         episodes: The episodes that moved.
         facts: The facts that moved, in whatever state.
         rules: The rules that moved.
-        superseded: Pairs of a newer and an older fact of one key; the newer one superseded the older.
+        superseded: Pairs of facts of one key: the fact that stays, and the fact that it superseded.
     """
 
     event_id: UUID | None
@@ -59,7 +60,7 @@ class ScopeMove:
             episodes=_ids(rows, MemoryType.EPISODE),
             facts=_ids(rows, MemoryType.FACT),
             rules=_ids(rows, MemoryType.RULE),
-            superseded=tuple((pair["newer_id"], pair["older_id"]) for pair in pairs),
+            superseded=tuple((pair["stays_id"], pair["superseded_id"]) for pair in pairs),
         )
 
     @classmethod
@@ -72,7 +73,7 @@ class ScopeMove:
             episodes=tuple(map(UUID, payload["episodes"])),
             facts=tuple(map(UUID, payload["facts"])),
             rules=tuple(map(UUID, payload["rules"])),
-            superseded=tuple((UUID(newer), UUID(older)) for newer, older in payload["superseded"]),
+            superseded=tuple((UUID(stays), UUID(superseded)) for stays, superseded in payload["superseded"]),
         )
 
     def to_payload(self) -> dict[str, Any]:
@@ -83,7 +84,7 @@ class ScopeMove:
             "episodes": list(map(str, self.episodes)),
             "facts": list(map(str, self.facts)),
             "rules": list(map(str, self.rules)),
-            "superseded": [[str(newer), str(older)] for newer, older in self.superseded],
+            "superseded": [[str(stays), str(superseded)] for stays, superseded in self.superseded],
         }
 
 
@@ -185,12 +186,12 @@ async def _undo(sql: Statements, made: ScopeMove) -> ScopeMove:
         facts=[each["id"] for each in free],
         rules=list(made.rules),
     )
-    newer, older = ([pair[end] for pair in made.superseded] for end in (0, 1))
-    restored = {each["id"] for each in await sql.restore_rivals(newer=newer, older=older)}
+    stays, superseded = ([pair[end] for pair in made.superseded] for end in (0, 1))
+    restored = {each["id"] for each in await sql.restore_rivals(stays=stays, superseded=superseded)}
     back = ScopeMove.of(made.target, made.source, rows)
     payload = back.to_payload() | {
         "move_id": str(made.event_id),
-        "restored": [str(each) for each in older if each in restored],
+        "restored": [str(each) for each in superseded if each in restored],
     }
     return replace(back, event_id=await record_event(sql, EventType.SCOPE_MOVE_UNDONE, payload=payload))
 
@@ -201,8 +202,8 @@ async def _move(sql: Statements, source: str, target: str, rows: Sequence[Row], 
     pairs = await sql.rival_facts(ids=list(_ids(rows, MemoryType.FACT)), target=target)
     move = ScopeMove.of(source, target, rows, pairs)
     if pairs:
-        newer, older = ([pair[end] for pair in move.superseded] for end in (0, 1))
-        await sql.supersede_rivals(newer=newer, older=older, now=clock())
+        stays, superseded = ([pair[end] for pair in move.superseded] for end in (0, 1))
+        await sql.supersede_rivals(stays=stays, superseded=superseded, now=clock())
     await sql.rescope_memories(
         source=source,
         target=target,

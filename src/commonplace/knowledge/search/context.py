@@ -12,6 +12,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import DEFAULT_MIN_RELEVANCE
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import ScoreWeights
+from commonplace.knowledge.connection.replicas import Replicas
 from commonplace.knowledge.connection.unit_of_work import require_context, unit_of_work
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, Episode, Fact, Memory, Moment, Rule
 from commonplace.knowledge.search.context_block import (
@@ -31,7 +32,7 @@ MAX_PROMPT_CHARS: Final = 4_000
 
 
 async def memory_context(
-    pool: asyncpg.Pool,
+    pool: asyncpg.Pool | Replicas,
     engine: EmbeddingEngine,
     trigger_prompt: str,
     butler: str,

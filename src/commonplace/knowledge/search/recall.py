@@ -117,13 +117,20 @@ class RecallMethods(KnowledgeSession):
             clock=self.clock,
         )
         count = count and not request.is_past
-        opening = self._writing() if count else self._reading()
-        async with traced(self, "search_memory", topic) as note, opening as sql:
-            found, _ = await find_memories(
-                sql, request, weights=weights or retrieval.score_weights, explain=explain
-            )
-            found = found[: request.limit]
-            return note(await _count_uses(sql, found, request) if count else found)
+        weights = weights or retrieval.score_weights
+        # Where replicas serve reads, the primary only counts; elsewhere one transaction does both.
+        is_split = count and self.database.replicas is not None
+        opening = self._writing() if count and not is_split else self._reading()
+        async with traced(self, "search_memory", topic) as note:
+            async with opening as sql:
+                found, _ = await find_memories(sql, request, weights=weights, explain=explain)
+                found = found[: request.limit]
+                if count and not is_split:
+                    found = await _count_uses(sql, found, request)
+            if is_split and found:
+                async with self._writing() as sql:
+                    found = await _count_uses(sql, found, request)
+            return note(found)
 
 
 recall = storage_function(RecallMethods, RecallMethods.recall, needs_engine=True, limit=DEFAULT_LIMIT)

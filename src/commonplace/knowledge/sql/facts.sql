@@ -21,7 +21,8 @@ FOR KEY SHARE;
 -- name: insert_facts(id, subject, predicate, content, search_text, embedding, importance, decay_rate, permanence, source_butler, source_episode_id, entity_id, scope, tags, metadata, valid_from, valid_to, source, flags, model, version, default_importance, now)
 -- Insert facts in their order. Each fact supersedes the active fact of its key, in the table or earlier in the input,
 -- with links and events, and ends it where the new fact begins. A fact in the words of the fact before it inherits
--- that fact's references, importance, beginning and trust. A fact that is less trusted than the active fact of its key,
+-- that fact's references, importance, beginning and trust, and, if that fact is more trusted, also its permanence and
+-- its end: words that are repeated cannot end a trusted fact. A fact that is less trusted than the active fact of its key,
 -- or that has flags where that fact has none, is held with a link to it, unless it has the same words. Return the ids of
 -- the new facts and of the facts that they supersede or contradict, in the order of the input.
 WITH input AS MATERIALIZED (
@@ -82,7 +83,7 @@ standing AS (
   WHERE chained.previous_id IS NULL
 ),
 locked AS (
-  SELECT facts.id, standing.by_id, standing.begins_at FROM facts JOIN standing ON facts.id = standing.id
+  SELECT facts.id, standing.by_id, standing.begins_at, facts.valid_to AS ends_at FROM facts JOIN standing ON facts.id = standing.id
   ORDER BY facts.id
   FOR UPDATE OF facts
 ),
@@ -95,6 +96,7 @@ superseded AS (
   RETURNING
     facts.id, locked.by_id, facts.tags @> '["pinned"]' AS pinned, commonplace_plain(facts.content) AS words,
     facts.reference_count, facts.last_referenced_at, facts.last_confirmed_at, facts.importance, facts.trust,
+    facts.permanence, facts.decay_rate, locked.ends_at,
     coalesce(facts.valid_from, facts.created_at) AS valid_from
 ),
 model AS (
@@ -112,28 +114,30 @@ stored AS (
   SELECT
     current_setting('commonplace.tenant_id'), input.id, input.subject, input.predicate, content,
     commonplace_search_vector(search_text), embedding, :model, :version,
-    CASE WHEN input.importance = :default_importance THEN coalesce(same.importance, input.importance)
+    CASE WHEN repeats.trusted OR input.importance = :default_importance THEN coalesce(same.importance, input.importance)
       ELSE input.importance END,
-    decay_rate, permanence, source_butler, source_episode_id, input.entity_id, input.scope,
+    CASE WHEN repeats.trusted THEN same.decay_rate ELSE input.decay_rate END,
+    CASE WHEN repeats.trusted THEN same.permanence ELSE input.permanence END, source_butler, source_episode_id, input.entity_id, input.scope,
     -- The new value of a pinned fact is as important as the old one.
     CAST(tags AS jsonb) || CASE
       WHEN superseded.pinned AND NOT CAST(tags AS jsonb) @> '["pinned"]' THEN CAST('["pinned"]' AS jsonb) ELSE '[]'
     END,
     CAST(metadata AS jsonb),
     CASE WHEN rated.held THEN 'held' WHEN chained.next_id IS NULL THEN 'active' ELSE 'superseded' END,
-    coalesce(chained.previous_id, superseded.id), coalesce(input.valid_from, same.valid_from),
-    CASE WHEN chained.next_id IS NULL THEN input.valid_to
+    coalesce(chained.previous_id, superseded.id), CASE WHEN repeats.trusted THEN same.valid_from ELSE coalesce(input.valid_from, same.valid_from) END,
+    CASE WHEN repeats.trusted THEN same.ends_at WHEN chained.next_id IS NULL THEN input.valid_to
       ELSE least(input.valid_to, greatest(chained.next_begins_at, input.valid_from)) END,
     coalesce(same.reference_count, 0), same.last_referenced_at, :now, greatest(same.last_confirmed_at, :now),
     rated.source,
-    CASE WHEN commonplace_trust(same.trust) > commonplace_trust(rated.source) THEN same.trust ELSE rated.source END,
+    CASE WHEN repeats.trusted THEN same.trust ELSE rated.source END,
     CAST(input.flags AS jsonb)
   FROM input
   JOIN rated USING (id)
   LEFT JOIN chained USING (id)
   LEFT JOIN superseded ON superseded.by_id = input.id
   LEFT JOIN superseded AS same
-    ON same.by_id = chained.first_id AND same.words = commonplace_plain(input.content)
+    ON same.by_id = chained.first_id AND same.words = commonplace_plain(input.content),
+  LATERAL (SELECT commonplace_trust(same.trust) > commonplace_trust(rated.source) AS trusted) AS repeats
   ORDER BY input.place
   RETURNING
     id, entity_id, scope, permanence, importance, confidence, validity, supersedes_id, source_episode_id, valid_from,

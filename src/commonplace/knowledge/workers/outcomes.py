@@ -85,6 +85,17 @@ class Outcomes:
         self._ended_at_s = kept
         return [job for job, at_s in kept.items() if now_s - at_s > SILENT_S]
 
+    async def take_back(self, worker_id: int) -> None:
+        """Requeue jobs that no worker does any more.
+
+        Raises:
+            StorageUnavailableError: The server cannot be reached.
+        """
+        taken = await take_back(self._pool, worker_id=worker_id, ended=self.ended_long_ago())
+        # The worker may be doing them again already, but has not begun: its next question must not name them.
+        for job in set(taken).intersection(self.ended_long_ago()):
+            del self._ended_at_s[job]
+
     async def _returned(self, context: JobContext) -> None:
         await self._note(context, error=RETURNED)
         if context.abort_reason() is AbortReason.SHUTDOWN:

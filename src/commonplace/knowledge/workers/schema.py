@@ -78,7 +78,8 @@ async def prepare_schema(access: Access) -> None:
             await _bring_up(connection, access.where, steps)
     except asyncpg.InsufficientPrivilegeError as error:
         raise StorageUnavailableError(
-            f"{access.where}: the tables of background work cannot be created ({error}): as the owner of the database, "
+            f"{access.where}: the tables of background work cannot be created ({error}): set "
+            "COMMONPLACE_POSTGRES_OWNER_URL to the URL of the owner of the tables, or, as the owner of the database, "
             f"run CREATE SCHEMA {SCHEMA} AUTHORIZATION followed by the role that commonplace connects as"
         ) from error
     finally:

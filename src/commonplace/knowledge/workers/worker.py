@@ -21,7 +21,7 @@ from commonplace.core.errors import CommonplaceError, StorageError
 from commonplace.core.settings import Settings
 from commonplace.knowledge.consolidation import this_worker
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.workers.outcomes import SILENT_S, Outcomes, bring_forward, in_one_line, take_back
+from commonplace.knowledge.workers.outcomes import SILENT_S, Outcomes, bring_forward, in_one_line
 from commonplace.knowledge.workers.queue import open_queue
 from commonplace.knowledge.workers.schedule import schedules, start_due
 from commonplace.knowledge.workers.schema import prepare_schema
@@ -170,7 +170,7 @@ class Worker:
     async def _tend_once(self, app: App, pool: asyncpg.Pool, worker_id: int, outcomes: Outcomes) -> None:
         # After a sleep the machine must not take its own jobs for a dead worker's.
         await app.job_manager.update_heartbeat(worker_id)
-        await take_back(pool, worker_id=worker_id, ended=outcomes.ended_long_ago())
+        await outcomes.take_back(worker_id)
         await bring_forward(pool)
         await app.job_manager.prune_stalled_workers(FORGET_WORKERS_S)
         now = self._means.knowledge.clock()

@@ -127,7 +127,7 @@ async def entity_update(
 ) -> ShownEntity:
     """Change an entity: the name and the list of aliases are replaced, keys of metadata are set one by one.
 
-    What is left out stays as it is. Returns the entity as it is now.
+    Parameters that you leave out change nothing. Returns the changed entity.
 
     Parameters:
         canonical_name: The new name; leave it out to keep the old.

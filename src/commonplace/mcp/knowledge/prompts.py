@@ -6,7 +6,8 @@ from typing import Annotated, Final
 from fastmcp import FastMCP
 from pydantic import Field
 
-from commonplace.knowledge import GLOBAL_SCOPE, KnowledgeMemory
+from commonplace.knowledge import GLOBAL_SCOPE
+from commonplace.mcp.knowledge.resources import KnowledgeTexts
 from commonplace.mcp.profiles import Names
 
 RECALL: Final = """\
@@ -29,7 +30,7 @@ Text = Annotated[str, Field(description="The fact, preference or rule to remembe
 
 def add_prompts(
     server: FastMCP,
-    memory: Callable[[], Awaitable[KnowledgeMemory]],
+    memory: Callable[[], Awaitable[KnowledgeTexts]],
     *,
     names: Names,
     butler: str | None = None,

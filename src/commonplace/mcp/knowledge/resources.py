@@ -3,13 +3,13 @@
 import json
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, Protocol
 
 from fastmcp import FastMCP
 from fastmcp.exceptions import ResourceError
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
-from commonplace.knowledge import GLOBAL_SCOPE, KnowledgeMemory, json_safe
+from commonplace.knowledge import GLOBAL_SCOPE, json_safe
 from commonplace.mcp.briefing import MARKDOWN
 
 MEMORY_URI: Final = "commonplace://memory/{memory_type}/{memory_id}"
@@ -27,8 +27,25 @@ BLOCK_DESCRIPTION: Final = (
 _log = logging.getLogger(__name__)
 
 
+class KnowledgeTexts(Protocol):
+    """The part of knowledge memory that resources and prompts show."""
+
+    async def context(self, prompt: str, butler: str, /) -> str:
+        """Return the block for a prompt."""
+        ...
+
+    async def read_memory(self, memory_type: str, memory_id: str, /) -> object:
+        """Return one memory.
+
+        Raises:
+            InvalidInputError: The type or the id is malformed.
+            NotFoundError: No memory has the id.
+        """
+        ...
+
+
 def add_resources(
-    server: FastMCP, memory: Callable[[], Awaitable[KnowledgeMemory]], *, butler: str | None = None
+    server: FastMCP, memory: Callable[[], Awaitable[KnowledgeTexts]], *, butler: str | None = None
 ) -> None:
     """Add the resources to a server.
 

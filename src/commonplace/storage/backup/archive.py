@@ -1,13 +1,17 @@
-"""The file of a backup: a gzip-compressed tar whose first member, ``manifest.json``, describes the others."""
+"""The file of a backup: a gzip-compressed tar whose first member, ``manifest.json``, describes the others.
+
+An incremental backup holds the bytes that its base does not have. The base lies in the same directory.
+"""
 
 import hashlib
 import json
 import os
 import tarfile
+import tempfile
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final, cast
@@ -15,13 +19,15 @@ from typing import IO, Any, Final, cast
 from commonplace.core.directories import make_directories
 from commonplace.core.drafts import PRIVATE, draft_of
 from commonplace.core.errors import StorageError, StorageUnavailableError
+from commonplace.storage.backup.pieces import Recipe, assembled, blocks, keep_new_bytes
 
 MANIFEST: Final = "manifest.json"
 FORMAT: Final = 1
 """Changes when an older release could no longer restore the file."""
+INCREMENTAL: Final = 2
+"""The format of an incremental backup."""
 
 _COMPRESSION: Final = 5
-_BLOCK_BYTES: Final = 1024 * 1024
 _MAX_MANIFEST_BYTES: Final = 64 * 1024 * 1024
 
 
@@ -35,6 +41,8 @@ class Manifest:
         files: The SHA-256 of each member, by name.
         revisions: The schema revisions of each database, by member.
         workspaces: The directory of each workspace, by the member with its memories.
+        base: The name of the backup on which an incremental one is based, and the SHA-256 of that one's manifest.
+        recipes: How to assemble members of an incremental backup; the other members are complete.
         format: The format of the file.
     """
 
@@ -43,7 +51,18 @@ class Manifest:
     files: dict[str, str] = field(default_factory=dict[str, str])
     revisions: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     workspaces: dict[str, str] = field(default_factory=dict[str, str])
+    base: tuple[str, str] | None = None
+    recipes: dict[str, Recipe] = field(default_factory=dict[str, Recipe])
     format: int = FORMAT
+
+    def document(self) -> dict[str, Any]:
+        """Return the fields to store; a complete backup has those that older releases know."""
+        stored = asdict(self)
+        return (
+            stored
+            if self.base
+            else {name: stored[name] for name in stored if name not in {"base", "recipes"}}
+        )
 
 
 def digests(directory: Path) -> dict[str, str]:
@@ -58,8 +77,47 @@ def digests(directory: Path) -> dict[str, str]:
     return found
 
 
-def pack(directory: Path, manifest: Manifest, target: Path) -> None:
+def identity(file: Path) -> str:
+    """Return the SHA-256 of the manifest of a backup, which holds those of all members.
+
+    Raises:
+        StorageUnavailableError: The file cannot be read.
+        StorageError: The file is not a backup.
+    """
+    with _opened(file) as archive:
+        return hashlib.sha256(_first(file, archive)).hexdigest()
+
+
+def make_incremental(directory: Path, manifest: Manifest, base: Path, unpacked: Path) -> Manifest:
+    """Unpack a base, reduce the files of a directory to their new bytes, and return the new manifest.
+
+    Args:
+        directory: Holds the files of the manifest.
+        manifest: Describes the complete files.
+        base: The backup on which the new one is based.
+        unpacked: An empty directory for the files of the base.
+
+    Raises:
+        StorageError: The base cannot be read or is damaged.
+        OSError: A file cannot be written.
+    """
+    known = unpack(base, unpacked)
+    recipes = {
+        name: keep_new_bytes(directory / name, unpacked / name)
+        for name in manifest.files
+        if name in known.files
+    }
+    return replace(manifest, base=(base.name, identity(base)), recipes=recipes, format=INCREMENTAL)
+
+
+def pack(directory: Path, manifest: Manifest, target: Path, *, base: Path | None = None) -> None:
     """Write the files of a directory to a backup, read it again, and put it in place.
+
+    Args:
+        directory: Holds the files of the manifest, or their new bytes.
+        manifest: Describes the files.
+        target: The backup.
+        base: The unpacked base of an incremental backup.
 
     Raises:
         OSError: The backup cannot be written; nothing is left of it.
@@ -67,13 +125,13 @@ def pack(directory: Path, manifest: Manifest, target: Path) -> None:
     """
     with draft_of(target) as file:
         with tarfile.open(fileobj=file, mode="w:gz", compresslevel=_COMPRESSION) as archive:
-            text = json.dumps(asdict(manifest), indent=2).encode()
+            text = json.dumps(manifest.document(), indent=None if manifest.base else 2).encode()
             archive.addfile(_member(MANIFEST, len(text)), BytesIO(text))
             for name in manifest.files:
                 with (directory / name).open("rb") as source:
                     archive.addfile(_member(name, os.fstat(source.fileno()).st_size), source)
         file.flush()
-        verify(Path(file.name))
+        verify(Path(file.name), base=base)
 
 
 def _member(name: str, size: int) -> tarfile.TarInfo:
@@ -82,16 +140,20 @@ def _member(name: str, size: int) -> tarfile.TarInfo:
     return member
 
 
-def verify(file: Path) -> Manifest:
+def verify(file: Path, *, base: Path | None = None) -> Manifest:
     """Read a whole backup, compare each member with the manifest, and return the manifest.
+
+    Args:
+        file: The backup.
+        base: The unpacked base of an incremental backup, if it is at hand.
 
     Raises:
         StorageUnavailableError: The file cannot be read.
         StorageError: The file is not a backup of this format, or is damaged.
     """
-    with _members(file) as (manifest, members):
+    with _members(file) as (manifest, members), _unpacked(file, manifest, base, file) as earlier:
         for member, content in members:
-            _copy(file, member, content, None, manifest.files[member.name])
+            _copy(file, manifest, member.name, content, earlier, None)
         return manifest
 
 
@@ -103,43 +165,76 @@ def unpack(file: Path, directory: Path) -> Manifest:
         StorageError: The file is not a backup of this format, or is damaged.
         OSError: A member cannot be written.
     """
-    with _members(file) as (manifest, members):
+    with _members(file) as (manifest, members), _unpacked(file, manifest, None, directory) as earlier:
         for member, content in members:
             path = directory / member.name
             make_directories(path.parent)
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb") as target:
-                _copy(file, member, content, target, manifest.files[member.name])
+                _copy(file, manifest, member.name, content, earlier, target)
         return manifest
 
 
 @contextmanager
+def _unpacked(file: Path, manifest: Manifest, base: Path | None, beside: Path) -> Generator[Path | None]:
+    """Yield a directory with the files of the base, unpacked for the block; ``None`` for a complete backup."""
+    if manifest.base is None or base is not None:
+        yield base
+        return
+    name, expected = manifest.base
+    found = file.with_name(Path(name).name)
+    if not found.is_file():
+        raise StorageError(
+            f"{file} is incremental and needs the backup {name!r}, which is not in {file.parent}: copy {name!r} there"
+        )
+    if identity(found) != expected:
+        raise StorageError(
+            f"{file} is incremental, and {found} is another backup than its base, although both have the same name: "
+            "copy the right one there"
+        )
+    with tempfile.TemporaryDirectory(prefix=f"{beside.name}-base-", dir=beside.parent) as directory:
+        unpack(found, Path(directory))
+        yield Path(directory)
+
+
+@contextmanager
 def _members(file: Path) -> Generator[tuple[Manifest, Iterator[tuple[tarfile.TarInfo, IO[bytes]]]]]:
+    with _opened(file) as archive:
+        manifest = _manifest(file, _first(file, archive))
+        yield manifest, _listed(file, archive, manifest)
+
+
+def _first(file: Path, archive: tarfile.TarFile) -> bytes:
+    """Return the first member, which must be the manifest."""
+    first = archive.next()
+    content = archive.extractfile(first) if first is not None and first.name == MANIFEST else None
+    if content is None:
+        raise StorageError(f"{file} is not a backup: its first member is not {MANIFEST}")
+    return content.read(_MAX_MANIFEST_BYTES)
+
+
+@contextmanager
+def _opened(file: Path) -> Generator[tarfile.TarFile]:
     try:
         with tarfile.open(file, "r:gz") as archive:
-            first = archive.next()
-            content = archive.extractfile(first) if first is not None and first.name == MANIFEST else None
-            if content is None:
-                raise StorageError(f"{file} is not a backup: its first member is not {MANIFEST}")
-            manifest = _manifest(file, content)
-            yield manifest, _listed(file, archive, manifest)
+            yield archive
     except FileNotFoundError:
         raise StorageUnavailableError(f"{file}: no such file") from None
     except (tarfile.TarError, zlib.error, EOFError, ValueError, TypeError) as error:
         raise StorageError(f"{file} is damaged, or is not a backup: {error}") from error
 
 
-def _manifest(file: Path, content: IO[bytes]) -> Manifest:
-    loaded: object = json.loads(content.read(_MAX_MANIFEST_BYTES))
+def _manifest(file: Path, content: bytes) -> Manifest:
+    loaded: object = json.loads(content)
     if not isinstance(loaded, dict):
         raise StorageError(f"{file} is damaged: {MANIFEST} must be a JSON object")
     document = cast("dict[str, Any]", loaded)
-    if document.get("format") != FORMAT:
+    if document.get("format") != (INCREMENTAL if document.get("base") else FORMAT):
         raise StorageError(
-            f"{file}: expected a backup of format {FORMAT}, got {document.get('format')!r}: restore it with release "
-            f"{document.get('release')!r}"
+            f"{file}: expected a backup of format {FORMAT} or {INCREMENTAL}, got "
+            f"{document.get('format')!r}: restore it with release {document.get('release')!r}"
         )
     manifest = Manifest(**document)
-    unlisted = {*manifest.revisions, *manifest.workspaces} - set(manifest.files)
+    unlisted = {*manifest.revisions, *manifest.workspaces, *manifest.recipes} - set(manifest.files)
     if unlisted:
         raise StorageError(f"{file} is damaged: its manifest does not list the file {min(unlisted)!r}")
     return manifest
@@ -165,15 +260,24 @@ def _listed(
 
 
 def _copy(
-    file: Path, member: tarfile.TarInfo, source: IO[bytes], target: IO[bytes] | None, expected: str
+    file: Path,
+    manifest: Manifest,
+    name: str,
+    source: IO[bytes],
+    earlier: Path | None,
+    target: IO[bytes] | None,
 ) -> None:
+    recipe = manifest.recipes.get(name)
+    if recipe is not None and (earlier is None or not (earlier / name).is_file()):
+        raise StorageError(f"{file} is damaged: its base has no {name!r}")
+    content = assembled(source, recipe, earlier / name) if recipe is not None and earlier else blocks(source)
     found = hashlib.sha256()
-    while block := source.read(_BLOCK_BYTES):
+    for block in content:
         found.update(block)
         if target is not None:
             target.write(block)
-    if found.hexdigest() != expected:
-        raise StorageError(f"{file} is damaged: the content of {member.name!r} has changed")
+    if found.hexdigest() != manifest.files[name]:
+        raise StorageError(f"{file} is damaged: the content of {name!r} has changed")
 
 
 @contextmanager

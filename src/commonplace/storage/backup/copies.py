@@ -8,12 +8,11 @@ import asyncio
 import os
 import shutil
 import sqlite3
-import subprocess
 from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, Self, cast
 
 import asyncpg
 
@@ -22,11 +21,13 @@ from commonplace.core.errors import StorageError
 from commonplace.core.settings import Settings
 from commonplace.storage import clock_guard, sqlite
 from commonplace.storage.cluster import DATABASE, SUPERUSER
+from commonplace.storage.dumps import run_program
 from commonplace.storage.embedded import join_server
 from commonplace.storage.file_locks import FileLock
-from commonplace.storage.postgres_access import connect
-from commonplace.storage.postgres_binaries import bundled_programs
-from commonplace.storage.postgres_url import describe_url, require_direct, without_password
+from commonplace.storage.opening import with_owner
+from commonplace.storage.postgres_access import Access, PostgresUrls, connect, prepare_access
+from commonplace.storage.postgres_url import describe_url, require_direct
+from commonplace.storage.roles import owner_access
 
 SQLITE: Final = "commonplace.db"
 OPERATIONAL: Final = "operational.dump"
@@ -43,8 +44,6 @@ NOT_KEPT: Final = frozenset({"postgres", "postgres.incoming", "models", "logs", 
 
 BACKUP_SUFFIXES: Final = (".tar.gz", ".tgz")
 LOCK_TIMEOUT_S: Final = 10.0
-PROGRAM_TIMEOUT_S: Final = 6 * 3600.0
-"""The time that one dump or load may take."""
 
 _REVISIONS: Final = "SELECT version_num FROM alembic_version ORDER BY 1"
 _HAS_REVISIONS: Final = "SELECT to_regclass('alembic_version') IS NOT NULL"
@@ -52,10 +51,26 @@ _HAS_REVISIONS: Final = "SELECT to_regclass('alembic_version') IS NOT NULL"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """A PostgreSQL database: its URL, and the superuser's URL of another database if the server is the embedded one."""
+    """A PostgreSQL database of a home.
+
+    Attributes:
+        url: The URL; the owner's if the database has two roles.
+        admin_url: The superuser's URL of another database, if the server is the embedded one.
+        roles: Both URLs, if the database has two roles.
+    """
 
     url: str
     admin_url: str | None = None
+    roles: PostgresUrls | None = None
+
+    @classmethod
+    def of(cls, named: str | PostgresUrls) -> Self:
+        """Return the database that one or two URLs name."""
+        return cls(url=named) if isinstance(named, str) else cls(url=named.owner_url, roles=named)
+
+    async def access(self) -> Access:
+        """Return the access of the owner of the tables; see :func:`prepare_access`."""
+        return await (owner_access(self.roles) if self.roles else prepare_access(self.url))
 
 
 def _is_there(path: Path) -> bool:
@@ -75,12 +90,12 @@ async def servers(settings: Settings, *, create: bool = False) -> AsyncGenerator
         SettingsError: A URL leads to a pooler.
     """
     found: dict[str, Server] = {}
-    for url in (settings.database, settings.postgres_url):
+    for url in (settings.database, settings.postgres_owner_url or settings.postgres_url):
         require_direct(url or "", "a backup, a restore or an erasure")
     if settings.database_is_postgres and settings.database != settings.postgres_url:
         found[OPERATIONAL] = Server(url=settings.database)
     if settings.postgres_url:
-        yield found | {KNOWLEDGE: Server(url=settings.postgres_url)}
+        yield found | {KNOWLEDGE: Server.of(with_owner(settings.postgres_url, settings))}
     elif create or _is_there(settings.postgres_directory):
         membership = await asyncio.to_thread(join_server, settings.postgres_directory)
         try:
@@ -245,32 +260,3 @@ async def dump(url: str, target: Path, *, snapshot: str) -> None:
         url,
         *("--format=custom", "--compress=none", "--no-sync", f"--snapshot={snapshot}", f"--file={target}"),
     )
-
-
-def run_program(name: str, url: str | None, *options: str, timeout_s: float = PROGRAM_TIMEOUT_S) -> str:
-    """Run one of PostgreSQL's programs, on a database or without, and return its output.
-
-    Raises:
-        StorageError: The program failed or took too long. No message holds the password.
-    """
-    plain, password = (None, None) if url is None else without_password(url)
-    try:
-        outcome = subprocess.run(  # noqa: S603 - PostgreSQL's own program, arguments in a list, no shell
-            [bundled_programs() / name, *(["--dbname", plain] if plain else []), *options],
-            check=False,
-            capture_output=True,
-            text=True,
-            env={"PATH": os.defpath, "LC_ALL": "C"} | ({"PGPASSWORD": password} if password else {}),
-            timeout=timeout_s,
-        )
-    except subprocess.TimeoutExpired:
-        raise StorageError(f"{name} did not end within {timeout_s:g} s") from None
-    if outcome.returncode == 0:
-        return outcome.stdout
-    reason = outcome.stderr.strip()
-    if "row-level security" in reason:
-        reason = (
-            "the role of the URL cannot read the rows of all tenants: for this command, set the URL to that of a "
-            f"superuser or a role with BYPASSRLS ({reason.splitlines()[0]})"
-        )
-    raise StorageError(f"{name} failed{f' for {describe_url(url)}' if url else ''}: {reason}")

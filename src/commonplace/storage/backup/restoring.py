@@ -30,11 +30,12 @@ from commonplace.core.settings import Settings
 from commonplace.storage import sqlite
 from commonplace.storage.backup import copies
 from commonplace.storage.backup.archive import Manifest, disk_errors, unpack
-from commonplace.storage.backup.copies import KNOWLEDGE, OPERATIONAL, SQLITE, Server, run_program, servers
+from commonplace.storage.backup.copies import KNOWLEDGE, OPERATIONAL, SQLITE, Server, servers
 from commonplace.storage.backup.taking import DIRECTORY, BackupReceipt, back_up_before
 from commonplace.storage.cluster import APPLICATION_ROLE, DATABASE
+from commonplace.storage.dumps import contents, load
 from commonplace.storage.file_locks import FileLock
-from commonplace.storage.postgres_access import connect, prepare_access
+from commonplace.storage.postgres_access import connect
 from commonplace.storage.postgres_url import describe_url
 from commonplace.storage.roles import separate_roles
 
@@ -55,13 +56,6 @@ _RENAME: Final = (
 )
 _ATTEMPTS: Final = 5
 _IS_USED: Final = "SELECT to_regclass('alembic_version') IS NOT NULL"
-_LEFT_OUT: Final = (
-    " EXTENSION - ",
-    " COMMENT - EXTENSION ",
-    " SCHEMA - public ",
-    " COMMENT - SCHEMA public ",
-)
-"""Entries of a dump that the server has already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,17 +172,13 @@ async def check(file: Path, staging: Path) -> Manifest:
         if name == SQLITE:
             await asyncio.to_thread(_check_sqlite, staging / name)
         else:
-            await asyncio.to_thread(_contents, staging / name)
+            await asyncio.to_thread(contents, staging / name)
     return manifest
 
 
 def _check_sqlite(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection, sqlite.translated_errors(path):
         copies.check_integrity(connection, path)
-
-
-def _contents(dump: Path) -> str:
-    return run_program("pg_restore", None, "--list", str(dump))
 
 
 def _require_places(settings: Settings, manifest: Manifest) -> None:
@@ -230,9 +220,9 @@ async def _used_servers(settings: Settings) -> list[str]:
 
 async def _load_by_url(server: Server, dump: Path) -> None:
     """Load a dump into an empty database, in one transaction."""
-    access = await prepare_access(server.url)
+    access = await server.access()
     role = [f"--role={access.role}"] if access.role else []
-    await _run_restore(server.url, dump, *role)
+    await asyncio.to_thread(load, server.url, dump, *role)
 
 
 @asynccontextmanager
@@ -246,7 +236,7 @@ async def _loaded_beside(server: Server, dump: Path) -> AsyncGenerator[asyncpg.C
         for statement in (*_DROP_LEFT, _CREATE):
             await admin.execute(statement)
         restored = server.url.replace(f"/{DATABASE}?", f"/{RESTORED}?")
-        await _run_restore(restored, dump, f"--role={APPLICATION_ROLE}")
+        await asyncio.to_thread(load, restored, dump, f"--role={APPLICATION_ROLE}")
         await separate_roles(restored)
         yield admin
         for statement in _DROP_LEFT:
@@ -257,19 +247,6 @@ async def _loaded_beside(server: Server, dump: Path) -> AsyncGenerator[asyncpg.C
         raise
     finally:
         await admin.close()
-
-
-async def _run_restore(url: str, dump: Path, *options: str) -> None:
-    chosen = dump.with_suffix(".list")
-    lines = (await asyncio.to_thread(_contents, dump)).splitlines()
-    chosen.write_text("\n".join(line for line in lines if not any(part in line for part in _LEFT_OUT)))
-    await asyncio.to_thread(
-        run_program,
-        "pg_restore",
-        url,
-        *("--exit-on-error", "--single-transaction", "--no-owner", "--no-privileges"),
-        *(f"--use-list={chosen}", *options, str(dump)),
-    )
 
 
 @asynccontextmanager

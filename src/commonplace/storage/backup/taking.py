@@ -17,7 +17,14 @@ from commonplace.core.directories import make_directories
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.settings import Settings
 from commonplace.core.text import plural
-from commonplace.storage.backup.archive import Manifest, digests, disk_errors, pack
+from commonplace.storage.backup.archive import (
+    Manifest,
+    digests,
+    disk_errors,
+    identity,
+    make_incremental,
+    pack,
+)
 from commonplace.storage.backup.copies import Server, copy_everything, servers
 
 DIRECTORY: Final = "backups"
@@ -38,6 +45,7 @@ class BackupReceipt:
         databases: The databases in it.
         files: How many other files of the home are in it.
         workspaces: The directories whose workspace memory is in it.
+        base: The name of the backup on which this one is based; ``None`` if it is complete.
     """
 
     file: Path
@@ -46,6 +54,7 @@ class BackupReceipt:
     databases: tuple[str, ...]
     files: int
     workspaces: tuple[str, ...]
+    base: str | None = None
 
     @classmethod
     def of(cls, file: Path, manifest: Manifest) -> "BackupReceipt":
@@ -57,13 +66,15 @@ class BackupReceipt:
             databases=tuple(manifest.revisions),
             files=len(manifest.files) - len(manifest.revisions) - len(manifest.workspaces),
             workspaces=tuple(manifest.workspaces.values()),
+            base=manifest.base[0] if manifest.base else None,
         )
 
     @property
     def contents(self) -> str:
         """The parts in words."""
         files = [plural(self.files, "file") + " of the home"]
-        return ", ".join([*self.databases, *files, *(f"the memories of {each}" for each in self.workspaces)])
+        words = [*self.databases, *files, *(f"the memories of {each}" for each in self.workspaces)]
+        return ", ".join(words) + (f"; incremental since {self.base}" if self.base else "")
 
 
 async def back_up(
@@ -71,6 +82,7 @@ async def back_up(
     target: Path,
     *,
     workspaces: Iterable[Path] = (),
+    since: Path | None = None,
     clock: Clock = utc_now,
 ) -> BackupReceipt:
     """Copy all memories of a home to one file, while the home is in use. The file is checked before it gets its name.
@@ -79,18 +91,21 @@ async def back_up(
         settings: The home and its databases.
         target: The file, which must not exist.
         workspaces: The directories whose workspace memory is copied too.
+        since: A backup in the same directory; the new one holds only what changed since then.
         clock: Returns the current time.
 
     Raises:
-        InvalidInputError: The file exists.
+        InvalidInputError: The file exists, or ``since`` is in another directory.
         NotFoundError: The home has no memories.
         StorageError: A database cannot be read, or the backup cannot be written; nothing is left of it.
     """
     _require_new(target)
+    if since is not None:
+        _require_base(since, target)
     async with servers(settings) as found:
         if not found and not settings.database_path.exists():
             raise NotFoundError("database in", str(settings.home))
-        return await _write(settings, found, target, workspaces, clock)
+        return await _write(settings, found, target, workspaces, clock, since)
 
 
 def _require_new(target: Path) -> None:
@@ -98,8 +113,23 @@ def _require_new(target: Path) -> None:
         raise InvalidInputError("file", "a path where nothing exists", str(target))
 
 
+def _require_base(base: Path, target: Path) -> None:
+    """Require that a base is a backup, and that it lies where a restore looks for it."""
+    if base.absolute().parent.resolve() != target.absolute().parent.resolve():
+        raise InvalidInputError(
+            "since", f"a backup in the directory of the new one, {target.parent}", str(base)
+        )
+    with disk_errors(base):
+        identity(base)
+
+
 async def _write(
-    settings: Settings, found: dict[str, Server], target: Path, workspaces: Iterable[Path], clock: Clock
+    settings: Settings,
+    found: dict[str, Server],
+    target: Path,
+    workspaces: Iterable[Path],
+    clock: Clock,
+    since: Path | None = None,
 ) -> BackupReceipt:
     with disk_errors(target):
         make_directories(target.parent)
@@ -112,7 +142,11 @@ async def _write(
             revisions, places = await copy_everything(settings, found, workspaces, staging)
             files = await asyncio.to_thread(digests, staging)
             manifest = replace(manifest, files=files, revisions=revisions, workspaces=places)
-            await asyncio.to_thread(pack, staging, manifest, target)
+            base = None
+            if since is not None:
+                base = staging / ".base"
+                manifest = await asyncio.to_thread(make_incremental, staging, manifest, since, base)
+            await asyncio.to_thread(pack, staging, manifest, target, base=base)
             return BackupReceipt.of(target, manifest)
         finally:
             shutil.rmtree(staging, ignore_errors=True)

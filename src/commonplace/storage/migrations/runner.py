@@ -13,10 +13,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Literal
 
+import asyncpg
+
 from commonplace.storage import sqlite
 from commonplace.storage.embedded import EmbeddedPostgres
-from commonplace.storage.postgres_access import Access, connect, prepare_access
-from commonplace.storage.roles import owner_access
+from commonplace.storage.postgres_access import PostgresUrls, connect, prepare_access
+from commonplace.storage.postgres_url import describe_url
+from commonplace.storage.roles import IS_READY, owner_access
 
 Branch = Literal["operational", "apps", "memory", "access"]
 
@@ -72,12 +75,16 @@ def _revisions_in(connection: sqlite3.Connection) -> set[str]:
 
 
 async def migrate_postgres(
-    source: str | EmbeddedPostgres, branch: Branch, *, target: str = "head", before: Before | None = None
+    source: str | PostgresUrls | EmbeddedPostgres,
+    branch: Branch,
+    *,
+    target: str = "head",
+    before: Before | None = None,
 ) -> None:
     """Upgrade a PostgreSQL database to a revision.
 
     Args:
-        source: A URL, or the embedded server.
+        source: One or two URLs, or the embedded server. With two URLs, the owner connects only if there is work.
         branch: The memory whose tables are upgraded.
         target: A revision's name, or ``"head"``. Revisions are not taken back.
         before: Awaited before tables of the branch that exist are changed.
@@ -88,25 +95,32 @@ async def migrate_postgres(
         StorageUnavailableError: The server cannot be reached or does not fit.
         EmbeddedPostgresError: The embedded server cannot be started.
     """
-    access = await _access(source)
-    found = await _postgres_revisions(access)
+    if isinstance(source, PostgresUrls) and HEADS[branch] in await _revisions_of_application(source.url):
+        return
+    access = await (prepare_access(source) if isinstance(source, str) else owner_access(source))
+    connection = await connect(access.url, where=access.where, server_settings=access.server_settings)
+    try:
+        found = await _postgres_revisions(connection)
+    finally:
+        await connection.close()
     if HEADS[branch] not in found:
         await _prepare(branch, found, before)
         await _upgrades().upgrade_postgres(access, branch, target)
 
 
-async def _access(source: str | EmbeddedPostgres) -> Access:
-    return await (prepare_access(source) if isinstance(source, str) else owner_access(source))
-
-
-async def _postgres_revisions(access: Access) -> set[str]:
-    connection = await connect(access.url, where=access.where, server_settings=access.server_settings)
+async def _revisions_of_application(url: str) -> set[str]:
+    """Return the revisions that the application's role sees; no revisions if the owner has work to do."""
+    connection = await connect(url, where=describe_url(url))
     try:
-        if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:
-            return set()
-        return {row[0] for row in await connection.fetch("SELECT version_num FROM alembic_version")}
+        return await _postgres_revisions(connection) if await connection.fetchval(IS_READY) else set()
     finally:
         await connection.close()
+
+
+async def _postgres_revisions(connection: asyncpg.Connection) -> set[str]:
+    if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:
+        return set()
+    return {row[0] for row in await connection.fetch("SELECT version_num FROM alembic_version")}
 
 
 def _upgrades() -> Any:  # noqa: ANN401 - a module

@@ -9,6 +9,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
+from asyncpg import InsufficientPrivilegeError
 from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
@@ -106,8 +107,12 @@ def _named_errors(where: str) -> Generator[None]:
     try:
         yield
     except DBAPIError as error:
+        refused = getattr(error.orig, "sqlstate", None) == InsufficientPrivilegeError.sqlstate
+        advice = (
+            ": set COMMONPLACE_POSTGRES_OWNER_URL to the URL of the owner of the tables" if refused else ""
+        )
         raise StorageUnavailableError(
-            f"{where}: the tables cannot be upgraded, and nothing was changed: {error.orig}"
+            f"{where}: the tables cannot be upgraded, and nothing was changed: {error.orig}{advice}"
         ) from error
 
 

@@ -16,6 +16,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from commonplace.access import Principal
 from commonplace.core.errors import NotFoundError
 from commonplace.operational import EventLevel, SessionStatus
+from commonplace.sample import is_loaded
 from commonplace.web.access import caller_of, installation_reader, knowledge_of, memories, reader
 from commonplace.web.dashboard import learning, reviewing
 from commonplace.web.dashboard.cards import Card, ReadCard, read_card, read_cards
@@ -40,13 +41,15 @@ async def health(request: Request) -> dict[str, Any]:
 
 
 async def start(request: Request) -> dict[str, Any]:
-    """Return a value if no memory and no session is stored yet, so that the card with the first commands shows."""
+    """Return a value if no memory and no session is stored yet, or if the home has the sample memories."""
     all_four = memories(request)
+    if await is_loaded(all_four):
+        return {"is_sample": True}
     if await learning.latest(all_four, limit=1) or (await all_four.operational.views.sessions(limit=1)).items:
         return {}
     knowledge = await knowledge_of(request).stats()
     stored = knowledge.episodes.total or knowledge.facts.active or knowledge.rules.candidate
-    return {} if stored else {"is_empty": True}
+    return {} if stored else {"is_sample": False}
 
 
 async def operations(request: Request) -> dict[str, Any]:

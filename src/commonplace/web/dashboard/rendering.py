@@ -59,8 +59,11 @@ NOT_KEPT: Final = {"Cache-Control": "no-store", "Vary": "HX-Request"}
 """Caches keep no memories, and a cached fragment must not replace a page."""
 
 
-ACTED_IN: Final = ("/search", "/briefing", "/knowledge", "/knowledge/runs", "/sessions", "/reviews")
-"""Pages whose forms change memories of several kinds in place."""
+ACTED_IN: Final = (
+    *("/search", "/briefing", "/sessions", "/reviews"),
+    *("/knowledge", "/knowledge/runs", "/knowledge/facts", "/knowledge/rules"),
+)
+"""Pages whose forms change memories in place, whatever page shows the result."""
 
 
 def wants_fragment(request: Request) -> bool:

@@ -5,7 +5,7 @@ from typing import Final
 from fastapi import APIRouter
 
 from commonplace.web.apps.pages import app_changes, apps
-from commonplace.web.dashboard import overview, reviewing, searching, trial, week
+from commonplace.web.dashboard import overview, reviewing, sample_home, searching, trial, week
 from commonplace.web.knowledge import pages as knowledge
 from commonplace.web.operational.pages import (
     cooldowns,
@@ -20,6 +20,7 @@ from commonplace.web.workspace.pages import workspace
 PAGES: Final = (
     *(
         overview,
+        sample_home,
         searching,
         trial,
         week,

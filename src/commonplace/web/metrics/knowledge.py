@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Final
 
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory, worker_status
@@ -37,6 +37,7 @@ async def figures(memory: KnowledgeMemory) -> list[Metric]:
             ("episodes_dead_letter", "Episodes that failed with no more retries", episodes.dead_letter),
             ("backlog_age_hours", backlog, episodes.backlog_age_hours or 0),
         ),
+        *await _figures_of_replicas(memory),
     ]
 
 
@@ -53,4 +54,23 @@ async def figures_of_work(memory: KnowledgeMemory, settings: Settings) -> list[M
             ("workers", "Live workers", sum(worker.alive for worker in status.workers)),
             ("jobs_waiting_seconds", "Time since the oldest waiting job was due", waiting_s),
         ),
+    ]
+
+
+async def _figures_of_replicas(memory: KnowledgeMemory) -> list[Metric]:
+    """Return what the replicas do for this process; nothing if the settings name no replicas."""
+    replicas = memory.database.replicas
+    if replicas is None:
+        return []
+    states = await replicas.states()
+    lags_bytes = {each.name: each.lag_bytes for each in states if each.lag_bytes is not None}
+    lags_s = {each.name: each.lag_s for each in states if each.lag_s is not None}
+    up, behind = {each.name: float(not each.fault) for each in states}, "that the replica has not replayed"
+    reads = {"primary": replicas.reads_of_primary, **{each.name: each.reads for each in states}}
+    gauge, prefix = GaugeMetricFamily, "commonplace_replica_"
+    return [
+        by_label(gauge, f"{prefix}up", "Whether reads use the replica", "replica", up),
+        by_label(gauge, f"{prefix}lag_bytes", f"Bytes of the log {behind}", "replica", lags_bytes),
+        by_label(gauge, f"{prefix}lag_seconds", "Age of the newest replayed change", "replica", lags_s),
+        by_label(CounterMetricFamily, f"{PREFIX}reads", "Reads by server", "server", reads),
     ]

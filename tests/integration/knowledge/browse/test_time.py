@@ -164,6 +164,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.requirement("LIF-03.2")
 @pytest.mark.parametrize("seed", range(3))
 async def test_what_was_known_is_what_the_audit_trail_says(
     knowledge: KnowledgeMemory, knowledge_pool: asyncpg.Pool, seed: int
@@ -188,6 +189,7 @@ async def test_what_was_known_is_what_the_audit_trail_says(
         assert await known(knowledge, history.entities, as_of=moment) == expected
 
 
+@pytest.mark.requirement("LIF-03.1")
 @pytest.mark.parametrize("mode", MODES)
 async def test_every_read_takes_a_moment(
     knowledge: KnowledgeMemory, knowledge_pool: asyncpg.Pool, mode: str

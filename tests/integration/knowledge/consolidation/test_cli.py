@@ -106,7 +106,7 @@ def test_a_superseded_fact_that_matters_is_decided_on_the_command_line(
     assert f"{name} [anna] wedding_day: the old fact is permanent" in listed.out
     decided = review(name, "distinct")
     assert (decided.status, "distinct, decided by" in decided.out) == (0, True)
-    assert review().out == "No pair waits for a decision.\n"
+    assert review().out == "No memory waits for a decision.\n"
     assert review(name, "undo").status == 0
 
 
@@ -143,7 +143,8 @@ def test_each_question_gets_its_own_line(knowledge: Knowledge, api: ModelApi) ->
 
 
 IN_A_TERMINAL = """
-import fcntl, os, sys, termios
+import fcntl, os, signal, sys, termios
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # who runs the tests in the background ignores it
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execv(sys.argv[1], sys.argv[1:])
 """

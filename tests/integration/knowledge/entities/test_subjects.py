@@ -26,6 +26,7 @@ async def relations(memory: KnowledgeMemory, entity: Any, **options: Any) -> lis
     return sorted((each.source_name, each.predicate, each.target_name) for each in found)
 
 
+@pytest.mark.requirement("LIF-02.1")
 async def test_a_subject_names_its_entity(knowledge: KnowledgeMemory) -> None:
     """By its canonical name in any case of letters, then by an alias; a shared name names no entity."""
     anna = await knowledge.entity_create(canonical_name="Anna Smith", entity_type="person", aliases=["Annie"])
@@ -64,6 +65,7 @@ async def test_an_older_fact_without_an_entity_is_superseded(knowledge: Knowledg
     assert await active(knowledge) == {"By the door", "Green"}
 
 
+@pytest.mark.requirement("LIF-02.1")
 async def test_a_fact_of_a_plain_type_makes_its_entity(knowledge: KnowledgeMemory) -> None:
     """All active facts of the subject are linked; whoever creates the entity later takes it over once."""
     before = await knowledge.store_fact(subject="Anna", predicate="desk", content="By the window")
@@ -115,6 +117,7 @@ async def test_consolidation_names_entities(knowledge: KnowledgeMemory) -> None:
     assert await active(knowledge) == {"By the window"}
 
 
+@pytest.mark.requirement("LIF-02.2")
 async def test_facts_relate_entities(knowledge: KnowledgeMemory) -> None:
     """Names that were known before and after the fact; not shared names, parts of longer names, or common words."""
     employed = await knowledge.store_fact(

@@ -109,6 +109,7 @@ async def harmed(memory: KnowledgeMemory, rule: UUID, *reasons: str) -> Rule:
     return row
 
 
+@pytest.mark.requirement("LIF-01.2")
 @pytest.mark.requirement("KNW-21.3", "KNW-03.5")
 async def test_the_third_harm_inverts_a_rule_at_once(
     knowledge: KnowledgeMemory, rule: UUID, clock: ManualClock
@@ -143,6 +144,7 @@ async def test_a_redeemed_rule_needs_no_inversion(
     assert not (await helped(knowledge_pool, rule, 1, clock)).needs_inversion
 
 
+@pytest.mark.requirement("LIF-01.1")
 async def test_a_rule_that_helps_every_week_stays(
     knowledge: KnowledgeMemory, rule: UUID, clock: ManualClock
 ) -> None:

@@ -36,6 +36,7 @@ async def test_what_was_useful_waits_before_it_fades(knowledge: KnowledgeMemory,
     assert await waiting(knowledge) == []
 
 
+@pytest.mark.requirement("LIF-04.1")
 @pytest.mark.parametrize("change", ["superseded", "forgotten", "episode"])
 async def test_what_lost_its_source_waits(knowledge: KnowledgeMemory, change: str) -> None:
     """Until it is confirmed."""

@@ -37,7 +37,10 @@ START_S = 60
 
 LATER = "UPDATE procrastinate.procrastinate_workers SET last_heartbeat = last_heartbeat - interval '1 minute'"
 AGED = "UPDATE facts SET last_confirmed_at = now() - interval '17 days'"
-NEWS = '{"type": "job_inserted", "job_id": 0}'
+MISSED = """
+UPDATE procrastinate_jobs SET status = 'doing', worker_id = workers.id
+FROM procrastinate_workers AS workers WHERE task_name = 'sweep'
+"""
 AHEAD = """
 WITH dead AS (
   INSERT INTO procrastinate.procrastinate_workers (last_heartbeat) VALUES (now() + interval '1 day') RETURNING id
@@ -210,7 +213,7 @@ async def test_a_job_that_is_done_again_by_the_same_worker_is_left_to_it(
     clock: ManualClock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """That it ended once, and long ago, does not count while it is under way."""
+    """The queue missed its end once, and long ago: that does not count while it is under way again."""
     heard = "SELECT last_heartbeat FROM procrastinate.procrastinate_workers"
     async with memory_and_settings(knowledge_url, tmp_path, engine, clock, **ONLY_SWEEP) as (
         memory,
@@ -225,17 +228,14 @@ async def test_a_job_that_is_done_again_by_the_same_worker_is_left_to_it(
                 pool, "tenant-a", "UPDATE facts SET last_confirmed_at = $1", clock() - timedelta(days=17)
             )
             async with held_fact(knowledge_url, "tenant-a"):
-                again = "UPDATE procrastinate_jobs SET status = 'todo' WHERE task_name = 'sweep'"
                 async with pool.acquire() as connection, connection.transaction():
                     await connection.execute("SET LOCAL search_path TO procrastinate")
-                    await connection.execute(again)
-                    await connection.execute("SELECT pg_notify('procrastinate_any_queue_v1', $1)", NEWS)
-                await until(lambda: _doing(pool), what="the same job once more")
+                    await connection.execute(MISSED)
+                await until(lambda: _done_again(pool), what="the same job once more")
                 for _ in range(3):
                     before = await pool.fetchval(heard)
                     await until(lambda: _changed(pool, heard, before), what="a look at the queue")  # noqa: B023
-                (job,) = [job for job in await jobs(pool) if job["task"] == "sweep"]
-                assert (job["status"], job["attempts"]) == ("doing", 1)
+                assert await _done_again(pool)
                 monkeypatch.setattr(outcomes, "SILENT_S", 30.0)
 
 
@@ -272,6 +272,12 @@ async def _doing(pool: asyncpg.Pool) -> bool:
     if not there or await job_states(pool, "sweep") != [("sweep", "doing")]:
         return False
     return {state for _, state in await job_states(pool, "sweep.all")} == {"succeeded"}
+
+
+async def _done_again(pool: asyncpg.Pool) -> bool:
+    """Return whether the job was taken back once, and is under way."""
+    (job,) = [job for job in await jobs(pool) if job["task"] == "sweep"]
+    return (job["status"], job["attempts"]) == ("doing", 2)
 
 
 async def _succeeded(pool: asyncpg.Pool) -> bool:

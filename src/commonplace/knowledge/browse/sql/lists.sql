@@ -1,12 +1,13 @@
 -- Lists for people, a page at a time. A statement first finds the ids of the page in an index, then reads the rows of
 -- these ids, because rows are wide.
 
--- name: list_facts(validity, fading, scope, subject, predicate, entity_id, text, tag, unused, as_of, valid_at, now, sort, limit, offset, after_at, after_id)
+-- name: list_facts(ids, validity, fading, scope, subject, predicate, entity_id, text, tag, unused, source, source_butler, max_confidence, as_of, valid_at, now, sort, limit, offset, after_at, after_id)
 -- Facts in an order; NULL turns a filter off. as_of and valid_at find what was known then, and what was true then. A page
 -- of the newest facts is read from an index, any other order sorts all that match.
 WITH matching AS NOT MATERIALIZED (
   SELECT * FROM facts
   WHERE tenant_id = current_setting('commonplace.tenant_id')
+    AND (CAST(:ids AS uuid[]) IS NULL OR id = ANY(CAST(:ids AS uuid[])))
     AND (CAST(:validity AS text) IS NULL OR validity = :validity)
     AND (CAST(:fading AS boolean) IS NULL OR :fading = (metadata ->> 'status' IS NOT DISTINCT FROM 'fading'))
     AND (CAST(:subject AS text) IS NULL OR subject = :subject)
@@ -17,6 +18,15 @@ WITH matching AS NOT MATERIALIZED (
     )
     AND (CAST(:tag AS text) IS NULL OR tags @> jsonb_build_array(CAST(:tag AS text)))
     AND (CAST(:unused AS boolean) IS NULL OR :unused = (reference_count = 0))
+    AND (CAST(:source AS text) IS NULL OR source = :source)
+    AND (CAST(:source_butler AS text) IS NULL OR source_butler = :source_butler)
+    AND (
+      CAST(:max_confidence AS float8) IS NULL
+      OR commonplace_effective_confidence(
+        confidence, decay_rate, coalesce(last_confirmed_at, created_at), CAST(:now AS timestamptz)
+      ) <= :max_confidence
+    )
+    AND (CAST(:as_of AS timestamptz) IS NULL OR created_at <= :as_of)
     AND CASE
       WHEN CAST(:as_of AS timestamptz) IS NULL AND CAST(:valid_at AS timestamptz) IS NULL
         THEN CAST(:scope AS text) IS NULL OR scope = :scope
@@ -80,11 +90,12 @@ WHERE tenant_id = current_setting('commonplace.tenant_id')
   AND id IN (SELECT id FROM older UNION SELECT id FROM newer)
 ORDER BY created_at DESC, id;
 
--- name: list_rules(maturity, forgotten, scope, text, tag, unused, as_of, now, sort, limit, offset, after_at, after_id)
+-- name: list_rules(ids, maturity, forgotten, scope, text, tag, unused, source, source_butler, max_confidence, as_of, now, sort, limit, offset, after_at, after_id)
 -- Rules in an order; NULL turns a filter off. as_of finds the rules that were stored then, forgotten or not then.
 WITH matching AS NOT MATERIALIZED (
   SELECT * FROM rules
   WHERE tenant_id = current_setting('commonplace.tenant_id')
+    AND (CAST(:ids AS uuid[]) IS NULL OR id = ANY(CAST(:ids AS uuid[])))
     AND (CAST(:maturity AS text) IS NULL OR maturity = :maturity)
     AND (
       CAST(:forgotten AS boolean) IS NULL
@@ -95,6 +106,14 @@ WITH matching AS NOT MATERIALIZED (
     AND (CAST(:text AS text) IS NULL OR strpos(lower(content), lower(:text)) > 0)
     AND (CAST(:tag AS text) IS NULL OR tags @> jsonb_build_array(CAST(:tag AS text)))
     AND (CAST(:unused AS boolean) IS NULL OR :unused = (reference_count = 0))
+    AND (CAST(:source AS text) IS NULL OR source = :source)
+    AND (CAST(:source_butler AS text) IS NULL OR source_butler = :source_butler)
+    AND (
+      CAST(:max_confidence AS float8) IS NULL
+      OR commonplace_effective_confidence(
+        confidence, decay_rate, coalesce(last_confirmed_at, created_at), CAST(:now AS timestamptz)
+      ) <= :max_confidence
+    )
 ),
 page AS (
   SELECT CASE

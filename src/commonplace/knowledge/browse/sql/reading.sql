@@ -29,7 +29,7 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:id
 
 -- name: facts_of_entities(entity_ids)
 -- All facts of the given entities, by id, with the columns that a merge compares and a person reads.
-SELECT id, entity_id, scope, subject, predicate, content, validity, confidence, supersedes_id FROM facts
+SELECT id, entity_id, scope, subject, predicate, content, validity, confidence, trust, flags, supersedes_id FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND entity_id = ANY(CAST(:entity_ids AS uuid[]))
 ORDER BY id;
 

@@ -98,7 +98,7 @@ CROSS JOIN LATERAL (
 -- name: entity_lock_facts(entity_ids, fact_ids)
 -- Locks all facts of some entities, and of the entities of some facts, in ascending order of their ids; returns the
 -- columns that a merge needs.
-SELECT id, entity_id, scope, predicate, validity, confidence, supersedes_id FROM facts
+SELECT id, entity_id, scope, predicate, validity, confidence, trust, flags, supersedes_id FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id')
   AND entity_id IN (
     SELECT unnest(CAST(:entity_ids AS uuid[]))

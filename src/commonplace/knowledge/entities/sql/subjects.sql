@@ -75,14 +75,15 @@ JOIN facts ON facts.tenant_id = current_setting('commonplace.tenant_id') AND fac
   AND facts.entity_id IS NULL AND facts.validity = 'active'
 ORDER BY facts.id;
 
--- name: by_age(id, entity_id, scope, predicate)
--- A fact without an entity and the active fact of an entity with its predicate and scope, the older fact first.
+-- name: by_trust(id, entity_id, scope, predicate)
+-- A fact without an entity and the active fact of an entity with its predicate and scope: the less trusted fact first,
+-- then a fact with flags, then the older fact.
 SELECT id FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND (
   id = :id
   OR entity_id = CAST(:entity_id AS uuid) AND scope = :scope AND predicate = :predicate AND validity = 'active'
 )
-ORDER BY created_at, id;
+ORDER BY commonplace_trust(trust), flags = '[]', created_at, id;
 
 -- name: subject_candidates(limit)
 -- Subjects of active facts without an entity that may name an entity, and that no person told apart from it: several

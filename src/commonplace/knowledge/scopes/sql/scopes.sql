@@ -23,37 +23,42 @@ ORDER BY found.memory_type, found.id;
 
 -- name: rival_facts(ids, target)
 -- Lock the active facts of some ids and the active facts of the same keys in the target scope. Return each pair as the
--- newer fact and the older one.
+-- fact that stays and the fact that it supersedes: the more trusted fact stays, then a fact without flags, then the newer
+-- fact.
 SELECT
-  CASE WHEN (moving.created_at, moving.id) > (rival.created_at, rival.id) THEN moving.id ELSE rival.id END AS newer_id,
-  CASE WHEN (moving.created_at, moving.id) > (rival.created_at, rival.id) THEN rival.id ELSE moving.id END AS older_id
+  CASE WHEN moving_stays THEN moving.id ELSE rival.id END AS stays_id,
+  CASE WHEN moving_stays THEN rival.id ELSE moving.id END AS superseded_id
 FROM facts AS moving
 JOIN facts AS rival
   ON rival.tenant_id = moving.tenant_id AND rival.scope = :target AND rival.validity = 'active'
   AND rival.predicate = moving.predicate AND rival.entity_id IS NOT DISTINCT FROM moving.entity_id
-  AND (moving.entity_id IS NOT NULL OR rival.subject = moving.subject)
+  AND (moving.entity_id IS NOT NULL OR rival.subject = moving.subject),
+LATERAL (
+  SELECT (commonplace_trust(moving.trust), moving.flags = '[]', moving.created_at, moving.id)
+    > (commonplace_trust(rival.trust), rival.flags = '[]', rival.created_at, rival.id) AS moving_stays
+) AS compared
 WHERE moving.id = ANY(CAST(:ids AS uuid[])) AND moving.validity = 'active' AND moving.scope <> :target
 ORDER BY least(moving.id, rival.id), greatest(moving.id, rival.id)
 FOR UPDATE OF moving, rival;
 
--- name: supersede_rivals(newer, older, now)
+-- name: supersede_rivals(stays, superseded, now)
 -- Let facts supersede others, with a link and an event for each pair.
 WITH pairs AS (
-  SELECT * FROM unnest(CAST(:newer AS uuid[]), CAST(:older AS uuid[])) AS given (newer_id, older_id)
+  SELECT * FROM unnest(CAST(:stays AS uuid[]), CAST(:superseded AS uuid[])) AS given (stays_id, superseded_id)
 ),
 changed AS (
-  UPDATE facts SET validity = 'superseded' FROM pairs WHERE facts.id = pairs.older_id
+  UPDATE facts SET validity = 'superseded' FROM pairs WHERE facts.id = pairs.superseded_id
 ),
 links AS (
   INSERT INTO memory_links (tenant_id, source_type, source_id, target_type, target_id, relation, created_at)
-  SELECT current_setting('commonplace.tenant_id'), 'fact', newer_id, 'fact', older_id, 'supersedes', :now FROM pairs
+  SELECT current_setting('commonplace.tenant_id'), 'fact', stays_id, 'fact', superseded_id, 'supersedes', :now FROM pairs
   ON CONFLICT DO NOTHING
 )
 INSERT INTO memory_events (tenant_id, event_type, payload)
 SELECT
   current_setting('commonplace.tenant_id'), 'fact_superseded',
   jsonb_build_object(
-    'memory_type', 'fact', 'memory_id', older_id, 'superseded_by', newer_id,
+    'memory_type', 'fact', 'memory_id', superseded_id, 'superseded_by', stays_id,
     'before', jsonb_build_object('validity', 'active'), 'after', jsonb_build_object('validity', 'superseded')
   )
 FROM pairs;
@@ -108,15 +113,15 @@ WHERE moving.id = ANY(CAST(:facts AS uuid[])) AND moving.scope = :target
 ORDER BY moving.id
 FOR UPDATE OF moving;
 
--- name: restore_rivals(newer, older)
+-- name: restore_rivals(stays, superseded)
 -- Make superseded facts active again whose key has no active fact, remove the links, and write an event for each.
 -- Return their ids.
 WITH pairs AS (
-  SELECT * FROM unnest(CAST(:newer AS uuid[]), CAST(:older AS uuid[])) AS given (newer_id, older_id)
+  SELECT * FROM unnest(CAST(:stays AS uuid[]), CAST(:superseded AS uuid[])) AS given (stays_id, superseded_id)
 ),
 changed AS (
   UPDATE facts SET validity = 'active' FROM pairs
-  WHERE facts.id = pairs.older_id AND facts.validity = 'superseded'
+  WHERE facts.id = pairs.superseded_id AND facts.validity = 'superseded'
     AND NOT EXISTS (
       SELECT FROM facts AS rival
       WHERE rival.tenant_id = facts.tenant_id AND rival.scope = facts.scope AND rival.validity = 'active'
@@ -126,8 +131,8 @@ changed AS (
   RETURNING facts.id
 ),
 unlinked AS (
-  DELETE FROM memory_links USING pairs JOIN changed ON changed.id = pairs.older_id
-  WHERE source_type = 'fact' AND source_id = newer_id AND target_type = 'fact' AND target_id = older_id
+  DELETE FROM memory_links USING pairs JOIN changed ON changed.id = pairs.superseded_id
+  WHERE source_type = 'fact' AND source_id = stays_id AND target_type = 'fact' AND target_id = superseded_id
     AND relation = 'supersedes'
 ),
 restored AS (

@@ -6,6 +6,7 @@ Readers view. Writers confirm, correct and forget single memories. Admins merge,
 from typing import Final
 
 from commonplace.web.knowledge.pages import (
+    adding,
     audit,
     entities,
     episodes,
@@ -23,6 +24,7 @@ from commonplace.web.knowledge.pages import (
 
 PAGES: Final = (
     search,
+    adding,
     facts,
     fact_changes,
     rules,

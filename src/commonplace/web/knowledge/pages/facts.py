@@ -9,20 +9,18 @@ from fastapi.responses import HTMLResponse
 from commonplace.knowledge import FAINT, GONE, Fact, FactOrder, KnowledgeMemory, MemoryType, Rule, Validity
 from commonplace.web.access import KnowledgeOfCaller, reader
 from commonplace.web.dashboard.errors import pages
-from commonplace.web.dashboard.paging import Filters, cut_page, present
+from commonplace.web.dashboard.paging import present
 from commonplace.web.dashboard.rendering import render
 from commonplace.web.knowledge.pages.bulk import add_bulk_changes
 from commonplace.web.knowledge.pages.decay_curve import DecayCurve, decay_curve
 from commonplace.web.knowledge.pages.listing import (
-    UNUSED,
-    USES,
     Day,
     ItemId,
-    Name,
-    SearchText,
+    MemoryFilters,
     SomeId,
-    Used,
+    choices,
     end_of,
+    read_memories,
 )
 
 PATH: Final = "/knowledge/facts"
@@ -40,14 +38,10 @@ STATES: Final = (
 router = pages(PATH, reader)
 
 
-class FactFilters(Filters):
+class FactFilters(MemoryFilters):
     """The filters of the list of facts."""
 
-    search: SearchText = ""
     state: State = ""
-    scope: Name = ""
-    tag: Name = ""
-    used: Used = ""
     as_of: Day = None
     entity: SomeId = None
     sort: FactOrder | Literal[""] = ""
@@ -57,15 +51,12 @@ class FactFilters(Filters):
         """The filters of knowledge memory."""
         fading = self.state == FADING
         return present(
-            text=self.search,
             validity=Validity.ACTIVE if fading else self.state,
             fading=fading or None,
-            scope=self.scope,
-            tag=self.tag,
-            unused=UNUSED.get(self.used),
             as_of=end_of(self.as_of),
             entity_id=self.entity,
             sort=self.sort,
+            **self.shared,
         )
 
 
@@ -74,7 +65,7 @@ async def facts_page(
     request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[FactFilters, Query()]
 ) -> HTMLResponse:
     """Show facts in an order, by default the newest first."""
-    facts, pager = await cut_page(request, wanted, knowledge.list_facts)
+    facts, pager = await read_memories(request, knowledge, MemoryType.FACT, wanted, knowledge.list_facts)
     entity = None if wanted.entity is None else await knowledge.entity_get(wanted.entity)
     return render(
         request,
@@ -82,9 +73,9 @@ async def facts_page(
         facts=facts,
         pager=pager,
         states=STATES,
-        uses=USES,
         entity=entity,
         wanted=wanted,
+        **choices(request, knowledge),
     )
 
 

@@ -1,11 +1,18 @@
-"""Parameters and the refresh event that the pages of knowledge memory share."""
+"""The filters of facts and rules, search by meaning, and the refresh event that the pages share."""
 
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, date, datetime, time
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeVar
 from uuid import UUID
 
-from fastapi import Path, Query
+from fastapi import Path, Query, Request
 from pydantic import BeforeValidator
+
+from commonplace.core.sources import Source
+from commonplace.knowledge import FAINT, Fact, KnowledgeMemory, MemoryType, Rule, SearchMode
+from commonplace.projects import Projects
+from commonplace.web.access import caller_of
+from commonplace.web.dashboard.paging import PAGE_SIZE, Filters, Pager, cut_page, present
 
 CHANGED: Final = "knowledge-changed"
 """The event by which parts of these pages refresh themselves."""
@@ -23,6 +30,96 @@ SearchText = Annotated[str, Query(max_length=MAX_SEARCH_CHARS)]
 Day = Annotated[date | None, BeforeValidator(lambda value: value or None), Query()]
 SomeId = Annotated[UUID | None, Query()]
 ItemId = Annotated[UUID, Path()]
+
+MEANING: Final = "meaning"
+MATCHES: Final = (("", "Words"), (MEANING, "Meaning"))
+NEAREST: Final = 200
+"""The memories that a search by meaning finds at most, before the other filters."""
+
+SOURCES: Final = (("", "Any"), *((source, source.title()) for source in Source))
+CONFIDENCES: Final = (
+    ("", "Any"),
+    (str(FAINT), f"{FAINT} or less"),
+    ("0.5", "0.5 or less"),
+    ("0.8", "0.8 or less"),
+)
+
+_Memory = TypeVar("_Memory", Fact, Rule)
+
+
+class MemoryFilters(Filters):
+    """The filters that lists of facts and of rules share."""
+
+    search: SearchText = ""
+    match: Literal["", "meaning"] = ""
+    scope: Name = ""
+    tag: Name = ""
+    used: Used = ""
+    source: Source | Literal[""] = ""
+    butler: Name = ""
+    confidence: Literal["", "0.2", "0.5", "0.8"] = ""
+
+    @property
+    def by_meaning(self) -> bool:
+        """Whether the list is searched by meaning."""
+        return bool(self.search) and self.match == MEANING
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        """The shared filters as arguments of knowledge memory."""
+        return present(
+            text="" if self.by_meaning else self.search,
+            scope=self.scope,
+            tag=self.tag,
+            unused=UNUSED.get(self.used),
+            source=self.source,
+            source_butler=self.butler,
+            max_confidence=float(self.confidence) if self.confidence else None,
+        )
+
+
+async def read_memories(
+    request: Request,
+    knowledge: KnowledgeMemory,
+    kind: MemoryType,
+    wanted: MemoryFilters,
+    read: Callable[..., Awaitable[Sequence[_Memory]]],
+) -> tuple[Sequence[_Memory], Pager]:
+    """Return a page of facts or rules with its pager.
+
+    A search by meaning filters the nearest memories, and lists the nearest first unless the reader chose an order.
+    """
+    if not wanted.by_meaning:
+        return await cut_page(request, wanted, read)
+    found = await knowledge.search(
+        wanted.search, types=[kind], mode=SearchMode.SEMANTIC, limit=NEAREST, fold=False, min_confidence=0.0
+    )
+    places = {one.memory.id: place for place, one in enumerate(found)}
+    memories = await read(**wanted.given, ids=list(places), limit=NEAREST)
+    if not wanted.query["sort"]:
+        memories = sorted(memories, key=lambda memory: places[memory.id])
+    shown = memories[wanted.offset : wanted.offset + PAGE_SIZE]
+    return shown, Pager(
+        path=request.url.path,
+        query=wanted.query,
+        offset=wanted.offset,
+        shown=len(shown),
+        goes_on=wanted.offset + PAGE_SIZE < len(memories),
+        total=len(memories),
+    )
+
+
+def choices(request: Request, knowledge: KnowledgeMemory) -> dict[str, Any]:
+    """Return the choices of the shared filters; projects for callers of the installation's tenant."""
+    is_own = caller_of(request).principal.of_installation
+    known = Projects(knowledge.database.settings.home).list_projects() if is_own else []
+    return {
+        "uses": USES,
+        "matches": MATCHES,
+        "sources": SOURCES,
+        "confidences": CONFIDENCES,
+        "projects": [(each.id, each.name) for each in known if not each.merged_into],
+    }
 
 
 def end_of(day: date | None) -> datetime | None:

@@ -12,13 +12,13 @@ from commonplace.knowledge import FAINT, GONE, KnowledgeMemory, Maturity, Memory
 from commonplace.web.access import KnowledgeOfCaller, reader, writer
 from commonplace.web.dashboard.errors import message_of, pages
 from commonplace.web.dashboard.forms import Text
-from commonplace.web.dashboard.paging import Filters, cut_page, present
+from commonplace.web.dashboard.paging import present
 from commonplace.web.dashboard.questions import Question, ask
 from commonplace.web.dashboard.rendering import done, render, render_dialog
 from commonplace.web.knowledge.pages.bulk import add_bulk_changes
 from commonplace.web.knowledge.pages.facts import curve_of
 from commonplace.web.knowledge.pages.forgetting import add_forgetting
-from commonplace.web.knowledge.pages.listing import CHANGED, UNUSED, USES, ItemId, Name, SearchText, Used
+from commonplace.web.knowledge.pages.listing import CHANGED, ItemId, MemoryFilters, choices, read_memories
 from commonplace.web.knowledge.pages.pinning import add_pinning
 
 PATH: Final = "/knowledge/rules"
@@ -37,14 +37,10 @@ router = pages(PATH, reader)
 WRITE: Final = [Depends(writer)]
 
 
-class RuleFilters(Filters):
+class RuleFilters(MemoryFilters):
     """The filters of the list of rules."""
 
-    search: SearchText = ""
     state: Standing = ""
-    scope: Name = ""
-    tag: Name = ""
-    used: Used = ""
     sort: RuleOrder | Literal[""] = ""
 
     @property
@@ -52,13 +48,10 @@ class RuleFilters(Filters):
         """The filters of knowledge memory."""
         forgotten = self.state == FORGOTTEN
         return present(
-            text=self.search,
-            tag=self.tag,
-            unused=UNUSED.get(self.used),
-            sort=self.sort,
             maturity="" if forgotten else self.state,
             forgotten=forgotten if self.state else None,
-            scope=self.scope,
+            sort=self.sort,
+            **self.shared,
         )
 
 
@@ -67,15 +60,15 @@ async def rules_page(
     request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[RuleFilters, Query()]
 ) -> HTMLResponse:
     """Show rules in an order, by default the newest first."""
-    rules, pager = await cut_page(request, wanted, knowledge.list_rules)
+    rules, pager = await read_memories(request, knowledge, MemoryType.RULE, wanted, knowledge.list_rules)
     return render(
         request,
         "knowledge/rules/list.html",
         rules=rules,
         pager=pager,
         states=STANDINGS,
-        uses=USES,
         wanted=wanted,
+        **choices(request, knowledge),
     )
 
 
@@ -131,6 +124,29 @@ async def confirm(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemI
     """Confirm a rule, which restarts its decay."""
     await _changed(knowledge.confirm_memory("rule", rule_id), knowledge, rule_id)
     return done(request, "The rule was confirmed. Its decay starts again.", changed=CHANGED)
+
+
+@router.get("/{rule_id:uuid}/correct", dependencies=WRITE)
+async def correction_form(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> HTMLResponse:
+    """Show the form for a correction."""
+    rule = await knowledge.read_memory("rule", rule_id)
+    return render_dialog(request, "knowledge/rules/correct.html", rule=rule, content=rule.content, errors={})
+
+
+@router.post("/{rule_id:uuid}/correct", dependencies=WRITE)
+async def correct(
+    request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId, content: Text = ""
+) -> Response:
+    """Store the correction, which replaces the rule."""
+    try:
+        corrected = await knowledge.edit_memory("rule", rule_id, content)
+    except InvalidInputError as error:
+        rule = await knowledge.read_memory("rule", rule_id)
+        errors = {error.field: message_of(error)}
+        return render_dialog(
+            request, "knowledge/rules/correct.html", rule=rule, content=content, errors=errors
+        )
+    return done(request, "The correction was stored.", location=f"{PATH}/{corrected.id}", changed=CHANGED)
 
 
 @router.get("/{rule_id:uuid}/invert", dependencies=WRITE)

@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from commonplace.core.sources import Source
 from commonplace.knowledge import (
@@ -48,12 +48,14 @@ class NewEpisode(Wanted):
     Attributes:
         content: whole sentences that make sense on their own
         butler: the agent whose session it was
+        created_at: when it happened; null, or a time to come: now
     """
 
     content: str
     butler: str
     session_id: UUID | None = None
     importance: Importance = DEFAULT_IMPORTANCE
+    created_at: AwareDatetime | None = None
     source: Origin = None
     metadata: Details
 

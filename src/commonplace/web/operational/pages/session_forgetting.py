@@ -34,7 +34,7 @@ router = pages(PATH, installation_writer)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learned:
-    """What came from a session: active lessons, and live memories of knowledge memory."""
+    """The memories that a session left: active lessons, and live memories of knowledge memory."""
 
     lessons: list[Memory]
     memories: list[SessionMemory]

@@ -1,0 +1,171 @@
+"""Episodes that wait in the home for a service, and reach it once, however often the connection breaks.
+
+An episode is a file, ``$COMMONPLACE_HOME/claude-code/outbox/<key>.json``, for its owner alone. Its key is the
+``Idempotency-Key`` of the request and follows from session and text. An empty file ``<key>.sent`` stays behind, so that
+no hook queues the episode again; a refused episode is kept as ``<key>.refused``.
+"""
+
+import json
+import logging
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, cast
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from commonplace.cli.claude_code.sessions import DIRECTORY, KEPT_S, SessionRecord
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.directories import make_directories
+from commonplace.core.drafts import write_text
+from commonplace.core.errors import InvalidInputError, StorageUnavailableError
+from commonplace.remote import Service
+from commonplace.storage.file_locks import FileLock
+
+KEY_HOLDS_S: Final = 20 * 3600.0
+"""A service knows a key for a day. After this time, it is asked for the episode before it is sent again."""
+
+EPISODES: Final = "/api/v1/knowledge/episodes"
+LISTED: Final = 200
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """An episode that waits.
+
+    Attributes:
+        server: The address of the service.
+        document: The body of the request.
+        tried_at: The time of the first try, in seconds since 1970; ``None`` before it.
+    """
+
+    server: str
+    document: Mapping[str, Any]
+    tried_at: float | None = None
+
+
+class Outbox:
+    """The episodes of one home that wait for one service.
+
+    Args:
+        home: The home.
+        service: The service.
+    """
+
+    def __init__(self, home: Path, service: Service) -> None:
+        self._directory = home / DIRECTORY / "outbox"
+        self._service = service
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of this machine."""
+        return utc_now
+
+    async def has(self, record: SessionRecord, content: str) -> bool:
+        """Tell whether an episode waits or was sent."""
+        key = _key(self._service, record.session_id, content)
+        return any((self._directory / f"{key}{end}").exists() for end in (".json", ".sent", ".refused"))
+
+    async def store(self, record: SessionRecord, content: str, happened_at: datetime | None) -> None:
+        """Queue an episode.
+
+        Raises:
+            StorageUnavailableError: The file cannot be written.
+        """
+        document = {
+            "content": content,
+            "butler": record.butler,
+            "sessionId": record.session_id,
+            "metadata": {"source": record.host},
+            "createdAt": happened_at and happened_at.isoformat(),
+        }
+        key = _key(self._service, record.session_id, content)
+        self._put(self._directory / f"{key}.json", Waiting(server=self._service.url, document=document))
+
+    async def deliver(self) -> int:
+        """Send the waiting episodes, the oldest first, unless another process does; return their number.
+
+        Raises:
+            AccessError: The service refuses the token.
+            SettingsError: The token cannot be read.
+            StorageUnavailableError: The service cannot be reached; the episodes wait.
+        """
+        waiting = self.waiting()
+        if not waiting:
+            return 0
+        sent = 0
+        with FileLock(self._directory / "lock") as lock:
+            for path in waiting if lock.acquire() else ():
+                entry = _load(path)
+                if entry is not None and entry.server == self._service.url:
+                    sent += await self._send(path, entry)
+        self._forget_old()
+        return sent
+
+    def waiting(self) -> list[Path]:
+        """Return the files that wait for any service, the oldest first."""
+        return sorted(self._directory.glob("*.json"), key=lambda path: path.stat().st_mtime)
+
+    async def _send(self, path: Path, entry: Waiting) -> bool:
+        if entry.tried_at is None:
+            self._put(path, Waiting(server=entry.server, document=entry.document, tried_at=time.time()))
+        elif time.time() - entry.tried_at > KEY_HOLDS_S and await self._is_there(entry.document):
+            return self._end(path)
+        try:
+            await self._service.post(EPISODES, entry.document, key=path.stem)
+        except InvalidInputError as error:
+            _log.error("%s refuses an episode, which stays in %s: %s", entry.server, self._directory, error)
+            self._refuse(path)
+            return False
+        return self._end(path)
+
+    async def _is_there(self, document: Mapping[str, Any]) -> bool:
+        """Return whether the service has the episode: its answer to an earlier request may be lost."""
+        listed = await self._service.get(
+            EPISODES, butler=str(document["butler"]), expired="true", limit=str(LISTED)
+        )
+        return any(
+            each["sessionId"] == document["sessionId"] and each["content"] == document["content"]
+            for each in listed["memories"]
+        )
+
+    def _end(self, path: Path) -> bool:
+        path.with_suffix(".sent").touch(mode=0o600)
+        path.unlink(missing_ok=True)
+        return True
+
+    def _refuse(self, path: Path) -> None:
+        path.rename(path.with_suffix(".refused"))
+
+    def _put(self, path: Path, entry: Waiting) -> None:
+        try:
+            make_directories(self._directory)
+            write_text(
+                path,
+                json.dumps({"server": entry.server, "document": entry.document, "tried_at": entry.tried_at}),
+            )
+        except OSError as error:
+            raise StorageUnavailableError(f"{path}: {error.strerror}") from error
+
+    def _forget_old(self) -> None:
+        oldest = time.time() - KEPT_S
+        for path in [*self._directory.glob("*.sent"), *self._directory.glob("*.refused")]:
+            with suppress(FileNotFoundError):
+                if path.stat().st_mtime < oldest:
+                    path.unlink()
+
+
+def _key(service: Service, session_id: str, content: str) -> UUID:
+    return uuid5(NAMESPACE_URL, f"{service.url}\0{session_id}\0{content}")
+
+
+def _load(path: Path) -> Waiting | None:
+    try:
+        return Waiting(**cast("dict[str, Any]", json.loads(path.read_text(encoding="utf-8"))))
+    except (OSError, ValueError, TypeError):
+        _log.error("%s cannot be read and is left there", path)
+        return None

@@ -1,0 +1,189 @@
+"""The ``knowledge`` MCP server on standard input and output for a memory that is a service's.
+
+Tools, prompts and resources are those of the local server; calls go to the service. So the handshake and the list of
+tools need no connection, and a call works again as soon as the service does.
+"""
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+import mcp_types
+from fastmcp import FastMCP
+from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
+from fastmcp.tools import ToolResult
+
+from commonplace.core.errors import AccessError, CommonplaceError, SettingsError
+from commonplace.core.settings import Settings
+from commonplace.knowledge import KnowledgeMemory
+from commonplace.mcp import stdio
+from commonplace.mcp.briefing import add_briefing, from_settings
+from commonplace.mcp.knowledge import server as local
+from commonplace.mcp.knowledge.prompts import add_prompts
+from commonplace.mcp.knowledge.resources import BLOCK_URI, add_resources
+from commonplace.mcp.profiles import Names, Profile
+from commonplace.mcp.server import new_server
+from commonplace.mcp.tool import OUTAGE_HINT, refusal
+from commonplace.projects import Projects
+from commonplace.remote import Service
+
+OF_BUTLER: Final = ("butler", "scope")
+TOKEN_HINT: Final = "Go on without memory, and tell the user about the token."  # noqa: S105 - a sentence
+
+
+class Forward(Middleware):
+    """Middleware that has the service carry out each call of a tool.
+
+    Args:
+        service: The service.
+        tools: The schemas of the tools by their plain names.
+        names: The names of the tools.
+        butler: The default of ``butler`` and ``scope``.
+    """
+
+    def __init__(
+        self, service: Service, tools: Mapping[str, Mapping[str, Any]], names: Names, butler: str | None
+    ) -> None:
+        self._service = service
+        self._tools = tools
+        self._names = names
+        self._butler = butler
+
+    async def on_call_tool(
+        self,
+        context: MiddlewareContext[mcp_types.CallToolRequestParams],
+        call_next: CallNext[mcp_types.CallToolRequestParams, ToolResult],
+    ) -> ToolResult:
+        """Send a call to the service, and return its result, or an error that says what to do."""
+        name = next((tool for tool in self._tools if self._names.shown(tool) == context.message.name), None)
+        if name is None:
+            return await call_next(context)
+        given = {key: value for key, value in (context.message.arguments or {}).items() if value is not None}
+        if self._butler is not None:
+            known = self._tools[name]["properties"]
+            given = {key: self._butler for key in OF_BUTLER if key in known} | given
+        try:
+            answer = await self._service.call("tools/call", {"name": name, "arguments": given})
+        except (AccessError, SettingsError) as error:
+            return refusal(f"memory is out of reach: {error}", hint=TOKEN_HINT)
+        except CommonplaceError as error:
+            return refusal(f"memory is out of reach: {error}", hint=OUTAGE_HINT)
+        result = mcp_types.CallToolResult.model_validate(answer)
+        return ToolResult(
+            content=result.content,
+            structured_content=result.structured_content,
+            is_error=bool(result.is_error),
+        )
+
+
+class RemoteTexts:
+    """Texts of knowledge memory for resources and prompts, as a service writes them.
+
+    Args:
+        service: The service.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def context(self, prompt: str, butler: str) -> str:
+        """Return the block for a prompt."""
+        query = urlencode({"prompt": prompt, "butler": butler}, quote_via=quote)
+        return await self._read(f"{BLOCK_URI}?{query}")
+
+    async def read_memory(self, memory_type: str, memory_id: str) -> object:
+        """Return a memory as JSON."""
+        return json.loads(await self._read(f"commonplace://memory/{quote(memory_type)}/{quote(memory_id)}"))
+
+    async def _read(self, uri: str) -> str:
+        answer = await self._service.call("resources/read", {"uri": uri})
+        return str(answer["contents"][0]["text"])
+
+
+def build_server(
+    service: Service,
+    memory: KnowledgeMemory,
+    *,
+    butler: str | None = None,
+    prefix: str = "",
+    profile: Profile = Profile.FULL,
+) -> FastMCP:
+    """Return an MCP server whose tools, resources and prompts use the memory of a service.
+
+    Args:
+        service: The service.
+        memory: Gives the defaults that the tools show; it is never opened.
+        butler: The default of ``butler`` and ``scope`` in every tool.
+        prefix: Stands before the names of tools and prompts.
+        profile: The tools to show.
+
+    Raises:
+        InvalidInputError: The prefix cannot be part of a name.
+    """
+    names = Names.of((offer.name for offer in local.OFFERS), prefix=prefix)
+    plain = {tool.name: tool.parameters for tool in local.build_tools(memory, butler=butler)}
+    server = new_server(
+        local.SERVER_NAME,
+        local.instructions_for(butler=butler, prefix=prefix),
+        middleware=[Forward(service, plain, names, butler)],
+    )
+    local.add_tools(server, memory, butler=butler, prefix=prefix, profile=profile)
+    texts = RemoteTexts(service)
+
+    async def of_service() -> RemoteTexts:
+        return texts
+
+    add_resources(server, of_service, butler=butler)
+    add_prompts(server, of_service, names=names, butler=butler)
+    return server
+
+
+async def serve_stdio(
+    settings: Settings,
+    *,
+    service: Service,
+    of_project: bool = False,
+    butler: str | None = None,
+    prefix: str = "",
+    profile: Profile = Profile.FULL,
+) -> None:
+    """Serve the knowledge memory of a service on standard input and output until the client hangs up.
+
+    Args:
+        settings: The settings, which name the workspace.
+        service: The service.
+        of_project: Make the project of the workspace the default of ``butler`` and ``scope``.
+        butler: Another default.
+        prefix: Stands before the names of tools and prompts.
+        profile: The tools to show.
+    """
+    own = butler or (Projects(settings.home).butler_at(settings.workspace) if of_project else None)
+    brief = from_settings(settings, service=service, besides=("operational",))
+
+    async def brief_own(prompt: str = "", app: str | None = None, butler: str | None = None) -> str:
+        return await brief(prompt=prompt, app=app, butler=butler or own)
+
+    async with local.open_for_stdio(settings) as memory:
+        server = build_server(service, memory, butler=own, prefix=prefix, profile=profile)
+        add_briefing(server, brief_own)
+        await stdio.run(server)
+
+
+def main(
+    *,
+    server: str,
+    token_file: str,
+    project: bool = False,
+    butler: str | None = None,
+    prefix: str = "",
+    profile: Profile = Profile.FULL,
+) -> int:
+    """Serve on standard input and output; return the exit status."""
+    service = Service.at(server, token_file)
+    return stdio.serve(
+        partial(
+            serve_stdio, service=service, of_project=project, butler=butler, prefix=prefix, profile=profile
+        )
+    )

@@ -1,0 +1,10 @@
+"""The sample home: a small set of memories that shows each page of the dashboard at work.
+
+- ``table`` lists the memories; ``loading`` stores and removes them.
+- Every sample memory carries the mark ``sample``, so that removing them leaves all others alone.
+"""
+
+from commonplace.sample.loading import SampleReceipt as SampleReceipt
+from commonplace.sample.loading import drop as drop
+from commonplace.sample.loading import is_loaded as is_loaded
+from commonplace.sample.loading import load as load

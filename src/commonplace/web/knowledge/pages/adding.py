@@ -1,0 +1,102 @@
+"""Forms that store a new fact or rule."""
+
+from typing import Annotated, Final
+
+from fastapi import Form, Request
+from fastapi.responses import HTMLResponse, Response
+from pydantic import BaseModel
+
+from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge import GLOBAL_SCOPE, Permanence
+from commonplace.web.access import KnowledgeOfCaller, writer
+from commonplace.web.dashboard.errors import message_of, pages
+from commonplace.web.dashboard.rendering import done, render_dialog
+from commonplace.web.knowledge.pages import facts, rules
+from commonplace.web.knowledge.pages.listing import CHANGED, choices
+
+FIELDS: Final = frozenset({"subject", "predicate", "content", "scope", "tags", "permanence"})
+
+router = pages("", writer)
+
+
+class NewRule(BaseModel):
+    """The values of the form for a new rule."""
+
+    content: str = ""
+    scope: str = GLOBAL_SCOPE
+    tags: str = ""
+
+    @property
+    def tag_list(self) -> list[str]:
+        """The tags, which the form separates by commas."""
+        return [tag.strip() for tag in self.tags.split(",") if tag.strip()]
+
+
+class NewFact(NewRule):
+    """The values of the form for a new fact."""
+
+    subject: str = ""
+    predicate: str = ""
+    permanence: str = Permanence.STANDARD
+
+
+@router.get(f"{facts.PATH}/new")
+async def fact_form(request: Request, knowledge: KnowledgeOfCaller) -> HTMLResponse:
+    """Show the form for a new fact."""
+    return _form(request, knowledge, NewFact())
+
+
+@router.post(facts.PATH)
+async def add_fact(
+    request: Request, knowledge: KnowledgeOfCaller, given: Annotated[NewFact, Form()]
+) -> Response:
+    """Store a fact, or show the form again with the error."""
+    try:
+        receipt = await knowledge.store_fact(
+            subject=given.subject,
+            predicate=given.predicate,
+            content=given.content,
+            permanence=given.permanence,
+            scope=given.scope,
+            tags=given.tag_list,
+        )
+    except InvalidInputError as error:
+        return _form(request, knowledge, given, error)
+    notice = "The fact was stored." if receipt.superseded_id is None else "The fact replaced an older fact."
+    return done(request, notice, location=facts.PATH, changed=CHANGED)
+
+
+@router.get(f"{rules.PATH}/new")
+async def rule_form(request: Request, knowledge: KnowledgeOfCaller) -> HTMLResponse:
+    """Show the form for a new rule."""
+    return _form(request, knowledge, NewRule())
+
+
+@router.post(rules.PATH)
+async def add_rule(
+    request: Request, knowledge: KnowledgeOfCaller, given: Annotated[NewRule, Form()]
+) -> Response:
+    """Store a rule, or show the form again with the error."""
+    try:
+        await knowledge.store_rule(content=given.content, scope=given.scope, tags=given.tag_list)
+    except InvalidInputError as error:
+        return _form(request, knowledge, given, error)
+    return done(request, "The rule was stored.", location=rules.PATH, changed=CHANGED)
+
+
+def _form(
+    request: Request, knowledge: KnowledgeOfCaller, values: NewRule, error: InvalidInputError | None = None
+) -> HTMLResponse:
+    """Return the form with its error, which stands at its field, or at the content."""
+    field = error.field if error and error.field in FIELDS else "content"
+    kind, back = ("fact", facts.PATH) if isinstance(values, NewFact) else ("rule", rules.PATH)
+    return render_dialog(
+        request,
+        "knowledge/new.html",
+        kind=kind,
+        back=back,
+        values=values,
+        errors={field: message_of(error)} if error else {},
+        permanences=list(Permanence),
+        projects=choices(request, knowledge)["projects"],
+    )
