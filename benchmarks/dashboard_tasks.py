@@ -195,8 +195,8 @@ async def _harm(visitor: Visitor) -> None:
 async def _unused(visitor: Visitor) -> None:
     await visitor.click("^Review")
     await visitor.click("^Unused facts")
-    await visitor.sees("No search or prompt used these facts")
-    await visitor.click("^Forget 20 facts", "button")
+    await visitor.sees("20 unused facts")
+    await visitor.click("^Forget selected facts", "button")
     await visitor.sees("20 facts forgotten")
 
 

@@ -53,6 +53,10 @@ async def fill(memories: Memories, home: Path, clock: ManualClock) -> None:
     now = clock.now
     october = first_of_october(now)
     knowledge = memories.knowledge
+    clock.now = october - timedelta(days=21)
+    for number in range(UNUSED):
+        topic = f"{_TOPICS[number % len(_TOPICS)]} {number}"
+        await knowledge.store_fact(subject=topic, predicate="note", content=f"The {topic} was moved")
     clock.now = october - timedelta(days=20)
     anna, ben = [
         await knowledge.entity_create(canonical_name=name, entity_type="person") for name in ("Anna", "Ben")
@@ -74,9 +78,6 @@ async def fill(memories: Memories, home: Path, clock: ManualClock) -> None:
             target_id=shared.id,
             relation="derived_from",
         )
-    for number in range(UNUSED):
-        topic = f"{_TOPICS[number % len(_TOPICS)]} {number}"
-        await knowledge.store_fact(subject=topic, predicate="note", content=f"The {topic} was moved")
     clock.now = october + timedelta(days=15)
     await knowledge.store_fact(
         subject="Anna", predicate="team", content="Anna is on the search team", entity_id=anna.id

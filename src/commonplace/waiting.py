@@ -74,14 +74,14 @@ ONE: Final = (Answer.CONFIRM, Answer.FORGET)
 FAILURE: Final = (Answer.RETRY, Answer.FORGET)
 
 _REASONS: Final = {
-    Topic.HELD: "It contradicts a more trusted fact; confirmed, it replaces that fact.",
-    Topic.FLAGGED: "It looks like an instruction, so blocks leave it out; confirmed, it is shown.",
-    Topic.FADING: "It was used, and it fades within 14 days.",
-    Topic.STALE: "The memory that it was derived from no longer holds.",
-    Topic.HARMFUL: "It did harm since it was last confirmed.",
-    "spelling": "Their keys differ in spelling alone.",
+    Topic.HELD: "The fact contradicts a more trusted fact. If you confirm it, it replaces that fact.",
+    Topic.FLAGGED: "The text looks like an instruction, so prompts leave it out until you confirm it.",
+    Topic.FADING: "The memory is in use, and it fades within 14 days.",
+    Topic.STALE: "The source of the memory was replaced or forgotten.",
+    Topic.HARMFUL: "The rule did harm since its last confirmation.",
+    "spelling": "Their subjects and predicates differ only in spelling.",
     "words": "Their texts are equal.",
-    "meaning": "Their meanings are close.",
+    "meaning": "Their meanings are nearly the same.",
 }
 
 
@@ -254,7 +254,7 @@ def _subject(found: SubjectCandidate) -> Item:
     return Item(
         id=f"{short_id(MemoryType.FACT, found.fact_id)}+{found.entity_id.hex}",
         topic=Topic.SUBJECT,
-        reason="Its subject may be this entity.",
+        reason="The subject of the fact may be this entity.",
         about=found.subject,
         sides=(
             Side(role="This", kind=MemoryType.FACT, id=str(found.fact_id), text=found.text),

@@ -54,7 +54,7 @@ async def test_one_search_over_all_memories_from_any_page(
     await expect(page).to_have_url(f"{dashboard.url}/search?q=staging+database")
 
     await page.goto("/search?q=submarine")
-    await expect(page.get_by_text("No memory covers this")).to_be_visible()
+    await expect(page.get_by_text("No memories found")).to_be_visible()
 
 
 @pytest.mark.requirement("DSH-03.1")
@@ -69,7 +69,7 @@ async def test_this_week_says_what_happened_and_why(
     await dashboard.memories.knowledge.forget_memory("fact", fact.id)
     await dashboard.operational.delete([(await dashboard.operational.list_memories())[0].id])
     await page.goto("/week")
-    for text in ("listens on port 5433", "host db-3", "A memory that is gone"):
+    for text in ("listens on port 5433", "host db-3", "Deleted memory"):
         await expect(page.get_by_text(text).first).to_be_visible()
     await expect(page.get_by_role("link", name="Audit log").first).to_be_visible()
     await screenshot("week")
@@ -89,7 +89,7 @@ async def test_what_an_agent_would_be_told(page: Page, dashboard: Dashboard, scr
     await expect(told.get_by_text("told", exact=True)).to_be_visible()
     await expect(told).to_contain_text("Its score is")
     missed = facts.locator("li", has_text="green tea")
-    await expect(missed).to_contain_text("It missed the floor.")
+    await expect(missed).to_contain_text("Its match with the prompt is too weak.")
     await screenshot("briefing")
     await check_accessibility(page)
 
@@ -97,12 +97,12 @@ async def test_what_an_agent_would_be_told(page: Page, dashboard: Dashboard, scr
     await expect(missed).to_contain_text("It is pinned.")
     await expect(missed.get_by_text("told", exact=True)).to_be_visible()
     await missed.get_by_role("button", name="Unpin").click()
-    await expect(missed).to_contain_text("It missed the floor.")
+    await expect(missed).to_contain_text("Its match with the prompt is too weak.")
 
     await page.get_by_label("Tokens").fill("60")
     await page.get_by_label("Tokens").press("Enter")
     await expect(told.get_by_text("left out")).to_be_visible()
-    await expect(told).to_contain_text("It missed the budget.")
+    await expect(told).to_contain_text("The token budget has no room for it.")
 
     await page.get_by_text("Weights", exact=True).click()
     await page.get_by_role("slider", name="Importance").fill("1")

@@ -36,7 +36,7 @@ async def test_pairs_are_decided_with_one_key_each(
 ) -> None:
     """From the overview to an empty queue without a mouse; each outcome is said, and one is taken back."""
     await page.goto("/reviews")
-    await expect(page.get_by_role("heading", name="Nothing waits for a decision")).to_be_visible()
+    await expect(page.get_by_role("heading", name="No items to review")).to_be_visible()
     await expect(page.get_by_text("commonplace review --decided")).to_be_visible()
     await screenshot("review-empty")
     await check_accessibility(page)
@@ -71,7 +71,7 @@ async def test_pairs_are_decided_with_one_key_each(
     await expect(page.get_by_role("link", name="Review 1 waiting")).to_be_visible()
     assert (await dashboard.operational.get(first.old_id)).confidence == pytest.approx(0.5)
 
-    await page.keyboard.press("d")
+    await page.keyboard.press("x")
     outcome = f"Distinct. Memory {second.old_id} stays as it is. Memory {second.new_id} stays as it is."
     await expect(other.get_by_text(outcome)).to_be_visible()
     await screenshot("review-decided")
@@ -79,7 +79,7 @@ async def test_pairs_are_decided_with_one_key_each(
     await page.keyboard.press("u")
     await expect(other.get_by_role("button", name="Same")).to_be_visible()
     await expect(other).to_be_focused()
-    await page.keyboard.press("s")
+    await page.keyboard.press("a")
     await expect(other.get_by_text(f"Memory {second.new_id} is inactive now.")).to_be_visible()
     await expect(entry).to_be_hidden()
     assert await dashboard.operational.count_reviews() == 0
@@ -115,7 +115,7 @@ async def test_knowledge_waits_beside_the_observations(
     await page.goto("/reviews")
     twins = page.get_by_role("article", name="Duplicate")
     harmful = page.get_by_role("article", name="Harmful rule")
-    await expect(twins).to_contain_text("Their keys differ in spelling alone.")
+    await expect(twins).to_contain_text("Their subjects and predicates differ only in spelling.")
     await screenshot("review-knowledge")
     await check_accessibility(page)
     await page.keyboard.press("j")

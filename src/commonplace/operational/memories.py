@@ -181,13 +181,14 @@ def _conditions(wanted: MemoryFilter) -> dict[str, Any]:
         "service": wanted.service,
         "general": int(wanted.general),
         "category": wanted.category,
-        "search": None if wanted.search is None else f"%{_literal(wanted.search.lower())}%",
+        "search": None if wanted.search is None else containing(wanted.search.lower()),
     }
 
 
-def _literal(text: str) -> str:
-    """Escape what LIKE would read as a wildcard."""
-    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+def containing(text: str) -> str:
+    """Return a pattern of LIKE for texts that hold a text; ``!`` escapes wildcards."""
+    literal = text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+    return f"%{literal}%"
 
 
 async def lock_candidates(sql: Statements, service: str | None, category: MemoryCategory) -> list[Memory]:

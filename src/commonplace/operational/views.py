@@ -120,6 +120,27 @@ class OperationalViews:
         async with self._store.reading() as sql:
             return Memory.from_rows(await sql.memories_of_session(session_id=session_id, limit=limit))
 
+    async def changes_of_session(self, session: Session, *, limit: int = 100) -> list[ListedChange]:
+        """Return the changes that a session made to memories beyond creating them, oldest first."""
+        async with self._store.reading() as sql:
+            rows = await sql.changes_of_session(
+                session_id=session.id, since=format_timestamp(session.started_at), limit=limit
+            )
+        return ListedChange.from_rows(rows)
+
+    async def place_of(self, memory_id: int, session_id: int) -> int | None:
+        """Return the number of the first output line in which a session told a memory.
+
+        ``None`` if no stored line of the session holds any wording of the memory.
+        """
+        async with self._store.reading() as sql:
+            known = memories.wordings(await memories.history(sql, memory_id))
+            places = [
+                await sql.place_in_output(session_id=session_id, pattern=memories.containing(one.text))
+                for one in known
+            ]
+        return min((place for place in places if place is not None), default=None)
+
     async def session(self, session_id: int) -> Session:
         """Return one session.
 

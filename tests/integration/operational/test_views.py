@@ -116,6 +116,30 @@ async def test_sessions_events_and_cooldowns(operational: OperationalMemory, clo
     assert [one.service for one in await views.memories_of_session(ours)] == ["jellyfin"]
 
 
+async def test_what_a_session_changed_and_where_it_told_it(
+    operational: OperationalMemory, clock: ManualClock
+) -> None:
+    """Also in other words; neither the memories that it created nor texts of other sessions count."""
+    await operational.ingest(chunks(session("[MEMORY:timing:caddy] Reloads in 2s", session_id="s-1")))
+    clock.advance(minutes=1)
+    later = session(
+        "All is well.",
+        "[MEMORY:timing:caddy] Reloads in 2s!",
+        "[MEMORY:timing:caddy] Reloads in 2s",
+        "[MEMORY:behavior:nginx] Logs to stdout",
+        session_id="s-2",
+    )
+    [report] = await operational.ingest(chunks(later))
+    first, second = sorted(await operational.list_memories(), key=lambda one: one.id)
+    views = operational.views
+
+    changes = await views.changes_of_session(report.session)
+    assert {(one.memory_id, one.observation) for one in changes} == {(first.id, first.observation)}
+    assert "reinforced" in {one.kind for one in changes}
+    assert [await views.place_of(one.id, report.session.id) for one in (first, second)] == [2, 4]
+    assert await views.place_of(second.id, report.session.id - 1) is None
+
+
 async def test_figures(operational: OperationalMemory, clock: ManualClock) -> None:
     """They count memories as they are now, and of the rest the last seven days."""
     await fill(operational)

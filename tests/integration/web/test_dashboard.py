@@ -14,7 +14,7 @@ from commonplace.web.dashboard.assets import asset, has_asset
 from commonplace.web.dashboard.cards import Card, read_cards
 from support.deadlines import DEADLINE_S
 from support.secured import STRANGER, Secured, secured
-from support.streams import encode, init, result, says
+from support.streams import chunks, encode, init, result, says
 
 PAGE = {"accept": "text/html"}
 PART = {**PAGE, "hx-request": "true"}
@@ -68,6 +68,22 @@ async def test_a_reader_sees_and_changes_nothing(service: Secured) -> None:
         assert "the token has the role reader" in answer.text
         assert answer.headers["content-type"].startswith("text/html")
     assert len(await service.memories.operational.list_memories()) == 1
+
+
+@pytest.mark.requirement("DSH-03.1")
+async def test_a_change_opens_its_line_of_the_transcript(service: Secured) -> None:
+    """The week links a reinforcement to the line that told it, and the page of the session names the change."""
+    for name in ("s-1", "s-2"):
+        told = says("[MEMORY:timing:caddy] Reloads in 2s", session_id=name)
+        stream = encode(init(name), told, result(session_id=name))
+        await service.memories.operational.ingest(chunks(stream))
+    async with service.client("reader", **PAGE) as client:
+        assert 'href="/sessions/2?memory=2#told"' in (await client.get("/week")).text
+        page = (await client.get("/sessions/2?memory=2")).text
+        whole = (await client.get("/sessions/2")).text
+    assert re.search(r'id="told"[^>]*>.*Reloads in 2s', page)
+    assert re.search(r"Changed memories.*Reloads in 2s</a>.*reinforced", page, re.DOTALL)
+    assert 'id="told"' not in whole
 
 
 async def test_another_tenant_sees_nothing(service: Secured) -> None:

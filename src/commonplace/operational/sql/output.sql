@@ -14,6 +14,10 @@ SELECT seq, kind, text, created_at AS at FROM session_output
 WHERE session_id = :session_id AND seq > :after
 ORDER BY seq LIMIT :limit;
 
+-- name: place_in_output(session_id, pattern)$
+-- The number of the first line of an agent's text that matches a pattern, or nothing.
+SELECT min(seq) FROM session_output WHERE session_id = :session_id AND kind = 'text' AND text LIKE :pattern ESCAPE '!';
+
 -- name: trim_output(session_id, up_to)$
 -- Deletes the oldest lines of a session.
 DELETE FROM session_output WHERE session_id = :session_id AND seq <= :up_to RETURNING seq;

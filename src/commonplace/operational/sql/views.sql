@@ -26,6 +26,11 @@ ORDER BY confidence, updated_at, id LIMIT :limit;
 -- The memories that a session created, oldest first.
 SELECT * FROM memories WHERE session_id = :session_id ORDER BY id LIMIT :limit;
 
+-- name: changes_of_session(session_id, since, limit)
+-- What a session did to memories that it did not create, oldest first, with the text and service that each has now.
+SELECT c.*, m.service, m.observation FROM memory_changes c JOIN memories m ON m.id = c.memory_id
+WHERE c.created_at >= :since AND c.session_id = :session_id AND c.kind <> 'created' ORDER BY c.id LIMIT :limit;
+
 -- name: page_of_sessions(status, tier, limit, offset)
 -- Sessions by status and tier.
 SELECT * FROM sessions

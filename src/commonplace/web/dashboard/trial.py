@@ -1,4 +1,4 @@
-"""Trial of a prompt: its briefing, with the reason of each line and the memories that just missed it."""
+"""Trial of a prompt: its briefing, with the reason for each line, and the best memories that were left out."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -34,8 +34,8 @@ PATH: Final = "/briefing"
 MAX_PROMPT_CHARS: Final = 4_000
 MOST_LINES: Final = 40
 MOST_MISSED: Final = 8
-BUDGET: Final = "It missed the budget."
-FLOOR: Final = "It missed the floor."
+BUDGET: Final = "The token budget has no room for it."
+FLOOR: Final = "Its match with the prompt is too weak."
 
 WEIGHTS: Final = tuple(ScoreWeights.model_fields)
 """The parts of the score of facts and rules."""
@@ -67,13 +67,13 @@ class Wanted(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A memory that is in the briefing, or that just missed it.
+    """A memory in the briefing, or one of the best that were left out.
 
     Attributes:
         text: The text.
         about: Its scope or service.
         url: Its page.
-        why: Why it is in the briefing, or what it lacked.
+        why: The reason why the briefing holds it or leaves it out.
         is_told: Whether the briefing holds it.
         memory_id: The id of a fact or rule, which can be pinned, corrected and forgotten here.
         is_pinned: Whether it is in every block of its scope.
@@ -161,7 +161,7 @@ def _told(briefing: Briefing, part: Part) -> Collection[str]:
 async def _of_knowledge(
     knowledge: KnowledgeMemory, briefing: Briefing, prompt: str, butler: str
 ) -> Sequence[Line]:
-    """Return the facts and rules that are told, then those that just missed the budget or the floor."""
+    """Return the facts and rules in the briefing, then the best that were left out."""
     told = _told(briefing, Part.KNOWLEDGE)
     floor = knowledge.config.retrieval.min_relevance if prompt else 0.0
     options: dict[str, Any] = {"scope": butler, "limit": MOST_LINES, "explain": True, "count": False}
@@ -196,9 +196,7 @@ def _recalled(found: Found, told: Collection[str], floor: float, obstacle: str) 
     is_pinned = PINNED in getattr(memory, "tags", ())
     reasons = [
         "It is pinned." if is_told and is_pinned else "" if is_told else obstacle,
-        f"It matches the prompt with {likeness:.2f} points; the floor is {floor:.2f} points."
-        if floor
-        else "",
+        f"Its match with the prompt is {likeness:.2f}; the minimum is {floor:.2f}." if floor else "",
         f"Its score is {_parts_of_score(found)}." if is_told or likeness >= floor else "",
     ]
     return _line(memory, " ".join(filter(None, reasons)), is_told=is_told)
@@ -250,7 +248,7 @@ async def _of_operations(memories: Memories, briefing: Briefing) -> Sequence[Lin
             why=f"Its confidence is {decimal(one.confidence)}; the most trusted lessons come first.",
             is_told=str(one.id) in told,
             said_by="" if one.session_id is None else f"Learned in session {one.session_id}.",
-            source_url="" if one.session_id is None else f"/sessions/{one.session_id}",
+            source_url="" if one.session_id is None else f"/sessions/{one.session_id}?memory={one.id}#told",
         )
         for one in found
     ]
@@ -274,6 +272,6 @@ async def _of_workspace(memories: Memories, briefing: Briefing, prompt: str) -> 
 
 
 def _cut(lines: Sequence[Line]) -> list[Line]:
-    """Return all lines that are told and the first ones that missed the budget."""
+    """Return all lines in the briefing, then the best that the budget left out."""
     missed = [replace(line, why=f"{BUDGET} {line.why}") for line in lines if not line.is_told]
     return [*(line for line in lines if line.is_told), *missed[:MOST_MISSED]]

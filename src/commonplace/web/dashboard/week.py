@@ -98,7 +98,7 @@ class Entry:
         at: The time.
         actor: Who or what caused it.
         cause: The name of the session or run that caused it, if any.
-        cause_url: The page of that session or run.
+        cause_url: The place in that session or run.
     """
 
     what: What
@@ -191,7 +191,7 @@ async def _operations(memories: Memories, since: datetime) -> Source:
             at=one.created_at,
             actor=one.actor,
             cause="" if one.session_id is None else f"Session {one.session_id}",
-            cause_url=f"/sessions/{one.session_id}",
+            cause_url=f"/sessions/{one.session_id}?memory={one.memory_id}#told",
         )
         for one in changes[:MOST_OF_EACH]
         if one.kind in _OPERATIONS
@@ -250,7 +250,7 @@ async def _knowledge(knowledge: KnowledgeMemory, since: datetime) -> Source:
                 at=event.created_at,
                 actor=event.actor or "",
                 cause="Consolidation" if run else "Audit log",
-                cause_url=f"/knowledge/runs/{run}" if run else f"/knowledge/events/{event.id}",
+                cause_url=f"/knowledge/runs/{run}#memory-{about}" if run else f"/knowledge/events/{event.id}",
             )
         )
     return Source(entries=entries, is_cut=len(found) > MOST_OF_EACH)

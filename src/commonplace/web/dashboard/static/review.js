@@ -1,4 +1,5 @@
-// Keys of the review page: j and k move between items, and each answer has a key that decides the item with the focus.
+// Keys of the review page: j and k move between items, each answer has a key that decides the item with the focus, and
+// a and x choose its first and its last answer.
 (() => {
   "use strict";
 
@@ -18,7 +19,8 @@
       show(here < 0 ? all[0] : all[Math.min(Math.max(here + step, 0), all.length - 1)]);
       return;
     }
-    const button = [...(focused()?.querySelectorAll("[aria-keyshortcuts]") || [])]
+    const answers = [...(focused()?.querySelectorAll("[data-waits] button") || [])];
+    const button = { a: answers[0], x: answers.at(-1) }[event.key] || [...(focused()?.querySelectorAll("[aria-keyshortcuts]") || [])]
       .find((each) => each.getAttribute("aria-keyshortcuts") === event.key);
     if (button && !event.repeat) button.click();
   });

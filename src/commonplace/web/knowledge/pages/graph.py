@@ -1,4 +1,4 @@
-"""The graph page: what is known about an entity, or how two entities are connected, as a picture and as a list."""
+"""The graph page: facts about an entity, or the connection between two entities, as a picture and as a list."""
 
 import re
 from dataclasses import asdict
@@ -21,7 +21,7 @@ PLACES: Final = {"entity": "entities", "fact": "facts", "rule": "rules", "episod
 SUGGESTED: Final = 8
 CANDIDATES: Final = 50
 BETWEEN: Final = re.compile(r"\s+(?:and|und|to|with|&)\s+|\s*[,;→+]\s*", re.IGNORECASE)
-"""What stands between the names of two entities in a question."""
+"""A separator between the names of two entities in a question."""
 
 router = pages(PATH, reader)
 
@@ -52,7 +52,7 @@ class Answer(BaseModel):
     """The answer to a question.
 
     Attributes:
-        graph: What is shown; empty if nothing is.
+        graph: The nodes and edges; empty if the question has no answer.
         entities: The entities of the question.
         unknown: Names that no entity has.
     """

@@ -15,6 +15,9 @@ from commonplace.web.limits import LARGEST_ID
 
 PATH: Final = "/sessions"
 LINES_AT_ONCE: Final = 500
+LINES_BEFORE: Final = 100
+"""The number of lines before the line that the address asks for."""
+
 LISTED: Final = 100
 """The number of events and cooldowns on the page of a session; a link leads to the others."""
 
@@ -47,18 +50,28 @@ async def sessions_page(
 
 
 @router.get("/{session_id:int}")
-async def session_page(request: Request, memories: OpenMemories, session_id: SessionId) -> HTMLResponse:
-    """Show a session with its memories, events, cooldowns and output."""
+async def session_page(
+    request: Request,
+    memories: OpenMemories,
+    session_id: SessionId,
+    memory: Annotated[int | None, Query(ge=1, le=LARGEST_ID)] = None,
+) -> HTMLResponse:
+    """Show a session with its memories, events, cooldowns and output, from shortly before it told a memory on."""
     operational = memories.operational
     views = operational.views
-    session, lines, next_url = await _output(operational, session_id, after=0)
+    place = None if memory is None else await views.place_of(memory, session_id)
+    after = 0 if place is None or place <= LINES_AT_ONCE else place - LINES_BEFORE
+    session, lines, next_url = await _output(operational, session_id, after=after)
     return render(
         request,
         "sessions/one.html",
         session=session,
         lines=lines,
         next_url=next_url,
+        place=place,
+        is_cut=after > 0,
         learned=await views.memories_of_session(session_id),
+        changes=await views.changes_of_session(session),
         events=await views.events(session_id=session_id, limit=LISTED),
         cooldowns=await views.cooldowns(session_id=session_id, limit=LISTED),
     )
