@@ -220,8 +220,8 @@ def test_the_history_of_mem0(tmp_path: Path) -> None:
 def mem0_stores(tmp_path: Path) -> dict[str, Path]:
     """Return the folders of the vector stores of mem0ai 2.2.1 with qdrant-client 1.20.0 and chromadb 1.5.9.
 
-    Five memories were added with ``infer=False`` and vectors of four numbers; another one was updated, and one deleted.
-    The dumps keep the tables that hold texts; those of Qdrant are whole.
+    ``Memory.add`` stored six memories with ``infer=False`` and vectors of four numbers; then one was updated, and one
+    deleted. The dump of Chroma keeps the tables that hold texts; those of Qdrant are whole.
     """
     stores = {"qdrant": tmp_path / "qdrant", "chroma": tmp_path / "chroma"}
     dumps = {

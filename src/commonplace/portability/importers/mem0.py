@@ -23,13 +23,13 @@ SUBJECT: Final = "user"
 TAG: Final = "mem0"
 _HISTORY: Final = "SELECT memory_id, new_memory, event FROM history ORDER BY updated_at, rowid"
 _COPIES: Final = frozenset({"data", "hash", "text_lemmatized"})
-"""Fields of a memory with its text in other forms."""
+"""Fields that repeat the text of a memory."""
 
 
 def read(path: Path, clock: Clock = utc_now) -> Read:
     """Yield the items of a vector store, a folder or one of its databases, or of a history.
 
-    Memories that mem0 hides because they expired, and its index of entities, are left out.
+    Expired memories, which mem0 hides, and its index of entities are left out.
 
     Raises:
         InvalidInputError: The path is none of these.

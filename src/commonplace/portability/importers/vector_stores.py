@@ -1,4 +1,4 @@
-"""The databases of local vector stores: Qdrant's ``storage.sqlite``, one a collection, and Chroma's ``chroma.sqlite3``.
+"""The databases of local vector stores: ``storage.sqlite`` of each Qdrant collection, and ``chroma.sqlite3`` of Chroma.
 
 Qdrant keeps its points as pickles. They are read without Qdrant, and no class or function that a pickle names is
 imported or called.
@@ -36,16 +36,16 @@ class Point:
 
 
 def databases_of(folder: Path) -> list[Path]:
-    """Return the databases of a vector store's folder; none if it is no vector store's."""
+    """Return the databases in the folder of a vector store; an empty list for any other folder."""
     chroma = folder / "chroma.sqlite3"
     return [chroma] if chroma.is_file() else sorted(folder.glob("collection/*/storage.sqlite"))
 
 
 def points_of(connection: sqlite3.Connection) -> Iterator[Point | Unreadable] | None:
-    """Return the points of a database by id; ``None`` if it is no vector store's.
+    """Return the points of a database, ordered by id; ``None`` if the database does not belong to a vector store.
 
     Raises:
-        sqlite3.Error: The file is no database.
+        sqlite3.Error: The file is not a database.
     """
     tables = {name for (name,) in connection.execute(_TABLES)}
     if "points" in tables:
