@@ -1,0 +1,20 @@
+"""The JSON of knowledge memory over REST."""
+
+from uuid import UUID
+
+import pytest
+
+from commonplace.knowledge.search.found import Found, Scores
+from commonplace.web.knowledge.rest.shapes import FoundShape
+from support.memories import a_fact
+
+
+@pytest.mark.requirement("LIF-02.3")
+def test_a_result_one_relation_away_names_the_fact_that_leads_to_it() -> None:
+    """A direct result has null in the field."""
+    led, direct = (
+        FoundShape.model_validate(Found(memory=a_fact(), scores=Scores(), related_by=told).to_json())
+        for told in (UUID(int=7), None)
+    )
+    assert led.model_dump(mode="json", by_alias=True)["relatedBy"] == str(UUID(int=7))
+    assert direct.related_by is None
