@@ -144,13 +144,13 @@ def test_units_are_hardened_alike() -> None:
 def test_links_of_the_readme_work_on_an_index() -> None:
     """Every relative link becomes the address of a file that exists at the version."""
     readme = script("readme")
-    relative = [found["path"] for found in readme.LINK.finditer(README)]
+    relative = [(found["path"], found["image"]) for found in readme.LINK.finditer(README)]
     assert relative
     text = readme.with_absolute_links(README, "https://example.org/memory", "v1.2.3")
     assert not readme.LINK.search(text)
-    for path in relative:
+    for path, image in relative:
         assert (ROOT / path.partition("#")[0]).exists()
-        kind = "tree" if path.endswith("/") else "blob"
+        kind = "raw" if image else "tree" if path.endswith("/") else "blob"
         assert f"](https://example.org/memory/{kind}/v1.2.3/{path})" in text
     image = readme.with_absolute_links("![shot](docs/shot.png) [a](#b) [c](https://d)", "https://e", "v1")
     assert image == "![shot](https://e/raw/v1/docs/shot.png) [a](#b) [c](https://d)"
