@@ -63,7 +63,8 @@ async def test_the_page_shows_every_column(page: Page, dashboard: Dashboard, scr
     for text in ("jellyfin", "timing", "0.7", "active", "just now"):
         await expect(learned).to_contain_text(text)
     source = learned.get_by_role("link", name=f"Session {report.session.id}")
-    await expect(source).to_have_attribute("href", f"/sessions/{report.session.id}")
+    told = re.compile(rf"^/sessions/{report.session.id}\?memory=\d+#told$")
+    await expect(source).to_have_attribute("href", told)
     added = rows(page).filter(has_text=DNS)
     for text in ("general", "remediation", "0.2", "inactive", "Operator"):
         await expect(added).to_contain_text(text)

@@ -70,7 +70,7 @@ async def test_this_week_counts_changes_alone_and_says_where_it_cut(
     """Other entries of the audit log hide no change."""
     monkeypatch.setattr(week, "MOST_OF_EACH", 2)
     knowledge = service.memories.knowledge
-    cut = "counts only the latest 2 changes of knowledge memory"
+    cut = "shows only the latest 2 changes of knowledge memory"
     async with service.client("writer") as client:
         await store(client)
         for number in range(3):

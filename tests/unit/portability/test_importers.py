@@ -1,6 +1,7 @@
 """Importers on files that the real programs wrote, and the forms of an export."""
 
 import json
+import pickle
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
@@ -15,7 +16,7 @@ from commonplace.cli.export import write
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.knowledge import EpisodeDraft, FactDraft, RuleDraft
 from commonplace.portability import jsonl, markdown
-from commonplace.portability.importers import IMPORTERS, Source, source_of
+from commonplace.portability.importers import IMPORTERS, Source, mem0, source_of
 from commonplace.portability.items import (
     EntityItem,
     Item,
@@ -213,6 +214,95 @@ def test_the_history_of_mem0(tmp_path: Path) -> None:
         ("user", "alice is allergic to peanuts"): "Alice is allergic to peanuts",
         ("user", "alice prefers aisle seats"): "Alice prefers aisle seats",
     }
+
+
+@pytest.fixture
+def mem0_stores(tmp_path: Path) -> dict[str, Path]:
+    """Return the folders of the vector stores of mem0ai 2.2.1 with qdrant-client 1.20.0 and chromadb 1.5.9.
+
+    ``Memory.add`` stored six memories with ``infer=False`` and vectors of four numbers; then one was updated, and one
+    deleted. The dump of Chroma keeps the tables that hold texts; those of Qdrant are whole.
+    """
+    stores = {"qdrant": tmp_path / "qdrant", "chroma": tmp_path / "chroma"}
+    dumps = {
+        DATA / "mem0-qdrant" / f"{name}.sql": stores["qdrant"] / "collection" / name / "storage.sqlite"
+        for name in ("mem0", "mem0_entities")
+    } | {DATA / "mem0-chroma.sql": stores["chroma"] / "chroma.sqlite3"}
+    for dump, database in dumps.items():
+        database.parent.mkdir(parents=True)
+        with closing(sqlite3.connect(database)) as connection:
+            connection.executescript(dump.read_text())
+    return stores
+
+
+@pytest.mark.parametrize("name", ["qdrant", "chroma"])
+def test_the_vector_stores_of_mem0(mem0_stores: dict[str, Path], name: str) -> None:
+    """The owner is the subject; deleted memories, older texts and the index of entities are left out."""
+    path = mem0_stores[name]
+    assert source_of(path) == "mem0"
+    items = items_of(IMPORTERS[Source.MEM0](path))
+    assert facts(items) == {
+        ("alice", "alice is allergic to peanuts"): "Alice is allergic to peanuts",
+        ("alice", "alice prefers aisle seats"): "Alice prefers aisle seats",
+        ("bob", "bob plays chess"): "Bob plays chess",
+        ("bob", "bob visits rome"): "Bob visits Rome",
+        ("concierge", "the concierge answers in french"): "The concierge answers in French",
+    }
+    (food,) = (item for item in items if isinstance(item, FactDraft) and "peanuts" in item.content)
+    assert food.metadata is not None
+    kept = {"topic": "food", "status": "sure", "times": 3, "checked": True, "sources": ["a", "b"]}
+    assert food.metadata["mem0"].items() >= kept.items()
+    (database,) = path.rglob("mem0/storage.sqlite") if name == "qdrant" else path.iterdir()
+    assert source_of(database) == "mem0"
+    assert items_of(IMPORTERS[Source.MEM0](database)) == items
+
+
+def test_memories_that_mem0_hides_stay_out(mem0_stores: dict[str, Path]) -> None:
+    """A memory is shown on its last day, and no longer."""
+    path = mem0_stores["qdrant"]
+    for now, number in (
+        (datetime(2999, 5, 1, 23, 59, tzinfo=UTC), 5),
+        (datetime(2999, 5, 2, tzinfo=UTC), 4),
+    ):
+        assert len(list(mem0.read(path, lambda now=now: now))) == number
+
+
+class Trap:
+    """An object whose pickle makes a file when it is loaded."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.touch, (self.path,)
+
+
+@pytest.mark.parametrize("pickled", [b"", b"nonsense", b"\x80\x04].", pickle.dumps({1: 2})])
+def test_a_damaged_point_of_qdrant_is_named_and_the_rest_is_read(
+    mem0_stores: dict[str, Path], pickled: bytes
+) -> None:
+    """By its id in the database."""
+    found = with_point(mem0_stores["qdrant"], pickled)
+    assert [each.place for each in found if isinstance(each, Unreadable)] == ["point a"]
+    assert len(found) == 6
+
+
+def test_the_code_in_a_point_of_qdrant_is_not_run(mem0_stores: dict[str, Path], tmp_path: Path) -> None:
+    """A pickle may name any function; the point is refused."""
+    found = with_point(mem0_stores["qdrant"], pickle.dumps(Trap(tmp_path / "made")))
+    (refused,) = (each for each in found if isinstance(each, Unreadable))
+    assert refused.reason.startswith("expected a point of Qdrant, got ")
+    assert not (tmp_path / "made").exists()
+
+
+def with_point(folder: Path, pickled: bytes) -> list[Item | Unreadable]:
+    """Store a point in a collection of Qdrant, and return the result of reading the folder."""
+    with (
+        closing(sqlite3.connect(folder / "collection" / "mem0" / "storage.sqlite")) as connection,
+        connection,
+    ):
+        connection.execute("INSERT INTO points VALUES ('a', ?)", (pickled,))
+    return list(IMPORTERS[Source.MEM0](folder))
 
 
 def test_observations_and_summaries_of_claude_mem(tmp_path: Path) -> None:

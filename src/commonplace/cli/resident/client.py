@@ -31,6 +31,9 @@ PLACES = ("workspace", "database", "prompts_directory", "model_api_key_file", "e
 """Settings that may name a place relative to the current directory, which the process does not share."""
 
 FORK_S = 2.0
+MACOS_PEER_PID = (0, 2)
+"""macOS's ``SOL_LOCAL`` and ``LOCAL_PEERPID``, which Python does not name."""
+
 LENGTH = "!I"
 TAKEN = b"y"
 
@@ -145,7 +148,9 @@ def _parse(arguments: list[str]) -> tuple[str, dict[str, str]] | None:
 
 def _home(environ: Mapping[str, str]) -> str | None:
     """Return the home; ``None`` if hooks do their own work in it, or its place is not plain to see."""
-    default = f"{environ.get('XDG_DATA_HOME') or os.path.expanduser('~/.local/share')}/commonplace"  # noqa: PTH111
+    # As platformdirs has it, which takes time to import.
+    data = "~/Library/Application Support" if sys.platform == "darwin" else "~/.local/share"
+    default = f"{environ.get('XDG_DATA_HOME') or os.path.expanduser(data)}/commonplace"  # noqa: PTH111
     home = environ.get("COMMONPLACE_HOME")
     file = environ.get("COMMONPLACE_CONFIG") or f"{home or default}/commonplace.toml"
     values: dict[str, object] = {}
@@ -223,9 +228,7 @@ def _left(deadline: float) -> float:
 
 def _kill(connection: socket.socket) -> None:
     """Kill the process that listens, by the number that the kernel knows."""
-    form = "3i"
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize(form))
-    pid = struct.unpack(form, credentials)[0]
+    pid = _listener(connection)
     # The kernel gives 0 for a process of another container; os.kill would take that for the caller's own group.
     if pid > 0:
         try:  # noqa: SIM105 - contextlib takes time to import
@@ -234,16 +237,34 @@ def _kill(connection: socket.socket) -> None:
             pass
 
 
+def _listener(connection: socket.socket) -> int:
+    """Return the id of the process at the other end; 0 if the system does not tell."""
+    if sys.platform == "darwin":
+        return connection.getsockopt(*MACOS_PEER_PID)
+    if not hasattr(socket, "SO_PEERCRED"):
+        return 0
+    form = "3i"
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize(form))
+    return int(struct.unpack(form, credentials)[0])
+
+
+def _spawn(command: list[str]) -> int:
+    """Start a process apart from the terminal of this one, and return its id."""
+    devnull = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
+    try:
+        return os.posix_spawn(command[0], command, os.environ, file_actions=devnull, setsid=True)
+    except NotImplementedError:  # the system cannot begin a session here; a group is spared by Ctrl-C too
+        return os.posix_spawn(command[0], command, os.environ, file_actions=devnull, setpgroup=0)
+
+
 def _started(place: Place, deadline: float) -> socket.socket:
     """Start a process and return a connection to it, or to the one that was faster.
 
     Raises:
         OSError: The process ended at once, or does not listen soon.
     """
-    devnull = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
     # -P: modules of the workspace, the current directory, must not be imported.
-    command = [sys.executable, "-P", "-m", "commonplace.cli.resident.start", place.home]
-    child = os.posix_spawn(sys.executable, command, os.environ, file_actions=devnull, setsid=True)
+    child = _spawn([sys.executable, "-P", "-m", "commonplace.cli.resident.start", place.home])
     until = min(time.monotonic() + START_S, deadline)
     while True:
         try:

@@ -18,7 +18,10 @@ DIRECTORY = "resident"
 HOOKS = "hooks"
 MCP = "mcp"
 MAX_SOCKET_PATH_BYTES = 100
-"""Linux allows 107."""
+"""Linux allows 107, macOS 103."""
+
+OPEN_FILES = "/proc/self/fd"
+"""Linux's directory of the open files of this process."""
 
 BACKLOG = 64
 
@@ -103,12 +106,22 @@ class Place:
         self._lock, self._bound = -1, None
 
     def _at_address(self, use: Callable[[str], None]) -> None:
-        """Call a function with the address; a path that is too long is reached through its open directory."""
+        """Call a function with the address; a path that is too long is reached through its open directory.
+
+        Where the system does not list open files, the call is made inside the directory.
+        """
         if len(os.fsencode(self.socket)) <= MAX_SOCKET_PATH_BYTES:
             use(self.socket)
             return
-        directory = os.open(self.directory, os.O_RDONLY | os.O_CLOEXEC)
+        is_listed = os.path.isdir(OPEN_FILES)  # noqa: PTH112
+        directory = os.open(self.directory if is_listed else ".", os.O_RDONLY | os.O_CLOEXEC)
         try:
-            use(f"/proc/self/fd/{directory}/{self.name}")
+            if is_listed:
+                use(f"{OPEN_FILES}/{directory}/{self.name}")
+            else:
+                os.chdir(self.directory)
+                use(self.name)
         finally:
+            if not is_listed:
+                os.fchdir(directory)
             os.close(directory)

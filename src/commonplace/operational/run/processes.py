@@ -28,6 +28,9 @@ SEEN_EVERY_S: Final = 60.0
 LOST_AFTER: Final = timedelta(minutes=10)
 """A session of another machine or container counts as lost when it was not seen for this long."""
 
+PID_SPACE: Final = Path("/proc/self/ns/pid")
+"""Names the space of process ids on Linux."""
+
 _SAME_START_S: Final = 2.0
 """Start times are counted from the boot time, which moves a little with the clock."""
 
@@ -136,6 +139,6 @@ def _marked(mark: str) -> set[psutil.Process]:
 def _host() -> str:
     """Return the name of this machine and, on Linux, of its space of process ids: containers may share the name."""
     try:
-        return f"{socket.gethostname()} {Path('/proc/self/ns/pid').readlink()}"
+        return f"{socket.gethostname()} {PID_SPACE.readlink()}"
     except OSError:
         return socket.gethostname()

@@ -15,7 +15,14 @@ from typing import Final
 
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.portability import jsonl, markdown
-from commonplace.portability.importers import basic_memory, claude_mem, instructions, mcp_memory, mem0
+from commonplace.portability.importers import (
+    basic_memory,
+    claude_mem,
+    instructions,
+    mcp_memory,
+    mem0,
+    vector_stores,
+)
 from commonplace.portability.items import Read
 from commonplace.portability.naming import with_distinct_keys
 
@@ -63,6 +70,8 @@ def source_of(path: Path, given: Source | None = None) -> Source:
     if given is not None:
         return given
     if path.is_dir():
+        if vector_stores.databases_of(path):
+            return Source.MEM0
         has_folders = any((path / folder).is_dir() for folder in markdown.FOLDERS.values())
         return Source.MARKDOWN if has_folders else Source.BASIC_MEMORY
     if path.suffix == ".jsonl" and path.is_file():

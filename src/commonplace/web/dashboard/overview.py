@@ -41,15 +41,16 @@ async def health(request: Request) -> dict[str, Any]:
 
 
 async def start(request: Request) -> dict[str, Any]:
-    """Return a value if no memory and no session is stored yet, or if the home has the sample memories."""
+    """Return values if no memory and no session is stored yet, or if the home has the sample memories."""
     all_four = memories(request)
+    has_sessions = bool((await all_four.operational.views.sessions(limit=1)).items)
     if await is_loaded(all_four):
-        return {"is_sample": True}
-    if await learning.latest(all_four, limit=1) or (await all_four.operational.views.sessions(limit=1)).items:
+        return {"is_sample": True, "has_sessions": has_sessions}
+    if has_sessions or await learning.latest(all_four, limit=1):
         return {}
     knowledge = await knowledge_of(request).stats()
     stored = knowledge.episodes.total or knowledge.facts.active or knowledge.rules.candidate
-    return {} if stored else {"is_sample": False}
+    return {} if stored else {"is_sample": False, "has_sessions": False}
 
 
 async def operations(request: Request) -> dict[str, Any]:

@@ -86,7 +86,9 @@ async def session_output(
 ) -> HTMLResponse:
     """Show the output of a session after a line; HTMX gets only the lines."""
     session, lines, next_url = await _output(memories.operational, session_id, after=after)
-    return render(request, "sessions/output.html", session=session, lines=lines, next_url=next_url)
+    return render(
+        request, "sessions/output.html", session=session, lines=lines, next_url=next_url, place=None
+    )
 
 
 async def _output(
