@@ -26,10 +26,9 @@ from commonplace.llm import Script, names_language_model
 from commonplace.memories import Memories
 from commonplace.operational import GENERAL, Decision, OperationalMemory, Review, decide_after_session
 from commonplace.quarantined import LETTERS, Quarantined, decide, list_quarantined
+from commonplace.waiting import OF_FACTS
 
 UNDO: Final = "undo"
-OF_FACTS: Final = "k"
-"""The first letter of the id of a pair of facts."""
 MOST: Final = 1_000
 ID_FORMS: Final = (
     "a number, k and a number, a short id such as f:3k7q2, two short ids such as f:3k7q2+f:9x2vd, or "
@@ -68,9 +67,9 @@ class _Found:
         """Return the verdicts of each kind of line."""
         kinds = {
             "a pair": (self.reviews or self.fact_reviews, tuple(Decision)),
-            "a pair with +": (self.duplicates or self.subjects, ("same", "distinct")),
-            "a memory": (self.waiting or self.quarantined, ("confirm", "forget")),
-            "an episode": (self.dead_letters, ("retry", "forget")),
+            "a pair with +": (self.duplicates or self.subjects, waiting.TWINS),
+            "a memory": (self.waiting or self.quarantined, waiting.ONE),
+            "an episode": (self.dead_letters, waiting.FAILURE),
         }
         return [
             f"{kind}: {', '.join(verdicts[:-1])} or {verdicts[-1]}"
@@ -156,7 +155,7 @@ def _verdicts_of(review_id: str) -> tuple[str, ...]:
     if review_id.removeprefix(OF_FACTS).isdecimal():
         return (*Decision, UNDO)
     if review_id[:1] in LETTERS and review_id[1:2] == ":":
-        return ("confirm", "forget")
+        return waiting.ONE
     try:
         return (*waiting.answers_of(review_id), UNDO)
     except InvalidInputError:

@@ -22,6 +22,16 @@ if TYPE_CHECKING:
 
 _D = TypeVar("_D", bound="DataclassInstance")
 
+LIFECYCLE_METADATA: Final = frozenset(
+    {"status", "forgotten", "needs_inversion", "harmful_reasons", "original_content"}
+)
+"""Keys that the lifecycle sets in the metadata of a memory. Source: KNW-03.5, KNW-05.9, KNW-09.3, KNW-21."""
+
+
+def own_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a memory without the keys that the lifecycle sets."""
+    return {key: value for key, value in metadata.items() if key not in LIFECYCLE_METADATA}
+
 
 def checked(draft: _D, *, reserved: Collection[str] = (), allow_secrets: bool) -> _D:
     """Return a draft with checked and cleaned values; the names of its fields decide the checks.

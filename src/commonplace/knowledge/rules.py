@@ -3,24 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Self
 from uuid import UUID
 
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.connection.vectors import Embeddings, embed
-from commonplace.knowledge.drafts import checked, columns, known_sources
-from commonplace.knowledge.kinds import GLOBAL_SCOPE
+from commonplace.knowledge.drafts import LIFECYCLE_METADATA, checked, columns, known_sources, own_metadata
+from commonplace.knowledge.kinds import GLOBAL_SCOPE, Rule
 from commonplace.storage.database import Statements
 
 DECAY_RATE: Final = 0.01
 """The decay rate of every stored rule. Source: KNW-05.4, R-KNW-1."""
-
-RESERVED_METADATA: Final = frozenset(
-    {"status", "forgotten", "needs_inversion", "harmful_reasons", "original_content"}
-)
-"""Keys that the lifecycle sets in the metadata of a rule. Source: KNW-03.5, KNW-05.9, KNW-09.3, KNW-21."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +28,7 @@ class RuleDraft:
         tags: At most 50, of at most 100 characters.
         source_butler: The butler that learned the rule.
         source_episode_id: The episode that the rule was learned from.
-        metadata: A JSON object without the keys of :data:`RESERVED_METADATA`.
+        metadata: A JSON object without the keys of :data:`~commonplace.knowledge.drafts.LIFECYCLE_METADATA`.
         source: Where the guidance comes from, if that is less trusted than the session that stores it: a
             :class:`~commonplace.core.sources.Source`. A memory that names an episode is no more trusted than it.
     """
@@ -45,6 +40,19 @@ class RuleDraft:
     source_episode_id: UUID | str | None = None
     metadata: Mapping[str, Any] | None = None
     source: str | None = None
+
+    @classmethod
+    def of(cls, rule: Rule) -> Self:
+        """Return a draft that stores a rule again, as a candidate."""
+        return cls(
+            content=rule.content,
+            scope=rule.scope,
+            tags=rule.tags,
+            source_butler=rule.source_butler,
+            source_episode_id=rule.source_episode_id,
+            metadata=own_metadata(rule.metadata),
+            source=rule.trust,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +130,7 @@ store_rules = storage_function(RuleMethods, RuleMethods.store_rules, needs_engin
 
 def checked_rule(draft: RuleDraft, *, allow_secrets: bool = False) -> RuleDraft:
     """Return a draft that can be stored; see :func:`~commonplace.knowledge.drafts.checked`."""
-    return checked(draft, reserved=RESERVED_METADATA, allow_secrets=allow_secrets)
+    return checked(draft, reserved=LIFECYCLE_METADATA, allow_secrets=allow_secrets)
 
 
 async def insert_rules(

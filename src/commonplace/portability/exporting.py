@@ -1,6 +1,7 @@
 """Reading of all memories as items."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from commonplace.knowledge import EpisodeDraft, FactDraft, KnowledgeMemory, RuleDraft, Validity
@@ -9,10 +10,6 @@ from commonplace.portability.items import EntityItem, Item, OperationalItem, Wor
 from commonplace.workspace import WorkspaceMemory
 
 PAGE: Final = 1000
-LIFECYCLE: Final = frozenset(
-    {"status", "forgotten", "needs_inversion", "harmful_reasons", "original_content"}
-)
-"""Keys of metadata that the lifecycle sets; an import cannot."""
 
 T = TypeVar("T")
 
@@ -53,40 +50,11 @@ async def export_knowledge(memory: KnowledgeMemory) -> AsyncIterator[Item]:
     async for fact in _all(
         lambda offset: memory.list_facts(validity=Validity.ACTIVE, limit=PAGE, offset=offset)
     ):
-        yield FactDraft(
-            subject=fact.subject,
-            predicate=fact.predicate,
-            content=fact.content,
-            importance=fact.importance,
-            permanence=fact.permanence,
-            scope=fact.scope,
-            tags=fact.tags,
-            entity_id=fact.entity_id,
-            source_butler=fact.source_butler,
-            metadata=_own(fact.metadata),
-            valid_from=fact.valid_from,
-            valid_to=fact.valid_to,
-            source=fact.trust,
-        )
+        yield replace(FactDraft.of(fact), source_episode_id=None)
     async for rule in _all(lambda offset: memory.list_rules(forgotten=False, limit=PAGE, offset=offset)):
-        yield RuleDraft(
-            content=rule.content,
-            scope=rule.scope,
-            tags=rule.tags,
-            source_butler=rule.source_butler,
-            metadata=_own(rule.metadata),
-            source=rule.trust,
-        )
+        yield replace(RuleDraft.of(rule), source_episode_id=None)
     async for episode in _all(lambda offset: memory.list_episodes(live=True, limit=PAGE, offset=offset)):
-        yield EpisodeDraft(
-            content=episode.content,
-            butler=episode.butler,
-            session_id=episode.session_id,
-            importance=episode.importance,
-            metadata=_own(episode.metadata),
-            created_at=episode.created_at,
-            source=episode.trust,
-        )
+        yield EpisodeDraft.of(episode)
 
 
 async def _all(page: Callable[[int], Awaitable[Sequence[T]]]) -> AsyncIterator[T]:
@@ -95,7 +63,3 @@ async def _all(page: Callable[[int], Awaitable[Sequence[T]]]) -> AsyncIterator[T
         for each in found:
             yield each
         offset += len(found)
-
-
-def _own(metadata: Mapping[str, object]) -> dict[str, object]:
-    return {key: value for key, value in metadata.items() if key not in LIFECYCLE}

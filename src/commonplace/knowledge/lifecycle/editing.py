@@ -1,7 +1,6 @@
 """Editing of the text of a fact or rule: the new text supersedes the old one, which stays for the audit trail."""
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
@@ -17,7 +16,7 @@ from commonplace.knowledge.facts import (
     with_entities,
 )
 from commonplace.knowledge.kinds import Episode, Fact, Memory, MemoryType, Rule, Validity
-from commonplace.knowledge.rules import RESERVED_METADATA, RuleDraft, checked_rule, insert_rules
+from commonplace.knowledge.rules import RuleDraft, checked_rule, insert_rules
 
 
 class EditingMethods(ReadingMethods):
@@ -51,20 +50,7 @@ class EditingMethods(ReadingMethods):
                 return old
 
     async def _edit_fact(self, old: Fact, content: str, *, allow_secrets: bool) -> Memory:
-        draft = FactDraft(
-            subject=old.subject,
-            predicate=old.predicate,
-            content=content,
-            importance=old.importance,
-            permanence=old.permanence,
-            scope=old.scope,
-            tags=old.tags,
-            entity_id=old.entity_id,
-            source_butler=old.source_butler,
-            source_episode_id=old.source_episode_id,
-            metadata=_own(old.metadata),
-            valid_to=old.valid_to,
-        )
+        draft = replace(FactDraft.of(old), content=content, valid_from=None, source=None)
         fact = checked_fact(draft, allow_secrets=allow_secrets)
         embeddings = await embed(self.engine, [fact_text(fact)])
         now = self.clock()
@@ -81,14 +67,7 @@ class EditingMethods(ReadingMethods):
             return await read_one(sql, MemoryType.FACT, receipt.id, now=now)
 
     async def _edit_rule(self, old: Rule, content: str, *, allow_secrets: bool) -> Memory:
-        draft = RuleDraft(
-            content=content,
-            scope=old.scope,
-            tags=old.tags,
-            source_butler=old.source_butler,
-            source_episode_id=old.source_episode_id,
-            metadata=_own(old.metadata),
-        )
+        draft = replace(RuleDraft.of(old), content=content, source=None)
         rule = checked_rule(draft, allow_secrets=allow_secrets)
         embeddings = await embed(self.engine, [rule.content])
         now = self.clock()
@@ -130,7 +109,3 @@ def _standing(memory: Memory) -> Fact | Rule:
     if not is_standing:
         raise InvalidInputError("memory_id", f"a {memory.memory_type} that still holds", str(memory.id))
     return memory
-
-
-def _own(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in metadata.items() if key not in RESERVED_METADATA}
