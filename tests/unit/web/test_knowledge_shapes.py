@@ -18,3 +18,12 @@ def test_a_result_one_relation_away_names_the_fact_that_leads_to_it() -> None:
     )
     assert led.model_dump(mode="json", by_alias=True)["relatedBy"] == str(UUID(int=7))
     assert direct.related_by is None
+
+
+@pytest.mark.parametrize("is_stale", [True, False])
+def test_a_result_says_whether_its_source_changed(*, is_stale: bool) -> None:
+    """The field is always there."""
+    shown = FoundShape.model_validate(
+        Found(memory=a_fact(), scores=Scores(), is_stale=is_stale).to_json()
+    ).model_dump(mode="json", by_alias=True)
+    assert shown["isStale"] is is_stale

@@ -185,6 +185,7 @@ class FoundShape(KnownShape):
         rank: score by words
         rrf_score: fused score of both
         composite_score: of a recall: relevance, importance, recency, confidence
+        is_stale: whether a memory that it is derived from was superseded or forgotten after its last confirmation
         related_by: of a recall: the fact that names the entity of this fact, if the topic itself does not lead to it
         explanation: if explain is set
     """
@@ -193,6 +194,7 @@ class FoundShape(KnownShape):
     rank: float | None = None
     rrf_score: float | None = None
     composite_score: float | None = None
+    is_stale: bool = False
     related_by: UUID | None = None
     explanation: dict[str, Any] | None = None
 
