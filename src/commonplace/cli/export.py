@@ -3,13 +3,14 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from commonplace.cli.command import Answer, commands
+from commonplace.cli.output import TargetArgument
 from commonplace.cli.run import settings
 from commonplace.core.drafts import draft_of
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
@@ -26,10 +27,7 @@ app = typer.Typer(add_completion=False)
 
 @commands(app)("export")
 async def export_memories(
-    target: Annotated[
-        Path,
-        typer.Argument(metavar="TARGET", help="A new .jsonl file, or a new folder for Markdown; - prints."),
-    ],
+    target: TargetArgument,
     *,
     tenant: Annotated[str | None, typer.Option(help="Tenant whose knowledge memory is exported.")] = None,
 ) -> Answer:
@@ -46,6 +44,16 @@ async def export_memories(
     ):
         acting = knowledge if tenant is None else knowledge.acting_for(tenant_id=tenant, actor="operator")
         items = [item async for item in export(acting, operational, workspace)]
+    return written(items, target)
+
+
+def written(items: Sequence[Item], target: Path) -> Answer:
+    """Write or print items, and return their number.
+
+    Raises:
+        InvalidInputError: Something exists at the target already.
+        StorageUnavailableError: The items cannot be written.
+    """
     if str(target) == "-":
         return Answer({"count": len(items)}, "\n".join(jsonl.lines(items)))
     try:

@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
@@ -16,6 +17,9 @@ from commonplace.core.clock import format_timestamp
 from commonplace.core.text import visible
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+TargetArgument = Annotated[
+    Path, typer.Argument(metavar="TARGET", help="A new .jsonl file, or a new folder for Markdown; - prints.")
+]
 AllowSecrets = Annotated[bool, typer.Option("--allow-secrets", help="Store text that looks like a secret.")]
 
 _WIDE = 200

@@ -22,7 +22,9 @@ app = typer.Typer(add_completion=False, help="Projects, the owners of memories."
 
 ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="Id of a project, or its name.")]
 TypeArgument = Annotated[Literal["fact", "rule"], typer.Argument(metavar="TYPE", help="The kind of memory.")]
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="A UUID, or a short id: f:3k7q2.")]
+IdArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="A UUID, its beginning, or a short id: f:3k7q2.")
+]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the changes without making them.")]
 
 

@@ -1,7 +1,8 @@
 """Short ids of memories, such as ``f:3k7q2``: the letter of the type, and the first characters of the id.
 
 A block for a prompt shows them, and a model hands them back. The characters are those of Crockford's base 32: five of
-them tell 33 million ids apart. An id is read with 4 to 25 characters, in either case, with or without brackets.
+them tell 33 million ids apart. An id is read with 4 to 25 characters, in either case, with or without brackets. The
+beginning of a UUID, of four digits or more, names a memory too.
 """
 
 import re
@@ -17,6 +18,8 @@ from commonplace.storage.database import Row, Statements
 
 SHORT_ID_CHARS: Final = 5
 SHORT_ID_FORM: Final = r"\[?([EFRefr]):([0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{4,25})\]?"
+_UUID_HEAD_FORM: Final = r"[0-9a-fA-F]{4,31}"
+_HEX_BITS: Final = 4
 _DIGITS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _DIGIT_BITS: Final = 5
 _ID_BITS: Final = 128
@@ -48,6 +51,10 @@ def parse_id(value: UUID | str, memory_type: MemoryType, *, field: str) -> UUID 
         InvalidInputError: The value is not one of these, or is the short id of another type.
     """
     match = re.fullmatch(SHORT_ID_FORM, value.strip()) if isinstance(value, str) else None
+    if match is None and isinstance(value, str):
+        head = value.strip().replace("-", "").lower()
+        if re.fullmatch(_UUID_HEAD_FORM, head):
+            return _beginning(value.strip(), int(head, 16), bits=_HEX_BITS * len(head))
     if match is None:
         try:
             return value if isinstance(value, UUID) else UUID(value)
@@ -57,12 +64,17 @@ def parse_id(value: UUID | str, memory_type: MemoryType, *, field: str) -> UUID 
     letter, digits = match[1].lower(), match[2].lower()
     if _TYPES[letter] is not memory_type:
         raise InvalidInputError(field, f"the id of a memory of type {memory_type}", value)
-    free = _ID_BITS - _DIGIT_BITS * len(digits)
-    first = 0
+    head = 0
     for digit in digits:
-        first = first << _DIGIT_BITS | _DIGITS.index(digit)
-    first <<= free
-    return ShortId(text=f"{letter}:{digits}", first=UUID(int=first), last=UUID(int=first | (1 << free) - 1))
+        head = head << _DIGIT_BITS | _DIGITS.index(digit)
+    return _beginning(f"{letter}:{digits}", head, bits=_DIGIT_BITS * len(digits))
+
+
+def _beginning(text: str, head: int, *, bits: int) -> ShortId:
+    """Return the range of the ids that begin with some bits."""
+    free = _ID_BITS - bits
+    first = head << free
+    return ShortId(text=text, first=UUID(int=first), last=UUID(int=first | (1 << free) - 1))
 
 
 async def find_id(sql: Statements, wanted: UUID | ShortId, memory_type: MemoryType, *, field: str) -> UUID:

@@ -33,7 +33,21 @@ def test_a_uuid_is_read_as_before() -> None:
     assert parse_id(UUID(int=5), RULE, field="rule_id") == UUID(int=5)
 
 
-@pytest.mark.parametrize("text", ["r:3k7", "r:3k7u", "x:3k7q2", "3k7q2", "r:", ""])
+@given(memory_id=st.uuids(), chars=st.integers(4, 35), other=st.uuids())
+def test_the_beginning_of_a_uuid_names_the_ids_that_begin_with_it(
+    memory_id: UUID, chars: int, other: UUID
+) -> None:
+    """With dashes or without, in any case."""
+    head = str(memory_id)[:chars]
+    for text in (head, head.replace("-", "").upper()):
+        wanted = parse_id(text, RULE, field="rule_id")
+        assert isinstance(wanted, ShortId)
+        assert wanted.text == text
+        assert wanted.first <= memory_id <= wanted.last
+        assert (wanted.first <= other <= wanted.last) == str(other).startswith(head.rstrip("-"))
+
+
+@pytest.mark.parametrize("text", ["r:3k7", "r:3k7u", "x:3k7q2", "3k7q2", "r:", "", "abc", "abcdefgh"])
 def test_other_texts_are_refused(text: str) -> None:
     """Three characters are too few, and u is no digit."""
     with pytest.raises(InvalidInputError, match="rule_id: expected a UUID or a short id, such as r:3k7q2"):

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from commonplace.cli.command import Answer, commands
-from commonplace.cli.knowledge import consolidation, entities, history, lists, reembed, upkeep
+from commonplace.cli.knowledge import consolidation, entities, exporting, history, lists, reembed, upkeep
 from commonplace.cli.knowledge.options import (
     AboutOption,
     AsOfOption,
@@ -301,6 +301,7 @@ async def context(
 
 app.add_typer(lists.app, name="list")
 app.add_typer(history.app)
+app.add_typer(exporting.app)
 app.add_typer(upkeep.app)
 app.add_typer(consolidation.app)
 app.add_typer(consolidation.runs_app, name="runs")

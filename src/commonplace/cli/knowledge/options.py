@@ -54,7 +54,9 @@ AboutOption = Annotated[
     typer.Option("--entity", metavar="ID", help="Only facts that are about this entity or name it."),
 ]
 TypeArgument = Annotated[MemoryType, typer.Argument(metavar="TYPE", help="episode, fact or rule.")]
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="A UUID, or a short id: f:3k7q2.")]
+IdArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="A UUID, its beginning, or a short id: f:3k7q2.")
+]
 RelevanceOption = Annotated[
     float | None,
     typer.Option(

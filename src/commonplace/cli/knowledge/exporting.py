@@ -1,0 +1,23 @@
+"""``commonplace knowledge export``: the memories of one tenant as JSON Lines, or as a folder of Markdown."""
+
+import typer
+
+from commonplace.cli.command import Answer, commands
+from commonplace.cli.knowledge.options import opened
+from commonplace.cli.output import TargetArgument
+from commonplace.knowledge import KnowledgeMemory
+
+app = typer.Typer(add_completion=False)
+command = commands(app, opened)
+
+
+@command()
+async def export(memory: KnowledgeMemory, target: TargetArgument) -> Answer:
+    """Write facts, rules, episodes and entities to JSON Lines, or to a folder of Markdown that people can edit.
+
+    The export leaves out times, confidence and history: `commonplace backup` keeps everything.
+    """
+    from commonplace.cli.export import written  # noqa: PLC0415 - the forms take time to import
+    from commonplace.portability.exporting import export_knowledge  # noqa: PLC0415
+
+    return written([item async for item in export_knowledge(memory)], target)
