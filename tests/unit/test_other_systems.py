@@ -110,7 +110,7 @@ def test_programs_inside_of_the_data_directory_find_it_without_proc(
 def test_a_clock_is_trusted_where_neither_uptime_nor_synchronisation_are_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is paused for a guess."""
+    """Decay and cleanup run, although the clock jumped by two years."""
     monkeypatch.setattr(clock_guard, "_UPTIME", tmp_path / "missing")
     monkeypatch.setattr(ctypes, "CDLL", lambda _name: object())
     now = clock_guard.machine_now()

@@ -26,7 +26,7 @@ def call(commonplace: CommandLine, event: str, fields: dict[str, Any], **variabl
 
 
 def log_of(commonplace: CommandLine) -> str:
-    """What the hooks wrote to their log."""
+    """The log of the hooks."""
     path = commonplace.home / "logs" / "hooks.log"
     return path.read_text() if path.exists() else ""
 

@@ -114,7 +114,7 @@ class Team:
 
     @property
     def log(self) -> str:
-        """What the hooks wrote to their log."""
+        """The log of the hooks."""
         path = self.machine.home / "logs" / "hooks.log"
         return path.read_text() if path.exists() else ""
 
@@ -173,7 +173,7 @@ async def test_the_tools_use_the_memory_of_the_service(team: Team, service: Serv
 
 
 def test_an_offline_session_reaches_the_service_once(team: Team, service: ServiceProcess) -> None:
-    """What is queued while the service is down is delivered later, however often its answer is lost."""
+    """The client queues the session, and the service stores it once, even if answers are lost."""
     team.session("Move staging to port 5434")
     service.process.kill()
     service.process.wait()

@@ -1,4 +1,4 @@
-"""What the pid file of the embedded server says is believed only if the server answers."""
+"""The embedded server counts as running only if it answers; its pid file alone is not enough."""
 
 import socket
 import threading

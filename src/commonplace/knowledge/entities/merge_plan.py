@@ -58,7 +58,7 @@ class FactState(Noun):
 
     @property
     def weight(self) -> tuple[int, bool, float]:
-        """What decides between two facts of one key: trust, no flags, and confidence."""
+        """The rank of the fact: of two facts with one key, the fact with the higher rank stays active."""
         return RANKS[self.trust], not self.flags, self.confidence
 
 
