@@ -3,7 +3,7 @@
 import re
 from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime, timedelta
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx2
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.knowledge.events import EventType
+from commonplace.knowledge.kinds import Fact, Rule
 from commonplace.web.dashboard import week
 from support.secured import STRANGER, Secured, secured
 
@@ -251,6 +252,66 @@ async def test_several_facts_are_made_global(service: Secured) -> None:
         answer = await client.post("/knowledge/facts/promote", data={"ids": [str(one) for one in ids]})
     assert answer.status_code in {200, 204}
     assert [one.scope for one in await knowledge.list_facts(sort="subject")] == ["global", "global", "ops"]
+
+
+def undo_form(page: str) -> dict[str, list[str]]:
+    """Return the fields of the form that a change offers to undo it."""
+    fields: dict[str, list[str]] = {}
+    for name, value in re.findall(r'name="(\w+)" value="([^"]*)"', page):
+        fields.setdefault(name, []).append(value)
+    return fields
+
+
+@pytest.mark.parametrize("change", ["confirm", "pin", "tag", "promote", "forget"])
+@pytest.mark.parametrize("kind", ["fact", "rule"])
+async def test_a_change_of_several_memories_is_undone(service: Secured, kind: str, change: str) -> None:
+    """Memories that the change left alone stay as they are, and so does a memory that changed since."""
+    knowledge = service.memories.knowledge
+
+    async def put(name: str) -> UUID:
+        if kind == "fact":
+            return (await knowledge.store_fact(subject=name, predicate="is", content=name, scope="ops")).id
+        return (await knowledge.store_rule(content=name, scope="ops")).id
+
+    async def states() -> list[tuple[object, ...]]:
+        found = [await knowledge.read_memory(kind, key) for key in ids]
+        return [
+            (one.last_confirmed_at, one.tags, one.scope, getattr(one, "validity", ""), one.metadata)
+            for one in found
+            if isinstance(one, Fact | Rule)
+        ]
+
+    ids = [await put(name) for name in ("Ada", "Ben", "Cleo")]
+    await knowledge.forget_memory(kind, ids[2])
+    before = await states()
+    async with service.client("writer", **{"hx-request": "true"}) as client:
+        form = {"ids": [str(one) for one in ids], "tag": "kitchen"}
+        path = f"/knowledge/{kind}s"
+        answer = await client.post(
+            f"{path}/{change}", data=form, headers={"hx-current-url": f"http://localhost{path}"}
+        )
+        assert answer.status_code == 200, answer.text
+        assert f"2 {kind}s " in answer.text
+        assert f"1 {kind} left unchanged." in answer.text
+        changed = await states()
+        assert [one != other for one, other in zip(before, changed, strict=True)] == [True, True, False]
+        fields = undo_form(answer.text)
+        undone = await client.post(f"{path}/undo", data=fields)
+        assert undone.status_code == 204
+    assert await states() == before
+
+
+async def test_a_wrong_tag_is_refused_in_the_dialog(service: Secured) -> None:
+    """The form keeps the selection and names the error at its field."""
+    async with service.client("writer", **{"hx-request": "true"}) as client:
+        fact_id = await store(client)
+        page = (await client.get(f"/knowledge/facts/tag?ids={fact_id}")).text
+        assert fact_id in page
+        assert "Tag 1 fact" in page
+        refused = await client.post("/knowledge/facts/tag", data={"ids": fact_id, "tag": "x" * 101})
+        assert refused.status_code == 422
+        assert 'id="tag-error"' in refused.text
+        assert fact_id in refused.text
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,9 @@ class UndoingMethods(AnyMemoryMethods):
             return undone
 
     async def restore_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
-        """Take the forgetting of a fact or rule back, and return the memory. A fact that was held is held again.
+        """Take the forgetting of a fact or rule back, and return the memory.
+
+        A fact that was not active before it was forgotten, such as a held fact, is what it was.
 
         Raises:
             InvalidInputError: The type or id is malformed, the memory is an episode, it is not forgotten, or another
@@ -53,7 +55,7 @@ class UndoingMethods(AnyMemoryMethods):
             if kind is MemoryType.RULE:
                 restored = await sql.restore_rule(id=key)
             else:
-                restored = await sql.restore_held_fact(id=key) or await sql.restore_fact(
+                restored = await sql.restore_inactive_fact(id=key) or await sql.restore_fact(
                     id=key, validity=Validity.RETRACTED
                 )
             memory = await read_one(sql, kind, key, now=self.clock())

@@ -62,18 +62,20 @@ event AS (
 )
 SELECT id FROM changed;
 
--- name: restore_held_fact(id)$
--- Make a retracted fact held again if it was held before, and write the event. Return the id of a fact that changed.
-WITH changed AS (
-  UPDATE facts SET validity = 'held'
-  WHERE id = :id AND validity = 'retracted' AND 'held' = (
-    SELECT payload #>> '{before,validity}' FROM memory_events
-    WHERE tenant_id = current_setting('commonplace.tenant_id') AND about_id = CAST(CAST(:id AS uuid) AS text)
-      AND event_type = 'fact_retracted'
-    ORDER BY created_at DESC
-    LIMIT 1
-  )
-  RETURNING id
+-- name: restore_inactive_fact(id)$
+-- Make a retracted fact what it was if it was not active before, such as held, and write the event. Return the id of a fact
+-- that changed.
+WITH retraction AS (
+  SELECT payload #>> '{before,validity}' AS validity FROM memory_events
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND about_id = CAST(CAST(:id AS uuid) AS text)
+    AND event_type = 'fact_retracted'
+  ORDER BY created_at DESC
+  LIMIT 1
+),
+changed AS (
+  UPDATE facts SET validity = retraction.validity FROM retraction
+  WHERE id = :id AND facts.validity = 'retracted' AND retraction.validity <> 'active'
+  RETURNING id, facts.validity
 ),
 event AS (
   INSERT INTO memory_events (tenant_id, event_type, payload)
@@ -81,7 +83,7 @@ event AS (
     current_setting('commonplace.tenant_id'), 'fact_restored',
     jsonb_build_object(
       'memory_type', 'fact', 'memory_id', id, 'before', jsonb_build_object('validity', 'retracted'),
-      'after', jsonb_build_object('validity', 'held')
+      'after', jsonb_build_object('validity', validity)
     )
   FROM changed
 )
