@@ -18,7 +18,13 @@ from commonplace.web.dashboard.rendering import done, render, render_dialog
 from commonplace.web.knowledge.pages.bulk import ChangeName, add_bulk_changes, undo_of
 from commonplace.web.knowledge.pages.facts import curve_of
 from commonplace.web.knowledge.pages.forgetting import add_forgetting
-from commonplace.web.knowledge.pages.listing import CHANGED, ItemId, MemoryFilters, choices, read_memories
+from commonplace.web.knowledge.pages.listing import (
+    CHANGED,
+    ItemId,
+    MemoryFilters,
+    filter_values,
+    read_memories,
+)
 from commonplace.web.knowledge.pages.pinning import add_pinning
 
 PATH: Final = "/knowledge/rules"
@@ -50,7 +56,6 @@ class RuleFilters(MemoryFilters):
         return present(
             maturity="" if forgotten else self.state,
             forgotten=forgotten if self.state else None,
-            sort=self.sort,
             **self.shared,
         )
 
@@ -67,8 +72,7 @@ async def rules_page(
         rules=rules,
         pager=pager,
         states=STANDINGS,
-        wanted=wanted,
-        **choices(request, knowledge),
+        **filter_values(request, knowledge, wanted),
     )
 
 
