@@ -2,7 +2,7 @@
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from math import isfinite
 from typing import Any, Final, cast
@@ -79,7 +79,7 @@ def _plain(value: object) -> object:
     return value[:PREFIX_CHARS] if isinstance(value, str) else value
 
 
-def _written(parts: list[object]) -> str:
+def _written(parts: Sequence[object]) -> str:
     return urlsafe_b64encode(json.dumps(parts, ensure_ascii=False).encode()).decode()
 
 

@@ -56,7 +56,6 @@ class CursorFilters(Filters):
 
     after: Cursor = ""
     before: Cursor = ""
-    sort: str = ""
     reverse: bool = False
 
     @property

@@ -145,7 +145,8 @@ def done(
         undo=undo, notice=notice, csrf_token=csrf_token(request)
     )
     raised = events({"close-dialog": None, changed: None})
-    return HTMLResponse(part, headers={**raised, **NOT_KEPT, "HX-Reswap": "none"})
+    place = {"HX-Retarget": "#undo", "HX-Reswap": "outerHTML"}
+    return HTMLResponse(part, headers={**raised, **NOT_KEPT, **place})
 
 
 def events(names: Mapping[str, object]) -> dict[str, str]:

@@ -117,9 +117,8 @@ async def test_a_tag_is_added_and_removed(person: KnowledgeMemory) -> None:
         await person.tag_memory("fact", fact, "one too many")
     with pytest.raises(InvalidInputError, match="tags"):
         await person.tag_memory("fact", fact, " ")
-    episode = await person.store_episode(content="It rained", butler="ops")
     with pytest.raises(InvalidInputError, match="has no tags"):
-        await person.tag_memory("episode", episode.id, "x")
+        await person.tag_memory("episode", fact, "x")
     await person.forget_memory("fact", fact)
     with pytest.raises(NotFoundError):
         await person.tag_memory("fact", fact, "x")

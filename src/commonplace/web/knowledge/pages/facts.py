@@ -54,6 +54,7 @@ class FactFilters(MemoryFilters):
         return present(
             validity=Validity.ACTIVE if fading else self.state,
             fading=fading or None,
+            sort=self.sort,
             **self.shared,
         )
 

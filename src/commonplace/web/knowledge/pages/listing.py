@@ -86,7 +86,6 @@ class MemoryFilters(CursorFilters):
     butler: Name = ""
     confidence: Literal["", "0.2", "0.5", "0.8"] = ""
     as_of: Day = None
-    state: str = ""
 
     @property
     def by_meaning(self) -> bool:
@@ -105,7 +104,6 @@ class MemoryFilters(CursorFilters):
             source_butler=self.butler,
             max_confidence=float(self.confidence) if self.confidence else None,
             as_of=end_of(self.as_of),
-            sort=self.sort,
         )
 
     def chips(self, path: str, **shown: str) -> list[tuple[str, str, str]]:
@@ -140,14 +138,17 @@ async def read_memories(
     """
     if not wanted.by_meaning:
         return await read_at_cursor(
-            request, wanted, read, lambda memory: cursor_of(memory, sort=wanted.sort or FactOrder.STORED)
+            request,
+            wanted,
+            read,
+            lambda memory: cursor_of(memory, sort=wanted.query["sort"] or FactOrder.STORED),
         )
     found = await knowledge.search(
         wanted.search, types=[kind], mode=SearchMode.SEMANTIC, limit=NEAREST, fold=False, min_confidence=0.0
     )
     places = {one.memory.id: place for place, one in enumerate(found)}
     memories = await read(**wanted.given, ids=list(places), limit=NEAREST, reverse=wanted.reverse)
-    if not wanted.sort:
+    if not wanted.query["sort"]:
         memories = sorted(memories, key=lambda memory: places[memory.id])
     shown = memories[wanted.offset : wanted.offset + PAGE_SIZE]
     return shown, Pager(

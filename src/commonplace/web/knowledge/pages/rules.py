@@ -56,6 +56,7 @@ class RuleFilters(MemoryFilters):
         return present(
             maturity="" if forgotten else self.state,
             forgotten=forgotten if self.state else None,
+            sort=self.sort,
             **self.shared,
         )
 
