@@ -241,6 +241,7 @@ FUNCTIONS: Mapping[str, Call] = {
     "decide_subject": lambda m, w: m.decide_subject(
         w.pick("fact"), w.pick("entity"), same=w.dice.choice([True, False])
     ),
+    "undo_subject": lambda m, w: m.undo_subject(w.pick("fact"), w.pick("entity")),
     "list_relations": lambda m, w: m.list_relations(w.pick("entity")),
     "undo_duplicate": lambda m, w: m.undo_duplicate("rule", w.pick("rule"), w.pick("rule")),
     "list_of_session": lambda m, _: m.list_of_session(UUID(int=1)),
