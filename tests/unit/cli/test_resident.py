@@ -125,22 +125,23 @@ def test_a_host_is_watched_by_one_descriptor_until_its_last_session_ends() -> No
         watch = Watch(lambda _: None)
         ours, theirs = socket.socketpair(socket.AF_UNIX)
         with ours, theirs:
-            counts = [_open_descriptors()]
+            counts = [_watched()]
             for session in ("a", "b", "a"):
                 watch.begin(ours, _call(session))
-            counts.append(_open_descriptors())
+            counts.append(_watched())
             watch.end("a")
-            counts.append(_open_descriptors())
+            counts.append(_watched())
             watch.end("b")
             watch.end("b")
-            counts.append(_open_descriptors())
+            counts.append(_watched())
         return [each - counts[0] for each in counts]
 
     assert asyncio.run(descriptors()) == [0, 1, 1, 0]
 
 
-def _open_descriptors() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
+def _watched() -> int:
+    opened = [str(each.readlink()) for each in Path("/proc/self/fd").iterdir() if each.is_symlink()]
+    return sum("pidfd" in each for each in opened)
 
 
 def _call(session: str) -> HookCall:
