@@ -114,7 +114,7 @@ class Found:
     Attributes:
         is_stale: Whether a memory that it is derived from or supported by was superseded or forgotten after the last
             confirmation; a recall ranks it down.
-        related_by: Of a recall: the fact that names the entity of this fact, if the topic itself does not lead to it.
+        related_by: The fact that names the entity of this fact, if the query itself does not lead to it.
     """
 
     memory: Memory

@@ -65,3 +65,23 @@ async def test_a_relation_shows_nothing_that_the_recall_leaves_out(knowledge: Kn
     assert subjects(await recalled(knowledge, tags=["other"])) == []
     await knowledge.forget_memory("fact", told)
     assert subjects(await recalled(knowledge)) == []
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid", "contextual", "keyword"])
+async def test_a_search_puts_related_facts_last(knowledge: KnowledgeMemory, mode: str) -> None:
+    """The place is theirs even where direct results fill the limit; the mode keyword finds words alone."""
+    told = await fill(knowledge)
+    for number in range(6):
+        await knowledge.store_fact(
+            subject="Anna Novak", predicate=f"p{number}", content=f"Anna Novak owns boat {number}"
+        )
+    found = await knowledge.search(TOPIC, mode=mode, limit=4, explain=True)
+    if mode == "keyword":
+        assert subjects(found) == []
+        return
+    assert [each.related_by for each in found] == [None, None, None, told]
+    assert subjects(found) == ["Acme Corp"]
+    assert found[-1].explanation is not None
+    assert "names Acme Corp, and this fact is about it" in found[-1].explanation.why
+    assert subjects(await knowledge.search(TOPIC, mode=mode, types=["episode", "rule"])) == []
+    assert subjects(await knowledge.search("somebody works at phone", mode=mode)) == []
