@@ -7,7 +7,6 @@ Source: LIF-02; ADR 0023 has the measurements.
 
 from collections.abc import Sequence
 from typing import Final
-from uuid import UUID
 
 from commonplace.knowledge.kinds import Fact
 from commonplace.knowledge.search.explanation import explain_related
@@ -28,6 +27,9 @@ RESERVED_SHARE: Final = 4
 
 LEAST_SIMILARITY: Final = 0.2
 """Cosine with the topic that a related fact must have."""
+
+LEAST_OF_BEST: Final = 0.1
+"""The same if the best fact leads to it: then the topic is often the relation itself, as in "Anna's employer"."""
 
 
 async def find_related(
@@ -61,13 +63,14 @@ async def find_related(
             "found_ids": [each.memory.id for each in found],
             "most": MOST_RELATED,
             "least": LEAST_SIMILARITY,
+            "least_of_best": LEAST_OF_BEST,
         }
     )
     composites = [each.scores.composite_score for each in found]
     lowest = min((score for score in composites if score is not None), default=None)
     related: list[Found] = []
     for row in rows:
-        fact, told_id = Fact.from_row(row, now=request.now), UUID(row["told_id"])
+        fact, told_id = Fact.from_row(row, now=request.now), row["told_id"]
         scores = Scores(similarity=row["similarity"], composite_score=lowest)
         explanation = explain_related(fact, scores, told_id, now=request.now) if explain else None
         related.append(

@@ -55,6 +55,15 @@ async def test_a_relation_begins_and_ends_where_the_topic_says(knowledge: Knowle
     assert subjects(await recalled(knowledge, "somebody works at phone")) == []
 
 
+async def test_a_first_name_is_a_name_if_one_entity_alone_has_it(knowledge: KnowledgeMemory) -> None:
+    """A second Anna makes the first name ambiguous."""
+    await fill(knowledge)
+    topic = "Anna works at phone"
+    assert subjects(await recalled(knowledge, topic)) == ["Acme Corp"]
+    await knowledge.entity_create(canonical_name="Anna Berg", entity_type="person")
+    assert subjects(await recalled(knowledge, topic)) == []
+
+
 async def test_a_relation_shows_nothing_that_the_recall_leaves_out(knowledge: KnowledgeMemory) -> None:
     """Other scopes, less trusted sources, other times and tags."""
     told = await fill(knowledge, scope="secret")
