@@ -78,9 +78,8 @@ async def find_related(
                 memory=fact,
                 scores=scores,
                 explanation=explanation,
-                is_stale=row["is_stale"],
                 related_by=told_id,
-            )
+            ).marked(is_stale=row["is_stale"])
         )
     return related
 
