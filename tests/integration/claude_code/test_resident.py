@@ -159,18 +159,11 @@ def test_a_session_becomes_a_fact_by_the_clients_own_program(hooks: Hooks, commo
     assert commonplace("consolidation", "show", "--json", COMMONPLACE_POSTGRES_URL=url).json["model"] is None
 
 
-def test_a_server_outlives_the_process_that_started_it_and_ends_with_its_client(
+def test_a_server_outlives_the_process_that_it_started_and_ends_with_its_client(
     commonplace: CommandLine,
 ) -> None:
     """It is forked where the imports are done, with the streams and the directory of the command."""
     hooks = Hooks(commonplace)
-    hooks.call("user-prompt", prompt="which port?")
-    wait_until((hooks.home / "resident" / "mcp").exists, what="the process that forks")
-    forking = next(
-        each
-        for each in psutil.process_iter(["cmdline"])
-        if (each.info["cmdline"] or [])[-2:] == [FORKS, str(hooks.home)]
-    )
     with subprocess.Popen(
         [sys.executable, "-m", "commonplace", "mcp", "workspace"],
         stdin=subprocess.PIPE,
@@ -180,6 +173,11 @@ def test_a_server_outlives_the_process_that_started_it_and_ends_with_its_client(
         text=True,
     ) as server:
         assert "serverInfo" in ask(server, "initialize", **INITIALIZE)["result"]
+        forking = next(
+            each
+            for each in psutil.process_iter(["cmdline"])
+            if (each.info["cmdline"] or [])[-2:] == [FORKS, str(hooks.home)]
+        )
         (fork,) = forking.children()
         end(hooks.home, signal.SIGKILL)
         forking.wait(DEADLINE_S)
