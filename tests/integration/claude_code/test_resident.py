@@ -14,6 +14,7 @@ from uuid import uuid4
 import psutil
 import pytest
 
+from commonplace.cli.install import STARTED
 from commonplace.cli.resident import client
 from commonplace.cli.resident.place import Place
 from support.claude import claude_environment
@@ -108,6 +109,14 @@ def test_hooks_at_once_share_one_process_and_another_version_replaces_it(hooks: 
     assert NOTE in hooks.call("user-prompt", prompt="which port?")
 
     assert len({first, second, pid_of(hooks.home)}) == 3
+
+
+def test_an_installation_starts_the_process_so_that_no_session_waits_for_it(commonplace: CommandLine) -> None:
+    """It says so, and where hooks do their own work, it starts nothing."""
+    assert STARTED not in commonplace("install", "claude-code").out
+    assert STARTED in commonplace("install", "claude-code", **RESIDENT).out
+    wait_until(lambda: pid_of(commonplace.home) is not None, what="the process")
+    end(commonplace.home)
 
 
 def test_what_was_acknowledged_survives_a_kill(hooks: Hooks, commonplace: CommandLine) -> None:

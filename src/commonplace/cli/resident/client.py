@@ -148,6 +148,15 @@ def _forking(place: Place) -> socket.socket:
         return _started(place, time.monotonic() + START_S)
 
 
+def begin() -> bool:
+    """Start the resident process, unless hooks do their own work; return whether it was started."""
+    home = _home(os.environ)
+    try:
+        return home is not None and _start(home) > 0
+    except OSError:
+        return False
+
+
 def build() -> str:
     """Return the identity of this installation's code: a process of another one is replaced."""
     found = os.stat(__file__)  # noqa: PTH116 - pathlib takes time to import
@@ -264,8 +273,10 @@ def _listener(connection: socket.socket) -> int:
     return int(struct.unpack(form, credentials)[0])
 
 
-def _spawn(command: list[str]) -> int:
-    """Start a process apart from the terminal of this one, and return its id."""
+def _start(home: str) -> int:
+    """Start a resident process apart from the terminal of this one, and return its id."""
+    # -P: modules of the workspace, the current directory, must not be imported.
+    command = [sys.executable, "-P", "-m", "commonplace.cli.resident.start", home]
     devnull = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
     try:
         return os.posix_spawn(command[0], command, os.environ, file_actions=devnull, setsid=True)
@@ -279,8 +290,7 @@ def _started(place: Place, deadline: float) -> socket.socket:
     Raises:
         OSError: The process ended at once, or does not listen soon.
     """
-    # -P: modules of the workspace, the current directory, must not be imported.
-    child = _spawn([sys.executable, "-P", "-m", "commonplace.cli.resident.start", place.home])
+    child = _start(place.home)
     until = min(time.monotonic() + START_S, deadline)
     while True:
         try:
