@@ -282,6 +282,39 @@ async def test_facts_and_rules_by_origin_confidence_and_meaning(service: Secured
     assert len(await knowledge.list_facts(tag="pinned")) == 3
 
 
+@pytest.mark.parametrize("mode", ["", "recall"])
+async def test_a_search_takes_every_filter(service: Secured, mode: str) -> None:
+    """By tag, time, writer, trust and entity; a recall does so too."""
+    knowledge = service.memories.knowledge
+    for name, tag, source, butler in (("Ada", "hot", "web", "ops"), ("Ben", "cold", "agent", "shop")):
+        await knowledge.entity_create(canonical_name=name, entity_type="person")
+        await knowledge.store_fact(
+            subject=name, predicate="drinks", content="tea", tags=[tag], source=source, source_butler=butler
+        )
+
+    async with service.client("reader") as client:
+
+        async def text(query: str) -> str:
+            return (await client.get(f"/knowledge?mode={mode}&q=who+drinks+tea{query}")).text
+
+        async def subjects(query: str) -> list[str]:
+            return sorted(re.findall(r"<strong>(Ada|Ben)</strong>", await text(query)))
+
+        both, none = ["Ada", "Ben"], []
+        assert await subjects("") == both
+        assert await subjects("&tag=cold") == ["Ben"]
+        assert await subjects("&butler=ops") == ["Ada"]
+        assert await subjects("&trust=agent") == ["Ben"]
+        assert await subjects("&about=ada") == ["Ada"]
+        assert await subjects("&since=2000-01-01&until=9999-12-31&known=&true=9999-12-31") == both
+        assert await subjects("&until=2000-01-01") == none
+        assert await subjects("&known=2000-01-01") == none
+        assert await subjects("&true=2000-01-01") == none
+        assert "name this entity" in await text("&about=ada")
+        assert "No entity has the name “Clara”" in await text("&about=Clara")
+        assert "since" in await text("&since=2020-01-02&until=2020-01-01")
+
+
 async def test_a_rule_is_added_and_corrected(service: Secured) -> None:
     """By plain forms; a form with an error keeps its values and names the error at its field."""
     knowledge = service.memories.knowledge
