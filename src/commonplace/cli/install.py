@@ -13,6 +13,7 @@ from commonplace.cli.hosts.notes import make_directory
 from commonplace.cli.hosts.parts import SERVERS, Ours
 from commonplace.cli.hosts.table import HOSTS, Host, Where, hosts_there
 from commonplace.cli.question import confirmed
+from commonplace.cli.resident import client
 from commonplace.cli.run import run
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.core.settings import load_settings
@@ -20,6 +21,8 @@ from commonplace.projects import Projects
 from commonplace.remote import Service
 
 app = typer.Typer(add_completion=False)
+
+STARTED = "The process that answers hooks is starting, so that the first session does not wait for it."
 
 ScopeOption = Annotated[
     Scope, typer.Option(help="project: settings files in this directory. user: all your projects.")
@@ -88,6 +91,7 @@ async def _install(
         if scope is Scope.PROJECT and butler is None:
             Projects(home).prepare(Path.cwd())
         apply([*plan.notes, *plan.files])
+        hints.append(STARTED if client.begin() else "")
     return report(plan.files, host, scope, dry_run=dry_run, note="\n".join(filter(None, hints)))
 
 

@@ -14,6 +14,7 @@ from uuid import uuid4
 import psutil
 import pytest
 
+from commonplace.cli.install import STARTED
 from commonplace.cli.resident import client
 from commonplace.cli.resident.place import Place
 from support.claude import claude_environment
@@ -115,6 +116,14 @@ def test_hooks_at_once_share_one_process_and_another_version_replaces_it(hooks: 
     assert len({first, second, pid_of(hooks.home)}) == 3
 
 
+def test_an_installation_starts_the_process_so_that_no_session_waits_for_it(commonplace: CommandLine) -> None:
+    """It says so, and where hooks do their own work, it starts nothing."""
+    assert STARTED not in commonplace("install", "claude-code").out
+    assert STARTED in commonplace("install", "claude-code", stdin=b"", **RESIDENT).out
+    wait_until(lambda: pid_of(commonplace.home) is not None, what="the process")
+    end(commonplace.home)
+
+
 def test_what_was_acknowledged_survives_a_kill(hooks: Hooks, commonplace: CommandLine) -> None:
     """At once after the answer: the next process replaces the socket that is left, and learns the session."""
     hooks.say("Move staging to port 5434")
@@ -194,18 +203,11 @@ def test_a_session_becomes_a_fact_by_the_clients_own_program(hooks: Hooks, commo
     assert commonplace("consolidation", "show", "--json", COMMONPLACE_POSTGRES_URL=url).json["model"] is None
 
 
-def test_a_server_outlives_the_process_that_started_it_and_ends_with_its_client(
+def test_a_server_outlives_the_process_that_it_started_and_ends_with_its_client(
     commonplace: CommandLine,
 ) -> None:
     """It is forked where the imports are done, with the streams and the directory of the command."""
     hooks = Hooks(commonplace)
-    hooks.call("user-prompt", prompt="which port?")
-    wait_until((hooks.home / "resident" / "mcp").exists, what="the process that forks")
-    forking = next(
-        each
-        for each in psutil.process_iter(["cmdline"])
-        if (each.info["cmdline"] or [])[-2:] == [FORKS, str(hooks.home)]
-    )
     with subprocess.Popen(
         [sys.executable, "-m", "commonplace", "mcp", "workspace"],
         stdin=subprocess.PIPE,
@@ -215,6 +217,11 @@ def test_a_server_outlives_the_process_that_started_it_and_ends_with_its_client(
         text=True,
     ) as server:
         assert "serverInfo" in ask(server, "initialize", **INITIALIZE)["result"]
+        forking = next(
+            each
+            for each in psutil.process_iter(["cmdline"])
+            if (each.info["cmdline"] or [])[-2:] == [FORKS, str(hooks.home)]
+        )
         (fork,) = forking.children()
         end(hooks.home, signal.SIGKILL)
         forking.wait(DEADLINE_S)

@@ -30,7 +30,9 @@ OTHER_VARIABLES = ("CLAUDEOPS_MEMORY_BUDGET", "CLAUDE_PROJECT_DIR", "GEMINI_PROJ
 PLACES = ("workspace", "database", "prompts_directory", "model_api_key_file", "embedding_model")
 """Settings that may name a place relative to the current directory, which the process does not share."""
 
-FORK_S = 2.0
+FORK_S = 10.0
+"""Seconds that a server waits for a process that imports what it needs, before it imports that itself."""
+
 MACOS_PEER_PID = (0, 2)
 """macOS's ``SOL_LOCAL`` and ``LOCAL_PEERPID``, which Python does not name."""
 
@@ -100,7 +102,8 @@ def _current_directory() -> str:
 def serve_mcp(arguments: list[str]) -> int | None:
     """Have an MCP server started by a process that has imported what it needs, and wait for its end.
 
-    The server has this process's standard streams. It ends when this process does.
+    That process is started if none runs, so that the servers and hooks of a session import everything once. The server
+    has the standard streams of this process, and ends with it.
 
     Args:
         arguments: The arguments of the command, ``mcp`` first.
@@ -117,19 +120,41 @@ def serve_mcp(arguments: list[str]) -> int | None:
         "directory": os.getcwd(),  # noqa: PTH109
         "environ": dict(os.environ),
     }
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        with Place(home, MCP).connect(FORK_S) as connection:
+        with _forking(Place(home, MCP)) as connection:
+            connection.settimeout(FORK_S)
             document = json.dumps(request).encode()
             socket.send_fds(connection, [struct.pack(LENGTH, len(document))], [0, 1, 2])
             connection.sendall(document)
             if connection.recv(1) != TAKEN:
                 return None
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
             connection.settimeout(None)
             status = connection.recv(1)
             return status[0] if status else 1
     except OSError:
         return None
+
+
+def _forking(place: Place) -> socket.socket:
+    """Return a connection to the process that forks servers; start the resident process, its parent, if there is none.
+
+    Raises:
+        OSError: No process can be reached, or started soon.
+    """
+    try:
+        return place.connect(FORK_S)
+    except OSError:
+        return _started(place, time.monotonic() + START_S)
+
+
+def begin() -> bool:
+    """Start the resident process, unless hooks do their own work; return whether it was started."""
+    home = _home(os.environ)
+    try:
+        return home is not None and _start(home) > 0
+    except OSError:
+        return False
 
 
 def build() -> str:
@@ -248,6 +273,12 @@ def process_at(connection: socket.socket) -> int:
     return int(struct.unpack(form, credentials)[0])
 
 
+def _start(home: str) -> int:
+    """Start a resident process, and return its id."""
+    # -P: modules of the workspace, the current directory, must not be imported.
+    return _spawn([sys.executable, "-P", "-m", "commonplace.cli.resident.start", home])
+
+
 def _spawn(command: list[str]) -> int:
     """Start a process apart from the terminal of this one, and return its id."""
     devnull = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
@@ -263,8 +294,7 @@ def _started(place: Place, deadline: float) -> socket.socket:
     Raises:
         OSError: The process ended at once, or does not listen soon.
     """
-    # -P: modules of the workspace, the current directory, must not be imported.
-    child = _spawn([sys.executable, "-P", "-m", "commonplace.cli.resident.start", place.home])
+    child = _start(place.home)
     until = min(time.monotonic() + START_S, deadline)
     while True:
         try:

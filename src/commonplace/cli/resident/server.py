@@ -10,13 +10,12 @@ import json
 import logging
 import signal
 import socket
-import sys
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import IO, Any, Final, cast
 
 from commonplace.cli.claude_code.call import HookCall, read_call
 from commonplace.cli.claude_code.events import ACTOR, HOOKS, handler
@@ -77,7 +76,9 @@ class Request:
     token_file: str = ""
 
 
-def serve(place: Place, listener: socket.socket, build: str, release: Callable[[], None]) -> int:
+def serve(
+    place: Place, listener: socket.socket, build: str, release: Callable[[], None], forks: IO[bytes]
+) -> int:
     """Serve until nobody needs the process; return the exit status.
 
     Args:
@@ -85,11 +86,13 @@ def serve(place: Place, listener: socket.socket, build: str, release: Callable[[
         listener: The listening socket.
         build: The identity of the process's code.
         release: Called once the memory has opened its database, or failed to.
+        forks: The input of the process that forks MCP servers. It gets a line when this process has time, and then
+            the end.
     """
     log_to(Path(place.home))
     try:
         settings = load_settings(read_current_directory=False).settings
-        asyncio.run(Resident(place, listener, build, settings).run(release))
+        asyncio.run(Resident(place, listener, build, settings).run(release, forks))
     except Exception:  # noqa: BLE001 - the outer door of the process
         _log.exception("the resident process ended")
         return 1
@@ -114,13 +117,12 @@ class Resident:
         self._used_at = time.monotonic()
         self._answers: set[asyncio.Task[Any]] = set()
         self._behind: set[asyncio.Task[None]] = set()
-        self._forking: asyncio.subprocess.Process | None = None
         self._consolidation: Consolidation | None = None
         self._needs_memory = False
         self._answered = asyncio.Event()
         self._stopping = asyncio.Event()
 
-    async def run(self, release: Callable[[], None]) -> None:
+    async def run(self, release: Callable[[], None], forks: IO[bytes]) -> None:
         """Answer requests until the process is idle for long, replaced, stopped, or its home is gone."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -131,7 +133,7 @@ class Resident:
             server = await asyncio.start_unix_server(
                 lambda reader, writer: self._answer(memory, watch, reader, writer), sock=self._listener
             )
-            self._begin_behind(self._warm(memory, release))
+            self._begin_behind(self._warm(memory, release, forks))
             try:
                 while not self._stopping.is_set():
                     self._stop_if_idle()
@@ -143,11 +145,12 @@ class Resident:
                 server.close()
                 self._place.leave()
                 watch.close()
+                forks.close()
                 await self._finish()
                 await self._consolidation.stop()
 
-    async def _warm(self, memory: KnowledgeMemory, release: Callable[[], None]) -> None:
-        """Load the model if knowledge memory is in this home, then prepare the start of MCP servers.
+    async def _warm(self, memory: KnowledgeMemory, release: Callable[[], None], forks: IO[bytes]) -> None:
+        """Load the model if knowledge memory is in this home, then let the start of MCP servers be prepared.
 
         The first start of a session needs no model, so the model waits for it, but not for long.
         """
@@ -159,10 +162,8 @@ class Resident:
             await memory.engine.embed_async(None)
         else:
             release()
-        self._forking = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "commonplace.cli.resident.forks", self._place.home),
-            stdin=asyncio.subprocess.PIPE,
-        )
+        with suppress(OSError, ValueError):  # The process may be gone, or this one may stop.
+            forks.write(b"\n")
 
     def _need_memory(self, memory: KnowledgeMemory) -> None:
         """Begin to open knowledge memory of the home; hooks whose memory is a service do not need it."""
@@ -180,8 +181,6 @@ class Resident:
 
     async def _finish(self) -> None:
         """Wait for answers under way and for work behind them, but not for long."""
-        if self._forking is not None and self._forking.stdin is not None:
-            self._forking.stdin.close()
         with suppress(TimeoutError):
             async with asyncio.timeout(STOPPING_S):
                 while under_way := self._answers | self._behind:
