@@ -16,10 +16,14 @@ from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import (
     DeadLetter,
     DuplicatePair,
+    Fact,
     FactReview,
     KnowledgeMemory,
+    Memory,
     MemoryType,
+    Rule,
     SubjectCandidate,
+    Validity,
     WaitingMemory,
     short_id,
 )
@@ -168,7 +172,7 @@ async def decide(knowledge: KnowledgeMemory, item_id: str, answer: Answer) -> No
 
 
 async def undo(knowledge: KnowledgeMemory, item_id: str) -> None:
-    """Take a decision about an item of knowledge memory back; a confirmation and a retry stay.
+    """Take a decision about an item of knowledge memory back; a retry stays.
 
     Raises:
         InvalidInputError: The id is malformed, or the decision, such as one about a subject, cannot be taken back.
@@ -180,8 +184,16 @@ async def undo(knowledge: KnowledgeMemory, item_id: str) -> None:
         await knowledge.undo_decision(int(item_id[1:]))
     elif newer:
         await knowledge.undo_duplicate(kind, older, newer)
-    else:
+    elif _is_forgotten(await knowledge.read_memory(kind, older)):
         await knowledge.restore_memory(kind, older)
+    else:
+        await knowledge.undo_confirmation(kind, older)
+
+
+def _is_forgotten(memory: Memory) -> bool:
+    if isinstance(memory, Rule):
+        return memory.is_forgotten
+    return isinstance(memory, Fact) and memory.validity is Validity.RETRACTED
 
 
 def answers_of(item_id: str) -> tuple[Answer, ...]:
@@ -198,9 +210,7 @@ def can_undo(item_id: str, answer: Answer) -> bool:
     """Return whether :func:`undo` can take a decision back."""
     _, _, newer = item_id.partition("+")
     is_about_subject = bool(newer) and ":" not in newer
-    return (
-        answer not in {Answer.CONFIRM, Answer.RETRY} and not item_id.startswith("e:") and not is_about_subject
-    )
+    return answer is not Answer.RETRY and not item_id.startswith("e:") and not is_about_subject
 
 
 def lesson_item(found: Review) -> Item:

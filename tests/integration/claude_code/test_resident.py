@@ -70,6 +70,11 @@ class Hooks:
         assert process.returncode == 0
         return out
 
+    def say(self, text: str) -> None:
+        """Write a transcript with one message of the user."""
+        message = {"type": "user", "uuid": str(uuid4()), "message": {"content": text}}
+        self.transcript.write_text(f"{json.dumps(message)}\n")
+
 
 @pytest.fixture
 def hooks(commonplace: CommandLine, knowledge_url: str) -> Iterator[Hooks]:
@@ -121,8 +126,7 @@ def test_an_installation_starts_the_process_so_that_no_session_waits_for_it(comm
 
 def test_what_was_acknowledged_survives_a_kill(hooks: Hooks, commonplace: CommandLine) -> None:
     """At once after the answer: the next process replaces the socket that is left, and learns the session."""
-    message = {"type": "user", "uuid": str(uuid4()), "message": {"content": "Move staging to port 5434"}}
-    hooks.transcript.write_text(f"{json.dumps(message)}\n")
+    hooks.say("Move staging to port 5434")
     hooks.call("session-start", source="clear")
     assert hooks.call("session-end", reason="clear") == ""
     end(hooks.home, signal.SIGKILL)
@@ -130,20 +134,51 @@ def test_what_was_acknowledged_survives_a_kill(hooks: Hooks, commonplace: Comman
 
     hooks.call("session-start", source="startup")
 
-    def learned() -> bool:
-        words = ("staging", "--mode", "keyword", "--type", "episode", "--json")
-        url = hooks.variables["COMMONPLACE_POSTGRES_URL"]
-        found = commonplace("knowledge", "search", *words, COMMONPLACE_POSTGRES_URL=url).json["results"]
-        return [each["content"] for each in found] == ["User: Move staging to port 5434"]
+    wait_until(lambda: episodes(hooks, commonplace), what="the episode of the session")
+    assert episodes(hooks, commonplace) == ["User: Move staging to port 5434"]
 
-    wait_until(learned, what="the episode of the session")
+
+def test_a_session_ends_with_its_host_even_if_no_hook_says_so(hooks: Hooks, commonplace: CommandLine) -> None:
+    """The host is the process that called a hook by a shell, and is killed."""
+    hooks.say("Move staging to port 5434")
+    given = {
+        "session_id": str(uuid4()),
+        "transcript_path": str(hooks.transcript),
+        "cwd": str(hooks.workspace),
+        "prompt": "which port?",
+    }
+    (hooks.workspace / "given.json").write_text(json.dumps(given))
+    command = f"{sys.executable} -m commonplace hook user-prompt < given.json > told; echo ended"
+    with subprocess.Popen(
+        [sys.executable, "-c", f"import subprocess; subprocess.run({command!r}, shell=True); input()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=hooks.workspace,
+        env=clean_environment(hooks.home, **hooks.variables),
+        text=True,
+    ) as host:
+        assert host.stdout is not None
+        assert host.stdout.readline() == "ended\n"
+        assert NOTE in (hooks.workspace / "told").read_text()
+        assert episodes(hooks, commonplace) == []
+        host.kill()
+
+    wait_until(lambda: episodes(hooks, commonplace), what="the episode of the session")
+    assert episodes(hooks, commonplace) == ["User: Move staging to port 5434"]
+
+
+def episodes(hooks: Hooks, commonplace: CommandLine) -> list[str]:
+    """Return the episodes about staging."""
+    words = ("staging", "--mode", "keyword", "--type", "episode", "--json")
+    url = hooks.variables["COMMONPLACE_POSTGRES_URL"]
+    found = commonplace("knowledge", "search", *words, COMMONPLACE_POSTGRES_URL=url).json["results"]
+    return [each["content"] for each in found]
 
 
 def test_a_session_becomes_a_fact_by_the_clients_own_program(hooks: Hooks, commonplace: CommandLine) -> None:
     """Once a person has allowed it, with a budget for each day; the command shows the tokens and the cost."""
     said = "The payments service is owned by Bea's team"
-    message = {"type": "user", "uuid": str(uuid4()), "message": {"content": said}}
-    hooks.transcript.write_text(f"{json.dumps(message)}\n")
+    hooks.say(said)
     stored = answer(new_facts=[fact("payments", "owner", said)])
     url = hooks.variables["COMMONPLACE_POSTGRES_URL"]
     with ModelApi(Says(stored)) as api:

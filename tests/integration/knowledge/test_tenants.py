@@ -225,6 +225,8 @@ FUNCTIONS: Mapping[str, Call] = {
     "context": lambda m, w: m.context(w.word(), "ops"),
     "confirm_memory": lambda m, w: m.confirm_memory(*w.memory()),
     "pin_memory": lambda m, w: m.pin_memory(*w.memory()),
+    "tag_memory": lambda m, w: m.tag_memory(*w.memory(), mark(w.tenant)),
+    "undo_confirmation": lambda m, w: m.undo_confirmation(*w.memory()),
     "edit_memory": lambda m, w: m.edit_memory(*w.memory(), w.text()),
     "mark_helpful": lambda m, w: m.mark_helpful(w.pick("rule")),
     "mark_harmful": lambda m, w: m.mark_harmful(w.pick("rule"), reason=w.text()),

@@ -253,7 +253,7 @@ def _left(deadline: float) -> float:
 
 def _kill(connection: socket.socket) -> None:
     """Kill the process that listens, by the number that the kernel knows."""
-    pid = _listener(connection)
+    pid = process_at(connection)
     # The kernel gives 0 for a process of another container; os.kill would take that for the caller's own group.
     if pid > 0:
         try:  # noqa: SIM105 - contextlib takes time to import
@@ -262,7 +262,7 @@ def _kill(connection: socket.socket) -> None:
             pass
 
 
-def _listener(connection: socket.socket) -> int:
+def process_at(connection: socket.socket) -> int:
     """Return the id of the process at the other end; 0 if the system does not tell."""
     if sys.platform == "darwin":
         return connection.getsockopt(*MACOS_PEER_PID)

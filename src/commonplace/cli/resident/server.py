@@ -25,6 +25,7 @@ from commonplace.cli.hosts.output import CLAUDE_CODE, rendered
 from commonplace.cli.resident.client import MAX_INPUT_BYTES
 from commonplace.cli.resident.place import Place
 from commonplace.cli.resident.upkeep import Consolidation
+from commonplace.cli.resident.watch import Watch
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.settings import Settings, load_settings
 from commonplace.knowledge import KnowledgeMemory
@@ -128,8 +129,9 @@ class Resident:
             loop.add_signal_handler(number, self._stopping.set)
         async with KnowledgeMemory.open(self._settings, actor=ACTOR, lazy=True) as memory:
             self._consolidation = Consolidation(self._settings, memory)
+            watch = Watch(lambda call: self._begin_behind(self._learn(memory, call)))
             server = await asyncio.start_unix_server(
-                lambda reader, writer: self._answer(memory, reader, writer), sock=self._listener
+                lambda reader, writer: self._answer(memory, watch, reader, writer), sock=self._listener
             )
             self._begin_behind(self._warm(memory, release, forks))
             try:
@@ -142,6 +144,7 @@ class Resident:
             finally:
                 server.close()
                 self._place.leave()
+                watch.close()
                 forks.close()
                 await self._finish()
                 await self._consolidation.stop()
@@ -191,14 +194,18 @@ class Resident:
             self._stopping.set()
 
     async def _answer(
-        self, memory: KnowledgeMemory, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self,
+        memory: KnowledgeMemory,
+        watch: Watch,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
     ) -> None:
         task = cast("asyncio.Task[Any]", asyncio.current_task())
         self._answers.add(task)
         try:
             async with asyncio.timeout(READING_S):
                 request = await _read(reader)
-            answer = await self._handle(memory, request)
+            answer = await self._handle(memory, watch, request, writer.get_extra_info("socket"))
             writer.write(json.dumps(answer).encode())
             await writer.drain()
         except (OSError, TimeoutError, ValueError, KeyError, TypeError) as error:
@@ -209,7 +216,9 @@ class Resident:
             self._answered.set()
             self._used_at = time.monotonic()
 
-    async def _handle(self, memory: KnowledgeMemory, request: Request) -> Mapping[str, str]:
+    async def _handle(
+        self, memory: KnowledgeMemory, watch: Watch, request: Request, connection: socket.socket
+    ) -> Mapping[str, str]:
         try:
             loaded = load_settings(read_current_directory=False, environ=request.environ)
             if request.build != self._build or _without_workspace(loaded.settings) != self._settings:
@@ -226,6 +235,10 @@ class Resident:
                 directory=Path(request.directory),
                 service=Service.at(request.server, request.token_file) if request.server else None,
             )
+            if request.event == "session-end":
+                watch.end(call.session_id)
+            else:
+                watch.begin(connection, call)
             if call.service is None:
                 self._need_memory(memory)
             text = await self._do(memory, request.event, call)

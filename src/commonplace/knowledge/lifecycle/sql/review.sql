@@ -68,6 +68,8 @@ LIMIT :limit;
 -- Pairs of active facts, and of rules, of one scope that may say the same, and that no person told apart: keys that
 -- differ in spelling alone, equal texts, or vectors at least as near as :likeness about one subject or entity. The latest
 -- first. Each of the :latest newest facts and rules is compared with the :facts newest facts or the :rules newest rules.
+-- An older memory stands in one pair alone, with the newest of the most alike: ten equal rules are nine pairs, which
+-- can be decided in any order.
 WITH keyed AS MATERIALIZED (
   SELECT
     id, scope, created_at, embedding, subject || ' ' || predicate || ': ' || content AS text,
@@ -116,14 +118,19 @@ pairs AS (
     AND (older.created_at, older.id) < (newer.created_at, newer.id)
   WHERE newer.place <= :latest
     AND (older.plain = newer.plain OR 1 - (older.embedding <=> newer.embedding) >= CAST(:likeness AS float8))
+),
+waiting AS (
+  SELECT DISTINCT ON (memory_type, older_id) *
+  FROM pairs
+  WHERE NOT EXISTS (
+    SELECT FROM told_apart
+    WHERE tenant_id = current_setting('commonplace.tenant_id')
+      AND first_id = least(pairs.older_id, pairs.newer_id) AND second_id = greatest(pairs.older_id, pairs.newer_id)
+  )
+  ORDER BY memory_type, older_id, reason = 'meaning', created_at DESC, newer_id DESC
 )
 SELECT memory_type, older_id, newer_id, left(older_text, 300) AS older_text, left(newer_text, 300) AS newer_text, reason
-FROM pairs
-WHERE NOT EXISTS (
-  SELECT FROM told_apart
-  WHERE tenant_id = current_setting('commonplace.tenant_id')
-    AND first_id = least(pairs.older_id, pairs.newer_id) AND second_id = greatest(pairs.older_id, pairs.newer_id)
-)
+FROM waiting
 ORDER BY created_at DESC, newer_id, older_id
 LIMIT :limit;
 

@@ -186,7 +186,7 @@ class FoundShape(KnownShape):
         rrf_score: fused score of both
         composite_score: of a recall: relevance, importance, recency, confidence
         is_stale: whether a memory that it is derived from was superseded or forgotten after its last confirmation
-        related_by: of a recall: the fact that names the entity of this fact, if the topic itself does not lead to it
+        related_by: the fact that names the entity of this fact, if the query itself does not lead to it
         explanation: if explain is set
     """
 
