@@ -119,7 +119,7 @@ def test_hooks_at_once_share_one_process_and_another_version_replaces_it(hooks: 
 def test_an_installation_starts_the_process_so_that_no_session_waits_for_it(commonplace: CommandLine) -> None:
     """It says so, and where hooks do their own work, it starts nothing."""
     assert STARTED not in commonplace("install", "claude-code").out
-    assert STARTED in commonplace("install", "claude-code", **RESIDENT).out
+    assert STARTED in commonplace("install", "claude-code", COMMONPLACE_RESIDENT_IDLE_S="60").out
     wait_until(lambda: pid_of(commonplace.home) is not None, what="the process")
     end(commonplace.home)
 
