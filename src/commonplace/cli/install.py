@@ -22,7 +22,7 @@ from commonplace.remote import Service
 
 app = typer.Typer(add_completion=False)
 
-STARTED = "The process that answers hooks is starting, so that the first session does not wait for it."
+STARTED = "The process that answers hooks has started. It prepares the first session in the background."
 
 ScopeOption = Annotated[
     Scope, typer.Option(help="project: settings files in this directory. user: all your projects.")
@@ -91,7 +91,7 @@ async def _install(
         if scope is Scope.PROJECT and butler is None:
             Projects(home).prepare(Path.cwd())
         apply([*plan.notes, *plan.files])
-        hints.append(STARTED if client.begin() else "")
+        hints.append(STARTED if client.prepare({"--server": service.url} if service else {}) else "")
     return report(plan.files, host, scope, dry_run=dry_run, note="\n".join(filter(None, hints)))
 
 
