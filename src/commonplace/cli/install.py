@@ -15,6 +15,7 @@ from commonplace.cli.hosts.notes import make_directory
 from commonplace.cli.hosts.table import HOSTS, Host, Where, hosts_there
 from commonplace.cli.permission import DAILY_TOKENS, allow_consolidation, allowed
 from commonplace.cli.question import confirmed
+from commonplace.cli.resident import client
 from commonplace.cli.run import run
 from commonplace.cli.team import ButlerOption, ServerOption, TokenFileOption, ours_of, outage, service_at
 from commonplace.core.errors import InvalidInputError
@@ -24,6 +25,8 @@ from commonplace.projects import Projects
 from commonplace.remote import Service
 
 app = typer.Typer(add_completion=False)
+
+STARTED = "The process that answers hooks has started. It prepares the first session in the background."
 
 ScopeOption = Annotated[
     Scope, typer.Option(help="project: settings files in this directory. user: all your projects.")
@@ -78,6 +81,7 @@ async def _install(
         apply([*plan.notes, *plan.files])
         if service is None:
             hints.append(await _offer_model(host, asks=asks))
+        hints.append(STARTED if client.prepare({"--server": service.url} if service else {}) else "")
     return report(plan.files, host, scope, dry_run=dry_run, note="\n".join(filter(None, hints)))
 
 

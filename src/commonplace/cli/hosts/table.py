@@ -130,9 +130,8 @@ def _claude_code(where: Where) -> list[SettingsFile]:
 
 FORWARDED: Final = [
     CONFIG_VARIABLE,
-    *map(
-        variable_of, ("home", "database", "postgres_url", "postgres_read_url", "workspace", "embedding_model")
-    ),
+    *map(variable_of, ("home", "database", "postgres_url", "postgres_read_url", "workspace")),
+    *map(variable_of, ("embedding_model", "resident_idle_s")),
 ]
 
 
