@@ -206,8 +206,9 @@
       if (near) { near.nodes().forEach(name); near.edges().forEach(relation); }
       entities.forEach(name);
       others.forEach(keepOff(5));
-      edges.forEach(relation);
-      if (14 * zoom > 5) others.forEach(name);
+      const relations = () => edges.forEach(relation);
+      const names = () => { if (14 * zoom > 5) others.forEach(name); };
+      for (const step of "way" in place.dataset ? [names, relations] : [relations, names]) step();
       place.labels = written;
     };
   };
