@@ -5,7 +5,8 @@ of the time that any hook in Python needs, and with a hook that does its own wor
 sessions. "Cold" means that no process of this home runs: neither the resident process nor the database server.
 
 With the claude CLI on the PATH or in node_modules, whole sessions of `claude -p` against a scripted API on loopback
-follow, with and without commonplace. The first session of a home begins as soon as the installation ends.
+follow, with and without commonplace. The first session of a home begins as soon as the installation ends, or ten
+seconds later.
 
 On a busy machine, other programs take turns with the hooks. On Linux, as root, a real-time priority keeps them out:
 `chrt -r 1 python benchmarks/hooks.py`.
@@ -44,6 +45,7 @@ COMMAND = str(Path(sys.executable).with_name("commonplace"))
 BUTLER = "shop"
 FACTS, EPISODES = 200, 50
 FIRST_SESSIONS = 3
+LATER_S = 10.0
 OWN_WORK = {"COMMONPLACE_RESIDENT_IDLE_S": "0"}
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -55,11 +57,12 @@ INITIALIZE = {
         "clientInfo": {"name": "benchmark", "version": "1"},
     },
 }
-BARE, WARM, COLD, FIRST = (
+BARE, WARM, COLD, FIRST, LATER = (
     "claude -p without commonplace",
     "claude -p, warm",
     "claude -p, cold",
     "claude -p, first session of a home",
+    "claude -p, first session, later",
 )
 TARGETS_MS = {
     "prompt": 80,
@@ -219,7 +222,7 @@ def measure_sessions(directory: Path, rounds: int) -> dict[str, float]:
     user, bare = directory / "user", directory / "bare"
     for each in (user, bare):
         each.mkdir()
-    times: dict[str, list[float]] = {name: [] for name in (BARE, WARM, COLD, FIRST)}
+    times: dict[str, list[float]] = {name: [] for name in (BARE, WARM, COLD, FIRST, LATER)}
     with ModelApi(Says("Done.")) as api:
         variables = {
             "HOME": str(user),
@@ -240,9 +243,11 @@ def measure_sessions(directory: Path, rounds: int) -> dict[str, float]:
 
         session(bare, directory)
         for number in range(FIRST_SESSIONS):
-            new = installed(f"new {number}")
-            times[FIRST].append(timed(partial(session, *new)))
-            end_processes(new[1])
+            for name, wait_s in ((FIRST, 0.0), (LATER, LATER_S)):
+                new = installed(f"{name} {number}")
+                time.sleep(wait_s)
+                times[name].append(timed(partial(session, *new)))
+                end_processes(new[1])
         used = installed("used")
         session(*used)
         for _ in range(max(3, rounds // 4)):

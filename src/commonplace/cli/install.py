@@ -1,6 +1,8 @@
 """``commonplace install``: connects a host to the memories."""
 
 import os
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,17 +14,19 @@ from commonplace.cli.hosts.installation import Scope, commonplace_command, plan_
 from commonplace.cli.hosts.notes import make_directory
 from commonplace.cli.hosts.parts import SERVERS, Ours
 from commonplace.cli.hosts.table import HOSTS, Host, Where, hosts_there
+from commonplace.cli.permission import DAILY_TOKENS, allow_consolidation, allowed
 from commonplace.cli.question import confirmed
 from commonplace.cli.resident import client
 from commonplace.cli.run import run
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.core.settings import load_settings
+from commonplace.llm import can_consolidate
 from commonplace.projects import Projects
 from commonplace.remote import Service
 
 app = typer.Typer(add_completion=False)
 
-STARTED = "The process that answers hooks is starting, so that the first session does not wait for it."
+STARTED = "The process that answers hooks has started. It prepares the first session in the background."
 
 ScopeOption = Annotated[
     Scope, typer.Option(help="project: settings files in this directory. user: all your projects.")
@@ -58,7 +62,7 @@ async def _offer(scope: Scope, *, dry_run: bool) -> Answer:
     if not there:
         return Answer(None, error=f"no host was found: name one of {', '.join(HOSTS)}")
     answers = [
-        await _install(host, scope, None, None, dry_run=dry_run)
+        await _install(host, scope, None, None, dry_run=dry_run, asks=True)
         for host in there
         if dry_run or await confirmed(f"Install into {host.title} ({scope})?")
     ]
@@ -68,7 +72,7 @@ async def _offer(scope: Scope, *, dry_run: bool) -> Answer:
 
 
 async def _install(
-    host: Host, scope: Scope, butler: str | None, service: Service | None, *, dry_run: bool
+    host: Host, scope: Scope, butler: str | None, service: Service | None, *, dry_run: bool, asks: bool
 ) -> Answer:
     if butler and not host.takes_butler and service is None:
         raise InvalidInputError(
@@ -91,8 +95,28 @@ async def _install(
         if scope is Scope.PROJECT and butler is None:
             Projects(home).prepare(Path.cwd())
         apply([*plan.notes, *plan.files])
-        hints.append(STARTED if client.begin() else "")
+        if service is None:
+            hints.append(await _offer_model(host, asks=asks))
+        hints.append(STARTED if client.prepare({"--server": service.url} if service else {}) else "")
     return report(plan.files, host, scope, dry_run=dry_run, note="\n".join(filter(None, hints)))
+
+
+async def _offer_model(host: Host, *, asks: bool) -> str:
+    """Offer the account of a host for consolidation, if no model consolidates yet; return a line for a person."""
+    loaded = load_settings(read_current_directory=False).settings
+    if not host.model or shutil.which(host.program) is None or can_consolidate(loaded):
+        return ""
+    question = (
+        f"Let the account of {host.title} turn sessions into facts and rules, "
+        f"with at most {DAILY_TOKENS:,} tokens a day?"
+    )
+    if asks and await confirmed(question):
+        path = await allow_consolidation(host.model)
+        return f"{allowed(host.model, DAILY_TOKENS, path)}. To stop: commonplace consolidation refuse"
+    return (
+        "No model turns sessions into facts and rules yet, so episodes expire after seven days. To use the account of "
+        f"{host.title}: commonplace consolidation allow {host.model}"
+    )
 
 
 def _service(server: str | None, token_file: Path | None) -> Service | None:
@@ -145,7 +169,8 @@ def _command(host: Host) -> Any:  # noqa: ANN401 - a coroutine function
         token_file: TokenFileOption = None,
         dry_run: DryRunOption = False,
     ) -> Answer:
-        return await _install(host, scope, butler, _service(server, token_file), dry_run=dry_run)
+        service = _service(server, token_file)
+        return await _install(host, scope, butler, service, dry_run=dry_run, asks=sys.stdin.isatty())
 
     kept = "Other settings stay as they are. A second installation changes nothing."
     install.__doc__ = f"Give {host.title} {host.adds}.\n\n{kept}"

@@ -116,12 +116,17 @@ def test_hooks_at_once_share_one_process_and_another_version_replaces_it(hooks: 
     assert len({first, second, pid_of(hooks.home)}) == 3
 
 
-def test_an_installation_starts_the_process_so_that_no_session_waits_for_it(commonplace: CommandLine) -> None:
-    """It says so, and where hooks do their own work, it starts nothing."""
+def test_an_installation_prepares_the_first_session(hooks: Hooks, commonplace: CommandLine) -> None:
+    """It says so, and where hooks do their own work, it starts no process."""
+    url = hooks.variables["COMMONPLACE_POSTGRES_URL"]
     assert STARTED not in commonplace("install", "claude-code").out
-    assert STARTED in commonplace("install", "claude-code", stdin=b"", **RESIDENT).out
-    wait_until(lambda: pid_of(commonplace.home) is not None, what="the process")
-    end(commonplace.home)
+    assert pid_of(hooks.home) is None
+    done = commonplace(
+        "install", "claude-code", COMMONPLACE_RESIDENT_IDLE_S="60", COMMONPLACE_POSTGRES_URL=url
+    )
+    assert STARTED in done.out
+    assert pid_of(hooks.home) is not None
+    wait_until((hooks.home / "resident" / "mcp").exists, what="the process that forks")
 
 
 def test_what_was_acknowledged_survives_a_kill(hooks: Hooks, commonplace: CommandLine) -> None:

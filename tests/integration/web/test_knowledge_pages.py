@@ -212,6 +212,38 @@ async def test_pages_without_totals_lead_on(service: Secured, sort: str) -> None
         assert "No fact matches" in (await client.get("/knowledge/facts?offset=500")).text
 
 
+@pytest.mark.parametrize("kind", ["fact", "rule"])
+async def test_a_tab_that_refreshes_gets_a_list_only_if_it_changed(
+    settings: Settings, knowledge_url: str, kind: str
+) -> None:
+    """Nothing while no memory changed; the list again after a change, and in the next minute because of the ages."""
+    clock = ManualClock(datetime(2026, 3, 1, tzinfo=UTC))
+    there = settings.model_copy(update={"postgres_url": knowledge_url})
+    part = {"hx-request": "true"}
+    async with secured(there, clock=clock) as service, service.client("reader", **part) as client:
+        knowledge = service.memories.knowledge
+
+        async def poll(path: str) -> tuple[int, str]:
+            answer = await client.get(path)
+            found = re.search(r'hx-get="([^"]*stamp=[^"]*)"', answer.text)
+            return answer.status_code, html.unescape(found[1]) if found else ""
+
+        _, path = await poll(f"/knowledge/{kind}s?sort=confidence")
+        assert "sort=confidence&stamp=" in path
+        assert await poll(path) == (204, "")
+        await (
+            knowledge.store_fact(subject="a", predicate="b", content="c")
+            if kind == "fact"
+            else knowledge.store_rule(content="c")
+        )
+        status, changed = await poll(path)
+        assert (status, changed != path) == (200, True)
+        assert await poll(changed) == (204, "")
+        clock.advance(minutes=1)
+        assert (await poll(changed))[0] == 200
+        assert (await client.get(changed, headers={"hx-history-restore-request": "true"})).status_code == 200
+
+
 async def test_a_filter_is_a_chip_that_removes_it(service: Secured) -> None:
     """An entity is found by name or alias, a subject without an entity by its text; a day shows what was known."""
     knowledge = service.memories.knowledge
@@ -232,7 +264,7 @@ async def test_a_filter_is_a_chip_that_removes_it(service: Secured) -> None:
         text, chips = await visit("/knowledge/facts?entity=anna&tag=bread&used=no&sort=subject")
         assert ("a baker" in text, ': <span class="text">hot' in text) == (True, False)
         assert chips.keys() == {"About: Anna Miller", "Used: No", "Tag: bread"}
-        assert chips["Tag: bread"] == "/knowledge/facts?sort=subject&used=no&entity=anna"
+        assert chips["Tag: bread"] == "/knowledge/facts?used=no&entity=anna&sort=subject"
         assert "Anna Smith</a>" in text
         text, chips = await visit(f"/knowledge/facts?entity={anna.id}")
         assert chips == {"About: Anna Miller": "/knowledge/facts"}

@@ -17,6 +17,9 @@ from commonplace.cli.resident.place import MCP, Place
 DEADLINES_S = {"session-start": 25.0, "user-prompt": 5.0, "session-end": 17.0}
 """The events, and how long the client waits for an answer: less than Claude Code waits for the hook."""
 
+PREPARE = "prepare"
+"""The event of an installation: the process opens the memory for the first session."""
+
 OPTIONS = frozenset({"--butler", "--host", "--server", "--token-file"})
 
 START_S = 3.0
@@ -60,6 +63,23 @@ def answer_hook(arguments: list[str]) -> bool:
         return False
     event, options = call
     document = sys.stdin.buffer.read(MAX_INPUT_BYTES)
+    try:
+        answer = _ask(Place(home), _request(event, document, options), began + DEADLINES_S[event])
+    except TimeoutError:
+        _log(home, f"{event}: gave up after {DEADLINES_S[event]:g} s")
+        return True
+    except (OSError, DiedError, ValueError):
+        _give_back(document)
+        return False
+    try:
+        sys.stdout.buffer.write(answer.encode())
+        sys.stdout.buffer.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return True
+
+
+def _request(event: str, document: bytes, options: Mapping[str, str]) -> bytes:
     request = {
         "build": build(),
         "event": event,
@@ -75,20 +95,7 @@ def answer_hook(arguments: list[str]) -> bool:
             if name.startswith("COMMONPLACE_") or name in OTHER_VARIABLES
         },
     }
-    try:
-        answer = _ask(Place(home), json.dumps(request).encode(), began + DEADLINES_S[event])
-    except TimeoutError:
-        _log(home, f"{event}: gave up after {DEADLINES_S[event]:g} s")
-        return True
-    except (OSError, DiedError, ValueError):
-        _give_back(document)
-        return False
-    try:
-        sys.stdout.buffer.write(answer.encode())
-        sys.stdout.buffer.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return True
+    return json.dumps(request).encode()
 
 
 def _current_directory() -> str:
@@ -148,13 +155,20 @@ def _forking(place: Place) -> socket.socket:
         return _started(place, time.monotonic() + START_S)
 
 
-def begin() -> bool:
-    """Start the resident process, unless hooks do their own work; return whether it was started."""
+def prepare(options: Mapping[str, str]) -> bool:
+    """Have the resident process prepare the next session, unless hooks do their own work; return whether it does.
+
+    Args:
+        options: Options of the hooks; with ``--server``, the process opens no memory of the home.
+    """
     home = _home(os.environ)
-    try:
-        return home is not None and _start(home) > 0
-    except OSError:
+    if home is None:
         return False
+    try:
+        _ask(Place(home), _request(PREPARE, b"", options), time.monotonic() + DEADLINES_S["session-start"])
+    except (OSError, DiedError, ValueError):
+        return False
+    return True
 
 
 def build() -> str:

@@ -68,14 +68,17 @@ def _listen(place: Place) -> socket.socket | None:
 
 
 def _fork_for_each(listener: socket.socket, place: Place, code: str) -> None:
-    select.select([listener, PARENT], [], [])
-    import_module(REHEARSAL).rehearse()
-    later = list(LATER)
-    while True:
+    """Fork for each request until the home is gone, or until the parent has ended and no command waits."""
+    is_ready, later = False, list[str]()
+    while place.is_held():
         readable, _, _ = select.select([listener, PARENT], [], [], 0 if later else None)
-        if not place.is_held() or (PARENT in readable and not os.read(PARENT, 1)):
+        is_asked = listener in readable
+        if not is_asked and PARENT in readable and not os.read(PARENT, 1):
             return
-        if listener in readable:
+        if not is_ready:
+            import_module(REHEARSAL).rehearse()
+            is_ready, later = True, list(LATER)
+        elif is_asked:
             _fork(listener, place, code)
         elif later:
             import_module(later.pop(0))

@@ -22,7 +22,7 @@ from commonplace.cli.claude_code.events import ACTOR, HOOKS, handler
 from commonplace.cli.claude_code.log import log_to
 from commonplace.cli.claude_code.session_hooks import note_end, session_start, sweep_all
 from commonplace.cli.hosts.output import CLAUDE_CODE, rendered
-from commonplace.cli.resident.client import MAX_INPUT_BYTES
+from commonplace.cli.resident.client import MAX_INPUT_BYTES, PREPARE
 from commonplace.cli.resident.place import Place
 from commonplace.cli.resident.upkeep import Consolidation
 from commonplace.cli.resident.watch import Watch
@@ -55,7 +55,7 @@ class Request:
 
     Attributes:
         build: The identity of the client's code.
-        event: The event.
+        event: The event of a hook, or :data:`.client.PREPARE`.
         butler: The butler that the installation names.
         host: The name of the host.
         document: The client's input.
@@ -225,6 +225,10 @@ class Resident:
                 self._stopping.set()
                 self._place.leave()
                 return _REPLACED
+            if request.event == PREPARE:
+                if request.server is None:
+                    self._need_memory(memory)
+                return {"text": ""}
             call = await asyncio.to_thread(
                 read_call,
                 request.document,

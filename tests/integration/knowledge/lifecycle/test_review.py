@@ -130,9 +130,12 @@ async def test_a_decision_about_a_pair_is_taken_back(knowledge: KnowledgeMemory,
         await knowledge.undo_duplicate("fact", *facts)
 
 
-async def test_equal_rules_are_decided_in_any_order(knowledge: KnowledgeMemory) -> None:
+async def test_equal_rules_are_decided_in_any_order(knowledge: KnowledgeMemory, clock: ManualClock) -> None:
     """Each older rule waits once, with the newest; whoever tells two apart is asked about the next."""
-    rules = [(await knowledge.store_rule(content="Ask first")).id for _ in range(4)]
+    rules: list[UUID] = []
+    for _ in range(4):
+        clock.advance(minutes=1)
+        rules.append((await knowledge.store_rule(content="Ask first")).id)
     pairs = [(each.older_id, each.newer_id) for each in await knowledge.list_duplicates()]
     assert set(pairs) == {(older, rules[3]) for older in rules[:3]}
     await knowledge.decide_duplicate("rule", rules[0], rules[3], same=False)

@@ -104,6 +104,21 @@ async def test_a_decision_about_a_flagged_rule_is_undone(
     assert (memory.is_quarantined, memory.is_forgotten) == (True, False)
 
 
+async def test_a_subject_that_was_told_apart_waits_again(person: KnowledgeMemory) -> None:
+    """A subject that got its entity keeps the entity, and offers no undo."""
+    await person.entity_create(canonical_name="Anna Miller", entity_type="person")
+    await person.store_fact(subject="Anna", predicate="lives in", content="Porto")
+    (item,) = await list_knowledge(person)
+    assert not can_undo(item.id, Answer.SAME)
+    assert can_undo(item.id, Answer.DISTINCT)
+    await decide(person, item.id, Answer.DISTINCT)
+    assert await list_knowledge(person) == []
+    await undo(person, item.id)
+    assert await list_knowledge(person) == [item]
+    with pytest.raises(InvalidInputError, match="told apart"):
+        await undo(person, item.id)
+
+
 async def test_a_tag_is_added_and_removed(person: KnowledgeMemory) -> None:
     """Twice is as good as once; a memory keeps its other tags, and takes no more than it may have."""
     tags = [f"t{number}" for number in range(MAX_TAGS - 1)]

@@ -118,3 +118,24 @@ async def test_a_stale_memory_stays_among_the_results_of_a_full_store(knowledge:
     await knowledge.forget_memory("fact", source.id)
     found = await knowledge.search("green tea", limit=10)
     assert [each.memory.id for each in found if each.is_stale] == [derived.id]
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_memory_that_names_a_forgotten_episode_is_stale(
+    knowledge: KnowledgeMemory, mode: str
+) -> None:
+    """It is listed for review, until it is confirmed."""
+    knowledge.clock = utc_now
+    episode = await knowledge.store_episode(content="Anna said so", butler="ops")
+    assert episode.id is not None
+    await knowledge.store_fact(subject="pot", predicate="has", content="green tea and much else, fresh")
+    derived = await knowledge.store_fact(
+        subject="pot", predicate="holds", content="green tea, stale", source_episode_id=episode.id
+    )
+    assert await found(knowledge, mode) == ["stale"]
+    await knowledge.forget_memory("episode", episode.id)
+    assert await found(knowledge, mode) == ["fresh"]
+    assert [(each.id, each.reason) for each in await knowledge.list_waiting()] == [(derived.id, "stale")]
+    await knowledge.confirm_memory("fact", derived.id)
+    assert await found(knowledge, mode) == ["stale"]
+    assert await knowledge.list_waiting() == []

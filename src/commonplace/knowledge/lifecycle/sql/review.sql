@@ -6,7 +6,7 @@
 -- since; the oldest confirmation first. Of held facts of one key and text, one. Sources come from the latest :events
 -- events that could make a memory stale.
 WITH changed AS MATERIALIZED (
-  SELECT about_id FROM memory_events
+  SELECT about_id, created_at FROM memory_events
   WHERE tenant_id = current_setting('commonplace.tenant_id')
     AND event_type IN ('fact_superseded', 'fact_retracted', 'rule_forgotten', 'episode_forgotten')
   ORDER BY created_at DESC
@@ -17,6 +17,17 @@ derived AS MATERIALIZED (
   FROM changed JOIN memory_links AS link
     ON link.target_id = CAST(changed.about_id AS uuid) AND link.relation IN ('derived_from', 'supports')
   WHERE link.tenant_id = current_setting('commonplace.tenant_id') AND changed.about_id IS NOT NULL
+),
+orphaned AS MATERIALIZED (
+  SELECT told.id
+  FROM changed JOIN (
+    SELECT id, source_episode_id, last_confirmed_at FROM facts
+    WHERE tenant_id = current_setting('commonplace.tenant_id')
+    UNION ALL
+    SELECT id, source_episode_id, last_confirmed_at FROM rules
+    WHERE tenant_id = current_setting('commonplace.tenant_id')
+  ) AS told ON CAST(told.source_episode_id AS text) = changed.about_id
+  WHERE changed.created_at > coalesce(told.last_confirmed_at, '-infinity')
 ),
 living AS (
   SELECT
@@ -52,8 +63,11 @@ living AS (
 judged AS (
   SELECT
     living.*,
-    CASE WHEN id IN (SELECT id FROM derived) THEN commonplace_is_stale(memory_type, id, last_confirmed_at)
-      ELSE false END AS is_stale
+    CASE
+      WHEN id IN (SELECT id FROM orphaned) THEN true
+      WHEN id IN (SELECT id FROM derived) THEN commonplace_is_stale(memory_type, id, last_confirmed_at)
+      ELSE false
+    END AS is_stale
   FROM living
 )
 SELECT

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
 from fastapi import Query, Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, Response
 
 from commonplace.knowledge import FAINT, GONE, Fact, FactOrder, KnowledgeMemory, MemoryType, Rule, Validity
 from commonplace.web.access import KnowledgeOfCaller, reader
@@ -19,7 +19,7 @@ from commonplace.web.knowledge.pages.listing import (
     MemoryFilters,
     Name,
     filter_values,
-    read_memories,
+    show_memories,
 )
 
 PATH: Final = "/knowledge/facts"
@@ -62,7 +62,7 @@ class FactFilters(MemoryFilters):
 @router.get("")
 async def facts_page(
     request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[FactFilters, Query()]
-) -> HTMLResponse:
+) -> Response:
     """Show facts in an order, by default the newest first."""
     about = await find_named(knowledge, wanted.entity)
     read = knowledge.list_facts
@@ -70,16 +70,12 @@ async def facts_page(
         read = partial(read, entity_id=about[0][0])
     elif wanted.entity:
         read = partial(read, subject=wanted.entity)
-    facts, pager = await read_memories(request, knowledge, MemoryType.FACT, wanted, read)
-    return render(
-        request,
-        "knowledge/facts/list.html",
-        facts=facts,
-        pager=pager,
-        states=STATES,
-        others=[(name, wanted.url_of(PATH, entity=key)) for key, name in about[1:MOST_OTHERS]],
+    values = {
+        "states": STATES,
+        "others": [(name, wanted.url_of(PATH, entity=key)) for key, name in about[1:MOST_OTHERS]],
         **filter_values(request, knowledge, wanted, entity=about[0][1] if about else ""),
-    )
+    }
+    return await show_memories(request, knowledge, MemoryType.FACT, wanted, read, values)
 
 
 async def find_named(knowledge: KnowledgeMemory, name: str) -> list[tuple[UUID, str]]:

@@ -1,11 +1,13 @@
 """The filters of facts and rules, search by meaning, and the refresh event that the pages share."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
+from http import HTTPStatus
 from typing import Annotated, Any, Final, Literal, TypeVar
 from uuid import UUID
 
 from fastapi import Path, Query, Request
+from fastapi.responses import Response
 from pydantic import BeforeValidator
 
 from commonplace.core.sources import Source
@@ -22,12 +24,15 @@ from commonplace.knowledge import (
 from commonplace.projects import Projects
 from commonplace.web.access import caller_of
 from commonplace.web.dashboard.paging import PAGE_SIZE, CursorFilters, Pager, present, read_at_cursor
+from commonplace.web.dashboard.rendering import NOT_KEPT, render, wants_fragment
+from commonplace.web.dashboard.stamps import MINUTE_S
 
 CHANGED: Final = "knowledge-changed"
 """The event by which parts of these pages refresh themselves."""
 
 MAX_NAME_CHARS: Final = 200
 MAX_SEARCH_CHARS: Final = 1_000
+MAX_STAMP_CHARS: Final = 60
 
 Used = Literal["", "yes", "no"]
 USES: Final = (("", "Any"), ("yes", "Used"), ("no", "Never used"))
@@ -36,6 +41,7 @@ UNUSED: Final = {"yes": False, "no": True}
 
 Name = Annotated[str, Query(max_length=MAX_NAME_CHARS)]
 SearchText = Annotated[str, Query(max_length=MAX_SEARCH_CHARS)]
+Stamp = Annotated[str, Query(max_length=MAX_STAMP_CHARS)]
 Day = Annotated[date | None, BeforeValidator(lambda value: value or None), Query()]
 SomeId = Annotated[UUID | None, Query()]
 ItemId = Annotated[UUID, Path()]
@@ -86,6 +92,12 @@ class MemoryFilters(CursorFilters):
     butler: Name = ""
     confidence: Literal["", "0.2", "0.5", "0.8"] = ""
     as_of: Day = None
+    stamp: Stamp = ""
+
+    @property
+    def query(self) -> dict[str, Any]:
+        """The filters as the address names them, without the place of the page and what the reader has of it."""
+        return {name: value for name, value in super().query.items() if name != "stamp"}
 
     @property
     def by_meaning(self) -> bool:
@@ -123,6 +135,34 @@ class MemoryFilters(CursorFilters):
             for name, label in LABELS.items()
             if name in values
         ]
+
+
+async def show_memories(
+    request: Request,
+    knowledge: KnowledgeMemory,
+    kind: MemoryType,
+    wanted: MemoryFilters,
+    read: Callable[..., Awaitable[Sequence[_Memory]]],
+    values: Mapping[str, Any],
+) -> Response:
+    """Return the page of facts or rules; a tab that refreshes gets nothing while no memory changed, for a minute.
+
+    Args:
+        request: Its path is that of the list.
+        knowledge: Knowledge memory of the caller.
+        kind: Facts or rules.
+        wanted: The filters and the place of the page.
+        read: Reads the list.
+        values: Further values of the template.
+    """
+    minute = int(knowledge.clock().timestamp()) // MINUTE_S
+    stamp = f"{await knowledge.change_stamp()}-{minute}"
+    if wanted.stamp == stamp and wants_fragment(request):
+        return Response(status_code=HTTPStatus.NO_CONTENT, headers=NOT_KEPT)
+    memories, pager = await read_memories(request, knowledge, kind, wanted, read)
+    live_url = f"{pager.url}{'&' if '?' in pager.url else '?'}stamp={stamp}"
+    template = f"knowledge/{kind}s/list.html"
+    return render(request, template, memories=memories, pager=pager, live_url=live_url, **values)
 
 
 async def read_memories(

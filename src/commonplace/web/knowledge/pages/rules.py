@@ -23,7 +23,7 @@ from commonplace.web.knowledge.pages.listing import (
     ItemId,
     MemoryFilters,
     filter_values,
-    read_memories,
+    show_memories,
 )
 from commonplace.web.knowledge.pages.pinning import add_pinning
 
@@ -64,17 +64,10 @@ class RuleFilters(MemoryFilters):
 @router.get("")
 async def rules_page(
     request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[RuleFilters, Query()]
-) -> HTMLResponse:
+) -> Response:
     """Show rules in an order, by default the newest first."""
-    rules, pager = await read_memories(request, knowledge, MemoryType.RULE, wanted, knowledge.list_rules)
-    return render(
-        request,
-        "knowledge/rules/list.html",
-        rules=rules,
-        pager=pager,
-        states=STANDINGS,
-        **filter_values(request, knowledge, wanted),
-    )
+    values = {"states": STANDINGS, **filter_values(request, knowledge, wanted)}
+    return await show_memories(request, knowledge, MemoryType.RULE, wanted, knowledge.list_rules, values)
 
 
 add_bulk_changes(router, MemoryType.RULE, PATH)
