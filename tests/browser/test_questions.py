@@ -99,11 +99,14 @@ async def test_what_an_agent_would_be_told(page: Page, dashboard: Dashboard, scr
     await screenshot("briefing")
     await check_accessibility(page)
 
-    await missed.get_by_role("button", name="Pin").click()
+    await missed.get_by_role("button", name="Pin").focus()
+    await page.keyboard.press("Enter")
     await expect(missed).to_contain_text("It is pinned.")
     await expect(missed.get_by_text("told", exact=True)).to_be_visible()
-    await missed.get_by_role("button", name="Unpin").click()
+    await expect(missed.get_by_role("button", name="Unpin")).to_be_focused()
+    await page.keyboard.press("Enter")
     await expect(missed).to_contain_text("Its match with the prompt is too weak.")
+    await expect(missed.get_by_role("button", name="Pin")).to_be_focused()
 
     await page.get_by_label("Tokens").fill("60")
     await page.get_by_label("Tokens").press("Enter")
