@@ -12,13 +12,13 @@ from commonplace.cli.command import Answer, commands, show
 from commonplace.cli.hosts.files import FileChange, apply
 from commonplace.cli.hosts.installation import Scope, commonplace_command, plan_install
 from commonplace.cli.hosts.notes import make_directory
-from commonplace.cli.hosts.parts import SERVERS, Ours
 from commonplace.cli.hosts.table import HOSTS, Host, Where, hosts_there
 from commonplace.cli.permission import DAILY_TOKENS, allow_consolidation, allowed
 from commonplace.cli.question import confirmed
 from commonplace.cli.resident import client
 from commonplace.cli.run import run
-from commonplace.core.errors import InvalidInputError, StorageUnavailableError
+from commonplace.cli.team import ButlerOption, ServerOption, TokenFileOption, ours_of, outage, service_at
+from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import load_settings
 from commonplace.llm import can_consolidate
 from commonplace.projects import Projects
@@ -30,16 +30,6 @@ STARTED = "The process that answers hooks has started. It prepares the first ses
 
 ScopeOption = Annotated[
     Scope, typer.Option(help="project: settings files in this directory. user: all your projects.")
-]
-ButlerOption = Annotated[
-    str | None, typer.Option(help="The butler of the sessions.", show_default="the id of the project")
-]
-ServerOption = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help="Use the knowledge memory of a service.", show_default="of the home"),
-]
-TokenFileOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="The file with the token for the service.")
 ]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the changes without making them.")]
 
@@ -81,14 +71,8 @@ async def _install(
     # Like the hooks, ignore a commonplace.toml in the current directory: it must not move the memories.
     home = load_settings(read_current_directory=False).settings.home
     files = host.files(Where(scope=scope, project=Path.cwd(), environ=os.environ))
-    named = ("--butler", butler) if butler else ()
-    at = ("--server", service.url, "--token-file", str(service.token_file)) if service else ()
-    ours = Ours(
-        command=commonplace_command(),
-        hook_options=(*host.hook_options, *named, *at),
-        server_options={"knowledge": (*(named or SERVERS["knowledge"]), *at)} if service else {},
-    )
-    hints = [host.note(scope), await _hint(service) if service and not dry_run else ""]
+    ours = ours_of(commonplace_command(), hook_options=host.hook_options, butler=butler, service=service)
+    hints = [host.note(scope), await outage(service) if service and not dry_run else ""]
     plan = plan_install(files, ours, home=home)
     if not dry_run:
         make_directory(home)
@@ -119,35 +103,6 @@ async def _offer_model(host: Host, *, asks: bool) -> str:
     )
 
 
-def _service(server: str | None, token_file: Path | None) -> Service | None:
-    """Return the service of an installation, once its token has been read.
-
-    Raises:
-        InvalidInputError: Only one of the two is given, or the address is refused.
-        SettingsError: The token cannot be read.
-    """
-    if server is None and token_file is None:
-        return None
-    if server is None or token_file is None:
-        raise InvalidInputError("--server", "an address, together with --token-file", server)
-    service = Service.at(server, token_file.expanduser().absolute())
-    service.token()
-    return service
-
-
-async def _hint(service: Service) -> str:
-    """Return a hint for a person if the service does not answer now.
-
-    Raises:
-        AccessError: The service refuses the token.
-    """
-    try:
-        await service.sections(["knowledge"])
-    except StorageUnavailableError as error:
-        return f"{error}. Sessions wait in the home until the service answers."
-    return ""
-
-
 def report(changes: list[FileChange], host: Host, scope: Scope, *, dry_run: bool, note: str = "") -> Answer:
     """Return the changes that were made, or would be made."""
     files = [{"path": change.path, "action": change.action, "diff": change.diff()} for change in changes]
@@ -169,7 +124,7 @@ def _command(host: Host) -> Any:  # noqa: ANN401 - a coroutine function
         token_file: TokenFileOption = None,
         dry_run: DryRunOption = False,
     ) -> Answer:
-        service = _service(server, token_file)
+        service = service_at(server, token_file)
         return await _install(host, scope, butler, service, dry_run=dry_run, asks=sys.stdin.isatty())
 
     kept = "Other settings stay as they are. A second installation changes nothing."

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -155,9 +156,9 @@ def test_an_episode_becomes_a_fact_within_the_budget(
     said = "The payments service is owned by Bea's team"
     home = commonplace.home / "user"
     home.mkdir(parents=True)
-    at = {"COMMONPLACE_POSTGRES_URL": knowledge_url}
+    at: dict[str, Any] = {"COMMONPLACE_POSTGRES_URL": knowledge_url}
     with ModelApi(Says(answer(new_facts=[fact("payments", "owner", said)]))) as api:
-        own = at | {"PATH": client.path(), "HOME": str(home)} | client.settle(home, api.url)
+        own: dict[str, Any] = at | {"PATH": client.path(), "HOME": str(home)} | client.settle(home, api.url)
         allowed = commonplace("consolidation", "allow", name, "--daily-tokens", "10", **own)
         assert allowed.status == 0, allowed.err
         commonplace("knowledge", "store-episode", said, "--butler", "ops", **at)
