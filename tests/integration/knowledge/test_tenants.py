@@ -282,6 +282,7 @@ FUNCTIONS: Mapping[str, Call] = {
     "names_of": lambda m, w: m.names_of(
         [UUID(w.pick(kind)) for kind in ("episode", "fact", "rule", "entity")]
     ),
+    "scopes_of": lambda m, w: m.scopes_of([UUID(w.pick(kind)) for kind in ("fact", "rule")]),
     "read_memory": lambda m, w: m.read_memory(*w.memory()),
     "knowledge_graph": lambda m, w: m.knowledge_graph(entity_id=w.dice.choice([None, w.pick("entity")])),
     "connect_entities": lambda m, w: m.connect_entities(w.pick("entity"), w.pick("entity")),

@@ -158,3 +158,15 @@ class ReadingMethods(KnowledgeSession):
         """
         async with self._reading() as sql:
             return {row["id"]: row["name"] for row in await sql.names_of(ids=list(ids), now=self.clock())}
+
+    async def scopes_of(self, ids: Collection[UUID]) -> Mapping[UUID, str]:
+        """Return the scope of each fact and rule.
+
+        Args:
+            ids: Of facts and rules. Other ids are left out.
+
+        Raises:
+            StorageUnavailableError: The server cannot be reached.
+        """
+        async with self._reading() as sql:
+            return {row["id"]: row["scope"] for row in await sql.scopes_of(ids=list(ids))}

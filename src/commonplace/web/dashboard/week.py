@@ -28,6 +28,7 @@ PATH: Final = "/week"
 MOST_OF_EACH: Final = 500
 MOST_SHOWN: Final = 300
 MOST_DAYS: Final = 366
+MAX_PROJECT_CHARS: Final = 200
 
 
 class What(StrEnum):
@@ -84,6 +85,7 @@ class Wanted(BaseModel):
 
     days: Annotated[int, Field(ge=1, le=MOST_DAYS)] = 7
     what: What | Literal[""] = ""
+    project: Annotated[str, Field(max_length=MAX_PROJECT_CHARS)] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +95,8 @@ class Entry:
     Attributes:
         what: The kind of change.
         text: The text of the memory; empty if it is gone.
-        about: The service, app or kind of the memory.
+        about: The kind of a memory of knowledge memory.
+        project: The service, app or scope of the memory; empty if it is gone.
         url: The page of the memory.
         at: The time.
         actor: Who or what caused it.
@@ -103,10 +106,11 @@ class Entry:
 
     what: What
     text: str
-    about: str
+    project: str
     url: str
     at: datetime
     actor: str
+    about: str = ""
     cause: str = ""
     cause_url: str = ""
 
@@ -143,7 +147,9 @@ async def week(
         read["knowledge memory"] = await _knowledge(knowledge, since)
     except CommonplaceError as error:
         problem = str(error)
-    entries = [entry for source in read.values() for entry in source.entries]
+    everything = [entry for source in read.values() for entry in source.entries]
+    entries = [entry for entry in everything if wanted.project in ("", entry.project)]
+    projects = sorted({wanted.project, *(entry.project for entry in everything)} - {""})
     counts = Counter(entry.what for entry in entries)
     matching = sorted(
         (entry for entry in entries if not wanted.what or entry.what is wanted.what),
@@ -156,23 +162,21 @@ async def week(
         days=_by_day(matching[:MOST_SHOWN]),
         tabs=_tabs(counts, wanted),
         spans=[("1", "One day"), ("7", "Seven days"), ("30", "Thirty days")],
+        projects=[("", "All"), *((name, name) for name in projects)],
         wanted=wanted,
         is_cut=len(matching) > MOST_SHOWN,
         cut=[name for name, source in read.items() if source.is_cut],
         most_of_each=MOST_OF_EACH,
         problem=problem,
-        url=link(PATH, days=wanted.days, what=wanted.what),
+        url=link(PATH, days=wanted.days, what=wanted.what, project=wanted.project),
     )
 
 
 def _tabs(counts: Mapping[What, int], wanted: Wanted) -> list[tuple[str, int, str, bool]]:
-    everything = ("All", sum(counts.values()), link(PATH, days=wanted.days), not wanted.what)
+    tabs = [("All", sum(counts.values()), ""), *((each.title(), counts[each], each) for each in What)]
     return [
-        everything,
-        *(
-            (each.title(), counts[each], link(PATH, days=wanted.days, what=each), each == wanted.what)
-            for each in What
-        ),
+        (label, count, link(PATH, days=wanted.days, what=what, project=wanted.project), what == wanted.what)
+        for label, count, what in tabs
     ]
 
 
@@ -186,7 +190,7 @@ async def _operations(memories: Memories, since: datetime) -> Source:
         Entry(
             what=_OPERATIONS[one.kind],
             text=one.observation or "",
-            about=one.service or (GENERAL if one.observation else ""),
+            project=one.service or (GENERAL if one.observation else ""),
             url=f"/memories/{one.memory_id}",
             at=one.created_at,
             actor=one.actor,
@@ -205,7 +209,7 @@ async def _apps(memories: Memories, since: datetime) -> Source:
         Entry(
             what=_APPS[one.kind],
             text=one.after or one.before or "",
-            about=one.app_id,
+            project=one.app_id,
             url=f"/apps/{one.app_id}",
             at=one.created_at,
             actor=one.actor,
@@ -222,7 +226,7 @@ async def _notes(memories: Memories, since: datetime) -> Source:
         Entry(
             what=What.LEARNED,
             text=one.text,
-            about="workspace",
+            project="workspace",
             url=f"/workspace#{one.id}",
             at=one.created_at,
             actor="agent",
@@ -237,7 +241,8 @@ async def _knowledge(knowledge: KnowledgeMemory, since: datetime) -> Source:
     found = await knowledge.list_events(event_types=list(_KNOWLEDGE), since=since, limit=MOST_OF_EACH + 1)
     events = found[:MOST_OF_EACH]
     subjects = [subject_of(event.payload) for event in events]
-    names = await knowledge.names_of({about for _, about in subjects if about})
+    ids = {about for _, about in subjects if about}
+    names, scopes = await knowledge.names_of(ids), await knowledge.scopes_of(ids)
     entries: list[Entry] = []
     for event, (kind, about) in zip(events, subjects, strict=True):
         run = event.payload.get("run_id")
@@ -246,6 +251,7 @@ async def _knowledge(knowledge: KnowledgeMemory, since: datetime) -> Source:
                 what=_KNOWLEDGE[event.event_type],
                 text=names.get(about, "") if about else "",
                 about=kind,
+                project=scopes.get(about, "") if about else "",
                 url=_page(kind, about),
                 at=event.created_at,
                 actor=event.actor or "",

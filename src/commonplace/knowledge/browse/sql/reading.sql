@@ -48,3 +48,11 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:id
 UNION ALL
 SELECT id, left(canonical_name, 120) FROM entities
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]));
+
+-- name: scopes_of(ids)
+-- Scopes of facts and rules.
+SELECT id, scope FROM facts
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
+UNION ALL
+SELECT id, scope FROM rules
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]));

@@ -123,6 +123,17 @@
     forms = [];
   });
 
+  // A button is disabled while its request runs, which takes the focus away: it gets the focus back.
+  let pressed = null;
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (event.detail.elt.contains(document.activeElement)) pressed = document.activeElement;
+  });
+  document.addEventListener("htmx:afterRequest", (event) => {
+    if (!event.detail.elt.contains(pressed)) return;
+    if (document.activeElement === document.body && pressed.isConnected) pressed.focus();
+    pressed = null;
+  });
+
   // When a form becomes a row again, the focus returns to the button that opened the form.
   document.addEventListener("htmx:afterSettle", (event) => {
     const form = event.detail.target;

@@ -124,6 +124,7 @@
     canvas.className = "graph-labels";
     place.append(canvas);
     const pen = canvas.getContext("2d");
+    const isWay = "way" in place.dataset;
     const fonts = { entity: "600 12.5px system-ui, sans-serif", edge: "11px system-ui, sans-serif" };
     const family = getComputedStyle(document.body).fontFamily;
     for (const kind of Object.keys(fonts)) fonts[kind] = fonts[kind].replace("system-ui, sans-serif", family);
@@ -148,7 +149,7 @@
     const entities = nodes.filter((node) => node.data("kind") === "entity");
     const others = nodes.filter((node) => node.data("kind") !== "entity");
     const isOfFact = (edge) => edge.source().data("kind") === "entity" && edge.target().data("kind") === "fact";
-    const edges = graph.edges().toArray().filter((edge) => "way" in place.dataset || !isOfFact(edge));  // a fact names its predicate
+    const edges = graph.edges().toArray().filter((edge) => isWay || !isOfFact(edge));  // a fact names its predicate
 
     return () => {
       const [width, height, ratio] = [graph.width(), graph.height(), window.devicePixelRatio || 1];
@@ -173,7 +174,7 @@
         const [left, top] = [x * zoom + pan.x, y * zoom + pan.y];
         if (left < 0 || top < 0 || left > width || top > height) return;
         const cutText = cut(item, text, font);
-        const first = below === null ? top - cutText.height / 2 : top + below * zoom + 3;
+        const first = below === null ? top - cutText.height / 2 - (isWay ? 10 : 0) : top + below * zoom + 3;
         const box = [left - cutText.width / 2 - 3, first - 1, cutText.width + 6, cutText.height + 2];
         if (box[0] < 0 || box[0] + box[2] > width || box[1] + box[3] > height || !isFree(...box, false)) return;
         isFree(...box, true);
@@ -206,8 +207,9 @@
       if (near) { near.nodes().forEach(name); near.edges().forEach(relation); }
       entities.forEach(name);
       others.forEach(keepOff(5));
-      edges.forEach(relation);
-      if (14 * zoom > 5) others.forEach(name);
+      const relations = () => edges.forEach(relation);
+      const names = () => { if (14 * zoom > 5 || !graph.scratch("isLarge")) others.forEach(name); };
+      for (const step of isWay ? [names, relations] : [relations, names]) step();
       place.labels = written;
     };
   };
