@@ -26,7 +26,13 @@ from commonplace.core.settings import Settings
 from commonplace.core.text import plural
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge import KnowledgeMemory
-from commonplace.llm import Script, names_language_model, open_model
+from commonplace.llm import (
+    Script,
+    can_consolidate,
+    names_language_model,
+    open_consolidation_model,
+    open_model,
+)
 from commonplace.operational import MemoryFilter, OperationalMemory
 from commonplace.projects import Projects
 from commonplace.storage.abandoned import AbandonedCluster, abandoned_clusters
@@ -248,10 +254,11 @@ class _Colour(BaseModel):
 
 
 async def check_model(settings: Settings) -> str:
-    """Ask the language model one short question, whose answer has a form."""
-    if not names_language_model(settings):
+    """Ask the language model, or that of consolidation alone, one short question, whose answer has a form."""
+    if not (names_language_model(settings) or can_consolidate(settings)):
         return "extractive, which picks sentences; COMMONPLACE_MODEL names a language model"
-    async with open_model(settings) as model:
+    opened = open_model if names_language_model(settings) else open_consolidation_model
+    async with opened(settings) as model:
         began = time.monotonic()
         answer = await model.complete(QUESTION, purpose="doctor", output=_Colour)
         took_s = time.monotonic() - began

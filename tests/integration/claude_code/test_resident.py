@@ -1,5 +1,6 @@
 """The resident process, as a process: one for each home, and nothing is lost with it."""
 
+import asyncio
 import json
 import os
 import signal
@@ -17,12 +18,16 @@ import pytest
 from commonplace.cli.install import STARTED
 from commonplace.cli.resident import client
 from commonplace.cli.resident.place import Place
+from commonplace.cli.resident.upkeep import Consolidation
+from commonplace.core.settings import Settings
+from commonplace.knowledge import KnowledgeMemory
 from support.claude import claude_environment
 from support.commands import CommandLine, clean_environment
 from support.consolidation import answer, fact
 from support.deadlines import DEADLINE_S
 from support.model_api import INPUT_TOKENS, OUTPUT_TOKENS, ModelApi, Says
 from support.postgres import wait_until
+from support.programs import program_path
 from support.resident import PATIENT, RESIDENT, end, pid_of
 
 FORKS = "commonplace.cli.resident.forks"
@@ -206,6 +211,21 @@ def test_a_session_becomes_a_fact_by_the_clients_own_program(hooks: Hooks, commo
     assert shown["cost_today_usd"] > 0
     commonplace("consolidation", "refuse")
     assert commonplace("consolidation", "show", "--json", COMMONPLACE_POSTGRES_URL=url).json["model"] is None
+
+
+async def test_a_look_without_episodes_delays_no_consolidation(
+    settings: Settings, knowledge_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session begins with a look; its own end is then consolidated at once."""
+    monkeypatch.setenv("PATH", program_path("claude"))
+    own = settings.model_copy(update={"postgres_url": knowledge_url, "consolidation_model": "claude-code"})
+    async with KnowledgeMemory.open(own) as memory:
+        consolidation = Consolidation(own, memory)
+        for _ in range(2):
+            consolidation.begin()
+            assert consolidation._task is not None
+            async with asyncio.timeout(DEADLINE_S):
+                await consolidation._task
 
 
 def test_a_server_outlives_the_process_that_it_started_and_ends_with_its_client(

@@ -100,6 +100,19 @@ async def test_the_model_is_asked_one_real_question(settings: Settings) -> None:
 
 
 @pytest.mark.requirement("DIG-05.4")
+async def test_a_model_of_consolidation_alone_is_asked(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An account that is logged out is seen before episodes expire."""
+    own = settings.model_copy(update={"consolidation_model": "openai:qwen3:8b"})
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-scripted")
+    with ModelApi(Decides({"colour": "green"})) as api:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{api.url}/v1")
+        found = await check_model(own)
+    assert "answered 'green'" in found
+
+
+@pytest.mark.requirement("DIG-05.4")
 async def test_a_model_that_does_not_answer_is_named_with_its_address(settings: Settings) -> None:
     """Wrong key, prose in place of a form, nobody there."""
     with ModelApi(Fails(status=401, message="no such key")) as api:

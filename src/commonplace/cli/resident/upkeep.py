@@ -49,7 +49,10 @@ class Consolidation:
         self._began_at = time.monotonic()
         self.is_running = True
         try:
-            await consolidate(self._memory)
+            report = await consolidate(self._memory)
+            if not report.groups:
+                # Nothing waited, so the session that ends next need not wait.
+                self._began_at = float("-inf")
         except CommonplaceError as error:
             _log.error("sessions wait for consolidation: %s", error)
         except Exception:  # noqa: BLE001 - an outer door: the next session tries again
