@@ -142,19 +142,25 @@ def add_bulk_changes(router: APIRouter, kind: MemoryType, path: str) -> None:
         here = split_url(request.headers.get("hx-current-url", ""))
         return done(request, notice, location=here.path if here else path, changed=CHANGED)
 
-    @router.post("/{change}", dependencies=[Depends(writer)])
-    async def apply(
-        request: Request, knowledge: KnowledgeOfCaller, change: ChangeName, ids: FormIds, tag: Text = ""
-    ) -> Response:
-        """Change the memories to which the change makes a difference, and say how many stayed unchanged."""
-        tag = PINNED if change is ChangeName.PIN else " ".join(tag.split())
-        try:
-            notice, undo = await _apply_all(knowledge, kind, change, ids, tag)
-        except InvalidInputError as error:
-            if change is not ChangeName.TAG:
-                raise
-            return _tag_dialog(request, ids, tag, message_of(error))
-        return done(request, notice, location=path, changed=CHANGED, undo=undo)
+    def applying(change: ChangeName) -> Callable[..., Awaitable[Response]]:
+        async def apply(
+            request: Request, knowledge: KnowledgeOfCaller, ids: FormIds, tag: Text = ""
+        ) -> Response:
+            """Change the memories to which the change makes a difference, and say how many stayed unchanged."""
+            tag = PINNED if change is ChangeName.PIN else " ".join(tag.split())
+            try:
+                notice, undo = await _apply_all(knowledge, kind, change, ids, tag)
+            except InvalidInputError as error:
+                if change is not ChangeName.TAG:
+                    raise
+                return _tag_dialog(request, ids, tag, message_of(error))
+            return done(request, notice, location=path, changed=CHANGED, undo=undo)
+
+        return apply
+
+    # An address for each change: a parameter would take the place of a memory's page.
+    for change in ChangeName:
+        router.post(f"/{change}", dependencies=[Depends(writer)])(applying(change))
 
     def _tag_dialog(request: Request, ids: Sequence[UUID], tag: str = "", error: str = "") -> HTMLResponse:
         errors = {"tag": error} if error else {}
