@@ -96,7 +96,15 @@ def pages(size: int, ids: dict[str, UUID], question: str) -> dict[str, str]:
         },
         "facts, another scope": "/knowledge/facts?scope=nowhere",
         **{f"facts, by {order}": f"/knowledge/facts?sort={order}" for order in FactOrder},
+        **{
+            f"facts, by {order}, last page": f"/knowledge/facts?sort={order}&before=end"
+            for order in FactOrder
+        },
         **{f"rules, by {order}": f"/knowledge/rules?sort={order}" for order in RuleOrder},
+        **{
+            f"rules, by {order}, last page": f"/knowledge/rules?sort={order}&before=end"
+            for order in RuleOrder
+        },
         **{
             f"{kind}, {name}": f"/knowledge/{kind}?{query}"
             for kind in ("facts", "rules")
@@ -107,7 +115,6 @@ def pages(size: int, ids: dict[str, UUID], question: str) -> dict[str, str]:
         "facts, known half a year ago": f"/knowledge/facts?as_of={datetime.now(UTC) - HALF_A_YEAR:%Y-%m-%d}",
         "facts, known before the first": "/knowledge/facts?as_of=2000-01-01",
         "facts, of an entity": f"/knowledge/facts?entity={ids['entity']}",
-        "facts, last page": f"/knowledge/facts?offset={last}",
         "fact": f"/knowledge/facts/{ids['fact']}",
         "rules": "/knowledge/rules",
         "rule": f"/knowledge/rules/{ids['rule']}",

@@ -114,6 +114,7 @@ class Visitor:
 
 
 Task = Callable[[Visitor], Awaitable[None]]
+Filling = Callable[[Memories, Path, ManualClock], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,14 +250,14 @@ async def backdate(url: str) -> None:
 
 
 @asynccontextmanager
-async def served(home: Path) -> AsyncIterator[str]:
+async def served(home: Path, filled_by: Filling = fill) -> AsyncIterator[str]:
     """Fill a home and serve it; yield the URL."""
     with scratch_server(home) as server:
         await migrate_postgres(server.url(), "memory")
         settings = Settings(home=home, workspace=home, postgres_url=server.url())
         clock = ManualClock(datetime.now(UTC))
         async with Memories.open(settings, clock=clock) as memories, Tokens.open(settings) as tokens:
-            await fill(memories, home, clock)
+            await filled_by(memories, home, clock)
             await backdate(server.url(role=SUPERUSER))
             with listen("127.0.0.1", 0) as listener:
                 ready = asyncio.Event()

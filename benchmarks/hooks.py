@@ -5,7 +5,11 @@ of the time that any hook in Python needs, and with a hook that does its own wor
 sessions. "Cold" means that no process of this home runs: neither the resident process nor the database server.
 
 With the claude CLI on the PATH or in node_modules, whole sessions of `claude -p` against a scripted API on loopback
-follow, with and without commonplace. The first session is in a new home.
+follow, with and without commonplace. The first session of a home begins as soon as the installation ends, or ten
+seconds later.
+
+On a busy machine, other programs take turns with the hooks. On Linux, as root, a real-time priority keeps them out:
+`chrt -r 1 python benchmarks/hooks.py`.
 
     python benchmarks/hooks.py [--rounds N] [--json]
 """
@@ -21,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -39,6 +44,8 @@ from support.model_api import ModelApi, Says  # noqa: E402 - the scripted API of
 COMMAND = str(Path(sys.executable).with_name("commonplace"))
 BUTLER = "shop"
 FACTS, EPISODES = 200, 50
+FIRST_SESSIONS = 3
+LATER_S = 10.0
 OWN_WORK = {"COMMONPLACE_RESIDENT_IDLE_S": "0"}
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -50,7 +57,13 @@ INITIALIZE = {
         "clientInfo": {"name": "benchmark", "version": "1"},
     },
 }
-BARE, WARM, FIRST = "claude -p without commonplace", "claude -p, warm", "claude -p, first session of a home"
+BARE, WARM, COLD, FIRST, LATER = (
+    "claude -p without commonplace",
+    "claude -p, warm",
+    "claude -p, cold",
+    "claude -p, first session of a home",
+    "claude -p, first session, later",
+)
 TARGETS_MS = {
     "prompt": 80,
     "start, warm": 200,
@@ -206,38 +219,49 @@ def measure_sessions(directory: Path, rounds: int) -> dict[str, float]:
     claude = shutil.which("claude", path=path)
     if claude is None:
         return {}
-    user, home = directory / "user", directory / "claude-home"
-    bare, installed = directory / "bare", directory / "installed"
-    for each in (user, bare, installed):
+    user, bare = directory / "user", directory / "bare"
+    for each in (user, bare):
         each.mkdir()
-    times: dict[str, list[float]] = {name: [] for name in (BARE, WARM, FIRST)}
+    times: dict[str, list[float]] = {name: [] for name in (BARE, WARM, COLD, FIRST, LATER)}
     with ModelApi(Says("Done.")) as api:
-        variables = environment(home) | {
+        variables = {
             "HOME": str(user),
             "ANTHROPIC_BASE_URL": api.url,
             "ANTHROPIC_API_KEY": "sk-scripted",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         }
 
-        def session(workspace: Path) -> None:
+        def session(workspace: Path, home: Path) -> None:
             command = [claude, "-p", "Say: done."]
-            subprocess.run(command, cwd=workspace, env=variables, check=True, capture_output=True)
+            _run(*command, cwd=workspace, env=environment(home, **variables))
 
-        session(bare)
-        subprocess.run(
-            [COMMAND, "install", "claude-code"], cwd=installed, env=variables, check=True, capture_output=True
-        )
-        times[FIRST].append(timed(lambda: session(installed)))
-        session(installed)
+        def installed(name: str) -> tuple[Path, Path]:
+            workspace, home = directory / name, directory / f"home of {name}"
+            workspace.mkdir()
+            _run(COMMAND, "install", "claude-code", cwd=workspace, env=environment(home, **variables))
+            return workspace, home
+
+        session(bare, directory)
+        for number in range(FIRST_SESSIONS):
+            for name, wait_s in ((FIRST, 0.0), (LATER, LATER_S)):
+                new = installed(f"{name} {number}")
+                time.sleep(wait_s)
+                times[name].append(timed(partial(session, *new)))
+                end_processes(new[1])
+        used = installed("used")
+        session(*used)
         for _ in range(max(3, rounds // 4)):
-            times[BARE].append(timed(lambda: session(bare)))
-            times[WARM].append(timed(lambda: session(installed)))
-        end_processes(home)
+            end_processes(used[1])
+            times[COLD].append(timed(partial(session, *used)))
+            session(*used)
+            times[BARE].append(timed(partial(session, bare, directory)))
+            times[WARM].append(timed(partial(session, *used)))
+        end_processes(used[1])
     return {name: round(statistics.median(found), 1) for name, found in times.items()}
 
 
-def _run(*command: str) -> None:
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+def _run(*command: str, cwd: Path | None = None, env: dict[str, str] | None = None) -> None:
+    subprocess.run(command, check=True, cwd=cwd, env=env, stdout=subprocess.DEVNULL)
 
 
 def main() -> int:

@@ -108,6 +108,11 @@ def tenant_name(number: int) -> str:
     return f"tenant-{number}"
 
 
+def owner(number: int, tenants: int, large: int = 0) -> int:
+    """Return the tenant of the n-th text: tenant 0 has the first ``large`` texts, the rest is shared equally."""
+    return 0 if number < large else number % tenants
+
+
 _EPISODES = """
 INSERT INTO episodes (tenant_id, id, butler, session_id, content, search_vector, embedding, created_at, expires_at)
 SELECT tenant_id, id, 'scale', session_id, content, commonplace_search_vector(lower(content)),
@@ -135,8 +140,9 @@ async def fill(
     facts: bool,
     advance: Callable[[int], None],
     more: Sequence[str] = (),
+    large: int = 0,
 ) -> None:
-    """Fill an empty database; the n-th text is tenant n modulo the tenants, and has ``UUID(int=n + 1)``.
+    """Fill an empty database; the n-th text is of the tenant ``owner(n)``, and has ``UUID(int=n + 1)``.
 
     Indexes on vectors are dropped first and built at the end, as a restored dump would, and statistics are brought up
     to date, as the server would within minutes.
@@ -148,6 +154,7 @@ async def fill(
         facts: Store it a second time as facts, and a hundredth of it as rules.
         advance: Told how many texts were stored.
         more: Statements to be run before the indexes on vectors are built.
+        large: How many texts the first tenant has in addition to its equal share of the rest.
     """
     tables = ["episodes", "facts", "rules"] if facts else ["episodes"]
     definitions = [
@@ -157,7 +164,7 @@ async def fill(
     for table in tables:
         await admin.execute(f"DROP INDEX idx_{table}_embedding")
     for start in range(0, len(corpus.texts), BATCH):
-        await admin.execute(_EPISODES, *_columns(corpus, start, tenants))
+        await admin.execute(_EPISODES, *_columns(corpus, start, tenants, large))
         advance(min(BATCH, len(corpus.texts) - start))
     if facts:
         await admin.execute(_FACTS, timeout=3600)
@@ -170,11 +177,11 @@ async def fill(
     await admin.execute("VACUUM ANALYZE", timeout=3600)
 
 
-def _columns(corpus: Corpus, start: int, tenants: int) -> tuple[list[object], ...]:
+def _columns(corpus: Corpus, start: int, tenants: int, large: int) -> tuple[Sequence[object], ...]:
     numbers = range(start, min(start + BATCH, len(corpus.texts)))
     began_at = datetime(2026, 1, 1, tzinfo=UTC)
     return (
-        [tenant_name(number % tenants) for number in numbers],
+        [tenant_name(owner(number, tenants, large)) for number in numbers],
         [UUID(int=number + 1) for number in numbers],
         [
             UUID(int=(number // tenants // TURNS_A_SESSION) * tenants + number % tenants + 1)

@@ -8,6 +8,7 @@ timed from its start to the answer to ``initialize``.
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -40,11 +41,15 @@ def run(*command: str) -> None:
 
 
 def shake_hands() -> None:
-    """Start the workspace server, and wait until it has answered."""
+    """Start the workspace server, which imports what it needs itself, and wait until it has answered."""
     with (
         tempfile.TemporaryDirectory() as workspace,
         subprocess.Popen(
-            [COMMAND, "mcp", "workspace"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=workspace
+            [COMMAND, "mcp", "workspace"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=workspace,
+            env=os.environ | {"COMMONPLACE_RESIDENT_IDLE_S": "0"},
         ) as server,
     ):
         assert server.stdin is not None and server.stdout is not None  # noqa: S101, PT018 - both are pipes

@@ -16,10 +16,14 @@ from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import (
     DeadLetter,
     DuplicatePair,
+    Fact,
     FactReview,
     KnowledgeMemory,
+    Memory,
     MemoryType,
+    Rule,
     SubjectCandidate,
+    Validity,
     WaitingMemory,
     short_id,
 )
@@ -168,20 +172,30 @@ async def decide(knowledge: KnowledgeMemory, item_id: str, answer: Answer) -> No
 
 
 async def undo(knowledge: KnowledgeMemory, item_id: str) -> None:
-    """Take a decision about an item of knowledge memory back; a confirmation and a retry stay.
+    """Take a decision about an item of knowledge memory back; a retry stays, and so does the entity of a subject.
 
     Raises:
-        InvalidInputError: The id is malformed, or the decision, such as one about a subject, cannot be taken back.
+        InvalidInputError: The id is malformed, or the decision cannot be taken back.
         NotFoundError: The item does not exist.
         StorageUnavailableError: The server cannot be reached.
     """
     kind, older, newer = _parts(item_id)
     if kind is None:
         await knowledge.undo_decision(int(item_id[1:]))
+    elif newer and ":" not in newer:
+        await knowledge.undo_subject(older, newer)
     elif newer:
         await knowledge.undo_duplicate(kind, older, newer)
-    else:
+    elif _is_forgotten(await knowledge.read_memory(kind, older)):
         await knowledge.restore_memory(kind, older)
+    else:
+        await knowledge.undo_confirmation(kind, older)
+
+
+def _is_forgotten(memory: Memory) -> bool:
+    if isinstance(memory, Rule):
+        return memory.is_forgotten
+    return isinstance(memory, Fact) and memory.validity is Validity.RETRACTED
 
 
 def answers_of(item_id: str) -> tuple[Answer, ...]:
@@ -197,10 +211,8 @@ def answers_of(item_id: str) -> tuple[Answer, ...]:
 def can_undo(item_id: str, answer: Answer) -> bool:
     """Return whether :func:`undo` can take a decision back."""
     _, _, newer = item_id.partition("+")
-    is_about_subject = bool(newer) and ":" not in newer
-    return (
-        answer not in {Answer.CONFIRM, Answer.RETRY} and not item_id.startswith("e:") and not is_about_subject
-    )
+    has_entity = bool(newer) and ":" not in newer and answer is Answer.SAME
+    return answer is not Answer.RETRY and not item_id.startswith("e:") and not has_entity
 
 
 def lesson_item(found: Review) -> Item:

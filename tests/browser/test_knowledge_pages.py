@@ -1,10 +1,13 @@
 """The pages of knowledge memory in a browser: find out why, follow a history, merge, undo; and how they look."""
 
+import asyncio
 import re
+from contextlib import suppress
 
 import pytest
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Error, Locator, Page, Route, expect
 
+from commonplace.knowledge import FactDraft
 from support.browser import Dashboard, Screenshot, check_accessibility
 from support.known import fill
 
@@ -108,14 +111,64 @@ async def test_facts_are_added_ordered_ticked_and_forgotten(
     await expect(page.get_by_text("2 selected")).to_be_visible()
     await page.locator("#bulk").get_by_role("button", name="Confirm").click()
     await expect(page.get_by_text("2 facts confirmed.")).to_be_visible()
+    await page.locator("#bulk").get_by_role("button", name="Tag").click()
+    await expect(dialog(page).get_by_label("Tag", exact=True)).to_be_focused()
+    await check_accessibility(page)
+    await page.keyboard.type("network")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_text("2 facts tagged.")).to_be_visible()
+    await expect(rows.first.get_by_text("network")).to_be_visible()
+    await screenshot("knowledge-facts-undo")
+    await check_accessibility(page)
+    await page.keyboard.press("u")
+    await expect(page.get_by_text("The change of 2 facts was undone.")).to_be_visible()
+    await expect(rows.first.get_by_text("network")).to_have_count(0)
     await page.locator("#bulk").get_by_role("button", name="Forget").click()
-    await expect(dialog(page)).to_contain_text("Forget 2 facts?")
-    await expect(dialog(page)).to_contain_text("Listens on port 0")
+    await expect(dialog(page)).to_contain_text(re.compile(r"Forget 2 facts\?.*Listens on port 0", re.DOTALL))
     await check_accessibility(page)
     await dialog(page).get_by_role("button", name="Forget").click()
     await expect(page.get_by_text("2 facts forgotten.")).to_be_visible()
-    left = await knowledge.list_facts(validity="active")
-    assert sorted(fact.subject for fact in left) == ["Ada", "db 1"]
+    assert len(await knowledge.list_facts(validity="retracted")) == 2
+    await page.get_by_role("button", name="Undo").click()
+    await expect(page.get_by_text("The change of 2 facts was undone.")).to_be_visible()
+    assert len(await knowledge.list_facts(validity="active")) == 4
+
+
+async def test_the_last_of_many_facts_and_a_filter_by_keyboard(page: Page, dashboard: Dashboard) -> None:
+    """The pager leads to the end and back; on a slow network, the newest search wins; a chip removes its filter."""
+    drafts = [FactDraft(subject=f"s{n:03}", predicate="is", content=f"c{n}", tags=("t",)) for n in range(101)]
+    await dashboard.memories.knowledge.store_facts(drafts)
+    await page.goto("/knowledge/facts?sort=subject&tag=t")
+    await page.get_by_role("link", name="Last", exact=True).press("Enter")
+    await expect(page.get_by_text("Last page")).to_be_visible()
+    rows = page.locator("#facts tbody tr")
+    await expect(rows.last).to_contain_text("s100")
+    await page.get_by_role("link", name="Previous").press("Enter")
+    await expect(rows.first).to_contain_text("s001")
+    await page.get_by_role("link", name="Fact", exact=True).press("Enter")
+    await expect(rows.first).to_contain_text("s100")
+    await expect(page).to_have_url(re.compile("reverse=true"))
+    held = asyncio.Event()
+
+    async def slow(route: Route) -> None:
+        await held.wait()
+        with suppress(Error):
+            await route.continue_()
+
+    await page.route("**/knowledge/facts?*search=s050*", slow)
+    search = page.get_by_label("Search facts")
+    async with page.expect_request("**/knowledge/facts?*search=s050*"):
+        await search.fill("s050")
+    async with page.expect_event("requestfailed"):
+        await search.fill("s007")
+    held.set()
+    await expect(rows).to_have_count(1)
+    await expect(rows.first).to_contain_text("s007")
+    await search.fill("")
+    await expect(rows).to_have_count(50)
+    await page.get_by_role("link", name="Remove the filter Tag: t").press("Enter")
+    await expect(page).to_have_url(f"{dashboard.url}/knowledge/facts?reverse=true&sort=subject")
+    await expect(page.get_by_label("Active filters")).to_have_count(0)
 
 
 async def test_merge_and_unmerge(page: Page, dashboard: Dashboard, screenshot: Screenshot) -> None:

@@ -42,6 +42,7 @@ async def test_one_search_over_all_memories_from_any_page(
         ("Notes of the workspace", "host db-3"),
     ):
         await expect(page.get_by_role("region", name=group)).to_contain_text(text)
+    await page.get_by_text("Why", exact=True).first.click()
     await expect(page.get_by_text("It holds “staging”, “database”.").first).to_be_visible()
     await expect(page.get_by_text("green tea")).to_have_count(0)
     await screenshot("search")
@@ -133,6 +134,12 @@ async def test_the_graph_answers_a_question(page: Page, dashboard: Dashboard, sc
     await page.keyboard.press("Enter")
     await expect(page.locator("#graph[data-drawn='3']")).to_be_visible()
     await screenshot("graph-of-one")
+    shows = "text => document.querySelector('#graph').labels?.includes(text)"
+    for text in ("Ada", "migrated: Ada moved orders", "derived from"):
+        await page.wait_for_function(shows, arg=text)
+    for _ in range(8):
+        await page.get_by_role("button", name="Zoom out").click()
+    await page.wait_for_function(shows, arg="Ada")
     await page.get_by_label("Show").select_option("Rules")
     await page.get_by_role("button", name="Show", exact=True).click()
     await expect(page.locator("#graph[data-drawn='1']")).to_be_visible()

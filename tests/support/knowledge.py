@@ -29,7 +29,7 @@ OF_CONSOLIDATION = frozenset(each for each in EventType if each.startswith("cons
     EventType.RULE_UNCONFIRMED,
     EventType.LINK_REMOVED,
 }
-"""What only consolidation writes."""
+"""What consolidation and its undo write."""
 
 OF_PEOPLE = frozenset(each for each in EventType if each.startswith(("review_", "scope_"))) | {
     EventType.RULE_RESTORED,

@@ -55,9 +55,9 @@ def test_a_socket_that_does_not_name_its_peer_gives_no_process(monkeypatch: pyte
     """Then no process is killed."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        assert client._listener(ours) == os.getpid()
+        assert client.process_at(ours) == os.getpid()
         monkeypatch.delattr(socket, "SO_PEERCRED")
-        assert client._listener(ours) == 0
+        assert client.process_at(ours) == 0
 
 
 def test_a_process_has_a_group_of_its_own_where_it_can_have_no_session(

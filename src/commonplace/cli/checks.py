@@ -20,6 +20,7 @@ from uuid import uuid4
 from pydantic import BaseModel
 
 from commonplace.apps import AppMemory, EnergyPolicy, Message
+from commonplace.cli.service_check import check_service
 from commonplace.core.errors import CommonplaceError, EmbeddingError, StorageUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.core.text import plural
@@ -270,6 +271,7 @@ CHECKS: Final[dict[str, Callable[[Settings], Awaitable[str]]]] = {
     MODEL: check_model,
     "PostgreSQL": check_postgres,
     "knowledge memory": check_knowledge,
+    "service": check_service,
 }
 
 

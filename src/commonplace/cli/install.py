@@ -1,6 +1,8 @@
 """``commonplace install``: connects a host to the memories."""
 
 import os
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,29 +12,24 @@ from commonplace.cli.command import Answer, commands, show
 from commonplace.cli.hosts.files import FileChange, apply
 from commonplace.cli.hosts.installation import Scope, commonplace_command, plan_install
 from commonplace.cli.hosts.notes import make_directory
-from commonplace.cli.hosts.parts import SERVERS, Ours
 from commonplace.cli.hosts.table import HOSTS, Host, Where, hosts_there
+from commonplace.cli.permission import DAILY_TOKENS, allow_consolidation, allowed
 from commonplace.cli.question import confirmed
+from commonplace.cli.resident import client
 from commonplace.cli.run import run
-from commonplace.core.errors import InvalidInputError, StorageUnavailableError
+from commonplace.cli.team import ButlerOption, ServerOption, TokenFileOption, ours_of, outage, service_at
+from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import load_settings
+from commonplace.llm import can_consolidate
 from commonplace.projects import Projects
 from commonplace.remote import Service
 
 app = typer.Typer(add_completion=False)
 
+STARTED = "The process that answers hooks has started. It prepares the first session in the background."
+
 ScopeOption = Annotated[
     Scope, typer.Option(help="project: settings files in this directory. user: all your projects.")
-]
-ButlerOption = Annotated[
-    str | None, typer.Option(help="The butler of the sessions.", show_default="the id of the project")
-]
-ServerOption = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help="Use the knowledge memory of a service.", show_default="of the home"),
-]
-TokenFileOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="The file with the token for the service.")
 ]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the changes without making them.")]
 
@@ -55,7 +52,7 @@ async def _offer(scope: Scope, *, dry_run: bool) -> Answer:
     if not there:
         return Answer(None, error=f"no host was found: name one of {', '.join(HOSTS)}")
     answers = [
-        await _install(host, scope, None, None, dry_run=dry_run)
+        await _install(host, scope, None, None, dry_run=dry_run, asks=True)
         for host in there
         if dry_run or await confirmed(f"Install into {host.title} ({scope})?")
     ]
@@ -65,7 +62,7 @@ async def _offer(scope: Scope, *, dry_run: bool) -> Answer:
 
 
 async def _install(
-    host: Host, scope: Scope, butler: str | None, service: Service | None, *, dry_run: bool
+    host: Host, scope: Scope, butler: str | None, service: Service | None, *, dry_run: bool, asks: bool
 ) -> Answer:
     if butler and not host.takes_butler and service is None:
         raise InvalidInputError(
@@ -74,50 +71,36 @@ async def _install(
     # Like the hooks, ignore a commonplace.toml in the current directory: it must not move the memories.
     home = load_settings(read_current_directory=False).settings.home
     files = host.files(Where(scope=scope, project=Path.cwd(), environ=os.environ))
-    named = ("--butler", butler) if butler else ()
-    at = ("--server", service.url, "--token-file", str(service.token_file)) if service else ()
-    ours = Ours(
-        command=commonplace_command(),
-        hook_options=(*host.hook_options, *named, *at),
-        server_options={"knowledge": (*(named or SERVERS["knowledge"]), *at)} if service else {},
-    )
-    hints = [host.note(scope), await _hint(service) if service and not dry_run else ""]
+    ours = ours_of(commonplace_command(), hook_options=host.hook_options, butler=butler, service=service)
+    hints = [host.note(scope), await outage(service) if service and not dry_run else ""]
     plan = plan_install(files, ours, home=home)
     if not dry_run:
         make_directory(home)
         if scope is Scope.PROJECT and butler is None:
             Projects(home).prepare(Path.cwd())
         apply([*plan.notes, *plan.files])
+        if service is None:
+            hints.append(await _offer_model(host, asks=asks))
+        hints.append(STARTED if client.prepare({"--server": service.url} if service else {}) else "")
     return report(plan.files, host, scope, dry_run=dry_run, note="\n".join(filter(None, hints)))
 
 
-def _service(server: str | None, token_file: Path | None) -> Service | None:
-    """Return the service of an installation, once its token has been read.
-
-    Raises:
-        InvalidInputError: Only one of the two is given, or the address is refused.
-        SettingsError: The token cannot be read.
-    """
-    if server is None and token_file is None:
-        return None
-    if server is None or token_file is None:
-        raise InvalidInputError("--server", "an address, together with --token-file", server)
-    service = Service.at(server, token_file.expanduser().absolute())
-    service.token()
-    return service
-
-
-async def _hint(service: Service) -> str:
-    """Return a hint for a person if the service does not answer now.
-
-    Raises:
-        AccessError: The service refuses the token.
-    """
-    try:
-        await service.sections(["knowledge"])
-    except StorageUnavailableError as error:
-        return f"{error}. Sessions wait in the home until the service answers."
-    return ""
+async def _offer_model(host: Host, *, asks: bool) -> str:
+    """Offer the account of a host for consolidation, if no model consolidates yet; return a line for a person."""
+    loaded = load_settings(read_current_directory=False).settings
+    if not host.model or shutil.which(host.program) is None or can_consolidate(loaded):
+        return ""
+    question = (
+        f"Let the account of {host.title} turn sessions into facts and rules, "
+        f"with at most {DAILY_TOKENS:,} tokens a day?"
+    )
+    if asks and await confirmed(question):
+        path = await allow_consolidation(host.model)
+        return f"{allowed(host.model, DAILY_TOKENS, path)}. To stop: commonplace consolidation refuse"
+    return (
+        "No model turns sessions into facts and rules yet, so episodes expire after seven days. To use the account of "
+        f"{host.title}: commonplace consolidation allow {host.model}"
+    )
 
 
 def report(changes: list[FileChange], host: Host, scope: Scope, *, dry_run: bool, note: str = "") -> Answer:
@@ -141,7 +124,8 @@ def _command(host: Host) -> Any:  # noqa: ANN401 - a coroutine function
         token_file: TokenFileOption = None,
         dry_run: DryRunOption = False,
     ) -> Answer:
-        return await _install(host, scope, butler, _service(server, token_file), dry_run=dry_run)
+        service = service_at(server, token_file)
+        return await _install(host, scope, butler, service, dry_run=dry_run, asks=sys.stdin.isatty())
 
     kept = "Other settings stay as they are. A second installation changes nothing."
     install.__doc__ = f"Give {host.title} {host.adds}.\n\n{kept}"

@@ -23,6 +23,16 @@ Shown = Annotated[
     Profile,
     typer.Option("--profile", help="Offer all tools, or only those that an agent needs while it works."),
 ]
+Server = Annotated[
+    str | None, typer.Option(metavar="URL", help="Serve the memory of a service, not that of the home.")
+]
+TokenFile = Annotated[
+    str | None, typer.Option(metavar="FILE", help="The file with the token for the service.")
+]
+Butler = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="With --server: the butler and scope where a call names none."),
+]
 
 
 @app.command()
@@ -37,27 +47,14 @@ def knowledge(
     project: Project = False,
     prefix: Prefix = "",
     profile: Shown = Profile.FULL,
-    server: Annotated[
-        str | None, typer.Option(metavar="URL", help="Serve the memory of a service, not that of the home.")
-    ] = None,
-    token_file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The file with the token for the service.")
-    ] = None,
-    butler: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="With --server: the butler and scope where a call names none."),
-    ] = None,
+    server: Server = None,
+    token_file: TokenFile = None,
+    butler: Butler = None,
 ) -> None:
     """Serve knowledge memory until the client disconnects; the database starts after the handshake."""
-    shown = {"project": project, "prefix": prefix, "profile": profile}
-    if server is None:
-        if butler is not None or token_file is not None:
-            raise InvalidInputError(
-                "--server", "the address of a service beside --token-file and --butler", None
-            )
-        _serve("commonplace.mcp.knowledge.server", **shown)
-    token = token_file or ""
-    _serve("commonplace.mcp.knowledge.forwarding", server=server, token_file=token, butler=butler, **shown)
+    at = _at_service(server, token_file, butler)
+    module = "commonplace.mcp.knowledge.forwarding" if at else "commonplace.mcp.knowledge.server"
+    _serve(module, project=project, prefix=prefix, profile=profile, **at)
 
 
 @app.command()
@@ -67,9 +64,30 @@ def apps(*, prefix: Prefix = "") -> None:
 
 
 @app.command("all")
-def everything(*, project: Project = False, prefix: Prefix = "", profile: Shown = Profile.FULL) -> None:
-    """Serve knowledge, workspace and app memory together; the tools of the workspace begin with workspace_."""
-    _serve("commonplace.mcp.combined", project=project, prefix=prefix, profile=profile)
+def everything(
+    *,
+    project: Project = False,
+    prefix: Prefix = "",
+    profile: Shown = Profile.FULL,
+    server: Server = None,
+    token_file: TokenFile = None,
+    butler: Butler = None,
+) -> None:
+    """Serve knowledge, workspace and app memory together; the tools of the workspace begin with workspace_.
+
+    With --server, knowledge memory is that of a service; the other memories are on this machine.
+    """
+    at = _at_service(server, token_file, butler)
+    _serve("commonplace.mcp.combined", project=project, prefix=prefix, profile=profile, **at)
+
+
+def _at_service(server: str | None, token_file: str | None, butler: str | None) -> dict[str, str | None]:
+    """Return the options of a server that uses a service; empty if no service is named."""
+    if server is not None:
+        return {"server": server, "token_file": token_file or "", "butler": butler}
+    if butler is not None or token_file is not None:
+        raise InvalidInputError("--server", "the address of a service beside --token-file and --butler", None)
+    return {}
 
 
 def _serve(module: str, **options: object) -> NoReturn:

@@ -8,6 +8,8 @@ import typer
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.hosts.installation import commonplace_command
 from commonplace.cli.hosts.plugin import NAME, write_plugin
+from commonplace.cli.team import ButlerOption, ServerOption, TokenFileOption, ours_of, outage, service_at
+from commonplace.core.errors import InvalidInputError
 
 app = typer.Typer(add_completion=False)
 
@@ -22,17 +24,30 @@ async def plugin(
     directory: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="A new or empty directory.")],
     *,
     command: CommandOption = None,
+    butler: ButlerOption = None,
+    server: ServerOption = None,
+    token_file: TokenFileOption = None,
 ) -> Answer:
     """Write a marketplace with a plugin of Claude Code: servers, hooks, a skill and slash commands.
 
     The plugin does what `commonplace install claude-code` does, and adds /commonplace:recall, /commonplace:remember,
     /commonplace:forget and /commonplace:memory-review. Use one of the two. To share it, pass
-    `--command commonplace`, which is looked up on the PATH.
+    `--command commonplace`, which is looked up on the PATH. With --server, it uses the knowledge memory of a service.
     """
+    service = service_at(server, token_file)
+    if butler and service is None:
+        raise InvalidInputError("--butler", "nothing without --server: the plugin uses the project", butler)
+    hint = await outage(service) if service else ""
     directory = directory.absolute()
-    files = write_plugin(directory, [command] if command else commonplace_command())
+    words = [command] if command else commonplace_command()
+    files = write_plugin(directory, ours_of(words, butler=butler, service=service))
     steps = [f"/plugin marketplace add {directory}", f"/plugin install {NAME}@{NAME}"]
     text = "\n".join(
-        [*(f"wrote {path}" for path in files), "In Claude Code:", *(f"   {step}" for step in steps)]
+        [
+            *(f"wrote {path}" for path in files),
+            "In Claude Code:",
+            *(f"   {step}" for step in steps),
+            *filter(None, [hint]),
+        ]
     )
     return Answer({"files": files, "steps": steps}, text)

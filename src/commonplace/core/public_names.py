@@ -1,16 +1,17 @@
-"""Public names of a package, imported when they are first used, so that importing the package costs next to nothing."""
+"""Public names of a package, imported when they are first used, so that importing the package costs next to nothing.
+
+Every hook waits for this module, so it imports neither pathlib nor typing.
+"""
 
 import re
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
-from typing import Any, Final
 
-_IMPORT: Final = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
+_IMPORT = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
 
 
-def public_names(package: str, directory: str) -> tuple[list[str], Callable[[str], Any]]:
+def public_names(package: str, directory: str) -> tuple[list[str], Callable[[str], object]]:
     """Return the ``__all__`` and the ``__getattr__`` of a package, which imports its public names at their first use.
 
     The names stand in the package's stub, ``__init__.pyi``, with their modules: type checkers read the same list.
@@ -19,10 +20,10 @@ def public_names(package: str, directory: str) -> tuple[list[str], Callable[[str
         package: The package's ``__name__``.
         directory: The package's directory.
     """
-    stub = Path(directory, "__init__.pyi").read_text(encoding="utf-8")
-    home_of = {name: home for home, name in _IMPORT.findall(stub)}
+    with open(f"{directory}/__init__.pyi", encoding="utf-8") as stub:  # noqa: PTH123
+        home_of = {name: home for home, name in _IMPORT.findall(stub.read())}
 
-    def load(name: str) -> Any:  # noqa: ANN401 - the type of the name
+    def load(name: str) -> object:
         if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(import_module(home_of[name]), name)

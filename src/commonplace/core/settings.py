@@ -96,7 +96,8 @@ class Settings(BaseModel):
     )
     model: str | None = Field(
         default=None,
-        description="anthropic:…, gemini:…, openai:…, ollama:…, claude-code or extractive; unset: extractive",
+        description="anthropic:…, gemini:…, openai:…, ollama:…, claude-code, codex, gemini-cli or extractive; "
+        "unset: extractive",
     )
     model_base_url: str | None = Field(
         default=None, description="address of the model's server; unset: the provider's own"
@@ -112,8 +113,8 @@ class Settings(BaseModel):
     )
     consolidation_model: str | None = Field(
         default=None,
-        description="model of consolidation, named like model; claude-code uses the account of that program; "
-        "unset: model",
+        description="model of consolidation, named like model; claude-code, codex and gemini-cli use the account of "
+        "that program; unset: model",
     )
     consolidation_daily_tokens: Annotated[int, Field(ge=0)] = Field(
         default=200_000,

@@ -14,12 +14,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from commonplace.core.text import clean_text, trim_to
 from commonplace.host.sessions import SessionOutcome, SessionRequest
-from commonplace.llm.claude_process import (
+from commonplace.llm.cli_process import (
     Printed,
     is_unavailable,
     is_without_access,
     outside_a_session,
-    run_claude,
+    run_cli,
 )
 
 DEFAULT_TIMEOUT_S: Final = 1800.0
@@ -63,7 +63,7 @@ class ClaudeRuntime:
             scratch = Path(name)
             try:
                 async with asyncio.timeout(self.timeout_s):
-                    printed = await run_claude(
+                    printed = await run_cli(
                         self._command(request, scratch),
                         prompt=request.prompt,
                         scratch=scratch,

@@ -1,5 +1,7 @@
 from commonplace.knowledge.browse.cursors import cursor_of as cursor_of
 from commonplace.knowledge.browse.entries import ListedEntity as ListedEntity
+from commonplace.knowledge.browse.graph import ENTITIES as ENTITIES
+from commonplace.knowledge.browse.graph import MOST_ENTITIES as MOST_ENTITIES
 from commonplace.knowledge.browse.graph import Edge as Edge
 from commonplace.knowledge.browse.graph import Graph as Graph
 from commonplace.knowledge.browse.graph import Node as Node

@@ -22,6 +22,8 @@ DEFAULT_IMPORTANCE: Final = 5.0
 MAX_IMPORTANCE: Final = 10.0
 GLOBAL_SCOPE: Final = "global"
 """The scope of facts and rules that are for every butler."""
+PINNED: Final = "pinned"
+"""The tag of facts and rules that are in every block of their scope."""
 
 
 Moment = datetime | str

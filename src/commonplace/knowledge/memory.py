@@ -24,11 +24,11 @@ from commonplace.knowledge.entities.unmerging import UnmergingMethods
 from commonplace.knowledge.episodes import EpisodeMethods
 from commonplace.knowledge.facts import FactMethods
 from commonplace.knowledge.kinds import Moment
-from commonplace.knowledge.lifecycle.any_memory import AnyMemoryMethods
 from commonplace.knowledge.lifecycle.editing import EditingMethods
 from commonplace.knowledge.lifecycle.feedback import FeedbackMethods
 from commonplace.knowledge.lifecycle.origins import OriginMethods
 from commonplace.knowledge.lifecycle.review import ReviewMethods
+from commonplace.knowledge.lifecycle.undoing import UndoingMethods
 from commonplace.knowledge.links import LinkMethods
 from commonplace.knowledge.reembedding.leftovers import LeftoverMethods
 from commonplace.knowledge.reembedding.moving import MovingMethods
@@ -51,7 +51,7 @@ class KnowledgeMemory(
     FactMethods,
     RuleMethods,
     LinkMethods,
-    AnyMemoryMethods,
+    UndoingMethods,
     EditingMethods,
     FeedbackMethods,
     ReviewMethods,

@@ -49,21 +49,23 @@ class DayFile:
         """
         return sum(tokens for tokens, _ in self._read(day))
 
-    def cost_usd(self, day: date) -> float:
-        """Return the price of the tokens used on a day, as far as it is known.
+    def cost_usd(self, day: date) -> float | None:
+        """Return the price of the tokens used on a day, as far as it is known; ``None`` if no price is known.
 
         Raises:
             OSError: The file exists and cannot be read.
         """
-        return sum(price for _, price in self._read(day))
+        read = self._read(day)
+        known = [price for _, price in read if price is not None]
+        return sum(known) if known or not read else None
 
-    def _read(self, day: date) -> list[tuple[int, float]]:
+    def _read(self, day: date) -> list[tuple[int, float | None]]:
         try:
             text = (self._directory / day.isoformat()).read_text(encoding="ascii", errors="replace")
         except FileNotFoundError:
             return []
         found = map(_LINE.fullmatch, text.splitlines())
-        return [(int(line[1]), float(line[2] or 0)) for line in found if line]
+        return [(int(line[1]), float(line[2]) if line[2] else None) for line in found if line]
 
     def _begin(self, today: Path) -> None:
         make_directories(self._directory)

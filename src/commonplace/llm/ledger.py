@@ -85,8 +85,11 @@ class Ledger:
             return self._spent
 
     @property
-    def cost_today_usd(self) -> float:
-        """The price of today's answers with a known price, of all processes that share the day file."""
+    def cost_today_usd(self) -> float | None:
+        """The price of today's answers of all processes that share the day file, as far as it is known.
+
+        ``None`` if no price is known.
+        """
         try:
             return 0.0 if self._day_file is None else self._day_file.cost_usd(self._today())
         except OSError as error:

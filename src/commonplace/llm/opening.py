@@ -19,10 +19,11 @@ from commonplace.llm.day_file import DayFile
 from commonplace.llm.key_file import read_key
 from commonplace.llm.ledger import Ledger
 from commonplace.llm.model import Model
-from commonplace.llm.options import EXTRACTIVE, ApiKind, ApiOptions, ClaudeOptions
+from commonplace.llm.options import EXTRACTIVE, PROGRAMS, ApiKind, ApiOptions, CliOptions
 
 MODEL_FORMS: Final = (
-    "anthropic:MODEL, gemini:MODEL, openai:MODEL, ollama:MODEL, claude-code, claude-code:MODEL, extractive"
+    "anthropic:MODEL, gemini:MODEL, openai:MODEL, ollama:MODEL, claude-code, codex, gemini-cli, "
+    "the same three with :MODEL, extractive"
 )
 CONSOLIDATION_TOKENS: Final = "consolidation-tokens"
 """The directory in the home with the tokens of each day."""
@@ -145,10 +146,11 @@ def _connector(name: str, settings: Settings, environ: Mapping[str, str]) -> Con
         case _ if name == EXTRACTIVE:
             _refuse_address(name, settings)
             return _deferred("extractive_backend", None)
-        case "claude-code" if model or not colon:
+        case _ if kind in PROGRAMS and (model or not colon):
             _refuse_address(name, settings)
-            options = ClaudeOptions(executable=_claude(environ), model=model or None, environ=environ)
-            return _deferred("claude_backend", options)
+            executable = _program(kind, environ)
+            options = CliOptions(name=kind, executable=executable, model=model or None, environ=environ)
+            return _deferred("cli_backend", options)
         case "anthropic" | "gemini" | "openai" | "ollama" if model:
             return _deferred("api_backend", api_options(settings, environ))
         case _:
@@ -246,12 +248,12 @@ def _is_installed(module: str) -> bool:
         return False
 
 
-def _claude(environ: Mapping[str, str]) -> Path:
-    found = shutil.which("claude", path=environ.get("PATH", os.defpath))
+def _program(name: str, environ: Mapping[str, str]) -> Path:
+    program, package = PROGRAMS[name]
+    found = shutil.which(program, path=environ.get("PATH", os.defpath))
     if found is None:
         raise SettingsError(
-            "the model claude-code needs the program `claude`, which is not on the PATH: "
-            "run `npm install -g @anthropic-ai/claude-code`"
+            f"the model {name} needs the program `{program}`, which is not on the PATH: run `npm install -g {package}`"
         )
     return Path(found).absolute()
 

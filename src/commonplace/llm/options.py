@@ -31,15 +31,25 @@ class ApiOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClaudeOptions:
-    """The claude CLI and its options.
+class CliOptions:
+    """A CLI of an agent host, used as a model.
 
     Args:
-        executable: The ``claude`` program.
-        model: An alias such as ``haiku`` or a full name; ``None`` for the account's default.
+        name: A key of :data:`PROGRAMS`.
+        executable: The program.
+        model: A name that the CLI knows, such as ``haiku``; ``None`` for the default of the account.
         environ: The environment of the CLI.
     """
 
+    name: str
     executable: Path
     model: str | None
     environ: Mapping[str, str]
+
+
+PROGRAMS: Final[Mapping[str, tuple[str, str]]] = {
+    "claude-code": ("claude", "@anthropic-ai/claude-code"),
+    "codex": ("codex", "@openai/codex"),
+    "gemini-cli": ("gemini", "@google/gemini-cli"),
+}
+"""The CLIs that can be models: the program of each, and its package on npm."""

@@ -18,10 +18,12 @@ from commonplace.knowledge import KnowledgeMemory
 from commonplace.mcp import stdio, workspace
 from commonplace.mcp.apps import server as apps
 from commonplace.mcp.briefing import add_briefing, from_settings
+from commonplace.mcp.knowledge import forwarding
 from commonplace.mcp.knowledge import server as knowledge
 from commonplace.mcp.profiles import Profile
 from commonplace.mcp.server import new_server
 from commonplace.projects import Projects
+from commonplace.remote import Service
 from commonplace.workspace import WorkspaceMemory
 
 SERVER_NAME: Final = "commonplace"
@@ -34,6 +36,7 @@ def build_server(
     conversations: Callable[[], Awaitable[AppMemory]],
     *,
     caller: Callable[[], RequestContext] | None = None,
+    service: Service | None = None,
     butler: str | None = None,
     prefix: str = "",
     profile: Profile = Profile.FULL,
@@ -45,6 +48,7 @@ def build_server(
         notes: An open memory.
         conversations: Returns the open memory; called for each call of a tool.
         caller: Returns the authenticated tenant and actor of each call of knowledge memory; ``None`` for its own.
+        service: Carries out the calls of knowledge memory, and ``facts`` is never opened; ``None`` for ``facts``.
         butler: The default of ``butler`` and ``scope``.
         prefix: Stands before the names of all tools and prompts.
         profile: The tools to show; those of app memory are in the full profile only.
@@ -58,9 +62,12 @@ def build_server(
         workspace.instructions_for(prefix=of_workspace),
         *([apps.instructions_for(prefix=prefix)] if profile is Profile.FULL else []),
     ]
-    begin = knowledge.BeginAfterHandshake(facts)
-    server = new_server(SERVER_NAME, "\n\n".join(instructions), middleware=[begin])
-    knowledge.add_to(server, facts, caller=caller, butler=butler, prefix=prefix, profile=profile)
+    server = new_server(SERVER_NAME, "\n\n".join(instructions))
+    if service is None:
+        server.add_middleware(knowledge.BeginAfterHandshake(facts))
+        knowledge.add_to(server, facts, caller=caller, butler=butler, prefix=prefix, profile=profile)
+    else:
+        forwarding.add_to(server, service, facts, butler=butler, prefix=prefix, profile=profile)
     workspace.add_tools(server, notes, prefix=of_workspace, profile=profile)
     if profile is Profile.FULL:
         apps.add_tools(server, conversations, prefix=prefix)
@@ -68,30 +75,56 @@ def build_server(
 
 
 async def serve_stdio(
-    settings: Settings, *, of_project: bool = False, prefix: str = "", profile: Profile = Profile.FULL
+    settings: Settings,
+    *,
+    service: Service | None = None,
+    of_project: bool = False,
+    butler: str | None = None,
+    prefix: str = "",
+    profile: Profile = Profile.FULL,
 ) -> None:
     """Serve the memories of the settings on standard input and output until the client hangs up.
 
     Args:
         settings: The settings.
+        service: See :func:`build_server`.
         of_project: Make the project of the workspace the default of ``butler`` and ``scope``.
+        butler: Another default.
         prefix: See :func:`build_server`.
         profile: See :func:`build_server`.
 
     Raises:
         InvalidInputError: The workspace is not a directory, or the prefix cannot be part of a name.
     """
-    butler = Projects(settings.home).butler_at(settings.workspace) if of_project else None
+    own = butler or (Projects(settings.home).butler_at(settings.workspace) if of_project else None)
     async with AsyncExitStack() as stack:
         facts = await stack.enter_async_context(knowledge.open_for_stdio(settings))
         notes = await stack.enter_async_context(WorkspaceMemory.open(settings))
         conversations = apps.OpenedByFirstCall(settings, stack)
         stdio.on_signal(conversations.release)
-        server = build_server(facts, notes, conversations, butler=butler, prefix=prefix, profile=profile)
-        add_briefing(server, from_settings(settings, knowledge=facts))
+        server = build_server(
+            facts, notes, conversations, service=service, butler=own, prefix=prefix, profile=profile
+        )
+        if service is None:
+            add_briefing(server, from_settings(settings, knowledge=facts))
+        else:
+            forwarding.add_own_briefing(server, settings, service, own)
         await stdio.run(server)
 
 
-def main(*, project: bool = False, prefix: str = "", profile: Profile = Profile.FULL) -> int:
+def main(
+    *,
+    server: str | None = None,
+    token_file: str = "",
+    project: bool = False,
+    butler: str | None = None,
+    prefix: str = "",
+    profile: Profile = Profile.FULL,
+) -> int:
     """Serve on standard input and output; return the exit status."""
-    return stdio.serve(partial(serve_stdio, of_project=project, prefix=prefix, profile=profile))
+    service = None if server is None else Service.at(server, token_file)
+    return stdio.serve(
+        partial(
+            serve_stdio, service=service, of_project=project, butler=butler, prefix=prefix, profile=profile
+        )
+    )

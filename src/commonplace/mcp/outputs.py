@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import cache
 from typing import Any, Final, get_type_hints
 
+from fastmcp.utilities.json_schema import dereference_refs
 from pydantic import TypeAdapter
 
 REFUSAL: Final = {
@@ -19,11 +20,14 @@ REFUSAL: Final = {
 
 @cache
 def output_schema(run: Callable[..., Awaitable[object]]) -> dict[str, Any] | None:
-    """Return the JSON Schema of what a function of a tool answers; ``None`` if it answers with text."""
+    """Return the JSON Schema of what a function of a tool answers; ``None`` if it answers with text.
+
+    The library would resolve references at each list of the tools, for which every session waits.
+    """
     result = get_type_hints(run)["return"]
     if result is str:
         return None
-    schema = TypeAdapter(result).json_schema(mode="serialization")
+    schema = dereference_refs(TypeAdapter(result).json_schema(mode="serialization"))
     answers = schema.pop("anyOf", None) or [{"required": schema.pop("required", [])}]
     for named in ("title", "description"):
         schema.pop(named, None)

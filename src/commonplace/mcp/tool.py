@@ -18,6 +18,7 @@ from typing import Annotated, Any, Final, cast, get_type_hints
 
 from fastmcp.server.dependencies import get_context
 from fastmcp.tools import Tool, ToolResult
+from fastmcp.utilities.json_schema import dereference_refs
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, create_model
 
@@ -91,6 +92,7 @@ class MemoryTool(Tool):
     _offer: Offer = PrivateAttr()
     _arguments: type[BaseModel] = PrivateAttr()
     _caller: Callable[[], Awaitable[object]] = PrivateAttr()
+    _defaults: Mapping[str, object] = PrivateAttr()
     _hints: Mapping[str, str] = PrivateAttr()
     _names: Names = PrivateAttr()
 
@@ -115,7 +117,8 @@ class MemoryTool(Tool):
             defaults: Values that replace the defaults of the function.
             profile: What the client sees of the tool; a call may pass all parameters in any profile.
         """
-        arguments, schema = _form(offer.run, frozenset(defaults.items()))
+        arguments, schema = _form(offer.run, frozenset(defaults))
+        shown = offer.agent if profile is Profile.AGENT else None
         description = documented(offer.run)[0]
         tool = cls(
             name=names.shown(offer.name),
@@ -123,7 +126,7 @@ class MemoryTool(Tool):
             description=names.within(
                 description.partition("\n\n")[0] if profile is Profile.AGENT else description
             ),
-            parameters=_shown_schema(schema, offer.agent if profile is Profile.AGENT else None, names),
+            parameters=_shown_schema(schema, shown, names, defaults),
             output_schema=output_schema(offer.run),
             annotations=ToolAnnotations(
                 read_only_hint=offer.reads_only,
@@ -133,7 +136,7 @@ class MemoryTool(Tool):
             ),
         )
         tool._offer, tool._arguments, tool._caller = offer, arguments, caller
-        tool._names = names
+        tool._names, tool._defaults = names, defaults
         tool._hints = {parameter: names.within(hint) for parameter, hint in hints.items()}
         return tool
 
@@ -144,7 +147,9 @@ class MemoryTool(Tool):
             checked = self._arguments.model_validate(arguments)
             # Models send null for a parameter that they mean to leave out.
             given = {
-                name: field.default if getattr(checked, name) is None else getattr(checked, name)
+                name: self._defaults.get(name, field.default)
+                if getattr(checked, name) is None
+                else getattr(checked, name)
                 for name, field in type(checked).model_fields.items()
             }
             if "tenant_id" in given and "tenant_id" not in checked.model_fields_set:
@@ -195,12 +200,13 @@ def refusal(message: str, *, hint: str, **details: str) -> ToolResult:
 
 
 @cache
-def _form(
-    run: ToolFunction, defaults: frozenset[tuple[str, object]]
-) -> tuple[type[BaseModel], dict[str, Any]]:
-    """Return the pydantic model of a function's parameters, and its JSON schema."""
-    arguments = arguments_of(run, dict(defaults))
-    return arguments, arguments.model_json_schema()
+def _form(run: ToolFunction, optional: frozenset[str]) -> tuple[type[BaseModel], dict[str, Any]]:
+    """Return the pydantic model of a function's parameters, and its JSON schema.
+
+    Both are the same for every project: the defaults of optional parameters are left to the caller.
+    """
+    arguments = arguments_of(run, dict.fromkeys(optional))
+    return arguments, dereference_refs(arguments.model_json_schema())
 
 
 def arguments_of(run: ToolFunction, defaults: Mapping[str, object]) -> type[BaseModel]:
@@ -220,14 +226,21 @@ def arguments_of(run: ToolFunction, defaults: Mapping[str, object]) -> type[Base
     return create_model(run.__name__, __config__=config, **fields)
 
 
-def _shown_schema(schema: Mapping[str, Any], shown: tuple[str, ...] | None, names: Names) -> dict[str, Any]:
+def _shown_schema(
+    schema: Mapping[str, Any],
+    shown: tuple[str, ...] | None,
+    names: Names,
+    defaults: Mapping[str, object],
+) -> dict[str, Any]:
     """Return the JSON Schema of arguments, without titles and without the parameters that are not shown."""
+
+    def as_shown(name: str, key: str, value: Any) -> Any:  # noqa: ANN401 - JSON
+        if key == "description":
+            return names.within(value)
+        return defaults.get(name, value) if key == "default" else value
+
     properties = {
-        name: {
-            key: names.within(value) if key == "description" else value
-            for key, value in each.items()
-            if key != "title"
-        }
+        name: {key: as_shown(name, key, value) for key, value in each.items() if key != "title"}
         for name, each in schema["properties"].items()
         if shown is None or name in shown
     }

@@ -10,6 +10,9 @@ LARGEST_ID: Final = 2**31 - 1
 MAX_OFFSET: Final = 2**31 - 1
 """More than any list has."""
 
+MAX_CURSOR_CHARS: Final = 4000
+"""More than any cursor has."""
+
 MAX_BUDGET_TOKENS: Final = 1_000_000
 """More than any model accepts."""
 

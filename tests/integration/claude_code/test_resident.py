@@ -14,6 +14,7 @@ from uuid import uuid4
 import psutil
 import pytest
 
+from commonplace.cli.install import STARTED
 from commonplace.cli.resident import client
 from commonplace.cli.resident.place import Place
 from support.claude import claude_environment
@@ -69,6 +70,11 @@ class Hooks:
         assert process.returncode == 0
         return out
 
+    def say(self, text: str) -> None:
+        """Write a transcript with one message of the user."""
+        message = {"type": "user", "uuid": str(uuid4()), "message": {"content": text}}
+        self.transcript.write_text(f"{json.dumps(message)}\n")
+
 
 @pytest.fixture
 def hooks(commonplace: CommandLine, knowledge_url: str) -> Iterator[Hooks]:
@@ -110,10 +116,22 @@ def test_hooks_at_once_share_one_process_and_another_version_replaces_it(hooks: 
     assert len({first, second, pid_of(hooks.home)}) == 3
 
 
+def test_an_installation_prepares_the_first_session(hooks: Hooks, commonplace: CommandLine) -> None:
+    """It says so, and where hooks do their own work, it starts no process."""
+    url = hooks.variables["COMMONPLACE_POSTGRES_URL"]
+    assert STARTED not in commonplace("install", "claude-code").out
+    assert pid_of(hooks.home) is None
+    done = commonplace(
+        "install", "claude-code", COMMONPLACE_RESIDENT_IDLE_S="60", COMMONPLACE_POSTGRES_URL=url
+    )
+    assert STARTED in done.out
+    assert pid_of(hooks.home) is not None
+    wait_until((hooks.home / "resident" / "mcp").exists, what="the process that forks")
+
+
 def test_what_was_acknowledged_survives_a_kill(hooks: Hooks, commonplace: CommandLine) -> None:
     """At once after the answer: the next process replaces the socket that is left, and learns the session."""
-    message = {"type": "user", "uuid": str(uuid4()), "message": {"content": "Move staging to port 5434"}}
-    hooks.transcript.write_text(f"{json.dumps(message)}\n")
+    hooks.say("Move staging to port 5434")
     hooks.call("session-start", source="clear")
     assert hooks.call("session-end", reason="clear") == ""
     end(hooks.home, signal.SIGKILL)
@@ -121,20 +139,51 @@ def test_what_was_acknowledged_survives_a_kill(hooks: Hooks, commonplace: Comman
 
     hooks.call("session-start", source="startup")
 
-    def learned() -> bool:
-        words = ("staging", "--mode", "keyword", "--type", "episode", "--json")
-        url = hooks.variables["COMMONPLACE_POSTGRES_URL"]
-        found = commonplace("knowledge", "search", *words, COMMONPLACE_POSTGRES_URL=url).json["results"]
-        return [each["content"] for each in found] == ["User: Move staging to port 5434"]
+    wait_until(lambda: episodes(hooks, commonplace), what="the episode of the session")
+    assert episodes(hooks, commonplace) == ["User: Move staging to port 5434"]
 
-    wait_until(learned, what="the episode of the session")
+
+def test_a_session_ends_with_its_host_even_if_no_hook_says_so(hooks: Hooks, commonplace: CommandLine) -> None:
+    """The host is the process that called a hook by a shell, and is killed."""
+    hooks.say("Move staging to port 5434")
+    given = {
+        "session_id": str(uuid4()),
+        "transcript_path": str(hooks.transcript),
+        "cwd": str(hooks.workspace),
+        "prompt": "which port?",
+    }
+    (hooks.workspace / "given.json").write_text(json.dumps(given))
+    command = f"{sys.executable} -m commonplace hook user-prompt < given.json > told; echo ended"
+    with subprocess.Popen(
+        [sys.executable, "-c", f"import subprocess; subprocess.run({command!r}, shell=True); input()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=hooks.workspace,
+        env=clean_environment(hooks.home, **hooks.variables),
+        text=True,
+    ) as host:
+        assert host.stdout is not None
+        assert host.stdout.readline() == "ended\n"
+        assert NOTE in (hooks.workspace / "told").read_text()
+        assert episodes(hooks, commonplace) == []
+        host.kill()
+
+    wait_until(lambda: episodes(hooks, commonplace), what="the episode of the session")
+    assert episodes(hooks, commonplace) == ["User: Move staging to port 5434"]
+
+
+def episodes(hooks: Hooks, commonplace: CommandLine) -> list[str]:
+    """Return the episodes about staging."""
+    words = ("staging", "--mode", "keyword", "--type", "episode", "--json")
+    url = hooks.variables["COMMONPLACE_POSTGRES_URL"]
+    found = commonplace("knowledge", "search", *words, COMMONPLACE_POSTGRES_URL=url).json["results"]
+    return [each["content"] for each in found]
 
 
 def test_a_session_becomes_a_fact_by_the_clients_own_program(hooks: Hooks, commonplace: CommandLine) -> None:
     """Once a person has allowed it, with a budget for each day; the command shows the tokens and the cost."""
     said = "The payments service is owned by Bea's team"
-    message = {"type": "user", "uuid": str(uuid4()), "message": {"content": said}}
-    hooks.transcript.write_text(f"{json.dumps(message)}\n")
+    hooks.say(said)
     stored = answer(new_facts=[fact("payments", "owner", said)])
     url = hooks.variables["COMMONPLACE_POSTGRES_URL"]
     with ModelApi(Says(stored)) as api:
@@ -159,18 +208,11 @@ def test_a_session_becomes_a_fact_by_the_clients_own_program(hooks: Hooks, commo
     assert commonplace("consolidation", "show", "--json", COMMONPLACE_POSTGRES_URL=url).json["model"] is None
 
 
-def test_a_server_outlives_the_process_that_started_it_and_ends_with_its_client(
+def test_a_server_outlives_the_process_that_it_started_and_ends_with_its_client(
     commonplace: CommandLine,
 ) -> None:
     """It is forked where the imports are done, with the streams and the directory of the command."""
     hooks = Hooks(commonplace)
-    hooks.call("user-prompt", prompt="which port?")
-    wait_until((hooks.home / "resident" / "mcp").exists, what="the process that forks")
-    forking = next(
-        each
-        for each in psutil.process_iter(["cmdline"])
-        if (each.info["cmdline"] or [])[-2:] == [FORKS, str(hooks.home)]
-    )
     with subprocess.Popen(
         [sys.executable, "-m", "commonplace", "mcp", "workspace"],
         stdin=subprocess.PIPE,
@@ -180,6 +222,11 @@ def test_a_server_outlives_the_process_that_started_it_and_ends_with_its_client(
         text=True,
     ) as server:
         assert "serverInfo" in ask(server, "initialize", **INITIALIZE)["result"]
+        forking = next(
+            each
+            for each in psutil.process_iter(["cmdline"])
+            if (each.info["cmdline"] or [])[-2:] == [FORKS, str(hooks.home)]
+        )
         (fork,) = forking.children()
         end(hooks.home, signal.SIGKILL)
         forking.wait(DEADLINE_S)

@@ -12,6 +12,7 @@ from support.commands import CommandLine, clean_environment
 from support.deadlines import DEADLINE_S
 from support.model_api import Calls, ModelApi, Says
 from support.postgres import wait_until
+from support.resident import PATIENT, RESIDENT, end
 
 pytestmark = pytest.mark.requirement("HST-01.1", "HST-02.1", "HST-03.1")
 
@@ -32,6 +33,7 @@ def test_a_session_is_briefed_calls_a_tool_and_becomes_an_episode(
         commonplace("workspace", "store", "The staging port is 5433", "--tag", "infra")
         # opencode believes PWD rather than its current directory.
         own |= {"PWD": str(commonplace.directory), "COMMONPLACE_POSTGRES_URL": knowledge_url}
+        own |= RESIDENT | PATIENT
         environment = clean_environment(commonplace.home) | own
         done = subprocess.run(
             [client.name, *client.prompt("Which staging port?")],
@@ -47,7 +49,6 @@ def test_a_session_is_briefed_calls_a_tool_and_becomes_an_episode(
         asked, answered = api.asked[0], api.asked[1]
 
     log = commonplace.home / "logs" / "hooks.log"
-    assert not log.exists(), log.read_text()
     assert unescape(asked.text).count("(m-1, infra) The staging port is 5433") == 1
     tools = json.dumps(asked.body["tools"])
     assert "memory_store_fact" in tools
@@ -55,12 +56,13 @@ def test_a_session_is_briefed_calls_a_tool_and_becomes_an_episode(
     assert "superseded_id" in answered.text
 
     def found() -> dict[str, Any]:
+        assert not log.exists(), log.read_text()
         listed = commonplace(
             "knowledge", "search", "staging", "--json", COMMONPLACE_POSTGRES_URL=knowledge_url
         )
         return {each["memory_type"]: each for each in listed.json["results"]}
 
-    # A host gives the end of a session little time; the resident process learns behind it.
+    # A host gives the end of a session little time; the resident process learns behind it, or after the host's end.
     wait_until(lambda: "episode" in found(), what="an episode")
     project = commonplace("project", "show", "--json").json["id"]
     fact = found()["fact"]
@@ -71,6 +73,7 @@ def test_a_session_is_briefed_calls_a_tool_and_becomes_an_episode(
     assert "commonplace_memory" not in episode["content"]
     assert (episode["butler"], episode["metadata"]) == (project, {"source": client.name})
 
+    end(commonplace.home)
     assert commonplace("uninstall", client.name, "--scope", client.scope, stdin=b"", **own).status == 0
     assert {each: each.read_bytes() for each in before if each.exists()} == before
     assert sorted(each.name for each in commonplace.directory.iterdir()) == [".aegis", ".commonplace"]

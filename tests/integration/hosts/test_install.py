@@ -203,6 +203,20 @@ def test_without_a_host_the_ones_that_are_there_are_offered(commonplace: Command
     assert [each.name for each in commonplace.directory.iterdir() if each.name != ".aegis"] == [".gemini"]
     assert install().out == "No host was chosen; no file was changed.\n"
 
+    offered = install(stdin=b"y\ny\nn\n")
+    assert "Let the account of Codex turn sessions into facts and rules" in offered.err
+    assert "codex consolidates sessions, at most 200,000 tokens a day" in offered.out
+    assert "Let the account" not in install(stdin=b"y\nn\n").err
+
+
+def test_without_a_terminal_the_model_is_named_and_not_chosen(commonplace: CommandLine) -> None:
+    """Nobody is asked, and no setting is written."""
+    _there(commonplace.home, "gemini")
+    done = commonplace("install", "gemini", PATH=str(commonplace.home / "bin"))
+    assert "commonplace consolidation allow gemini-cli" in done.out
+    assert "turn sessions" not in done.err
+    assert commonplace("consolidation", "refuse").out.startswith("no model was allowed")
+
 
 @pytest.mark.parametrize(
     ("host", "read"),

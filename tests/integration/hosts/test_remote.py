@@ -1,5 +1,6 @@
 """Hooks and MCP servers whose knowledge memory is a service, which is killed and comes back."""
 
+import asyncio
 import json
 import stat
 import subprocess
@@ -12,6 +13,9 @@ import pytest
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
+from commonplace.cli.service_check import check_service
+from commonplace.core.errors import StorageUnavailableError
+from commonplace.core.settings import Settings
 from support.claude import claude_environment
 from support.commands import COMMAND, CommandLine, CommandServer, Done, clean_environment
 from support.deadlines import DEADLINE_S
@@ -94,12 +98,13 @@ class Team:
         assert self.hook("session-end", session_id) == Done(status=0, out="", err="")
         return session_id
 
-    def client(self) -> Client[Any]:
-        """Return a client of the installed knowledge server."""
+    def client(self, *arguments: str) -> Client[Any]:
+        """Return a client of the installed knowledge server, or of the server that a command starts."""
         servers = json.loads((self.machine.directory / ".mcp.json").read_text())["mcpServers"]
         entry = servers["commonplace-knowledge"]
-        environment = clean_environment(self.machine.home)
-        return Client(StdioTransport(entry["command"], entry["args"], env=environment, keep_alive=False))
+        environment = clean_environment(self.machine.home, COMMONPLACE_WORKSPACE=str(self.machine.directory))
+        words = list(arguments) or entry["args"]
+        return Client(StdioTransport(entry["command"], words, env=environment, keep_alive=False))
 
     def episodes(self) -> list[dict[str, Any]]:
         """Return the episodes that the service has."""
@@ -185,6 +190,10 @@ def test_an_offline_session_reaches_the_service_once(team: Team, service: Servic
     assert (offline.status, offline.err) == (0, "")
     assert stat.S_IMODE(queued.stat().st_mode) == 0o600
     assert "cannot be reached" in team.log
+    with pytest.raises(
+        StorageUnavailableError, match=r"cannot be reached: .+ \(1 episode waits for it since 2"
+    ):
+        asyncio.run(check_service(Settings(home=team.machine.home)))
     with team.serving(port_of(service)):
         entry = queued.read_bytes()
         for _ in range(2):
@@ -201,6 +210,36 @@ def test_an_offline_session_reaches_the_service_once(team: Team, service: Servic
     assert (episode["butler"], episode["session_id"]) == (BUTLER, waiting)
     assert "Move production to port 6543" in started.out
     assert "Move production to port 6543" in asked.out
+
+
+async def test_one_server_for_all_memories_and_the_plugin_use_the_service(
+    team: Team, service: ServiceProcess
+) -> None:
+    """Notes of the workspace stay on the machine; the doctor says if the service refuses the token."""
+    named = ("--server", service.url, "--token-file", str(team.token_file), "--butler", BUTLER)
+    async with team.client("mcp", "all", *named) as client:
+        stored = await ask(client, "memory_store_fact", **FACT)
+        await ask(client, "workspace_memory_store", text="The staging port is 5433")
+        found = await ask(client, "memory_search", query=PROMPT)
+        briefing = await read(client, "commonplace://briefing?prompt=staging")
+    made = team.machine("plugin", "market", *named)
+    team.session("Move staging to port 5434")
+    machine = Settings(home=team.machine.home)
+    answers = await check_service(machine)
+    team.token_file.write_text("no-token\n")
+
+    assert [(each["id"], each["scope"]) for each in found["results"]] == [(stored["id"], BUTLER)]
+    assert FACT["content"] in briefing
+    assert "5433" in team.machine("workspace", "search", "staging").out
+    assert made.status == 0, made.err
+    plugin = team.machine.directory / "market" / "commonplace"
+    servers = json.loads((plugin / ".mcp.json").read_text())["mcpServers"]
+    assert servers["commonplace-knowledge"]["args"][-6:] == ["--butler", BUTLER, *named[:4]]
+    assert servers["commonplace-workspace"]["args"] == ["mcp", "workspace"]
+    assert service.url in (plugin / "hooks" / "hooks.json").read_text()
+    assert answers == f"{service.url} answers"
+    with pytest.raises(StorageUnavailableError, match="refuses the token"):
+        await check_service(machine)
 
 
 async def test_a_call_says_that_the_service_is_down_and_works_when_it_is_back(

@@ -164,6 +164,12 @@ def test_entities_are_kept_apart_and_put_together(knowledge: Knowledge) -> None:
     assert (anna["aliases"], anna["metadata"]) == (["Annie"], {"team": "infra"})
     fact = knowledge("store-fact", "Anna", "city", "Lisbon", "--entity", anna["id"], "--json").json
     assert knowledge("get", "fact", fact["id"], "--json").json["entity_id"] == anna["id"]
+    assert knowledge("entity", "get", "annie", "--json").json["id"] == anna["id"]
+    assert knowledge("list", "facts", "--entity", "Anna Smith", "--json").json["count"] == 1
+    assert knowledge("timeline", "--entity", "annie", "--json").json["count"] == 1
+    for name in ("annie", anna["id"]):
+        (about,) = knowledge("search", "Lisbon", "--entity", name, "--json").json["results"]
+        assert about["id"] == fact["id"]
     found = knowledge("entity", "resolve", "annie", "--topic", "Lisbon", "--with", "Bob", "--json").json
     assert (found["count"], found["candidates"][0]["name_match"]) == (1, "alias")
     assert found["candidates"][0]["score"] > 80
@@ -195,6 +201,7 @@ def test_a_tenant_is_named_by_an_option(knowledge: Knowledge) -> None:
     [
         (["store-fact", "a", "b", " "], "error: content: expected text of 1 to"),
         (["store-fact", "a", "b", "c", "--entity", NO_ID], "error: entity_id: expected"),
+        (["search", "a", "--entity", "Zoe"], "error: entity: expected a name or the id of an entity, got"),
         (["get", "fact", NO_ID], f"error: no fact with id '{NO_ID}'"),
         (["get", "fact", "7"], "error: memory_id: expected a UUID"),
         (["confirm", "episode", NO_ID], "error: memory_type: expected fact or rule"),

@@ -207,8 +207,9 @@ async def test_episodes_that_expire_unconsolidated_are_counted(memory: Knowledge
 async def test_a_lazy_memory_opens_at_its_first_call(
     knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine
 ) -> None:
-    """Calls that come together wait for one opening; what is never used is never opened."""
+    """Calls that come together wait for one opening, not for a later one; what is never used is never opened."""
     async with open_knowledge(knowledge_url, tmp_path, engine=engine, lazy=True) as memory:
+        memory.begin(after_s=3600)
         assert not memory.database.was_tried
         await asyncio.gather(*(memory.stats() for _ in range(5)))
         assert memory.database.was_tried
@@ -221,6 +222,8 @@ async def test_a_lazy_memory_may_begin_in_the_background(tmp_path: Path, engine:
     async with open_knowledge(None, tmp_path, engine=engine, lazy=True) as memory:
         memory.begin()
         memory.begin()
+        for _ in range(3):  # the task begins, begins to open, and opens
+            await asyncio.sleep(0)
     remove_cluster(tmp_path / "postgres")
     async with open_knowledge(None, tmp_path, engine=engine, lazy=True) as memory:
         memory.begin()

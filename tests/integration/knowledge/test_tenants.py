@@ -63,7 +63,9 @@ WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
 MORE_ROUNDS = 100
 """Ids are drawn by chance: a function may need more calls until it is given one that it takes."""
 
-BY_CHANCE = {"entity_unmerge", "invert_to_anti_pattern", "preview_merge", "restore_memory", "undo_duplicate"}
+BY_CHANCE = {
+    "entity_unmerge", "invert_to_anti_pattern", "preview_merge", "restore_memory", "undo_duplicate", "undo_subject",
+}  # fmt: skip
 """Functions that need two calls in a row to fit."""
 
 NOT_CALLED = {"open", "acting", "acting_for", "begin"}
@@ -189,6 +191,13 @@ async def decide(memory: KnowledgeMemory, world: World) -> object:
     return await memory.decide(wanted, world.dice.choice(["corrects", "distinct"]))
 
 
+async def undo_confirmation(memory: KnowledgeMemory, world: World) -> object:
+    """Confirm a memory, and take that back."""
+    wanted = world.memory()
+    await memory.confirm_memory(*wanted)
+    return await memory.undo_confirmation(*wanted)
+
+
 async def undo_decision(memory: KnowledgeMemory, world: World) -> object:
     """Take a decision of the caller's back, or whatever has some number."""
     decided = [each.id for each in await memory.reviews(decided=True)]
@@ -225,6 +234,8 @@ FUNCTIONS: Mapping[str, Call] = {
     "context": lambda m, w: m.context(w.word(), "ops"),
     "confirm_memory": lambda m, w: m.confirm_memory(*w.memory()),
     "pin_memory": lambda m, w: m.pin_memory(*w.memory()),
+    "tag_memory": lambda m, w: m.tag_memory(*w.memory(), mark(w.tenant)),
+    "undo_confirmation": undo_confirmation,
     "edit_memory": lambda m, w: m.edit_memory(*w.memory(), w.text()),
     "mark_helpful": lambda m, w: m.mark_helpful(w.pick("rule")),
     "mark_harmful": lambda m, w: m.mark_harmful(w.pick("rule"), reason=w.text()),
@@ -239,6 +250,7 @@ FUNCTIONS: Mapping[str, Call] = {
     "decide_subject": lambda m, w: m.decide_subject(
         w.pick("fact"), w.pick("entity"), same=w.dice.choice([True, False])
     ),
+    "undo_subject": lambda m, w: m.undo_subject(w.pick("fact"), w.pick("entity")),
     "list_relations": lambda m, w: m.list_relations(w.pick("entity")),
     "undo_duplicate": lambda m, w: m.undo_duplicate("rule", w.pick("rule"), w.pick("rule")),
     "list_of_session": lambda m, _: m.list_of_session(UUID(int=1)),

@@ -23,8 +23,8 @@ from commonplace.core.errors import (
 from commonplace.core.settings import Settings
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
 from commonplace.llm import Model, Request, fence, open_model
-from commonplace.llm.claude_backend import ClaudeBackend
-from commonplace.llm.options import ClaudeOptions
+from commonplace.llm.cli_backend import CliBackend
+from commonplace.llm.options import CliOptions
 from support.claude import claude_environment
 from support.deadlines import DEADLINE_S
 from support.model_api import (
@@ -76,10 +76,10 @@ async def model(settings: Settings, environ: dict[str, str]) -> AsyncIterator[Mo
         yield opened
 
 
-def backend(executable: Path, **environ: str) -> ClaudeBackend:
+def backend(executable: Path, **environ: str) -> CliBackend:
     """Return a backend over a program that stands in for the CLI."""
     variables = {"PATH": os.defpath} | environ
-    return ClaudeBackend(ClaudeOptions(executable=executable, model=None, environ=variables))
+    return CliBackend(CliOptions(name="claude-code", executable=executable, model=None, environ=variables))
 
 
 def program(path: Path, code: str) -> Path:

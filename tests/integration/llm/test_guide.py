@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from commonplace.core.settings import load_settings
 from commonplace.llm import open_model
 from support.claude import claude_environment
+from support.clients import CODEX, GEMINI, Client
 from support.model_api import Decides, ModelApi, Server, Step
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "models.md"
@@ -35,12 +36,16 @@ ANSWERS: dict[str, Step] = {
     "Gemini": Decides(VALUE),
     "OpenRouter": Server(VALUE, refuses=NO_TOOLS_AT_OPENROUTER),
     "The claude CLI": Decides(VALUE),
+    "The codex CLI": Decides(VALUE),
+    "The gemini CLI": Decides(VALUE),
     "Ollama": Server(VALUE, refuses={"tools": (400, "qwen3:8b does not support tools")}),
     "vLLM": Server(VALUE, refuses=NO_TOOLS_IN_VLLM),
     "llama.cpp": Server(VALUE, refuses=NO_TOOLS_IN_LLAMA_CPP),
     "LM Studio": Server(VALUE),
 }
 """How each provider answers; servers without tools are the harder case."""
+
+CLIENTS = {"The codex CLI": CODEX, "The gemini CLI": GEMINI}
 
 
 class Decision(BaseModel):
@@ -64,6 +69,12 @@ def environment(lines: dict[str, str], api: ModelApi, home: Path) -> dict[str, s
     return given | ({} if own else elsewhere) | {"COMMONPLACE_HOME": str(home)}
 
 
+def logged_in(client: Client, home: Path, api: ModelApi) -> dict[str, str]:
+    """Return the environment of a CLI that uses an API of this machine."""
+    home.mkdir()
+    return {"PATH": client.path(), "HOME": str(home)} | client.settle(home, api.url)
+
+
 def test_the_guide_has_a_block_for_each_provider() -> None:
     """Each one names a model."""
     assert BLOCKS.keys() == ANSWERS.keys()
@@ -83,6 +94,8 @@ async def test_a_block_of_the_guide_works(name: str, tmp_path: Path) -> None:
         settings = load_settings(environ=environ, read_current_directory=False).settings
         if name == "The claude CLI":
             environ |= claude_environment(tmp_path / "claude", api.url)
+        if name in CLIENTS:
+            environ |= logged_in(CLIENTS[name], tmp_path / "user", api)
         async with open_model(settings, environ={"PATH": os.defpath} | environ) as model:
             assert (await model.complete("Digest.", purpose="test")).text
             decided = await model.complete("Decide.", purpose="test", output=Decision)

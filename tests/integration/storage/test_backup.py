@@ -237,7 +237,7 @@ async def test_memories_are_replaced_only_when_asked_for(used: Settings, tmp_pat
     async with OperationalMemory.open(used) as memory:
         await memory.add(category="timing", observation="Takes 90 s to stop")
     newer = await dumps(used)
-    with pytest.raises(StorageError, match="has memories: add --replace"):
+    with pytest.raises(StorageError, match=r"has databases, .*: add --replace"):
         await restore(used, target)
     assert await dumps(used) == newer
     receipt = await restore(used, target, replace=True)

@@ -1,9 +1,10 @@
 """The pages of knowledge memory over HTTP: who sees and does what, without scripts, and what is refused."""
 
+import html
 import re
 from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime, timedelta
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx2
 import pytest
@@ -11,6 +12,8 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.knowledge.events import EventType
+from commonplace.knowledge.facts import FactDraft
+from commonplace.knowledge.kinds import Fact, Rule
 from commonplace.web.dashboard import week
 from support.secured import STRANGER, Secured, secured
 
@@ -168,20 +171,111 @@ async def test_text_of_memories_is_text(service: Secured) -> None:
             assert "\u202e" not in text
 
 
-async def test_pages_without_totals_lead_on(service: Secured) -> None:
-    """Fifty a page, each fact on one of them, and the last page leads nowhere."""
+@pytest.mark.parametrize("sort", ["", "subject", "confidence"])
+async def test_pages_without_totals_lead_on(service: Secured, sort: str) -> None:
+    """Fifty a page, each fact on one of them; the links lead to the end and back, also while facts are stored."""
+    knowledge = service.memories.knowledge
+    drafts = [FactDraft(subject=f"s{number}", predicate="is", content=f"c{number}") for number in range(120)]
+    await knowledge.store_facts(drafts)
+
+    async def visit(address: str) -> tuple[list[str], dict[str, str]]:
+        text = (await client.get(address)).text
+        links = {
+            name: html.unescape(url)
+            for url, name in re.findall(r'href="([^"]*)"[^>]*>(Previous|Next|Last)</a>', text)
+        }
+        return re.findall(r'id="fact-([0-9a-f-]{36})"', text), links
+
     async with service.client("writer") as client:
-        for number in range(51):
-            fact = {"subject": f"s{number}", "predicate": "is", "content": f"c{number}"}
-            await client.post("/api/v1/knowledge/facts", json=fact)
-        first = (await client.get("/knowledge/facts")).text
-        last = (await client.get("/knowledge/facts?offset=50")).text
-        found = [set(re.findall(r'id="fact-([0-9a-f-]{36})"', page)) for page in (first, last)]
-        assert [len(ids) for ids in found] == [50, 1]
-        assert not found[0] & found[1]
-        assert 'rel="next"' in first
-        assert 'rel="next"' not in last
+        first, links = await visit(f"/knowledge/facts?sort={sort}")
+        assert links.keys() == {"Next", "Last"}
+        second, further = await visit(links["Next"])
+        assert further.keys() == {"Previous", "Next", "Last"}
+        third, ending = await visit(further["Next"])
+        assert ending.keys() == {"Previous"}
+        assert [len(each) for each in (first, second, third)] == [50, 50, 20]
+        assert len({*first, *second, *third}) == 120
+        last, back = await visit(links["Last"])
+        assert last == [*second, *third][-50:]
+        assert "Last page" in (await client.get(links["Last"])).text
+        assert (await visit(back["Previous"]))[0] == [*first, *second, *third][20:70]
+        await knowledge.store_fact(subject="a", predicate="is", content="new")
+        assert (await visit(links["Next"]))[0] == second
+        assert (await visit(ending["Previous"]))[0] == second
+        assert "51\u2013100 and more" in (await client.get(ending["Previous"])).text
+        refused = await client.get(
+            "/knowledge/facts?sort=importance&after=" + links["Next"].split("after=")[1]
+        )
+        assert (refused.status_code, "cursor" in refused.text) == (422, True)
+        turned, _ = await visit(f"/knowledge/facts?sort={sort}&reverse=true")
+        assert turned[-1] != first[-1]
         assert "No fact matches" in (await client.get("/knowledge/facts?offset=500")).text
+
+
+@pytest.mark.parametrize("kind", ["fact", "rule"])
+async def test_a_tab_that_refreshes_gets_a_list_only_if_it_changed(
+    settings: Settings, knowledge_url: str, kind: str
+) -> None:
+    """Nothing while no memory changed; the list again after a change, and in the next minute because of the ages."""
+    clock = ManualClock(datetime(2026, 3, 1, tzinfo=UTC))
+    there = settings.model_copy(update={"postgres_url": knowledge_url})
+    part = {"hx-request": "true"}
+    async with secured(there, clock=clock) as service, service.client("reader", **part) as client:
+        knowledge = service.memories.knowledge
+
+        async def poll(path: str) -> tuple[int, str]:
+            answer = await client.get(path)
+            found = re.search(r'hx-get="([^"]*stamp=[^"]*)"', answer.text)
+            return answer.status_code, html.unescape(found[1]) if found else ""
+
+        _, path = await poll(f"/knowledge/{kind}s?sort=confidence")
+        assert "sort=confidence&stamp=" in path
+        assert await poll(path) == (204, "")
+        await (
+            knowledge.store_fact(subject="a", predicate="b", content="c")
+            if kind == "fact"
+            else knowledge.store_rule(content="c")
+        )
+        status, changed = await poll(path)
+        assert (status, changed != path) == (200, True)
+        assert await poll(changed) == (204, "")
+        clock.advance(minutes=1)
+        assert (await poll(changed))[0] == 200
+        assert (await client.get(changed, headers={"hx-history-restore-request": "true"})).status_code == 200
+
+
+async def test_a_filter_is_a_chip_that_removes_it(service: Secured) -> None:
+    """An entity is found by name or alias, a subject without an entity by its text; a day shows what was known."""
+    knowledge = service.memories.knowledge
+    anna = await knowledge.entity_create(canonical_name="Anna Miller", entity_type="person", aliases=["Anna"])
+    await knowledge.entity_create(canonical_name="Anna Smith", entity_type="person")
+    await knowledge.store_fact(
+        subject="Anna Miller", predicate="is", content="a baker", entity_id=anna.id, tags=["bread"]
+    )
+    await knowledge.store_fact(subject="oven", predicate="is", content="hot")
+    await knowledge.store_rule(content="Bake early")
+
+    async def visit(address: str) -> tuple[str, dict[str, str]]:
+        text = (await client.get(address)).text
+        chips = re.findall(r'class="chip" href="([^"]*)" aria-label="Remove the filter ([^"]*)"', text)
+        return text, {label: html.unescape(url) for url, label in chips}
+
+    async with service.client("reader") as client:
+        text, chips = await visit("/knowledge/facts?entity=anna&tag=bread&used=no&sort=subject")
+        assert ("a baker" in text, ': <span class="text">hot' in text) == (True, False)
+        assert chips.keys() == {"About: Anna Miller", "Used: No", "Tag: bread"}
+        assert chips["Tag: bread"] == "/knowledge/facts?used=no&entity=anna&sort=subject"
+        assert "Anna Smith</a>" in text
+        text, chips = await visit(f"/knowledge/facts?entity={anna.id}")
+        assert chips == {"About: Anna Miller": "/knowledge/facts"}
+        text, chips = await visit("/knowledge/facts?entity=oven")
+        assert ("a baker" in text, "hot" in text) == (False, True)
+        assert chips == {"About: oven": "/knowledge/facts"}
+        assert "No fact matches" in (await visit("/knowledge/facts?entity=nobody"))[0]
+        for address, found in (("", True), ("?as_of=2000-01-01", False)):
+            text, chips = await visit(f"/knowledge/rules{address}")
+            assert ("Bake early" in text) is found
+        assert chips == {"Known on: 2000-01-01": "/knowledge/rules"}
 
 
 async def test_facts_and_rules_by_origin_confidence_and_meaning(service: Secured) -> None:
@@ -220,6 +314,39 @@ async def test_facts_and_rules_by_origin_confidence_and_meaning(service: Secured
     assert len(await knowledge.list_facts(tag="pinned")) == 3
 
 
+@pytest.mark.parametrize("mode", ["", "recall"])
+async def test_a_search_takes_every_filter(service: Secured, mode: str) -> None:
+    """By tag, time, writer, trust and entity; a recall does so too."""
+    knowledge = service.memories.knowledge
+    for name, tag, source, butler in (("Ada", "hot", "web", "ops"), ("Ben", "cold", "agent", "shop")):
+        await knowledge.entity_create(canonical_name=name, entity_type="person")
+        await knowledge.store_fact(
+            subject=name, predicate="drinks", content="tea", tags=[tag], source=source, source_butler=butler
+        )
+
+    async with service.client("reader") as client:
+
+        async def text(query: str) -> str:
+            return (await client.get(f"/knowledge?mode={mode}&q=who+drinks+tea{query}")).text
+
+        async def subjects(query: str) -> list[str]:
+            return sorted(re.findall(r"<strong>(Ada|Ben)</strong>", await text(query)))
+
+        both, none = ["Ada", "Ben"], []
+        assert await subjects("") == both
+        assert await subjects("&tag=cold") == ["Ben"]
+        assert await subjects("&butler=ops") == ["Ada"]
+        assert await subjects("&trust=agent") == ["Ben"]
+        assert await subjects("&about=ada") == ["Ada"]
+        assert await subjects("&since=2000-01-01&until=9999-12-31&known=&true=9999-12-31") == both
+        assert await subjects("&until=2000-01-01") == none
+        assert await subjects("&known=2000-01-01") == none
+        assert await subjects("&true=2000-01-01") == none
+        assert "name this entity" in await text("&about=ada")
+        assert "No entity has the name “Clara”" in await text("&about=Clara")
+        assert "since" in await text("&since=2020-01-02&until=2020-01-01")
+
+
 async def test_a_rule_is_added_and_corrected(service: Secured) -> None:
     """By plain forms; a form with an error keeps its values and names the error at its field."""
     knowledge = service.memories.knowledge
@@ -253,13 +380,73 @@ async def test_several_facts_are_made_global(service: Secured) -> None:
     assert [one.scope for one in await knowledge.list_facts(sort="subject")] == ["global", "global", "ops"]
 
 
+def undo_form(page: str) -> dict[str, list[str]]:
+    """Return the fields of the form that a change offers to undo it."""
+    fields: dict[str, list[str]] = {}
+    for name, value in re.findall(r'name="(\w+)" value="([^"]*)"', page):
+        fields.setdefault(name, []).append(value)
+    return fields
+
+
+@pytest.mark.parametrize("change", ["confirm", "pin", "tag", "promote", "forget"])
+@pytest.mark.parametrize("kind", ["fact", "rule"])
+async def test_a_change_of_several_memories_is_undone(service: Secured, kind: str, change: str) -> None:
+    """Memories that the change left alone stay as they are, and so does a memory that changed since."""
+    knowledge = service.memories.knowledge
+
+    async def put(name: str) -> UUID:
+        if kind == "fact":
+            return (await knowledge.store_fact(subject=name, predicate="is", content=name, scope="ops")).id
+        return (await knowledge.store_rule(content=name, scope="ops")).id
+
+    async def states() -> list[tuple[object, ...]]:
+        found = [await knowledge.read_memory(kind, key) for key in ids]
+        return [
+            (one.last_confirmed_at, one.tags, one.scope, getattr(one, "validity", ""), one.metadata)
+            for one in found
+            if isinstance(one, Fact | Rule)
+        ]
+
+    ids = [await put(name) for name in ("Ada", "Ben", "Cleo")]
+    await knowledge.forget_memory(kind, ids[2])
+    before = await states()
+    async with service.client("writer", **{"hx-request": "true"}) as client:
+        form = {"ids": [str(one) for one in ids], "tag": "kitchen"}
+        path = f"/knowledge/{kind}s"
+        answer = await client.post(
+            f"{path}/{change}", data=form, headers={"hx-current-url": f"http://localhost{path}"}
+        )
+        assert answer.status_code == 200, answer.text
+        assert f"2 {kind}s " in answer.text
+        assert f"1 {kind} left unchanged." in answer.text
+        changed = await states()
+        assert [one != other for one, other in zip(before, changed, strict=True)] == [True, True, False]
+        fields = undo_form(answer.text)
+        undone = await client.post(f"{path}/undo", data=fields)
+        assert undone.status_code == 204
+    assert await states() == before
+
+
+async def test_a_wrong_tag_is_refused_in_the_dialog(service: Secured) -> None:
+    """The form keeps the selection and names the error at its field."""
+    async with service.client("writer", **{"hx-request": "true"}) as client:
+        fact_id = await store(client)
+        page = (await client.get(f"/knowledge/facts/tag?ids={fact_id}")).text
+        assert fact_id in page
+        assert "Tag 1 fact" in page
+        refused = await client.post("/knowledge/facts/tag", data={"ids": fact_id, "tag": "x" * 101})
+        assert refused.status_code == 422
+        assert 'id="tag-error"' in refused.text
+        assert fact_id in refused.text
+
+
 @pytest.mark.parametrize(
     "path",
     [
         "/knowledge/facts?source=wrong",
         "/knowledge/rules?confidence=0.3",
         "/knowledge/facts?state=wrong",
-        "/knowledge/facts?entity=wrong",
+        "/knowledge/facts?as_of=wrong",
         "/knowledge/runs?state=wrong",
         "/knowledge?mode=wrong&q=x",
         "/knowledge/events?type=a-b",

@@ -270,7 +270,10 @@ async def test_without_a_model_episodes_are_counted(client: httpx2.AsyncClient) 
     assert (done["dryRun"], done["groups"], done["runs"]) == (True, {"ops": 1}, [])
 
 
-async def test_lists_go_on_after_writes_between_two_pages(client: httpx2.AsyncClient) -> None:
+@pytest.mark.parametrize("order", [{}, {"sort": "subject", "reverse": "true"}])
+async def test_lists_go_on_after_writes_between_two_pages(
+    client: httpx2.AsyncClient, order: dict[str, str]
+) -> None:
     """No item is repeated or skipped; filters hold on every page; the last page has no cursor."""
 
     async def fact(number: int, scope: str = "a") -> None:
@@ -283,7 +286,7 @@ async def test_lists_go_on_after_writes_between_two_pages(client: httpx2.AsyncCl
     found: list[str] = []
     cursor: dict[str, str] = {}
     for written in (6, 7, 8):
-        page = (await client.get("/facts", params={"scope": "a", "limit": 2, **cursor})).json()
+        page = (await client.get("/facts", params={"scope": "a", "limit": 2, **order, **cursor})).json()
         found += [each["content"] for each in page["memories"]]
         await fact(written)
         cursor = {"cursor": page["nextCursor"]}

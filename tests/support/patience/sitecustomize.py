@@ -2,5 +2,5 @@
 
 from commonplace.cli.resident import client
 
-client.START_S = 60.0
+client.START_S = client.FORK_S = 60.0
 client.DEADLINES_S = dict.fromkeys(client.DEADLINES_S, 60.0)

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from commonplace.cli.claude_code.call import HookCall
 from commonplace.cli.resident import client
 from commonplace.cli.resident.forks import _request  # pyright: ignore[reportPrivateUsage]
 from commonplace.cli.resident.place import Place
 from commonplace.cli.resident.server import Resident
 from commonplace.cli.resident.upkeep import Consolidation
-from commonplace.core.settings import Settings
+from commonplace.cli.resident.watch import Watch
+from commonplace.core.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from commonplace.knowledge import KnowledgeMemory
@@ -114,3 +116,34 @@ async def test_the_stop_waits_for_answers_and_for_the_work_that_they_begin(tmp_p
         task.add_done_callback(resident._answers.discard)
         await resident._finish()
     assert done == ["answered", "learned"]
+
+
+def test_a_host_is_watched_by_one_descriptor_until_its_last_session_ends() -> None:
+    """The host here is the process above this one."""
+
+    async def descriptors() -> list[int]:
+        watch = Watch(lambda _: None)
+        ours, theirs = socket.socketpair(socket.AF_UNIX)
+        with ours, theirs:
+            counts = [_watched()]
+            for session in ("a", "b", "a"):
+                watch.begin(ours, _call(session))
+            counts.append(_watched())
+            watch.end("a")
+            counts.append(_watched())
+            watch.end("b")
+            watch.end("b")
+            counts.append(_watched())
+        return [each - counts[0] for each in counts]
+
+    assert asyncio.run(descriptors()) == [0, 1, 1, 0]
+
+
+def _watched() -> int:
+    opened = [str(each.readlink()) for each in Path("/proc/self/fd").iterdir() if each.is_symlink()]
+    return sum("pidfd" in each for each in opened)
+
+
+def _call(session: str) -> HookCall:
+    settings = load_settings(read_current_directory=False, environ={}).settings
+    return HookCall(session_id=session, transcript=Path(), prompt="", named_butler=None, settings=settings)

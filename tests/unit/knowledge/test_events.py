@@ -11,8 +11,8 @@ from commonplace.knowledge.events import EventType
 _WRITTEN = re.compile(
     r"INSERT INTO memory_events[^;]*?current_setting\('commonplace\.tenant_id'\),\s+'(\w+)'(?!\s*\|\|)"
 )
-_PINNED = re.compile(r"'(\w+_(?:un)?pinned)'")
-"""The events of a pin; one statement writes either."""
+_TAGGED = re.compile(r"'(\w+_(?:un)?(?:pinned|tagged))'")
+"""The events of tags and pins; one statement writes them all."""
 
 _SWEPT = re.compile(r"changing\.left_over, '\$\{memory_type\}(\w+)'")
 """The endings of the events of the sweep, whose statement is filled in for facts and for rules."""
@@ -36,7 +36,7 @@ def test_every_word_that_a_statement_writes_is_known() -> None:
     swept = {f"{memory_type}{ending}" for memory_type in ("fact", "rule") for ending in endings}
     written = {
         *_WRITTEN.findall(statements),
-        *_PINNED.findall(statements),
+        *_TAGGED.findall(statements),
         *_REVIEWED.findall(statements),
         *swept,
         *_ENDED,

@@ -82,8 +82,9 @@ def test_the_cost_of_a_day_is_that_of_all_processes(tmp_path: Path) -> None:
     one, other = (
         Ledger(clock=clock, day_file=DayFile(tmp_path / "tokens"), always_shared=True) for _ in range(2)
     )
+    one.add_answer("digest", Usage(input_tokens=40, cost_usd=None))
+    assert (other.spent_today, other.cost_today_usd) == (40, None)
     one.add_answer("digest", Usage(input_tokens=60, cost_usd=0.02))
-    other.add_answer("digest", Usage(input_tokens=40))
     other.add_answer("digest", Usage(input_tokens=1, cost_usd=0.5))
     assert (one.spent_today, one.cost_today_usd) == (101, pytest.approx(0.52))
     clock.advance(days=1)

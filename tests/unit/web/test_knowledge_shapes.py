@@ -27,3 +27,9 @@ def test_a_result_says_whether_its_source_changed(*, is_stale: bool) -> None:
         Found(memory=a_fact(), scores=Scores(), is_stale=is_stale).to_json()
     ).model_dump(mode="json", by_alias=True)
     assert shown["isStale"] is is_stale
+
+
+def test_a_result_of_a_search_by_context_has_its_score() -> None:
+    """As the fused score of the mode hybrid."""
+    found = Found(memory=a_fact(), scores=Scores(contextual_score=0.5))
+    assert FoundShape.model_validate(found.to_json()).contextual_score == 0.5

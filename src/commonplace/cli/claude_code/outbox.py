@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, cast
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -46,6 +46,28 @@ class Waiting:
     server: str
     document: Mapping[str, Any]
     tried_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """The episodes of a home that wait for a service: their number, and the time when the oldest was queued."""
+
+    server: str
+    episodes: int
+    since: datetime
+
+
+def list_queues(home: Path) -> list[Queue]:
+    """Return the queues of a home, by server."""
+    queued: dict[str, list[float]] = {}
+    for path in (home / DIRECTORY / "outbox").glob("*.json"):
+        if (entry := _load(path)) is not None:
+            # The document is as old as the first try, for which the file was written again.
+            queued.setdefault(entry.server, []).append(entry.tried_at or path.stat().st_mtime)
+    return [
+        Queue(server=server, episodes=len(times), since=datetime.fromtimestamp(min(times), UTC))
+        for server, times in sorted(queued.items())
+    ]
 
 
 class Outbox:

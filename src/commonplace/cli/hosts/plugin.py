@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -20,12 +19,12 @@ TEXTS: Final = Path(__file__).with_name("plugin")
 """The skill and the slash commands."""
 
 
-def write_plugin(directory: Path, command: Sequence[str]) -> list[Path]:
+def write_plugin(directory: Path, ours: Ours) -> list[Path]:
     """Write a marketplace with the plugin into a directory, and return the files.
 
     Args:
         directory: A new or empty directory, or one with an earlier plugin, which is replaced.
-        command: The command that runs ``commonplace``.
+        ours: The commands of servers and hooks.
 
     Raises:
         InvalidInputError: The directory holds something else.
@@ -42,7 +41,7 @@ def write_plugin(directory: Path, command: Sequence[str]) -> list[Path]:
     try:
         shutil.rmtree(root, ignore_errors=True)
         shutil.copytree(TEXTS, root)
-        for path, document in _documents(directory, root, Ours(command=command)).items():
+        for path, document in _documents(directory, root, ours).items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     except OSError as error:

@@ -55,6 +55,7 @@ class Host:
         note: Returns a hint for a person after an installation in a scope.
         hook_options: The options of the hooks.
         takes_butler: Whether an installation can name the butler of the sessions.
+        model: The name of its program as a model; empty if it cannot be one.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Host:
     note: Callable[[Scope], str] = lambda _: ""
     hook_options: Sequence[str] = ()
     takes_butler: bool = True
+    model: str = ""
 
     def is_there(self, environ: Mapping[str, str]) -> bool:
         """Tell whether the host seems to be installed."""
@@ -128,9 +130,8 @@ def _claude_code(where: Where) -> list[SettingsFile]:
 
 FORWARDED: Final = [
     CONFIG_VARIABLE,
-    *map(
-        variable_of, ("home", "database", "postgres_url", "postgres_read_url", "workspace", "embedding_model")
-    ),
+    *map(variable_of, ("home", "database", "postgres_url", "postgres_read_url", "workspace")),
+    *map(variable_of, ("embedding_model", "resident_idle_s")),
 ]
 
 
@@ -247,6 +248,7 @@ HOSTS: Final[Mapping[str, Host]] = {
                 if scope is Scope.PROJECT
                 else ""
             ),
+            model="claude-code",
         ),
         Host(
             name="codex",
@@ -260,6 +262,7 @@ HOSTS: Final[Mapping[str, Host]] = {
                 + (" It reads .codex of trusted projects only." if scope is Scope.PROJECT else "")
             ),
             hook_options=("--host", "codex"),
+            model="codex",
         ),
         Host(
             name="gemini",
@@ -274,6 +277,7 @@ HOSTS: Final[Mapping[str, Host]] = {
                 else ""
             ),
             hook_options=("--host", "gemini"),
+            model="gemini-cli",
         ),
         Host(
             name="cursor",

@@ -20,6 +20,7 @@ from commonplace.cli.knowledge.options import (
     TypeArgument,
     UntilOption,
     ValidAtOption,
+    entity_of,
     opened,
     record,
     results,
@@ -216,7 +217,7 @@ async def search(
         since=since,
         until=until,
         learned_by=learned_by,
-        entity_id=entity,
+        entity_id=await entity_of(memory, entity) if entity else None,
         explain=explain,
     )
     return results(found)
@@ -253,7 +254,7 @@ async def recall(
         since=since,
         until=until,
         learned_by=learned_by,
-        entity_id=entity,
+        entity_id=await entity_of(memory, entity) if entity else None,
         explain=explain,
     )
     return results(found, if_empty="no memory covers this")

@@ -8,9 +8,10 @@ from commonplace.cli.command import Answer, commands, listing
 from commonplace.cli.knowledge.lists import LimitOption
 from commonplace.cli.knowledge.options import (
     AsOfOption,
-    IdArgument,
+    EntityArgument,
     ScopeOption,
     ValidAtOption,
+    entity_of,
     json_object,
     opened,
     record,
@@ -49,16 +50,16 @@ async def create(
 
 
 @command()
-async def get(memory: KnowledgeMemory, entity_id: IdArgument, *, as_of: AsOfOption = None) -> Answer:
+async def get(memory: KnowledgeMemory, entity: EntityArgument, *, as_of: AsOfOption = None) -> Answer:
     """Print an entity; the survivor_id of a merged entity names the entity that replaced it."""
-    entity = await memory.entity_get(entity_id, as_of=as_of)
-    return record(entity, plain(entity))
+    found = await memory.entity_get(await entity_of(memory, entity), as_of=as_of)
+    return record(found, plain(found))
 
 
 @command()
 async def relations(
     memory: KnowledgeMemory,
-    entity_id: IdArgument,
+    entity: EntityArgument,
     *,
     scope: ScopeOption = None,
     as_of: AsOfOption = None,
@@ -68,7 +69,9 @@ async def relations(
     """List the relations of an entity: facts about one entity that name another."""
     return listing(
         "relations",
-        await memory.list_relations(entity_id, scope=scope, as_of=as_of, valid_at=valid_at, limit=limit),
+        await memory.list_relations(
+            await entity_of(memory, entity), scope=scope, as_of=as_of, valid_at=valid_at, limit=limit
+        ),
         ("entity", "relation", "entity", "fact"),
         lambda each: (
             each.source_name,
@@ -83,7 +86,7 @@ async def relations(
 @command()
 async def update(
     memory: KnowledgeMemory,
-    entity_id: IdArgument,
+    entity_id: Annotated[str, typer.Argument(metavar="ID", help="The id of the entity.")],
     *,
     name: Annotated[str | None, typer.Option(help="The new name.")] = None,
     alias: AliasOption = None,

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from commonplace.cli.command import Answer, commands, listing
 from commonplace.cli.knowledge.lists import LimitOption, OffsetOption
-from commonplace.cli.knowledge.options import ScopeOption, about, opened
+from commonplace.cli.knowledge.options import ScopeOption, about, entity_of, opened
 from commonplace.cli.output import shown
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import MAX_LIMIT, KnowledgeMemory, json_safe
@@ -56,14 +56,18 @@ async def timeline(
         str, typer.Argument(metavar="SUBJECT", help="Person or thing.", show_default=False)
     ] = "",
     *,
-    entity: Annotated[str | None, typer.Option(help="Id of an entity, in place of a subject.")] = None,
+    entity: Annotated[
+        str | None,
+        typer.Option(metavar="ENTITY", help="The id or name of an entity, in place of a subject."),
+    ] = None,
     limit: LimitOption = MAX_LIMIT,
     offset: OffsetOption = 0,
 ) -> Answer:
     """Print the facts of a subject in the order in which they began to hold."""
+    entity_id = await entity_of(memory, entity) if entity else None
     return listing(
         "facts",
-        await memory.timeline(subject, entity_id=entity, limit=limit, offset=offset),
+        await memory.timeline(subject, entity_id=entity_id, limit=limit, offset=offset),
         ("from (UTC)", "to (UTC)", "state", "predicate", "text"),
         lambda each: (
             *(each.valid_from or each.created_at, each.valid_to or ""),

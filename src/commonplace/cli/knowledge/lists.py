@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from commonplace.cli.command import Answer, commands, listing
-from commonplace.cli.knowledge.options import AsOfOption, ValidAtOption, about, opened
+from commonplace.cli.knowledge.options import AsOfOption, ValidAtOption, about, entity_of, opened
 from commonplace.knowledge import (
     MAX_LIMIT,
     EntityType,
@@ -41,7 +41,9 @@ async def facts(
     scope: ScopeOption = None,
     subject: Annotated[str | None, typer.Option(help="Only facts about exactly this subject.")] = None,
     predicate: Annotated[str | None, typer.Option(help="Only facts with exactly this predicate.")] = None,
-    entity: Annotated[str | None, typer.Option(help="Only facts about the entity with this id.")] = None,
+    entity: Annotated[
+        str | None, typer.Option(metavar="ENTITY", help="Only facts about this entity: its id or name.")
+    ] = None,
     as_of: AsOfOption = None,
     valid_at: ValidAtOption = None,
     limit: LimitOption = PAGE,
@@ -55,7 +57,7 @@ async def facts(
         scope=scope,
         subject=subject,
         predicate=predicate,
-        entity_id=entity,
+        entity_id=await entity_of(memory, entity) if entity else None,
         as_of=as_of,
         valid_at=valid_at,
         limit=limit,

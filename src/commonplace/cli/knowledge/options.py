@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Annotated, Any, Final, cast
+from uuid import UUID
 
 import typer
 
@@ -11,6 +12,7 @@ from commonplace.cli.command import Answer
 from commonplace.cli.output import shown, table
 from commonplace.cli.run import ACTOR, settings, source
 from commonplace.core.context import DEFAULT_TENANT
+from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import trim_to
 from commonplace.knowledge import Fact, Found, KnowledgeMemory, Memory, MemoryType, Scores, json_safe
 
@@ -51,9 +53,14 @@ LearnedOption = Annotated[
 ]
 AboutOption = Annotated[
     str | None,
-    typer.Option("--entity", metavar="ID", help="Only facts that are about this entity or name it."),
+    typer.Option(
+        "--entity",
+        metavar="ENTITY",
+        help="Only facts that are about this entity (its id or name) or name it.",
+    ),
 ]
 TypeArgument = Annotated[MemoryType, typer.Argument(metavar="TYPE", help="episode, fact or rule.")]
+EntityArgument = Annotated[str, typer.Argument(metavar="ENTITY", help="The id or name of an entity.")]
 IdArgument = Annotated[
     str, typer.Argument(metavar="ID", help="A UUID, its beginning, or a short id: f:3k7q2.")
 ]
@@ -77,6 +84,23 @@ def opened(tenant: TenantOption = DEFAULT_TENANT) -> AbstractAsyncContextManager
         StorageError: The database cannot be opened.
     """
     return KnowledgeMemory.open(settings(), tenant_id=tenant, actor=ACTOR, source=source())
+
+
+async def entity_of(memory: KnowledgeMemory, name: str) -> UUID:
+    """Return the id of an entity from its id, one of its names, or a part of a name.
+
+    Raises:
+        InvalidInputError: No entity or several entities have the name.
+    """
+    with suppress(ValueError):
+        return UUID(name)
+    found = await memory.entity_resolve(name)
+    best = [each for each in found if each.name_match is found[0].name_match]
+    if len(best) != 1:
+        known = ", ".join(f"{each.canonical_name} ({each.entity_id})" for each in best[:3])
+        form = f"the id of one of {known}" if known else "a name or the id of an entity"
+        raise InvalidInputError("entity", form, name)
+    return best[0].entity_id
 
 
 def results(found: Sequence[Found], *, if_empty: str = "no memories") -> Answer:

@@ -17,6 +17,9 @@ from commonplace.cli.resident.place import MCP, Place
 DEADLINES_S = {"session-start": 25.0, "user-prompt": 5.0, "session-end": 17.0}
 """The events, and how long the client waits for an answer: less than Claude Code waits for the hook."""
 
+PREPARE = "prepare"
+"""The event of an installation: the process opens the memory for the first session."""
+
 OPTIONS = frozenset({"--butler", "--host", "--server", "--token-file"})
 
 START_S = 3.0
@@ -30,7 +33,9 @@ OTHER_VARIABLES = ("CLAUDEOPS_MEMORY_BUDGET", "CLAUDE_PROJECT_DIR", "GEMINI_PROJ
 PLACES = ("workspace", "database", "prompts_directory", "model_api_key_file", "embedding_model")
 """Settings that may name a place relative to the current directory, which the process does not share."""
 
-FORK_S = 2.0
+FORK_S = 10.0
+"""Seconds that a server waits for a process that imports what it needs, before it imports that itself."""
+
 MACOS_PEER_PID = (0, 2)
 """macOS's ``SOL_LOCAL`` and ``LOCAL_PEERPID``, which Python does not name."""
 
@@ -58,6 +63,23 @@ def answer_hook(arguments: list[str]) -> bool:
         return False
     event, options = call
     document = sys.stdin.buffer.read(MAX_INPUT_BYTES)
+    try:
+        answer = _ask(Place(home), _request(event, document, options), began + DEADLINES_S[event])
+    except TimeoutError:
+        _log(home, f"{event}: gave up after {DEADLINES_S[event]:g} s")
+        return True
+    except (OSError, DiedError, ValueError):
+        _give_back(document)
+        return False
+    try:
+        sys.stdout.buffer.write(answer.encode())
+        sys.stdout.buffer.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return True
+
+
+def _request(event: str, document: bytes, options: Mapping[str, str]) -> bytes:
     request = {
         "build": build(),
         "event": event,
@@ -73,20 +95,7 @@ def answer_hook(arguments: list[str]) -> bool:
             if name.startswith("COMMONPLACE_") or name in OTHER_VARIABLES
         },
     }
-    try:
-        answer = _ask(Place(home), json.dumps(request).encode(), began + DEADLINES_S[event])
-    except TimeoutError:
-        _log(home, f"{event}: gave up after {DEADLINES_S[event]:g} s")
-        return True
-    except (OSError, DiedError, ValueError):
-        _give_back(document)
-        return False
-    try:
-        sys.stdout.buffer.write(answer.encode())
-        sys.stdout.buffer.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return True
+    return json.dumps(request).encode()
 
 
 def _current_directory() -> str:
@@ -100,7 +109,8 @@ def _current_directory() -> str:
 def serve_mcp(arguments: list[str]) -> int | None:
     """Have an MCP server started by a process that has imported what it needs, and wait for its end.
 
-    The server has this process's standard streams. It ends when this process does.
+    That process is started if none runs, so that the servers and hooks of a session import everything once. The server
+    has the standard streams of this process, and ends with it.
 
     Args:
         arguments: The arguments of the command, ``mcp`` first.
@@ -117,19 +127,48 @@ def serve_mcp(arguments: list[str]) -> int | None:
         "directory": os.getcwd(),  # noqa: PTH109
         "environ": dict(os.environ),
     }
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        with Place(home, MCP).connect(FORK_S) as connection:
+        with _forking(Place(home, MCP)) as connection:
+            connection.settimeout(FORK_S)
             document = json.dumps(request).encode()
             socket.send_fds(connection, [struct.pack(LENGTH, len(document))], [0, 1, 2])
             connection.sendall(document)
             if connection.recv(1) != TAKEN:
                 return None
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
             connection.settimeout(None)
             status = connection.recv(1)
             return status[0] if status else 1
     except OSError:
         return None
+
+
+def _forking(place: Place) -> socket.socket:
+    """Return a connection to the process that forks servers; start the resident process, its parent, if there is none.
+
+    Raises:
+        OSError: No process can be reached, or started soon.
+    """
+    try:
+        return place.connect(FORK_S)
+    except OSError:
+        return _started(place, time.monotonic() + START_S)
+
+
+def prepare(options: Mapping[str, str]) -> bool:
+    """Have the resident process prepare the next session, unless hooks do their own work; return whether it does.
+
+    Args:
+        options: Options of the hooks; with ``--server``, the process opens no memory of the home.
+    """
+    home = _home(os.environ)
+    if home is None:
+        return False
+    try:
+        _ask(Place(home), _request(PREPARE, b"", options), time.monotonic() + DEADLINES_S["session-start"])
+    except (OSError, DiedError, ValueError):
+        return False
+    return True
 
 
 def build() -> str:
@@ -228,7 +267,7 @@ def _left(deadline: float) -> float:
 
 def _kill(connection: socket.socket) -> None:
     """Kill the process that listens, by the number that the kernel knows."""
-    pid = _listener(connection)
+    pid = process_at(connection)
     # The kernel gives 0 for a process of another container; os.kill would take that for the caller's own group.
     if pid > 0:
         try:  # noqa: SIM105 - contextlib takes time to import
@@ -237,7 +276,7 @@ def _kill(connection: socket.socket) -> None:
             pass
 
 
-def _listener(connection: socket.socket) -> int:
+def process_at(connection: socket.socket) -> int:
     """Return the id of the process at the other end; 0 if the system does not tell."""
     if sys.platform == "darwin":
         return connection.getsockopt(*MACOS_PEER_PID)
@@ -246,6 +285,12 @@ def _listener(connection: socket.socket) -> int:
     form = "3i"
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize(form))
     return int(struct.unpack(form, credentials)[0])
+
+
+def _start(home: str) -> int:
+    """Start a resident process, and return its id."""
+    # -P: modules of the workspace, the current directory, must not be imported.
+    return _spawn([sys.executable, "-P", "-m", "commonplace.cli.resident.start", home])
 
 
 def _spawn(command: list[str]) -> int:
@@ -263,8 +308,7 @@ def _started(place: Place, deadline: float) -> socket.socket:
     Raises:
         OSError: The process ended at once, or does not listen soon.
     """
-    # -P: modules of the workspace, the current directory, must not be imported.
-    child = _spawn([sys.executable, "-P", "-m", "commonplace.cli.resident.start", place.home])
+    child = _start(place.home)
     until = min(time.monotonic() + START_S, deadline)
     while True:
         try:

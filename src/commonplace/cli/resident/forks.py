@@ -1,14 +1,15 @@
 """A process that has imported what MCP servers need, and forks for each of them.
 
-A client waits about a second for the handshake of a server, and the start of one is mostly imports. Arguments,
-directory, environment and standard streams are those of the command, which waits for the server and has its exit
-status; the umask and the limits of resources are those of this process. The server ends with the command, not with this
-process.
+A client waits about a second for the handshake of a server, and the start of one is mostly imports. This process
+listens at once. It imports when the first command asks, which waits meanwhile, or when the resident process has time.
+
+Arguments, directory, environment and standard streams of a server are those of the command, which waits for the server
+and has its exit status; the umask and the limits of resources are those of this process. The server ends with the
+command, not with this process.
 
 No thread of Python runs here, so that a fork is safe. The process ends with its parent, the resident process.
 """
 
-import asyncio
 import gc
 import json
 import os
@@ -18,60 +19,80 @@ import socket
 import struct
 import sys
 import threading
+import time
 from contextlib import suppress
 from importlib import import_module
 from typing import Any, Final, NoReturn, cast
 
-from fastmcp import Client, FastMCP
-
 from commonplace.cli.resident.client import LENGTH, TAKEN, build
 from commonplace.cli.resident.place import MCP, Place
+from commonplace.cli.start import COLLECT_AFTER
 
-NEEDED: Final = (
-    "commonplace.cli.main",
-    "commonplace.cli.mcp",
-    "commonplace.mcp.workspace",
-    "commonplace.mcp.knowledge.server",
+REHEARSAL: Final = "commonplace.cli.resident.rehearsal"
+"""The module that imports what servers need for their first answers."""
+
+LATER: Final = (
     "commonplace.briefing",
-    "commonplace.knowledge.memory",
     "commonplace.operational.memory",
     "commonplace.embedding.onnx_backend",
 )
-"""Modules that the servers import, some of them after their start."""
+"""Modules that servers need after their first answers. They are imported while no command waits."""
 
 READING_S: Final = 2.0
+PARENT: Final = 0
+"""The standard input: the resident process writes to it when it has time, and it ends with that process."""
+
+POLL_S: Final = 0.05
 
 
 def main() -> int:
     """Fork for each request until the parent ends; in a fork, serve and return the exit status."""
     place, code = Place(sys.argv[1], MCP), build()
-    for module in NEEDED:
-        import_module(module)
-    asyncio.run(_rehearse())
-    listener = place.listen()
-    if listener is None:
-        return 0
+    gc.set_threshold(COLLECT_AFTER)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    gc.freeze()
     try:
-        while True:
-            readable, _, _ = select.select([listener, sys.stdin], [], [])
-            if sys.stdin in readable or not place.is_held():
-                return 0
-            connection, _ = listener.accept()
-            if os.fork() == 0:
-                listener.close()
-                place.leave_to_parent()
-                _serve(connection, code)
-            connection.close()
+        listener = _listen(place)
+        if listener is not None:
+            _fork_for_each(listener, place, code)
     finally:
         place.leave()
+    return 0
 
 
-async def _rehearse() -> None:
-    """Import what the library of the servers imports with its first answers."""
-    async with Client(FastMCP("rehearsal")) as client:
-        await client.list_tools()
+def _listen(place: Place) -> socket.socket | None:
+    """Return the listening socket once an earlier process has left; ``None`` if the parent ends before."""
+    parent = os.getppid()
+    while (listener := place.listen()) is None and os.getppid() == parent:
+        time.sleep(POLL_S)
+    return listener
+
+
+def _fork_for_each(listener: socket.socket, place: Place, code: str) -> None:
+    """Fork for each request until the home is gone, or until the parent has ended and no command waits."""
+    is_ready, later = False, list[str]()
+    while place.is_held():
+        readable, _, _ = select.select([listener, PARENT], [], [], 0 if later else None)
+        is_asked = listener in readable
+        if not is_asked and PARENT in readable and not os.read(PARENT, 1):
+            return
+        if not is_ready:
+            import_module(REHEARSAL).rehearse()
+            is_ready, later = True, list(LATER)
+        elif is_asked:
+            _fork(listener, place, code)
+        elif later:
+            import_module(later.pop(0))
+
+
+def _fork(listener: socket.socket, place: Place, code: str) -> None:
+    """Accept a request, and serve it in a fork."""
+    connection, _ = listener.accept()
+    gc.freeze()
+    if os.fork() == 0:
+        listener.close()
+        place.leave_to_parent()
+        _serve(connection, code)
+    connection.close()
 
 
 def _serve(connection: socket.socket, code: str) -> NoReturn:

@@ -10,22 +10,22 @@ import json
 import logging
 import signal
 import socket
-import sys
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import IO, Any, Final, cast
 
 from commonplace.cli.claude_code.call import HookCall, read_call
 from commonplace.cli.claude_code.events import ACTOR, HOOKS, handler
 from commonplace.cli.claude_code.log import log_to
 from commonplace.cli.claude_code.session_hooks import note_end, session_start, sweep_all
 from commonplace.cli.hosts.output import CLAUDE_CODE, rendered
-from commonplace.cli.resident.client import MAX_INPUT_BYTES
+from commonplace.cli.resident.client import MAX_INPUT_BYTES, PREPARE
 from commonplace.cli.resident.place import Place
 from commonplace.cli.resident.upkeep import Consolidation
+from commonplace.cli.resident.watch import Watch
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.settings import Settings, load_settings
 from commonplace.knowledge import KnowledgeMemory
@@ -55,7 +55,7 @@ class Request:
 
     Attributes:
         build: The identity of the client's code.
-        event: The event.
+        event: The event of a hook, or :data:`.client.PREPARE`.
         butler: The butler that the installation names.
         host: The name of the host.
         document: The client's input.
@@ -76,7 +76,9 @@ class Request:
     token_file: str = ""
 
 
-def serve(place: Place, listener: socket.socket, build: str, release: Callable[[], None]) -> int:
+def serve(
+    place: Place, listener: socket.socket, build: str, release: Callable[[], None], forks: IO[bytes]
+) -> int:
     """Serve until nobody needs the process; return the exit status.
 
     Args:
@@ -84,11 +86,13 @@ def serve(place: Place, listener: socket.socket, build: str, release: Callable[[
         listener: The listening socket.
         build: The identity of the process's code.
         release: Called once the memory has opened its database, or failed to.
+        forks: The input of the process that forks MCP servers. It gets a line when this process has time, and then
+            the end.
     """
     log_to(Path(place.home))
     try:
         settings = load_settings(read_current_directory=False).settings
-        asyncio.run(Resident(place, listener, build, settings).run(release))
+        asyncio.run(Resident(place, listener, build, settings).run(release, forks))
     except Exception:  # noqa: BLE001 - the outer door of the process
         _log.exception("the resident process ended")
         return 1
@@ -113,23 +117,23 @@ class Resident:
         self._used_at = time.monotonic()
         self._answers: set[asyncio.Task[Any]] = set()
         self._behind: set[asyncio.Task[None]] = set()
-        self._forking: asyncio.subprocess.Process | None = None
         self._consolidation: Consolidation | None = None
         self._needs_memory = False
         self._answered = asyncio.Event()
         self._stopping = asyncio.Event()
 
-    async def run(self, release: Callable[[], None]) -> None:
+    async def run(self, release: Callable[[], None], forks: IO[bytes]) -> None:
         """Answer requests until the process is idle for long, replaced, stopped, or its home is gone."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stopping.set)
         async with KnowledgeMemory.open(self._settings, actor=ACTOR, lazy=True) as memory:
             self._consolidation = Consolidation(self._settings, memory)
+            watch = Watch(lambda call: self._begin_behind(self._learn(memory, call)))
             server = await asyncio.start_unix_server(
-                lambda reader, writer: self._answer(memory, reader, writer), sock=self._listener
+                lambda reader, writer: self._answer(memory, watch, reader, writer), sock=self._listener
             )
-            self._begin_behind(self._warm(memory, release))
+            self._begin_behind(self._warm(memory, release, forks))
             try:
                 while not self._stopping.is_set():
                     self._stop_if_idle()
@@ -140,11 +144,13 @@ class Resident:
             finally:
                 server.close()
                 self._place.leave()
+                watch.close()
+                forks.close()
                 await self._finish()
                 await self._consolidation.stop()
 
-    async def _warm(self, memory: KnowledgeMemory, release: Callable[[], None]) -> None:
-        """Load the model if knowledge memory is in this home, then prepare the start of MCP servers.
+    async def _warm(self, memory: KnowledgeMemory, release: Callable[[], None], forks: IO[bytes]) -> None:
+        """Load the model if knowledge memory is in this home, then let the start of MCP servers be prepared.
 
         The first start of a session needs no model, so the model waits for it, but not for long.
         """
@@ -156,10 +162,8 @@ class Resident:
             await memory.engine.embed_async(None)
         else:
             release()
-        self._forking = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "commonplace.cli.resident.forks", self._place.home),
-            stdin=asyncio.subprocess.PIPE,
-        )
+        with suppress(OSError, ValueError):  # The process may be gone, or this one may stop.
+            forks.write(b"\n")
 
     def _need_memory(self, memory: KnowledgeMemory) -> None:
         """Begin to open knowledge memory of the home; hooks whose memory is a service do not need it."""
@@ -177,8 +181,6 @@ class Resident:
 
     async def _finish(self) -> None:
         """Wait for answers under way and for work behind them, but not for long."""
-        if self._forking is not None and self._forking.stdin is not None:
-            self._forking.stdin.close()
         with suppress(TimeoutError):
             async with asyncio.timeout(STOPPING_S):
                 while under_way := self._answers | self._behind:
@@ -192,14 +194,18 @@ class Resident:
             self._stopping.set()
 
     async def _answer(
-        self, memory: KnowledgeMemory, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self,
+        memory: KnowledgeMemory,
+        watch: Watch,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
     ) -> None:
         task = cast("asyncio.Task[Any]", asyncio.current_task())
         self._answers.add(task)
         try:
             async with asyncio.timeout(READING_S):
                 request = await _read(reader)
-            answer = await self._handle(memory, request)
+            answer = await self._handle(memory, watch, request, writer.get_extra_info("socket"))
             writer.write(json.dumps(answer).encode())
             await writer.drain()
         except (OSError, TimeoutError, ValueError, KeyError, TypeError) as error:
@@ -210,13 +216,19 @@ class Resident:
             self._answered.set()
             self._used_at = time.monotonic()
 
-    async def _handle(self, memory: KnowledgeMemory, request: Request) -> Mapping[str, str]:
+    async def _handle(
+        self, memory: KnowledgeMemory, watch: Watch, request: Request, connection: socket.socket
+    ) -> Mapping[str, str]:
         try:
             loaded = load_settings(read_current_directory=False, environ=request.environ)
             if request.build != self._build or _without_workspace(loaded.settings) != self._settings:
                 self._stopping.set()
                 self._place.leave()
                 return _REPLACED
+            if request.event == PREPARE:
+                if request.server is None:
+                    self._need_memory(memory)
+                return {"text": ""}
             call = await asyncio.to_thread(
                 read_call,
                 request.document,
@@ -227,6 +239,10 @@ class Resident:
                 directory=Path(request.directory),
                 service=Service.at(request.server, request.token_file) if request.server else None,
             )
+            if request.event == "session-end":
+                watch.end(call.session_id)
+            else:
+                watch.begin(connection, call)
             if call.service is None:
                 self._need_memory(memory)
             text = await self._do(memory, request.event, call)

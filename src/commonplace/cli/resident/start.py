@@ -1,11 +1,13 @@
 """The module that the resident process runs: it listens at once, and imports what it needs afterwards.
 
 So a client connects within the start of an interpreter, and of several processes that start at once, all but one end
-before they import much. The database server starts while this process imports the rest.
+before they import much. The database server starts while this process imports the rest, and so does the process that
+forks MCP servers.
 """
 
 import gc
 import os
+import subprocess
 import sys
 import threading
 from importlib import import_module
@@ -51,9 +53,15 @@ def main() -> int:
     os.chdir("/")
     gc.set_threshold(COLLECT_AFTER)
     try:
+        forks = subprocess.Popen(  # noqa: S603 - this interpreter and our own module
+            [sys.executable, "-P", "-m", "commonplace.cli.resident.forks", place.home],
+            stdin=subprocess.PIPE,
+            bufsize=0,
+        )
         early = EarlyServer()
         early.start()
-        return import_module("commonplace.cli.resident.server").serve(place, listener, code, early.release)
+        server = import_module("commonplace.cli.resident.server")
+        return server.serve(place, listener, code, early.release, forks.stdin)
     finally:
         place.leave()
 

@@ -5,13 +5,15 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 from uuid import UUID
 
-from commonplace.core.errors import NotFoundError
+from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.kinds import GLOBAL_SCOPE, Moment
 from commonplace.storage.database import Row
 
-MOST_ENTITIES: Final = 30
+ENTITIES: Final = 30
+MOST_ENTITIES: Final = 800
+"""With five facts each and their links, a graph has at most 5,000 nodes."""
 FACTS_OF_ONE: Final = 40
 FACTS_OF_EACH: Final = 5
 MOST_LINKS: Final = 200
@@ -73,16 +75,18 @@ class GraphMethods(KnowledgeSession):
         kinds: Collection[str] | None = None,
         scope: str | None = None,
         since: Moment | None = None,
+        limit: int = ENTITIES,
     ) -> Graph:
         """Return an entity with its most important active facts, and the entities and memories that they relate it to.
 
-        Without an entity: the 30 entities with the most active facts, five facts each.
+        Without an entity: the entities with the most active facts, five facts each.
 
         Args:
             entity_id: The entity.
             kinds: Nodes of these kinds only, ``entity``, ``fact``, ``episode`` or ``rule``; ``None`` for all.
             scope: Only facts of this scope and global facts; ``None`` for all.
             since: Only facts that were stored at this moment or later.
+            limit: Most entities without an entity, up to 800.
 
         Raises:
             InvalidInputError: A parameter is malformed.
@@ -92,8 +96,10 @@ class GraphMethods(KnowledgeSession):
         key = inputs.optional_id(entity_id, field="entity_id")
         own = inputs.optional_scope(scope)
         oldest = inputs.optional_moment(since, field="since")
+        if not 1 <= limit <= MOST_ENTITIES:
+            raise InvalidInputError("limit", f"1 to {MOST_ENTITIES} entities", limit)
         async with self._reading() as sql:
-            entities = await sql.graph_entities(entity_id=key, limit=MOST_ENTITIES)
+            entities = await sql.graph_entities(entity_id=key, limit=limit)
             if key is not None and not entities:
                 raise NotFoundError("entity", str(key))
             facts = await sql.graph_facts(
@@ -104,7 +110,7 @@ class GraphMethods(KnowledgeSession):
             )
             if key is None:
                 shown = [fact["id"] for fact in facts]
-                relations = await sql.graph_relations(fact_ids=shown, limit=MOST_LINKS)
+                relations = await sql.graph_relations(fact_ids=shown, limit=max(MOST_LINKS, 2 * limit))
             else:
                 relations = await sql.relations(
                     entity_id=key,

@@ -1,14 +1,14 @@
 """Lists of memories and entities for people, a page at a time. Reading them does not count as a use."""
 
 from collections.abc import Collection, Sequence
-from typing import Final, TypeVar
+from typing import Final
 from uuid import UUID
 
 from commonplace.core.choices import optional_one_of, require_one_of
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.sources import Source
 from commonplace.knowledge import inputs
-from commonplace.knowledge.browse.cursors import moment_after, name_after
+from commonplace.knowledge.browse.cursors import moment_after, name_after, place_after
 from commonplace.knowledge.browse.entries import ListedEntity
 from commonplace.knowledge.browse.orders import FactOrder, RuleOrder
 from commonplace.knowledge.config import LIST_LIMIT, MAX_LIMIT
@@ -20,8 +20,6 @@ from commonplace.knowledge.lifecycle.feedback import RuleApplication
 from commonplace.knowledge.lifecycle.maturity import Maturity
 
 MAX_OFFSET: Final = 2**31 - 1
-
-_Order = TypeVar("_Order", FactOrder, RuleOrder)
 
 
 class ListMethods(KnowledgeSession):
@@ -46,6 +44,7 @@ class ListMethods(KnowledgeSession):
         source_butler: str | None = None,
         max_confidence: float | None = None,
         sort: str = FactOrder.STORED,
+        reverse: bool = False,
         limit: int = LIST_LIMIT,
         offset: int = 0,
         after: str | None = None,
@@ -69,16 +68,17 @@ class ListMethods(KnowledgeSession):
             source_butler: Return facts that this butler stored only.
             max_confidence: Return facts whose effective confidence is at most this, 0.0 to 1.0.
             sort: A :class:`FactOrder`.
+            reverse: Return the facts in the opposite order.
             limit: Most facts, 1 to 1,000.
             offset: The number of facts to skip.
-            after: The cursor of the last fact before the page, from ``cursor_of``; for the default order only.
+            after: The cursor of the last fact before the page, from ``cursor_of`` with the same order.
 
         Raises:
             InvalidInputError: A parameter is malformed.
             StorageUnavailableError: The server cannot be reached.
         """
         require_page(limit, offset)
-        order = _require_order(FactOrder, sort, after)
+        order = require_one_of(FactOrder, sort, field="sort")
         async with self._reading() as sql:
             rows = await sql.list_facts(
                 ids=None if ids is None else list(ids),
@@ -98,9 +98,10 @@ class ListMethods(KnowledgeSession):
                 max_confidence=max_confidence,
                 now=self.clock(),
                 sort=order,
+                reverse=reverse,
                 limit=limit,
                 offset=offset,
-                **moment_after(after),
+                **place_after(after, Fact, order),
             )
             return [Fact.from_row(row, now=self.clock()) for row in rows]
 
@@ -129,6 +130,7 @@ class ListMethods(KnowledgeSession):
         source_butler: str | None = None,
         max_confidence: float | None = None,
         sort: str = RuleOrder.STORED,
+        reverse: bool = False,
         as_of: Moment | None = None,
         limit: int = LIST_LIMIT,
         offset: int = 0,
@@ -149,18 +151,19 @@ class ListMethods(KnowledgeSession):
             source_butler: Return rules that this butler stored only.
             max_confidence: Return rules whose effective confidence is at most this, 0.0 to 1.0.
             sort: A :class:`RuleOrder`.
+            reverse: Return the rules in the opposite order.
             as_of: Return rules that were stored at this moment, with ``forgotten`` as it was then; their fields are
                 those of today.
             limit: Most rules, 1 to 1,000.
             offset: The number of rules to skip.
-            after: The cursor of the last rule before the page, from ``cursor_of``; for the default order only.
+            after: The cursor of the last rule before the page, from ``cursor_of`` with the same order.
 
         Raises:
             InvalidInputError: A parameter is malformed.
             StorageUnavailableError: The server cannot be reached.
         """
         require_page(limit, offset)
-        order = _require_order(RuleOrder, sort, after)
+        order = require_one_of(RuleOrder, sort, field="sort")
         async with self._reading() as sql:
             rows = await sql.list_rules(
                 ids=None if ids is None else list(ids),
@@ -175,10 +178,11 @@ class ListMethods(KnowledgeSession):
                 max_confidence=max_confidence,
                 now=self.clock(),
                 sort=order,
+                reverse=reverse,
                 as_of=inputs.optional_moment(as_of, field="as_of"),
                 limit=limit,
                 offset=offset,
-                **moment_after(after),
+                **place_after(after, Rule, order),
             )
             return [Rule.from_row(row, now=self.clock()) for row in rows]
 
@@ -285,10 +289,3 @@ def require_page(limit: int, offset: int) -> None:
         raise InvalidInputError("limit", f"1 to {MAX_LIMIT}", limit)
     if not 0 <= offset <= MAX_OFFSET:
         raise InvalidInputError("offset", f"0 to {MAX_OFFSET}", offset)
-
-
-def _require_order(kind: type[_Order], sort: str, after: str | None) -> _Order:
-    order = require_one_of(kind, sort, field="sort")
-    if after is not None and order != FactOrder.STORED:
-        raise InvalidInputError("after", f"no cursor in a list by {order}; pass offset", after)
-    return order

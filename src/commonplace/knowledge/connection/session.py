@@ -66,7 +66,7 @@ class KnowledgeSession:
         self.source = source
         self.clock = clock
         self.config = config or MemoryModuleConfig()
-        self._warming: asyncio.Task[list[float]] | None = None
+        self._warming: asyncio.Task[None] | None = None
         with request_context(tenant_id=tenant_id, actor=actor):
             require_context()
 
@@ -135,12 +135,20 @@ class KnowledgeSession:
             config=self.config,
         )
 
-    def begin(self) -> None:
-        """Start to open the database and to load the model in the background; calls wait for them."""
+    def begin(self, *, after_s: float = 0.0) -> None:
+        """Start to open the database and to load the model in the background; calls wait for them.
+
+        Args:
+            after_s: Seconds until then, unless a call needs them sooner.
+        """
         if self._warming is None:
-            self.database.begin().add_done_callback(partial(_log_failure, "the database cannot be opened"))
-            self._warming = asyncio.create_task(self.engine.embed_async(None), name="loading the model")
+            self._warming = asyncio.create_task(self._warm(after_s), name="loading the model")
             self._warming.add_done_callback(partial(_log_failure, "the embedding model cannot be loaded"))
+
+    async def _warm(self, after_s: float) -> None:
+        await asyncio.sleep(after_s)
+        self.database.begin().add_done_callback(partial(_log_failure, "the database cannot be opened"))
+        await self.engine.embed_async(None)
 
     @asynccontextmanager
     async def acting(self) -> AsyncGenerator[asyncpg.Pool]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from commonplace.core.errors import NotFoundError
+from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.config import LIST_LIMIT
 from commonplace.knowledge.connection.session import KnowledgeSession
@@ -75,9 +75,27 @@ class CandidateMethods(KnowledgeSession):
             else:
                 require_living((await lock_entities(sql, wanted)).get(wanted), wanted)
                 await sql.tell_apart(first_id=key, second_id=wanted, now=now)
-            after = {"other": str(wanted), "decision": "same" if same else "distinct"}
-            payload = {"memory_type": MemoryType.FACT, "memory_id": str(key), "before": None, "after": after}
-            await record_event(sql, EventType.REVIEW_DECIDED, payload=payload)
+            await _record(sql, EventType.REVIEW_DECIDED, key, wanted, "same" if same else "distinct")
+
+    async def undo_subject(self, fact_id: UUID | str, entity_id: UUID | str) -> None:
+        """Take back that the subject of a fact is not an entity: the pair is listed again.
+
+        For the parameters see :meth:`decide_subject`. A subject that got the entity keeps the entity.
+
+        Raises:
+            InvalidInputError: An id is malformed, or no decision told the subject and the entity apart.
+            NotFoundError: No fact has the short id.
+            StorageUnavailableError: The server cannot be reached.
+        """
+        given = parse_id(fact_id, MemoryType.FACT, field="fact_id")
+        wanted = inputs.require_id(entity_id, field="entity_id")
+        async with self._writing() as sql:
+            key = await find_id(sql, given, MemoryType.FACT, field="fact_id")
+            if await sql.forget_distinction(first_id=key, second_id=wanted) is None:
+                raise InvalidInputError(
+                    "entity_id", "an entity that was told apart from the subject", str(wanted)
+                )
+            await _record(sql, EventType.REVIEW_REOPENED, key, wanted, None)
 
     async def _link(self, sql: Statements, subject: str, entity_id: UUID) -> None:
         rows = await sql.unlinked_keys(subjects=[subject])
@@ -102,3 +120,11 @@ class CandidateMethods(KnowledgeSession):
         if not await sql.subject_entities(keys=[fold_name(subject)]):
             named = await write_entity(sql, replace(entity, aliases=(*entity.aliases, subject)))
             await record_change(sql, EventType.ENTITY_UPDATED, entity, named)
+
+
+async def _record(
+    sql: Statements, event: EventType, fact_id: UUID, entity_id: UUID, decision: str | None
+) -> None:
+    after = {"other": str(entity_id), "decision": decision}
+    payload = {"memory_type": MemoryType.FACT, "memory_id": str(fact_id), "before": None, "after": after}
+    await record_event(sql, event, payload=payload)

@@ -17,7 +17,7 @@ from commonplace.knowledge.browse.reading import read_one, read_then, require_fo
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.facts import fact_key
-from commonplace.knowledge.kinds import Fact, Memory, MemoryType, Moment, Validity
+from commonplace.knowledge.kinds import PINNED, Fact, Memory, MemoryType, Moment, Rule, Validity
 from commonplace.knowledge.short_ids import find_id, parse_id
 from commonplace.storage.database import Statements
 
@@ -112,19 +112,31 @@ class AnyMemoryMethods(KnowledgeSession):
     async def pin_memory(self, memory_type: str, memory_id: UUID | str, *, pinned: bool = True) -> Memory:
         """Add the tag ``pinned`` to an active fact, or to a rule that is not forgotten, or remove it.
 
-        A pinned memory is in every block of its scope.
+        A pinned memory is in every block of its scope. For the errors see :meth:`tag_memory`.
+        """
+        return await self.tag_memory(memory_type, memory_id, PINNED, tagged=pinned)
+
+    async def tag_memory(
+        self, memory_type: str, memory_id: UUID | str, tag: str, *, tagged: bool = True
+    ) -> Memory:
+        """Add a tag to an active fact, or to a rule that is not forgotten, or remove it.
 
         Raises:
-            InvalidInputError: The type or id is malformed, several memories have the short id, or the memory is an
-                episode, which is in no block.
+            InvalidInputError: The type, id or tag is malformed, several memories have the short id, the memory is an
+                episode, or it has as many tags as a memory may have.
+            SecretRefusedError: The tag looks like a secret.
             NotFoundError: No such active fact or rule exists.
             StorageUnavailableError: The server cannot be reached.
         """
-        async with self._changing(memory_type, memory_id, no_episode="is in no block") as (sql, kind, key):
-            pin = sql.pin_fact if kind is MemoryType.FACT else sql.pin_rule
-            if await pin(id=key, pinned=pinned) is None:
+        (name,) = inputs.require_tags([tag], allow_secrets=False)
+        async with self._changing(memory_type, memory_id, no_episode="has no tags") as (sql, kind, key):
+            change = sql.tag_fact if kind is MemoryType.FACT else sql.tag_rule
+            if await change(id=key, tag=name, tagged=tagged) is None:
                 raise NotFoundError(kind, str(key))
-            return await read_one(sql, kind, key, now=self.clock())
+            memory = await read_one(sql, kind, key, now=self.clock())
+            if isinstance(memory, Fact | Rule) and tagged:
+                inputs.require_tags(memory.tags, allow_secrets=True)
+            return memory
 
     async def forget_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
         """Take a memory out of every search: an episode expires now, a fact is retracted, a rule is marked.
@@ -154,27 +166,6 @@ class AnyMemoryMethods(KnowledgeSession):
                 case _:
                     assert_never(kind)
             return note(await read_one(sql, kind, key, now=now))
-
-    async def restore_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
-        """Take the forgetting of a fact or rule back, and return the memory.
-
-        Raises:
-            InvalidInputError: The type or id is malformed, the memory is an episode, it is not forgotten, or another
-                memory has replaced it.
-            NotFoundError: The memory does not exist.
-            StorageUnavailableError: The server cannot be reached.
-        """
-        async with self._changing(memory_type, memory_id, no_episode="expires when it is forgotten") as found:
-            sql, kind, key = found
-            restored = (
-                await sql.restore_fact(id=key, validity=Validity.RETRACTED)
-                if kind is MemoryType.FACT
-                else await sql.restore_rule(id=key)
-            )
-            memory = await read_one(sql, kind, key, now=self.clock())
-            if restored is None:
-                raise InvalidInputError("memory_id", f"a forgotten {kind} that no other replaced", str(key))
-            return memory
 
     @asynccontextmanager
     async def _changing(

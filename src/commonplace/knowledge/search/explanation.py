@@ -167,9 +167,10 @@ def _decay_sentence(decay: Decay) -> str:
         return "It was never confirmed, so nothing is left of its confidence."
     if decay.days_since_confirmed < 1.0:
         return f"Its confidence is {decay.effective_confidence:.2f}, confirmed within a day."
+    days = f"{decay.days_since_confirmed:.0f}"
     return (
         f"Its confidence of {decay.confidence:.2f} has become {decay.effective_confidence:.2f} "
-        f"in {decay.days_since_confirmed:.0f} days without confirmation."
+        f"in {days} {'day' if days == '1' else 'days'} without confirmation."
     )
 
 

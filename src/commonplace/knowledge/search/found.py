@@ -1,12 +1,17 @@
 """A memory that a search found, with its scores and, if the caller asked, an explanation."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from typing import Final
 from uuid import UUID
 
 from commonplace.knowledge.kinds import Memory
 from commonplace.knowledge.serialization import json_safe
 from commonplace.storage.database import Row
+
+STALE: Final = (
+    "It is stale: a memory that it is derived from was superseded or forgotten after its last confirmation."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +119,7 @@ class Found:
     Attributes:
         is_stale: Whether a memory that it is derived from or supported by was superseded or forgotten after the last
             confirmation; a recall ranks it down.
-        related_by: Of a recall: the fact that names the entity of this fact, if the topic itself does not lead to it.
+        related_by: The fact that names the entity of this fact, if the query itself does not lead to it.
     """
 
     memory: Memory
@@ -122,6 +127,14 @@ class Found:
     explanation: Explanation | None = None
     is_stale: bool = False
     related_by: UUID | None = None
+
+    def marked(self, *, is_stale: bool) -> "Found":
+        """Return the result, marked as stale if it is; the explanation says so too."""
+        if not is_stale:
+            return self
+        told = self.explanation
+        explained = None if told is None else replace(told, why=f"{told.why} {STALE}")
+        return replace(self, is_stale=True, explanation=explained)
 
     def to_json(self) -> Mapping[str, object]:
         """Return the fields of the memory, its scores and its explanation in one JSON object."""

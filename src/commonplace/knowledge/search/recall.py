@@ -199,7 +199,7 @@ async def find_memories(
         for each in judged
         if each.place in read.by_place
     ]
-    found = [replace(each, is_stale=True) if each.memory.id in read.stale else each for each in found]
+    found = [each.marked(is_stale=each.memory.id in read.stale) for each in found]
     found.sort(key=lambda each: (-_weight(each), *tie_break(each.memory)))
     scoped = request.scope is not None
     found = folded(found, scoped=scoped)

@@ -35,6 +35,11 @@ _TRUSTED: Final = (
     "trust = ANY(CAST(:trusts AS text[]))"
     " AND (CAST(:with_flagged AS boolean) OR flags = '[]' OR trust = 'person')"
 )
+_FORGOTTEN_EPISODE: Final = (
+    "EXISTS (SELECT FROM memory_events AS event WHERE event.tenant_id = current_setting('commonplace.tenant_id', true)"
+    " AND event.event_type = 'episode_forgotten' AND event.about_id = CAST({episode} AS text)"
+    " AND event.created_at > coalesce({confirmed}, '-infinity'))"
+)
 _FACT_THEN: Final = (
     "commonplace_fact_then(id, created_at, confidence, decay_rate, CAST(:as_of AS timestamptz),"
     " CAST(:valid_at AS timestamptz), :now, CAST(:min_confidence AS float8))"
@@ -80,7 +85,8 @@ class SearchTable:
         """Whether the source of a row no longer holds, in SQL."""
         if self.memory_type is MemoryType.EPISODE:
             return "false"
-        return f"commonplace_is_stale('{self.memory_type}', m.id, m.last_confirmed_at)"
+        forgotten = _FORGOTTEN_EPISODE.format(episode="m.source_episode_id", confirmed="m.last_confirmed_at")
+        return f"(commonplace_is_stale('{self.memory_type}', m.id, m.last_confirmed_at) OR {forgotten})"
 
     def live(self, *, past: bool, guarded: bool) -> str:
         """Return which rows are found now, or were found at an earlier moment, in SQL."""
@@ -226,7 +232,11 @@ def reading_queries(*, scoped: bool, past: bool = False, guarded: bool = False) 
         for table in TABLES.values()
         for column in COLUMNS[table.memory_type]
     ]
-    gaps = {"columns": ", ".join(columns)}
+    forgotten = _FORGOTTEN_EPISODE.format(
+        episode="coalesce(fact.source_episode_id, rule.source_episode_id)",
+        confirmed="coalesce(fact.last_confirmed_at, rule.last_confirmed_at)",
+    )
+    gaps = {"columns": ", ".join(columns), "forgotten_episode": forgotten}
     for table in TABLES.values():
         gaps[f"own_{table.memory_type}"] = _own(table, _scope(table, past=past), scoped=scoped)
         active = table.then if past else table.active

@@ -243,27 +243,36 @@ event AS (
 )
 SELECT id FROM changed;
 
--- name: pin_fact(id, pinned)$
--- Add the tag "pinned" to an active fact, or remove it, and write the event if that is a change. Return the id of such a fact.
+-- name: tag_fact(id, tag, tagged)$
+-- Add a tag to an active fact, or remove it, and write the event if that is a change. Return the id of such a fact.
 WITH known AS (
-  SELECT id, tags, tags @> '["pinned"]' AS pinned_before FROM facts
+  SELECT id, tags, tags @> jsonb_build_array(CAST(:tag AS text)) AS had_tag FROM facts
   WHERE id = :id AND validity = 'active'
   FOR UPDATE
 ),
 changed AS (
   UPDATE facts SET
-    tags = CASE WHEN CAST(:pinned AS boolean) THEN known.tags || '["pinned"]' ELSE known.tags - 'pinned' END
-  FROM known WHERE facts.id = known.id AND known.pinned_before <> CAST(:pinned AS boolean)
-  RETURNING facts.id, known.pinned_before
+    tags = CASE WHEN CAST(:tagged AS boolean) THEN known.tags || jsonb_build_array(CAST(:tag AS text))
+      ELSE known.tags - CAST(:tag AS text) END
+  FROM known WHERE facts.id = known.id AND known.had_tag <> CAST(:tagged AS boolean)
+  RETURNING facts.id, known.had_tag, jsonb_array_length(known.tags) AS tags_before, jsonb_array_length(facts.tags) AS tags
 ),
 event AS (
   INSERT INTO memory_events (tenant_id, event_type, payload)
   SELECT
-    current_setting('commonplace.tenant_id'), CASE WHEN pinned_before THEN 'fact_unpinned' ELSE 'fact_pinned' END,
-    jsonb_build_object(
-      'memory_type', 'fact', 'memory_id', id, 'before', jsonb_build_object('pinned', pinned_before),
-      'after', jsonb_build_object('pinned', NOT pinned_before)
-    )
+    current_setting('commonplace.tenant_id'),
+    CASE
+      WHEN :tag = 'pinned' THEN CASE WHEN had_tag THEN 'fact_unpinned' ELSE 'fact_pinned' END
+      WHEN had_tag THEN 'fact_untagged' ELSE 'fact_tagged'
+    END,
+    jsonb_build_object('memory_type', 'fact', 'memory_id', id) || CASE
+      WHEN :tag = 'pinned' THEN jsonb_build_object(
+        'before', jsonb_build_object('pinned', had_tag), 'after', jsonb_build_object('pinned', NOT had_tag)
+      )
+      ELSE jsonb_build_object(
+        'before', jsonb_build_object('tags', tags_before), 'after', jsonb_build_object('tags', tags)
+      )
+    END
   FROM changed
 )
 SELECT id FROM known;

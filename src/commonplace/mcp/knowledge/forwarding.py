@@ -122,13 +122,24 @@ def build_server(
     Raises:
         InvalidInputError: The prefix cannot be part of a name.
     """
+    server = new_server(local.SERVER_NAME, local.instructions_for(butler=butler, prefix=prefix))
+    add_to(server, service, memory, butler=butler, prefix=prefix, profile=profile)
+    return server
+
+
+def add_to(
+    server: FastMCP,
+    service: Service,
+    memory: KnowledgeMemory,
+    *,
+    butler: str | None = None,
+    prefix: str = "",
+    profile: Profile = Profile.FULL,
+) -> None:
+    """Add tools, resources and prompts to a server; see :func:`build_server` for the arguments."""
     names = Names.of((offer.name for offer in local.OFFERS), prefix=prefix)
     plain = {tool.name: tool.parameters for tool in local.build_tools(memory, butler=butler)}
-    server = new_server(
-        local.SERVER_NAME,
-        local.instructions_for(butler=butler, prefix=prefix),
-        middleware=[Forward(service, plain, names, butler)],
-    )
+    server.add_middleware(Forward(service, plain, names, butler))
     local.add_tools(server, memory, butler=butler, prefix=prefix, profile=profile)
     texts = RemoteTexts(service)
 
@@ -137,7 +148,6 @@ def build_server(
 
     add_resources(server, of_service, butler=butler)
     add_prompts(server, of_service, names=names, butler=butler)
-    return server
 
 
 async def serve_stdio(
@@ -160,15 +170,20 @@ async def serve_stdio(
         profile: The tools to show.
     """
     own = butler or (Projects(settings.home).butler_at(settings.workspace) if of_project else None)
+    async with local.open_for_stdio(settings) as memory:
+        server = build_server(service, memory, butler=own, prefix=prefix, profile=profile)
+        add_own_briefing(server, settings, service, own)
+        await stdio.run(server)
+
+
+def add_own_briefing(server: FastMCP, settings: Settings, service: Service, own: str | None) -> None:
+    """Add the briefing with the sections of a service to a server; ``own`` is the default of ``butler``."""
     brief = from_settings(settings, service=service, besides=("operational",))
 
     async def brief_own(prompt: str = "", app: str | None = None, butler: str | None = None) -> str:
         return await brief(prompt=prompt, app=app, butler=butler or own)
 
-    async with local.open_for_stdio(settings) as memory:
-        server = build_server(service, memory, butler=own, prefix=prefix, profile=profile)
-        add_briefing(server, brief_own)
-        await stdio.run(server)
+    add_briefing(server, brief_own)
 
 
 def main(

@@ -1,7 +1,7 @@
 """The ``knowledge`` MCP server; on standard input and output it is run here, over HTTP by the service or a host.
 
-A client waits about a second for the handshake. The database is opened and the model loaded after the handshake, in the
-background; a call waits for both.
+A client waits about a second for the handshake. The database is opened and the model loaded in the background, a second
+after the handshake; a call waits for both.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -70,8 +70,12 @@ WHOSE: Final = """\
   belongs to this project and what is global. Pass the scope global only for what holds in every project."""
 
 
+BEGIN_AFTER_S: Final = 1.0
+"""Seconds for the requests that follow a handshake, for which the client waits before its first prompt."""
+
+
 class BeginAfterHandshake(Middleware):
-    """Middleware that opens the memory after the handshake."""
+    """Middleware that opens the memory soon after the handshake."""
 
     def __init__(self, memory: KnowledgeMemory) -> None:
         self._memory = memory
@@ -80,7 +84,7 @@ class BeginAfterHandshake(Middleware):
         """Begin when the client reports that it is initialized."""
         result = await call_next(context)
         if context.method == "notifications/initialized":
-            self._memory.begin()
+            self._memory.begin(after_s=BEGIN_AFTER_S)
         return result
 
 

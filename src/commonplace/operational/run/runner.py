@@ -17,7 +17,7 @@ from commonplace.core.clock import Clock, utc_now
 from commonplace.core.secrets import mask_secrets
 from commonplace.core.settings import Settings
 from commonplace.core.text import trim_to
-from commonplace.llm.claude_process import outside_a_session
+from commonplace.llm.cli_process import outside_a_session
 from commonplace.operational.model_reviews import decide_after_session
 from commonplace.operational.output import Shown, describe_failure, notice, shown_of
 from commonplace.operational.receipts import Receipt

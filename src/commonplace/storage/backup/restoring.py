@@ -199,7 +199,8 @@ async def _make_room(settings: Settings, *, replace: bool, clock: Clock) -> Path
         return None
     if not replace:
         raise StorageError(
-            f"the home {settings.home} has memories: add --replace, which makes a backup of them and then replaces them"
+            f"the home {settings.home} has databases, with memories or from a restore that was stopped: "
+            "add --replace, which makes a backup of them and then replaces them"
         )
     return await back_up_before(settings, "restore", clock=clock)
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeVar
+from typing import Annotated, Any, Final, Protocol, TypeVar
 
-from fastapi import Request
+from fastapi import Query, Request
 from pydantic import BaseModel, ConfigDict
 
 from commonplace.web.dashboard.rendering import link
+from commonplace.web.limits import MAX_CURSOR_CHARS
 from commonplace.web.paging import Offset
 
 PAGE_SIZE: Final = 50
@@ -39,6 +40,29 @@ class Filters(BaseModel):
     def given(self) -> dict[str, Any]:
         """The filters that are set, as arguments of the function that reads the list."""
         return present(**self.model_dump(exclude={"offset"}))
+
+
+END: Final = "end"
+"""The cursor of the last page of a list, which is read backwards."""
+
+Cursor = Annotated[str, Query(max_length=MAX_CURSOR_CHARS)]
+
+
+class CursorFilters(Filters):
+    """The filters of a list whose pages begin after, or end before, an item.
+
+    The offset is the number of items before the page, for the reader; 0 if it is not known.
+    """
+
+    after: Cursor = ""
+    before: Cursor = ""
+    reverse: bool = False
+
+    @property
+    def query(self) -> dict[str, Any]:
+        """The filters as the address names them, without the place of the page."""
+        place = {"offset", "after", "before"}
+        return self.model_dump(by_alias=True, exclude=place) | {"reverse": "true" if self.reverse else ""}
 
 
 def present(**values: object) -> dict[str, Any]:
@@ -80,6 +104,11 @@ class Pager:
     total: int | None = None
 
     @property
+    def end_url(self) -> str | None:
+        """The address of the last page, if the list goes on and its pages have cursors."""
+        return None
+
+    @property
     def first(self) -> int:
         """The position of the first item of the page, counted from 1."""
         return self.offset + 1 if self.shown else self.offset
@@ -111,6 +140,67 @@ class Pager:
 
     def _url(self, offset: int) -> str:
         return link(self.path, **self.query, offset=offset or None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CursorPager(Pager):
+    """The position of a page in a list with cursors.
+
+    Attributes:
+        after: The cursor that the page begins after.
+        before: The cursor that the page ends before.
+        next_cursor: The cursor of the last item, if another page follows.
+        previous_cursor: The cursor of the first item, if another page is before.
+    """
+
+    after: str
+    before: str
+    next_cursor: str | None
+    previous_cursor: str | None
+
+    @property
+    def previous_url(self) -> str | None:
+        """The address of the page before, if there is one."""
+        if self.previous_cursor is None:
+            return None
+        return self._place(before=self.previous_cursor, offset=max(0, self.offset - PAGE_SIZE))
+
+    @property
+    def next_url(self) -> str | None:
+        """The address of the next page, if there is one."""
+        if self.next_cursor is None:
+            return None
+        return self._place(after=self.next_cursor, offset=self.last if self._is_counted else 0)
+
+    @property
+    def end_url(self) -> str | None:
+        """The address of the last page, if another page follows."""
+        return self._place(before=END) if self.goes_on else None
+
+    @property
+    def url(self) -> str:
+        """The address of this page."""
+        return self._place(after=self.after, before=self.before, offset=self.offset)
+
+    @property
+    def first(self) -> int:
+        """The position of the first item of the page, counted from 1; 0 if it is not known."""
+        return self.offset + bool(self.shown) if self._is_counted else 0
+
+    @property
+    def narrows(self) -> bool:
+        """Whether a filter or the place of the page leaves items out."""
+        return bool(self.after or self.before or self.offset) or any(
+            value not in (None, "") for value in self.query.values()
+        )
+
+    @property
+    def _is_counted(self) -> bool:
+        """Whether the number of items before the page is known."""
+        return bool(self.offset) or not (self.after or self.before)
+
+    def _place(self, *, after: str = "", before: str = "", offset: int = 0) -> str:
+        return link(self.path, **self.query, after=after, before=before, offset=offset or None)
 
 
 def counted_pager(path: str, query: Mapping[str, object], *, offset: int, total: int) -> Pager:
@@ -147,3 +237,44 @@ async def cut_page(
     items, goes_on = found[:PAGE_SIZE], len(found) > PAGE_SIZE
     path, query = request.url.path, wanted.query
     return items, Pager(path=path, query=query, offset=wanted.offset, shown=len(items), goes_on=goes_on)
+
+
+async def read_at_cursor(
+    request: Request,
+    wanted: CursorFilters,
+    read: Callable[..., Awaitable[Sequence[_Item]]],
+    cursor: Callable[[_Item], str],
+) -> tuple[Sequence[_Item], Pager]:
+    """Return a page of a list with cursors, with its pager.
+
+    Args:
+        request: Its path is that of the list.
+        wanted: The filters and the place of the page.
+        read: Reads the list, given the filters that are set, ``limit``, ``reverse``, ``after`` and ``offset``.
+        cursor: Returns the cursor of an item.
+    """
+    backwards = bool(wanted.before)
+    start = wanted.before if backwards else wanted.after
+    found = await read(
+        **wanted.given,
+        limit=ONE_MORE,
+        reverse=wanted.reverse is not backwards,
+        after=None if start in ("", END) else start,
+        offset=0 if start else wanted.offset,
+    )
+    items, more = found[:PAGE_SIZE], len(found) > PAGE_SIZE
+    if backwards:
+        items = items[::-1]
+    follows = wanted.before != END if backwards else more
+    comes_after = more if backwards else bool(wanted.after or wanted.offset)
+    return items, CursorPager(
+        path=request.url.path,
+        query=wanted.query,
+        offset=wanted.offset,
+        shown=len(items),
+        goes_on=follows,
+        after=wanted.after,
+        before=wanted.before,
+        next_cursor=cursor(items[-1]) if follows and items else None,
+        previous_cursor=cursor(items[0]) if comes_after and items else None,
+    )

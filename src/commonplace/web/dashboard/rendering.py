@@ -5,7 +5,8 @@ it. :func:`done` answers an accepted form.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final, cast
 from urllib.parse import urlencode
@@ -66,6 +67,19 @@ ACTED_IN: Final = (
 """Pages whose forms change memories in place, whatever page shows the result."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undo:
+    """The form that undoes a change.
+
+    Attributes:
+        url: The address that the form posts to.
+        fields: Names and values of its hidden fields.
+    """
+
+    url: str
+    fields: Sequence[tuple[str, str]]
+
+
 def wants_fragment(request: Request) -> bool:
     """Return whether HTMX asks for a part of a page; a history restore needs the whole page."""
     headers = request.headers
@@ -106,15 +120,17 @@ def done(
     *,
     changed: str,
     location: str | None = None,
+    undo: Undo | None = None,
 ) -> Response:
     """Answer an accepted form.
 
     Args:
         request: The request of the form.
-        notice: The result in one sentence; shown for some seconds.
+        notice: The result in one sentence; shown for some seconds, or with an undo until the next change.
         changed: The event on which parts of the page with the result refresh: ``hx-trigger="… from:body"``.
         location: The page with the result, by default the page above the form's address. A browser on that page, or on
             a page that shows memories of several kinds, stays; others are redirected.
+        undo: Offers to undo the change, in a browser that stays.
     """
     location = location or page_above(request)
     if not wants_fragment(request):
@@ -122,9 +138,15 @@ def done(
     shown = split_url(request.headers.get("hx-current-url", ""))
     if shown is None or shown.path not in (location, *ACTED_IN):
         return Response(status_code=204, headers={"HX-Redirect": location} | NOT_KEPT)
-    return Response(
-        status_code=204, headers=events({"close-dialog": None, "toast": notice, changed: None}) | NOT_KEPT
+    if undo is None:
+        raised = events({"close-dialog": None, "toast": notice, changed: None})
+        return Response(status_code=204, headers=raised | NOT_KEPT)
+    part = ENVIRONMENT.get_template("undo.html").render(
+        undo=undo, notice=notice, csrf_token=csrf_token(request)
     )
+    raised = events({"close-dialog": None, changed: None})
+    place = {"HX-Retarget": "#undo", "HX-Reswap": "outerHTML"}
+    return HTMLResponse(part, headers={**raised, **NOT_KEPT, **place})
 
 
 def events(names: Mapping[str, object]) -> dict[str, str]:

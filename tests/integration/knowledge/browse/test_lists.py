@@ -10,6 +10,8 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.context import RequestContext, request_context
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.browse.cursors import cursor_of
+from commonplace.knowledge.browse.orders import FactOrder, RuleOrder
 from commonplace.knowledge.episodes import store_episode
 from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
@@ -76,6 +78,39 @@ async def test_facts_are_found_and_ordered(pool: asyncpg.Pool, engine: Embedding
     assert pages == [[first], [second], [third], []]
     with pytest.raises(InvalidInputError, match="sort"):
         await list_facts(pool, sort="colour", clock=clock)
+
+
+async def test_pages_by_cursor_hold_each_memory_once_in_every_order(
+    pool: asyncpg.Pool, engine: EmbeddingEngine
+) -> None:
+    """In both directions, with ties, and while a memory of the page before is forgotten."""
+    for hour in range(7):
+        await learn(
+            pool, engine, hour // 2, predicate=f"p{hour}", subject="aBc"[hour % 3], importance=float(hour % 2),
+            scope="ops" if hour % 3 else "global", permanence="ephemeral" if hour % 2 else "standard",
+        )  # fmt: skip
+        await store_rule(pool, engine, content=f"{'ab'[hour % 2]} rule {hour}", clock=at(hour // 3))
+    rules = await list_rules(pool, clock=at(9))
+    await mark_harmful(pool, rules[1].id, clock=at(8))
+    await mark_helpful(pool, rules[4].id, clock=at(8))
+    for read, orders in ((list_facts, FactOrder), (list_rules, RuleOrder)):
+        for order in orders:
+            whole = [one.id for one in await read(pool, sort=order, clock=at(9))]
+            for reverse in (False, True):
+                found: list[Any] = []
+                after = None
+                while page := await read(
+                    pool, sort=order, reverse=reverse, limit=3, after=after, clock=at(9)
+                ):
+                    found += [one.id for one in page]
+                    after = cursor_of(page[-1], sort=order)
+                assert found == (whole[::-1] if reverse else whole), (order, reverse)
+    first = await list_facts(pool, sort="subject", limit=3, clock=at(9))
+    await forget_memory(pool, "fact", first[-1].id)
+    rest = await list_facts(
+        pool, sort="subject", validity="active", after=cursor_of(first[-1], sort="subject"), clock=at(9)
+    )
+    assert len(rest) == 4
 
 
 async def test_rules_are_found_and_ordered(pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:
@@ -216,6 +251,12 @@ async def test_the_graph_holds_an_entity_its_facts_and_what_they_are_linked_to(
         (fact, str(episode), "derived_from"),
     ]
     everything = await knowledge_graph(pool)
+    (best,) = [
+        node for node in (await knowledge_graph(pool, limit=1)).nodes.values() if node.kind == "entity"
+    ]
+    assert best.label == "Ada"
+    with pytest.raises(InvalidInputError, match="1 to 800 entities"):
+        await knowledge_graph(pool, limit=801)
     assert {edge.source for edge in everything.edges} | {edge.target for edge in everything.edges} <= set(
         everything.nodes
     )

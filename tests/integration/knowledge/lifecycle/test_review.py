@@ -130,6 +130,22 @@ async def test_a_decision_about_a_pair_is_taken_back(knowledge: KnowledgeMemory,
         await knowledge.undo_duplicate("fact", *facts)
 
 
+async def test_equal_rules_are_decided_in_any_order(knowledge: KnowledgeMemory, clock: ManualClock) -> None:
+    """Each older rule waits once, with the newest; whoever tells two apart is asked about the next."""
+    rules: list[UUID] = []
+    for _ in range(4):
+        clock.advance(minutes=1)
+        rules.append((await knowledge.store_rule(content="Ask first")).id)
+    pairs = [(each.older_id, each.newer_id) for each in await knowledge.list_duplicates()]
+    assert set(pairs) == {(older, rules[3]) for older in rules[:3]}
+    await knowledge.decide_duplicate("rule", rules[0], rules[3], same=False)
+    left = [(each.older_id, each.newer_id) for each in await knowledge.list_duplicates()]
+    assert set(left) == {(rules[0], rules[2]), (rules[1], rules[3]), (rules[2], rules[3])}
+    for older in (rules[2], rules[1]):
+        await knowledge.decide_duplicate("rule", older, rules[3], same=True)
+    assert await knowledge.list_duplicates() == []
+
+
 @pytest.mark.requirement("DSH-02.2")
 async def test_forgetting_is_taken_back(knowledge: KnowledgeMemory) -> None:
     """A fact and a rule are current again, unless another has their place; an episode has expired for good."""
@@ -174,7 +190,7 @@ async def test_the_search_for_pairs_is_bounded(
     """Only the newest rules are compared, and with a limited number of others: never each with each."""
     for number in range(6):
         await knowledge.store_rule(content=f"Ask first {' ' * number}")
-    assert len(await knowledge.list_duplicates()) == 15
+    assert len(await knowledge.list_duplicates()) == 5
     monkeypatch.setattr(review, "LATEST", 1)
     assert len(await knowledge.list_duplicates()) == 5
     monkeypatch.setattr(review, "MOST_RULES", 3)

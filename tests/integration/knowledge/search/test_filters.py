@@ -1,12 +1,15 @@
 """Filters by tag, time, butler and entity in every mode, and stale memories behind fresh ones."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from commonplace.core.clock import ManualClock, utc_now
 from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge.facts import FactDraft
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.search.found import STALE
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
@@ -88,5 +91,51 @@ async def test_a_stale_memory_ranks_lower_until_it_is_confirmed(
     assert await found(knowledge, mode) == ["stale"]
     await knowledge.forget_memory("fact", source.id)
     assert await found(knowledge, mode) == ["fresh"]
+    search = knowledge.recall if mode == "recall" else partial(knowledge.search, mode=mode)
+    (told,) = [each for each in await search("green tea", explain=True) if each.memory.id == derived.id]
+    assert told.is_stale
+    assert told.explanation is not None
+    assert told.explanation.why.endswith(STALE)
     await knowledge.confirm_memory("fact", derived.id)
     assert await found(knowledge, mode) == ["stale"]
+
+
+async def test_a_stale_memory_stays_among_the_results_of_a_full_store(knowledge: KnowledgeMemory) -> None:
+    """Fused scores lie close together: it loses some places, and does not fall behind everything unrelated."""
+    knowledge.clock = utc_now
+    source = await knowledge.store_fact(subject="shop", predicate="sells", content="leaves")
+    derived = await knowledge.store_fact(subject="pot", predicate="holds", content="green tea, stale")
+    await knowledge.create_link(
+        source_type="fact",
+        source_id=derived.id,
+        target_type="fact",
+        target_id=source.id,
+        relation="derived_from",
+    )
+    await knowledge.store_facts(
+        [FactDraft(subject=f"road {n}", predicate="leads", content=f"to mile {n}") for n in range(40)]
+    )
+    await knowledge.forget_memory("fact", source.id)
+    found = await knowledge.search("green tea", limit=10)
+    assert [each.memory.id for each in found if each.is_stale] == [derived.id]
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_memory_that_names_a_forgotten_episode_is_stale(
+    knowledge: KnowledgeMemory, mode: str
+) -> None:
+    """It is listed for review, until it is confirmed."""
+    knowledge.clock = utc_now
+    episode = await knowledge.store_episode(content="Anna said so", butler="ops")
+    assert episode.id is not None
+    await knowledge.store_fact(subject="pot", predicate="has", content="green tea and much else, fresh")
+    derived = await knowledge.store_fact(
+        subject="pot", predicate="holds", content="green tea, stale", source_episode_id=episode.id
+    )
+    assert await found(knowledge, mode) == ["stale"]
+    await knowledge.forget_memory("episode", episode.id)
+    assert await found(knowledge, mode) == ["fresh"]
+    assert [(each.id, each.reason) for each in await knowledge.list_waiting()] == [(derived.id, "stale")]
+    await knowledge.confirm_memory("fact", derived.id)
+    assert await found(knowledge, mode) == ["stale"]
+    assert await knowledge.list_waiting() == []

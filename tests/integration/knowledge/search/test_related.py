@@ -55,6 +55,15 @@ async def test_a_relation_begins_and_ends_where_the_topic_says(knowledge: Knowle
     assert subjects(await recalled(knowledge, "somebody works at phone")) == []
 
 
+async def test_a_first_name_is_a_name_if_one_entity_alone_has_it(knowledge: KnowledgeMemory) -> None:
+    """A second Anna makes the first name ambiguous."""
+    await fill(knowledge)
+    topic = "Anna works at phone"
+    assert subjects(await recalled(knowledge, topic)) == ["Acme Corp"]
+    await knowledge.entity_create(canonical_name="Anna Berg", entity_type="person")
+    assert subjects(await recalled(knowledge, topic)) == []
+
+
 async def test_a_relation_shows_nothing_that_the_recall_leaves_out(knowledge: KnowledgeMemory) -> None:
     """Other scopes, less trusted sources, other times and tags."""
     told = await fill(knowledge, scope="secret")
@@ -65,3 +74,23 @@ async def test_a_relation_shows_nothing_that_the_recall_leaves_out(knowledge: Kn
     assert subjects(await recalled(knowledge, tags=["other"])) == []
     await knowledge.forget_memory("fact", told)
     assert subjects(await recalled(knowledge)) == []
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid", "contextual", "keyword"])
+async def test_a_search_puts_related_facts_last(knowledge: KnowledgeMemory, mode: str) -> None:
+    """The place is theirs even where direct results fill the limit; the mode keyword finds words alone."""
+    told = await fill(knowledge)
+    for number in range(6):
+        await knowledge.store_fact(
+            subject="Anna Novak", predicate=f"p{number}", content=f"Anna Novak owns boat {number}"
+        )
+    found = await knowledge.search(TOPIC, mode=mode, limit=4, explain=True)
+    if mode == "keyword":
+        assert subjects(found) == []
+        return
+    assert [each.related_by for each in found] == [None, None, None, told]
+    assert subjects(found) == ["Acme Corp"]
+    assert found[-1].explanation is not None
+    assert "names Acme Corp, and this fact is about it" in found[-1].explanation.why
+    assert subjects(await knowledge.search(TOPIC, mode=mode, types=["episode", "rule"])) == []
+    assert subjects(await knowledge.search("somebody works at phone", mode=mode)) == []

@@ -19,7 +19,7 @@ from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.upkeep.cleanup import run_episode_cleanup
 from commonplace.knowledge.upkeep.decay import run_decay_sweep
 from support.knowledge import ACTOR, OF_CONSOLIDATION, OF_ENTITIES, OF_PEOPLE, TENANT
-from support.on_pool import pin_memory
+from support.on_pool import pin_memory, tag_memory
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
@@ -51,9 +51,10 @@ async def test_every_mutation_writes_its_event(
             clock=clock,
         )
     rule = await store_rule(knowledge_pool, engine, content=text, clock=clock)
-    for pinned in (True, False):
-        await pin_memory(knowledge_pool, "fact", fact, pinned=pinned, clock=clock)
-        await pin_memory(knowledge_pool, "rule", rule, pinned=pinned, clock=clock)
+    for kind, memory_id in (("fact", fact), ("rule", rule)):
+        for tagged in (True, False):
+            await pin_memory(knowledge_pool, kind, memory_id, pinned=tagged, clock=clock)
+            await tag_memory(knowledge_pool, kind, memory_id, text, tagged=tagged, clock=clock)
     ends = {"source_type": "fact", "source_id": fact, "target_type": "episode", "target_id": episodes[0]}
     await create_link(knowledge_pool, relation="derived_from", **ends)
     await forget_memory(knowledge_pool, "episode", episodes[1], clock=clock)

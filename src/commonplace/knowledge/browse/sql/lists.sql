@@ -1,9 +1,10 @@
 -- Lists for people, a page at a time. A statement first finds the ids of the page in an index, then reads the rows of
 -- these ids, because rows are wide.
 
--- name: list_facts(ids, validity, fading, scope, subject, predicate, entity_id, text, tag, unused, source, source_butler, max_confidence, as_of, valid_at, now, sort, limit, offset, after_at, after_id)
+-- name: list_facts(ids, validity, fading, scope, subject, predicate, entity_id, text, tag, unused, source, source_butler, max_confidence, as_of, valid_at, now, sort, reverse, limit, offset, after, after_at, after_id)
 -- Facts in an order; NULL turns a filter off. as_of and valid_at find what was known then, and what was true then. A page
--- of the newest facts is read from an index, any other order sorts all that match.
+-- in the order of storing is read from an index; any other order compares all that match with the last row of the page
+-- before, which after holds.
 WITH matching AS NOT MATERIALIZED (
   SELECT * FROM facts
   WHERE tenant_id = current_setting('commonplace.tenant_id')
@@ -39,28 +40,67 @@ WITH matching AS NOT MATERIALIZED (
       )
     END
 ),
+candidates AS NOT MATERIALIZED (
+  SELECT false AS is_mark, matching.* FROM matching
+  UNION ALL
+  SELECT true, mark.* FROM jsonb_populate_record(CAST(NULL AS facts), CAST(:after AS jsonb)) AS mark
+),
+placed AS NOT MATERIALIZED (
+  SELECT
+    is_mark, id, created_at, CAST(-extract(epoch FROM created_at) AS float8) AS age,
+    CASE :sort
+      WHEN 'subject' THEN lower(subject)
+      WHEN 'scope' THEN scope
+      WHEN 'state' THEN validity
+      ELSE ''
+    END AS word,
+    CASE :sort
+      WHEN 'confidence' THEN commonplace_effective_confidence(
+        confidence, decay_rate, coalesce(last_confirmed_at, created_at), CAST(:now AS timestamptz)
+      )
+      WHEN 'confirmed' THEN extract(epoch FROM coalesce(last_confirmed_at, created_at))
+      WHEN 'importance' THEN -importance
+      WHEN 'used' THEN -reference_count
+      ELSE 0.0
+    END AS number
+  FROM candidates
+),
 page AS (
   SELECT CASE
-    WHEN CAST(:sort AS text) = 'stored' THEN ARRAY(
+    WHEN CAST(:sort AS text) = 'stored' AND NOT CAST(:reverse AS boolean) THEN ARRAY(
       SELECT id FROM matching
-      WHERE CAST(:after_at AS timestamptz) IS NULL OR created_at < :after_at
-        OR (created_at = :after_at AND id > CAST(:after_id AS uuid))
+      WHERE CAST(:after AS jsonb) IS NULL OR (
+        created_at <= CAST(:after_at AS timestamptz)
+        AND (created_at < :after_at OR id > CAST(:after_id AS uuid))
+      )
       ORDER BY created_at DESC, id
       LIMIT :limit OFFSET :offset
     )
-    ELSE ARRAY(
+    WHEN :sort = 'stored' THEN ARRAY(
       SELECT id FROM matching
-      ORDER BY
-        CASE :sort WHEN 'subject' THEN lower(subject) END,
-        CASE :sort
-          WHEN 'confidence' THEN commonplace_effective_confidence(
-            confidence, decay_rate, coalesce(last_confirmed_at, created_at), CAST(:now AS timestamptz)
-          )
-          WHEN 'importance' THEN -importance
-          WHEN 'used' THEN -reference_count
-        END,
-        CASE :sort WHEN 'confirmed' THEN coalesce(last_confirmed_at, created_at) END,
-        created_at DESC, id
+      WHERE CAST(:after AS jsonb) IS NULL OR (
+        created_at >= CAST(:after_at AS timestamptz)
+        AND (created_at > :after_at OR id < CAST(:after_id AS uuid))
+      )
+      ORDER BY created_at, id DESC
+      LIMIT :limit OFFSET :offset
+    )
+    WHEN NOT :reverse THEN ARRAY(
+      SELECT id FROM placed
+      WHERE NOT is_mark AND (
+        CAST(:after AS jsonb) IS NULL
+        OR (word, number, age, id) > (SELECT word, number, age, id FROM placed WHERE is_mark)
+      )
+      ORDER BY word, number, age, id
+      LIMIT :limit OFFSET :offset
+    )
+    ELSE ARRAY(
+      SELECT id FROM placed
+      WHERE NOT is_mark AND (
+        CAST(:after AS jsonb) IS NULL
+        OR (word, number, age, id) < (SELECT word, number, age, id FROM placed WHERE is_mark)
+      )
+      ORDER BY word DESC, number DESC, age DESC, id DESC
       LIMIT :limit OFFSET :offset
     )
   END AS ids
@@ -90,7 +130,7 @@ WHERE tenant_id = current_setting('commonplace.tenant_id')
   AND id IN (SELECT id FROM older UNION SELECT id FROM newer)
 ORDER BY created_at DESC, id;
 
--- name: list_rules(ids, maturity, forgotten, scope, text, tag, unused, source, source_butler, max_confidence, as_of, now, sort, limit, offset, after_at, after_id)
+-- name: list_rules(ids, maturity, forgotten, scope, text, tag, unused, source, source_butler, max_confidence, as_of, now, sort, reverse, limit, offset, after, after_at, after_id)
 -- Rules in an order; NULL turns a filter off. as_of finds the rules that were stored then, forgotten or not then.
 WITH matching AS NOT MATERIALIZED (
   SELECT * FROM rules
@@ -115,28 +155,69 @@ WITH matching AS NOT MATERIALIZED (
       ) <= :max_confidence
     )
 ),
+candidates AS NOT MATERIALIZED (
+  SELECT false AS is_mark, matching.* FROM matching
+  UNION ALL
+  SELECT true, mark.* FROM jsonb_populate_record(CAST(NULL AS rules), CAST(:after AS jsonb)) AS mark
+),
+placed AS NOT MATERIALIZED (
+  SELECT
+    is_mark, id, created_at, CAST(-extract(epoch FROM created_at) AS float8) AS age,
+    CASE :sort
+      WHEN 'scope' THEN scope
+      WHEN 'state' THEN maturity
+      WHEN 'text' THEN lower(left(content, 100))
+      ELSE ''
+    END AS word,
+    CASE :sort
+      WHEN 'confidence' THEN commonplace_effective_confidence(
+        confidence, decay_rate, coalesce(last_confirmed_at, created_at), CAST(:now AS timestamptz)
+      )
+      WHEN 'confirmed' THEN extract(epoch FROM coalesce(last_confirmed_at, created_at))
+      WHEN 'effectiveness' THEN -effectiveness_score
+      WHEN 'applied' THEN -applied_count
+      WHEN 'helped' THEN -success_count
+      WHEN 'harmed' THEN -harmful_count
+      ELSE 0.0
+    END AS number
+  FROM candidates
+),
 page AS (
   SELECT CASE
-    WHEN CAST(:sort AS text) = 'stored' THEN ARRAY(
+    WHEN CAST(:sort AS text) = 'stored' AND NOT CAST(:reverse AS boolean) THEN ARRAY(
       SELECT id FROM matching
-      WHERE CAST(:after_at AS timestamptz) IS NULL OR created_at < :after_at
-        OR (created_at = :after_at AND id > CAST(:after_id AS uuid))
+      WHERE CAST(:after AS jsonb) IS NULL OR (
+        created_at <= CAST(:after_at AS timestamptz)
+        AND (created_at < :after_at OR id > CAST(:after_id AS uuid))
+      )
       ORDER BY created_at DESC, id
       LIMIT :limit OFFSET :offset
     )
-    ELSE ARRAY(
+    WHEN :sort = 'stored' THEN ARRAY(
       SELECT id FROM matching
-      ORDER BY
-        CASE :sort
-          WHEN 'confidence' THEN commonplace_effective_confidence(
-            confidence, decay_rate, coalesce(last_confirmed_at, created_at), CAST(:now AS timestamptz)
-          )
-          WHEN 'effectiveness' THEN -effectiveness_score
-          WHEN 'applied' THEN -applied_count
-          WHEN 'harmed' THEN -harmful_count
-        END,
-        CASE :sort WHEN 'confirmed' THEN coalesce(last_confirmed_at, created_at) END,
-        created_at DESC, id
+      WHERE CAST(:after AS jsonb) IS NULL OR (
+        created_at >= CAST(:after_at AS timestamptz)
+        AND (created_at > :after_at OR id < CAST(:after_id AS uuid))
+      )
+      ORDER BY created_at, id DESC
+      LIMIT :limit OFFSET :offset
+    )
+    WHEN NOT :reverse THEN ARRAY(
+      SELECT id FROM placed
+      WHERE NOT is_mark AND (
+        CAST(:after AS jsonb) IS NULL
+        OR (word, number, age, id) > (SELECT word, number, age, id FROM placed WHERE is_mark)
+      )
+      ORDER BY word, number, age, id
+      LIMIT :limit OFFSET :offset
+    )
+    ELSE ARRAY(
+      SELECT id FROM placed
+      WHERE NOT is_mark AND (
+        CAST(:after AS jsonb) IS NULL
+        OR (word, number, age, id) < (SELECT word, number, age, id FROM placed WHERE is_mark)
+      )
+      ORDER BY word DESC, number DESC, age DESC, id DESC
       LIMIT :limit OFFSET :offset
     )
   END AS ids

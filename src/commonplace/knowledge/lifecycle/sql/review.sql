@@ -6,7 +6,7 @@
 -- since; the oldest confirmation first. Of held facts of one key and text, one. Sources come from the latest :events
 -- events that could make a memory stale.
 WITH changed AS MATERIALIZED (
-  SELECT about_id FROM memory_events
+  SELECT about_id, created_at FROM memory_events
   WHERE tenant_id = current_setting('commonplace.tenant_id')
     AND event_type IN ('fact_superseded', 'fact_retracted', 'rule_forgotten', 'episode_forgotten')
   ORDER BY created_at DESC
@@ -17,6 +17,17 @@ derived AS MATERIALIZED (
   FROM changed JOIN memory_links AS link
     ON link.target_id = CAST(changed.about_id AS uuid) AND link.relation IN ('derived_from', 'supports')
   WHERE link.tenant_id = current_setting('commonplace.tenant_id') AND changed.about_id IS NOT NULL
+),
+orphaned AS MATERIALIZED (
+  SELECT told.id
+  FROM changed JOIN (
+    SELECT id, source_episode_id, last_confirmed_at FROM facts
+    WHERE tenant_id = current_setting('commonplace.tenant_id')
+    UNION ALL
+    SELECT id, source_episode_id, last_confirmed_at FROM rules
+    WHERE tenant_id = current_setting('commonplace.tenant_id')
+  ) AS told ON CAST(told.source_episode_id AS text) = changed.about_id
+  WHERE changed.created_at > coalesce(told.last_confirmed_at, '-infinity')
 ),
 living AS (
   SELECT
@@ -52,8 +63,11 @@ living AS (
 judged AS (
   SELECT
     living.*,
-    CASE WHEN id IN (SELECT id FROM derived) THEN commonplace_is_stale(memory_type, id, last_confirmed_at)
-      ELSE false END AS is_stale
+    CASE
+      WHEN id IN (SELECT id FROM orphaned) THEN true
+      WHEN id IN (SELECT id FROM derived) THEN commonplace_is_stale(memory_type, id, last_confirmed_at)
+      ELSE false
+    END AS is_stale
   FROM living
 )
 SELECT
@@ -68,6 +82,8 @@ LIMIT :limit;
 -- Pairs of active facts, and of rules, of one scope that may say the same, and that no person told apart: keys that
 -- differ in spelling alone, equal texts, or vectors at least as near as :likeness about one subject or entity. The latest
 -- first. Each of the :latest newest facts and rules is compared with the :facts newest facts or the :rules newest rules.
+-- An older memory stands in one pair alone, with the newest of the most alike: ten equal rules are nine pairs, which
+-- can be decided in any order.
 WITH keyed AS MATERIALIZED (
   SELECT
     id, scope, created_at, embedding, subject || ' ' || predicate || ': ' || content AS text,
@@ -116,14 +132,19 @@ pairs AS (
     AND (older.created_at, older.id) < (newer.created_at, newer.id)
   WHERE newer.place <= :latest
     AND (older.plain = newer.plain OR 1 - (older.embedding <=> newer.embedding) >= CAST(:likeness AS float8))
+),
+waiting AS (
+  SELECT DISTINCT ON (memory_type, older_id) *
+  FROM pairs
+  WHERE NOT EXISTS (
+    SELECT FROM told_apart
+    WHERE tenant_id = current_setting('commonplace.tenant_id')
+      AND first_id = least(pairs.older_id, pairs.newer_id) AND second_id = greatest(pairs.older_id, pairs.newer_id)
+  )
+  ORDER BY memory_type, older_id, reason = 'meaning', created_at DESC, newer_id DESC
 )
 SELECT memory_type, older_id, newer_id, left(older_text, 300) AS older_text, left(newer_text, 300) AS newer_text, reason
-FROM pairs
-WHERE NOT EXISTS (
-  SELECT FROM told_apart
-  WHERE tenant_id = current_setting('commonplace.tenant_id')
-    AND first_id = least(pairs.older_id, pairs.newer_id) AND second_id = greatest(pairs.older_id, pairs.newer_id)
-)
+FROM waiting
 ORDER BY created_at DESC, newer_id, older_id
 LIMIT :limit;
 

@@ -3,8 +3,11 @@
 -- null.
 SELECT
   wanted.memory_type, wanted.is_pinned, ${columns},
-  wanted.memory_type <> 'episode' AND commonplace_is_stale(
-    wanted.memory_type, wanted.id, coalesce(fact.last_confirmed_at, rule.last_confirmed_at)
+  wanted.memory_type <> 'episode' AND (
+    commonplace_is_stale(
+      wanted.memory_type, wanted.id, coalesce(fact.last_confirmed_at, rule.last_confirmed_at)
+    )
+    OR ${forgotten_episode}
   ) AS is_stale
 FROM (
   SELECT CAST('episode' AS text) AS memory_type, id, false AS is_pinned

@@ -80,7 +80,14 @@
   document.addEventListener("htmx:afterRequest", (event) => {
     if (event.detail.successful) connected(true);
   });
-  document.addEventListener("toast", (event) => toast(event.detail.value));
+  // The next message takes the place of an offer to undo.
+  document.addEventListener("toast", (event) => {
+    document.getElementById("undo").replaceChildren();
+    toast(event.detail.value);
+  });
+  toasts.addEventListener("click", (event) => {
+    if (event.target.closest("[data-dismiss]")) document.getElementById("undo").replaceChildren();
+  });
 
   // --- parts that refresh themselves ----------------------------------------------------------------------------
 
@@ -174,6 +181,8 @@
       search.focus();
       search.select();
     }
+    const undo = event.key === "u" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey;
+    if (undo && !event.repeat) document.querySelector("[data-undo]")?.click();
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("textarea")) {
       event.target.form?.requestSubmit();
     }

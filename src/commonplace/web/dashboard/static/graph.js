@@ -15,106 +15,250 @@
     return value;
   };
   const KINDS = { entity: "--violet", fact: "--info", rule: "--warn", episode: "--ok" };
-  const shortened = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
+  const MANY = 600;
 
-  const look = () => [
+  const look = (isLarge) => [
     { selector: "node", style: {
-      label: "data(short)", width: "data(size)", height: "data(size)", "font-size": 9, color: colour("--text"),
-      "text-valign": "bottom", "text-margin-y": 3, "text-wrap": "wrap", "text-max-width": 110,
-      "text-background-color": colour("--surface"), "text-background-opacity": 0.8, "text-background-padding": 1,
-      "border-width": 1.5, "border-color": colour("--surface"),
+      width: "data(size)", height: "data(size)", "border-width": 1.5, "border-color": colour("--surface"),
     } },
     ...Object.entries(KINDS).map(([kind, variable]) => (
       { selector: `node[kind = "${kind}"]`, style: { "background-color": colour(variable) } })),
-    { selector: 'node[kind = "entity"]', style: { "font-size": 12, "font-weight": 600 } },
     { selector: "edge", style: {
-      width: 1.2, "line-color": colour("--line-strong"), "curve-style": "bezier", "target-arrow-shape": "triangle",
-      "target-arrow-color": colour("--line-strong"), "arrow-scale": 0.7, "font-size": 8, color: colour("--muted"),
-      "text-background-color": colour("--surface"), "text-background-opacity": 0.8, "text-rotation": "autorotate",
+      width: 1.2, "line-color": colour("--line-strong"), "curve-style": isLarge ? "haystack" : "bezier",
+      "target-arrow-shape": "triangle", "target-arrow-color": colour("--line-strong"), "arrow-scale": 0.7,
     } },
-    { selector: "edge.told", style: { label: "data(relation)" } },
-    { selector: "node.mute", style: { "text-opacity": 0, "text-background-opacity": 0 } },
     { selector: ".near", style: { "line-color": colour("--accent"), "target-arrow-color": colour("--accent"), "border-color": colour("--accent") } },
   ];
 
   // The area of a node grows with the number of facts about the entity.
   const sizeOf = (node) => (node.kind === "entity" ? Math.min(60, 20 + 6 * Math.sqrt(node.facts)) : 14);
 
-  // Show the labels that have room at this zoom, those of large nodes first.
-  const CELL = 24;
-  const declutter = (graph) => {
-    const taken = new Set();
-    const cells = ({ x1, x2, y1, y2 }) => {
-      const found = [];
-      for (let x = Math.floor(x1 / CELL); x <= Math.floor(x2 / CELL); x += 1) {
-        for (let y = Math.floor(y1 / CELL); y <= Math.floor(y2 / CELL); y += 1) found.push(`${x}:${y}`);
-      }
-      return found;
-    };
-    const zoom = graph.zoom();
-    graph.batch(() => {
-      for (const node of graph.nodes().sort((one, other) => other.data("size") - one.data("size"))) {
-        const { x, y } = node.renderedPosition();
-        const font = (node.data("kind") === "entity" ? 12 : 9) * zoom;
-        const text = node.data("short");
-        const width = Math.min(110 * zoom, text.length * font * 0.55);
-        const lines = Math.ceil((text.length * font * 0.55) / (110 * zoom)) || 1;
-        const top = y + (node.data("size") / 2) * zoom;
-        const wanted = cells({ x1: x - width / 2, x2: x + width / 2, y1: top, y2: top + lines * font * 1.2 });
-        const fits = font >= 6 && !wanted.some((cell) => taken.has(cell));
-        node.toggleClass("mute", !fits);
-        if (fits) wanted.forEach((cell) => taken.add(cell));
-      }
+  // Join edges of the same direction between the same nodes: "works with +2" stands for three relations.
+  const joined = (edges) => {
+    const found = new Map();
+    for (const { source, target, relation } of edges) {
+      const key = `${source} ${target}`;
+      if (source !== target) found.set(key, [...(found.get(key) || []), relation.replaceAll("_", " ")]);
+    }
+    return [...found].map(([key, words]) => {
+      const [source, target] = key.split(" ");
+      return { id: key, source, target, relation: words[0] + (words.length > 1 ? ` +${words.length - 1}` : "") };
     });
   };
 
+  // Place memories of one neighbour in rings around it, and everything else by forces. Equal graphs look equal.
+  const placed = (nodes, edges) => {
+    const near = new Map(nodes.map((node) => [node.id, []]));
+    for (const { source, target } of edges) {
+      near.get(source).push(target);
+      near.get(target).push(source);
+    }
+    const isLeaf = (node) => node.kind !== "entity" && near.get(node.id).length === 1;
+    const kinds = new Map(nodes.map((node) => [node.id, node]));
+    const centres = nodes.filter((node) => !isLeaf(node) || isLeaf(kinds.get(near.get(node.id)[0])));
+    const gap = centres.length < 12 ? 75 : 26;
+    const spots = new Map();
+    centres.forEach((node, index) => {
+      const leaves = near.get(node.id).map((id) => kinds.get(id)).filter((other) => isLeaf(other) && !centres.includes(other));
+      const turn = index * 2.399963;
+      const spot = { x: gap * 4 * Math.sqrt(index) * Math.cos(turn), y: gap * 4 * Math.sqrt(index) * Math.sin(turn), leaves: [], radius: node.size / 2 };
+      while (leaves.length) {
+        spot.radius += gap;
+        const ring = leaves.splice(0, Math.max(5, Math.floor((6.28 * spot.radius) / gap)));
+        ring.forEach((leaf, at) => {
+          const angle = 1.571 + (6.283 * (at + 0.5)) / ring.length;  // room for the name below the centre
+          spot.leaves.push([leaf.id, spot.radius * Math.cos(angle) * 1.3, spot.radius * Math.sin(angle)]);
+        });
+      }
+      spots.set(node.id, spot);
+    });
+    settle([...spots.values()], edges.map(({ source, target }) => [spots.get(source), spots.get(target)]).filter(([one, other]) => one && other), gap);
+    const found = new Map();
+    for (const [id, { x, y, leaves }] of spots) {
+      found.set(id, { x, y });
+      for (const [leaf, dx, dy] of leaves) found.set(leaf, { x: x + dx, y: y + dy });
+    }
+    return found;
+  };
+
+  // Pull joined spots together and push spots apart that are too close. A grid finds those, so the time is linear.
+  const ROUNDS = 160;
+  const settle = (spots, pairs, gap) => {
+    const reach = 2 * Math.max(...spots.map((spot) => spot.radius)) + 3 * gap;
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const heat = 1 - round / ROUNDS;
+      for (const [one, other] of pairs) {
+        const dx = other.x - one.x;
+        const dy = other.y - one.y;
+        const far = Math.hypot(dx, dy) || 1;
+        const pull = ((far - one.radius - other.radius - 2 * gap) / far) * 0.08 * heat;
+        if (pull > 0) { one.x += dx * pull; one.y += dy * pull; other.x -= dx * pull; other.y -= dy * pull; }
+      }
+      const grid = new Map();
+      for (const spot of spots) {
+        spot.x *= 1 - 0.01 * heat;
+        spot.y *= 1 - 0.02 * heat;  // the picture is wider than high
+        const [column, row] = [Math.floor(spot.x / reach), Math.floor(spot.y / reach)];
+        for (let x = column - 1; x <= column + 1; x += 1) {
+          for (let y = row - 1; y <= row + 1; y += 1) (grid.get(`${x}:${y}`) || []).forEach((other) => part(spot, other, gap));
+        }
+        const cell = `${column}:${row}`;
+        if (grid.has(cell)) grid.get(cell).push(spot);
+        else grid.set(cell, [spot]);
+      }
+    }
+  };
+  const part = (one, other, gap) => {
+    const dx = other.x - one.x || 0.1;
+    const dy = (other.y - one.y || 0.1) * 1.2;
+    const far = Math.hypot(dx, dy);
+    const push = ((1.3 * (one.radius + other.radius) + 1.6 * gap - far) / far) * 0.4;
+    if (push > 0) { one.x -= dx * push; one.y -= dy * push; other.x += dx * push; other.y += dy * push; }
+  };
+
+  // Labels have the same size at every zoom. They are drawn where there is room: entities with the most facts first.
+  const CELL = 8;
+  const WIDEST = 150;
+  const labels = (graph) => {
+    const canvas = document.createElement("canvas");
+    canvas.className = "graph-labels";
+    place.append(canvas);
+    const pen = canvas.getContext("2d");
+    const fonts = { entity: "600 12.5px system-ui, sans-serif", edge: "11px system-ui, sans-serif" };
+    const family = getComputedStyle(document.body).fontFamily;
+    for (const kind of Object.keys(fonts)) fonts[kind] = fonts[kind].replace("system-ui, sans-serif", family);
+    const lines = (text, font) => {
+      pen.font = font;
+      const found = [""];
+      for (const word of text.split(/\s+/)) {
+        const longer = `${found.at(-1)} ${word}`.trim();
+        if (found.at(-1) && pen.measureText(longer).width > WIDEST) found.push(word);
+        else found[found.length - 1] = longer;
+      }
+      const shown = found.slice(0, 3).map((line) => (line.length > 26 ? `${line.slice(0, 25)}…` : line));
+      if (found.length > 3) shown[2] += "…";
+      return { shown, font, width: Math.max(...shown.map((line) => pen.measureText(line).width)), height: shown.length * 14 };
+    };
+    const known = new Map();
+    const cut = (item, text, font) => {
+      if (!known.has(item)) known.set(item, lines(text, font));
+      return known.get(item);
+    };
+    const nodes = graph.nodes().toArray().sort((one, other) => other.data("size") - one.data("size"));
+    const entities = nodes.filter((node) => node.data("kind") === "entity");
+    const others = nodes.filter((node) => node.data("kind") !== "entity");
+    const isOfFact = (edge) => edge.source().data("kind") === "entity" && edge.target().data("kind") === "fact";
+    const edges = graph.edges().toArray().filter((edge) => "way" in place.dataset || !isOfFact(edge));  // a fact names its predicate
+
+    return () => {
+      const [width, height, ratio] = [graph.width(), graph.height(), window.devicePixelRatio || 1];
+      if (canvas.width !== Math.round(width * ratio)) canvas.width = Math.round(width * ratio);
+      if (canvas.height !== Math.round(height * ratio)) canvas.height = Math.round(height * ratio);
+      pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+      pen.clearRect(0, 0, width, height);
+      pen.textAlign = "center";
+      pen.textBaseline = "top";
+      const [zoom, pan, taken, written] = [graph.zoom(), graph.pan(), new Set(), []];
+      const columns = Math.ceil(width / CELL) + 2;
+      const isFree = (x, y, w, h, take) => {
+        for (let row = Math.floor(y / CELL); row <= Math.floor((y + h) / CELL); row += 1) {
+          for (let column = Math.floor(x / CELL); column <= Math.floor((x + w) / CELL); column += 1) {
+            if (take) taken.add(row * columns + column);
+            else if (taken.has(row * columns + column)) return false;
+          }
+        }
+        return true;
+      };
+      const write = (item, text, font, ink, { x, y }, below) => {
+        const [left, top] = [x * zoom + pan.x, y * zoom + pan.y];
+        if (left < 0 || top < 0 || left > width || top > height) return;
+        const cutText = cut(item, text, font);
+        const first = below === null ? top - cutText.height / 2 : top + below * zoom + 3;
+        const box = [left - cutText.width / 2 - 3, first - 1, cutText.width + 6, cutText.height + 2];
+        if (box[0] < 0 || box[0] + box[2] > width || box[1] + box[3] > height || !isFree(...box, false)) return;
+        isFree(...box, true);
+        pen.globalAlpha = 0.85;
+        pen.fillStyle = inks.surface;
+        pen.fillRect(...box);
+        pen.globalAlpha = 1;
+        pen.fillStyle = ink;
+        pen.font = font;
+        cutText.shown.forEach((line, row) => pen.fillText(line, left, first + row * 14));
+        written.push(text);
+      };
+      const name = (node) => {
+        const isEntity = node.data("kind") === "entity";
+        write(node.id(), node.data("label") || node.data("kind"), isEntity ? fonts.entity : fonts.edge, inks.text, node.position(), node.data("size") / 2);
+      };
+      const relation = (edge) => {
+        const [from, to] = [edge.source().position(), edge.target().position()];
+        if (Math.hypot(from.x - to.x, from.y - to.y) * zoom < 90) return;
+        const middle = graph.scratch("isLarge") ? { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 } : edge.midpoint();
+        write(edge.id(), edge.data("relation"), fonts.edge, inks.muted, middle, null);
+      };
+      const keepOff = (least) => (node) => {
+        const [{ x, y }, size] = [node.position(), node.data("size") * zoom];
+        const [left, top] = [x * zoom + pan.x - size / 2, y * zoom + pan.y - size / 2];
+        if (size > least && left > -size && top > -size && left < width && top < height) isFree(left, top, size, size - CELL, true);
+      };
+      entities.forEach(keepOff(14));
+      const near = graph.scratch("near");
+      if (near) { near.nodes().forEach(name); near.edges().forEach(relation); }
+      entities.forEach(name);
+      others.forEach(keepOff(5));
+      edges.forEach(relation);
+      if (14 * zoom > 5) others.forEach(name);
+      place.labels = written;
+    };
+  };
+  let inks = {};
+
   const draw = (data) => {
     const isWay = "way" in place.dataset;
+    const isLarge = data.nodes.length > MANY;
+    const nodes = data.nodes.map((node) => ({ ...node, size: sizeOf(node) }));
+    const edges = joined(data.edges);
+    const spots = isWay ? null : placed(nodes, edges);
+    const repaint = () => { inks = { text: colour("--text"), muted: colour("--muted"), surface: colour("--surface") }; return look(isLarge); };
     const graph = window.cytoscape({
       container: place,
-      elements: [
-        ...data.nodes.map((node) => ({ data: { ...node, size: sizeOf(node), short: shortened(node.label || node.kind, node.kind === "entity" ? 40 : 48) } })),
-        ...data.edges.map((edge, index) => ({ data: { id: `edge-${index}`, ...edge, relation: edge.relation.replaceAll("_", " ") }, classes: isWay ? "told" : "" })),
-      ],
-      style: look(),
-      layout: isWay ? { name: "breadthfirst", directed: true, direction: "rightward", roots: [data.nodes[0].id], spacingFactor: 1.4, padding: 40, animate: false } : { name: "cose", animate: false, randomize: true, nodeDimensionsIncludeLabels: true, nodeRepulsion: 12000, idealEdgeLength: 70, padding: 24 },
-      minZoom: 0.15,
+      elements: [...nodes.map((node) => ({ data: node, position: spots?.get(node.id) })), ...edges.map((edge) => ({ data: edge }))],
+      style: repaint(),
+      layout: isWay ? { name: "breadthfirst", directed: true, direction: "rightward", roots: [nodes[0].id], spacingFactor: 1.4, padding: 50, animate: false } : { name: "preset", padding: 40 },
+      textureOnViewport: isLarge,  // while the picture moves, the last one is moved
+      pixelRatio: isLarge ? 1 : "auto",
+      minZoom: 0.02,
       maxZoom: 3,
-      wheelSensitivity: 1,
     });
+    const fit = () => { graph.fit(undefined, 40); if (graph.zoom() > 1.4) { graph.zoom(1.4); graph.center(); } };
+    graph.scratch("isLarge", isLarge);
     graph.on("tap", "node", (event) => { window.location.href = event.target.data("url"); });
     graph.on("mouseover", "node", (event) => {
       place.style.cursor = "pointer";
       const near = event.target.closedNeighborhood();
+      graph.scratch("near", near.union(event.target));
       near.addClass("near");
-      near.removeClass("mute");
-      near.edges().addClass("told");
       told.textContent = `${event.target.data("kind")}: ${event.target.data("label")}`;
     });
     graph.on("mouseout", "node", () => {
       place.style.cursor = "";
-      graph.elements().removeClass("near");
-      if (!isWay) graph.edges().removeClass("told");
-      declutter(graph);
+      graph.scratch("near")?.removeClass("near");
+      graph.scratch("near", null);
       told.textContent = "";
     });
-    let waiting = 0;
-    graph.on("zoom resize layoutstop", () => {
-      cancelAnimationFrame(waiting);
-      waiting = requestAnimationFrame(() => declutter(graph));
-    });
-    declutter(graph);
-    const repaint = () => graph.style(look());
-    document.addEventListener("theme", repaint);
-    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
+    graph.on("render", labels(graph));
+    fit();
+    const recolour = () => graph.style(repaint());
+    document.addEventListener("theme", recolour);
+    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
     const zoom = (factor) => graph.zoom({ level: graph.zoom() * factor, renderedPosition: { x: graph.width() / 2, y: graph.height() / 2 } });
-    const does = { in: () => zoom(1.3), out: () => zoom(1 / 1.3), fit: () => graph.fit(undefined, 24) };
+    const does = { in: () => zoom(1.3), out: () => zoom(1 / 1.3), fit };
     for (const button of document.querySelectorAll("[data-graph]")) {
       button.addEventListener("click", () => does[button.dataset.graph]());
     }
-    window.addEventListener("resize", () => { graph.resize(); graph.fit(undefined, 24); });
-    // The position of a node on the page, for tests.
-    place.dataset.drawn = String(graph.nodes().length);
+    window.addEventListener("resize", () => { graph.resize(); fit(); });
+    // The number of nodes and the graph, for tests; so are the labels that the last frame shows.
+    place.dataset.drawn = String(nodes.length);
     place.graph = graph;
   };
 

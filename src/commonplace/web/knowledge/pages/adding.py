@@ -12,7 +12,7 @@ from commonplace.web.access import KnowledgeOfCaller, writer
 from commonplace.web.dashboard.errors import message_of, pages
 from commonplace.web.dashboard.rendering import done, render_dialog
 from commonplace.web.knowledge.pages import facts, rules
-from commonplace.web.knowledge.pages.listing import CHANGED, choices
+from commonplace.web.knowledge.pages.listing import CHANGED, project_names
 
 FIELDS: Final = frozenset({"subject", "predicate", "content", "scope", "tags", "permanence"})
 
@@ -98,5 +98,5 @@ def _form(
         values=values,
         errors={field: message_of(error)} if error else {},
         permanences=list(Permanence),
-        projects=choices(request, knowledge)["projects"],
+        projects=project_names(request, knowledge),
     )

@@ -1,27 +1,115 @@
-"""Changes of several facts or rules at once: forget, confirm, pin, make global."""
+"""Changes of facts or rules, one or several at once, and their undo: confirm, pin, tag, make global, forget."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Form, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
-from commonplace.core.errors import NotFoundError
+from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.text import plural
 from commonplace.knowledge import GLOBAL_SCOPE, Fact, KnowledgeMemory, MemoryType, Rule, Validity
 from commonplace.web.access import KnowledgeOfCaller, writer
-from commonplace.web.dashboard.rendering import done, render_dialog
+from commonplace.web.client_urls import split_url
+from commonplace.web.dashboard.errors import message_of
+from commonplace.web.dashboard.forms import Text
+from commonplace.web.dashboard.rendering import Undo, done, render_dialog
 from commonplace.web.knowledge.pages.listing import CHANGED
+from commonplace.web.knowledge.pages.pinning import PINNED
 
 MOST_AT_ONCE: Final = 200
 
 Ids = Annotated[list[UUID], Query(max_length=MOST_AT_ONCE, default_factory=list)]
 FormIds = Annotated[list[Annotated[UUID, Form()]], Form(min_length=1, max_length=MOST_AT_ONCE)]
 
+_Known = Fact | Rule
 
-def _is_current(memory: Fact | Rule) -> bool:
+
+class ChangeName(StrEnum):
+    """A change of facts or rules; the last part of its address."""
+
+    CONFIRM = "confirm"
+    PIN = "pin"
+    TAG = "tag"
+    PROMOTE = "promote"
+    FORGET = "forget"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Change:
+    """A change of one memory.
+
+    Attributes:
+        result: The result, after the number of memories, such as "confirmed".
+        applies: Whether the change makes a difference to a memory; takes the memory and the tag.
+        apply: Changes the memory, and returns the id that ``undo`` takes.
+        undo: Takes the change back; takes the kind, the id and the tag.
+    """
+
+    result: str
+    applies: Callable[[_Known, str], bool]
+    apply: Callable[[KnowledgeMemory, _Known, str], Awaitable[UUID]]
+    undo: Callable[[KnowledgeMemory, MemoryType, UUID, str], Awaitable[object]]
+
+
+def _is_current(memory: _Known) -> bool:
     return memory.validity is Validity.ACTIVE if isinstance(memory, Fact) else not memory.is_forgotten
+
+
+def _is_forgotten(memory: _Known) -> bool:
+    return memory.validity is Validity.RETRACTED if isinstance(memory, Fact) else memory.is_forgotten
+
+
+async def _confirm(knowledge: KnowledgeMemory, memory: _Known, _: str) -> UUID:
+    return (await knowledge.confirm_memory(memory.memory_type, memory.id)).id
+
+
+async def _tag(knowledge: KnowledgeMemory, memory: _Known, tag: str) -> UUID:
+    return (await knowledge.tag_memory(memory.memory_type, memory.id, tag)).id
+
+
+async def _promote(knowledge: KnowledgeMemory, memory: _Known, _: str) -> UUID:
+    return (await knowledge.move_memory(memory.memory_type, memory.id, GLOBAL_SCOPE)).event_id or memory.id
+
+
+async def _forget(knowledge: KnowledgeMemory, memory: _Known, _: str) -> UUID:
+    return (await knowledge.forget_memory(memory.memory_type, memory.id)).id
+
+
+def _tagging(result: str) -> _Change:
+    return _Change(
+        result=result,
+        applies=lambda memory, tag: _is_current(memory) and tag not in memory.tags,
+        apply=_tag,
+        undo=lambda knowledge, kind, key, tag: knowledge.tag_memory(kind, key, tag, tagged=False),
+    )
+
+
+CHANGES: Final = {
+    ChangeName.CONFIRM: _Change(
+        result="confirmed",
+        applies=lambda memory, _: _is_current(memory),
+        apply=_confirm,
+        undo=lambda knowledge, kind, key, _: knowledge.undo_confirmation(kind, key),
+    ),
+    ChangeName.PIN: _tagging("pinned"),
+    ChangeName.TAG: _tagging("tagged"),
+    ChangeName.PROMOTE: _Change(
+        result="made global",
+        applies=lambda memory, _: _is_current(memory) and memory.scope != GLOBAL_SCOPE,
+        apply=_promote,
+        undo=lambda knowledge, _, key, __: knowledge.undo_scope_move(key),
+    ),
+    ChangeName.FORGET: _Change(
+        result="forgotten",
+        applies=lambda memory, _: not _is_forgotten(memory),
+        apply=_forget,
+        undo=lambda knowledge, kind, key, _: knowledge.restore_memory(kind, key),
+    ),
+}
 
 
 def add_bulk_changes(router: APIRouter, kind: MemoryType, path: str) -> None:
@@ -39,61 +127,84 @@ def add_bulk_changes(router: APIRouter, kind: MemoryType, path: str) -> None:
         found = await _found(knowledge, kind, ids)
         return render_dialog(request, "knowledge/forget_many.html", found=found, kind=kind, back=path)
 
-    @router.post("/forget", dependencies=[Depends(writer)])
-    async def forget(request: Request, knowledge: KnowledgeOfCaller, ids: FormIds) -> Response:
-        """Forget memories; those that are forgotten already stay so."""
-        found = await _found(knowledge, kind, ids)
-        for memory in found:
-            await knowledge.forget_memory(kind, memory.id)
-        return done(request, f"{plural(len(found), kind)} forgotten.", location=path, changed=CHANGED)
+    @router.get("/tag", dependencies=[Depends(writer)])
+    async def tag_form(request: Request, ids: Ids) -> HTMLResponse:
+        """Ask for the tag of memories."""
+        return _tag_dialog(request, ids)
 
-    async def change(
-        request: Request,
-        knowledge: KnowledgeMemory,
-        ids: Sequence[UUID],
-        apply: Callable[[Fact | Rule], Awaitable[object]],
-        result: str,
-        *,
-        applies: Callable[[Fact | Rule], bool] = _is_current,
+    @router.post("/undo", dependencies=[Depends(writer)])
+    async def undo(
+        request: Request, knowledge: KnowledgeOfCaller, change: Annotated[ChangeName, Form()], ids: FormIds,
+        tag: Text = "",
+    ) -> Response:  # fmt: skip
+        """Undo a change of memories; those that changed since stay as they are."""
+        notice = await _undo_all(knowledge, kind, change, ids, tag)
+        here = split_url(request.headers.get("hx-current-url", ""))
+        return done(request, notice, location=here.path if here else path, changed=CHANGED)
+
+    @router.post("/{change}", dependencies=[Depends(writer)])
+    async def apply(
+        request: Request, knowledge: KnowledgeOfCaller, change: ChangeName, ids: FormIds, tag: Text = ""
     ) -> Response:
-        """Change the current memories one by one, and say how many were left as they are."""
-        found = [memory for memory in await _found(knowledge, kind, ids) if applies(memory)]
-        for memory in found:
-            await apply(memory)
-        left = len(ids) - len(found)
-        notice = f"{plural(len(found), kind)} {result}."
-        if left:
-            notice += f" {plural(left, kind)} left unchanged."
-        return done(request, notice, location=path, changed=CHANGED)
+        """Change the memories to which the change makes a difference, and say how many stayed unchanged."""
+        tag = PINNED if change is ChangeName.PIN else " ".join(tag.split())
+        try:
+            notice, undo = await _apply_all(knowledge, kind, change, ids, tag)
+        except InvalidInputError as error:
+            if change is not ChangeName.TAG:
+                raise
+            return _tag_dialog(request, ids, tag, message_of(error))
+        return done(request, notice, location=path, changed=CHANGED, undo=undo)
 
-    @router.post("/confirm", dependencies=[Depends(writer)])
-    async def confirm(request: Request, knowledge: KnowledgeOfCaller, ids: FormIds) -> Response:
-        """Confirm memories, which restarts their decay; those that are forgotten or superseded stay as they are."""
-        return await change(
-            request, knowledge, ids, lambda one: knowledge.confirm_memory(kind, one.id), "confirmed"
-        )
-
-    @router.post("/pin", dependencies=[Depends(writer)])
-    async def pin(request: Request, knowledge: KnowledgeOfCaller, ids: FormIds) -> Response:
-        """Pin memories, so that they are in every block of their scope."""
-        return await change(request, knowledge, ids, lambda one: knowledge.pin_memory(kind, one.id), "pinned")
-
-    @router.post("/promote", dependencies=[Depends(writer)])
-    async def promote(request: Request, knowledge: KnowledgeOfCaller, ids: FormIds) -> Response:
-        """Make memories global, so that every project reads them; global ones stay as they are."""
-        return await change(
-            request,
-            knowledge,
-            ids,
-            lambda one: knowledge.move_memory(kind, one.id, GLOBAL_SCOPE),
-            "made global",
-            applies=lambda one: _is_current(one) and one.scope != GLOBAL_SCOPE,
+    def _tag_dialog(request: Request, ids: Sequence[UUID], tag: str = "", error: str = "") -> HTMLResponse:
+        errors = {"tag": error} if error else {}
+        return render_dialog(
+            request, "knowledge/tag_many.html", ids=ids, kind=kind, back=path, tag=tag, errors=errors
         )
 
 
-async def _found(knowledge: KnowledgeMemory, kind: MemoryType, ids: Sequence[UUID]) -> list[Fact | Rule]:
-    """Return the memories that are there, in the given order, each once."""
-    found: list[Fact | Rule] = []
+async def _apply_all(
+    knowledge: KnowledgeMemory, kind: MemoryType, change: ChangeName, ids: Sequence[UUID], tag: str
+) -> tuple[str, Undo | None]:
+    """Change memories; return the result in sentences, and the undo if a memory changed."""
+    made = CHANGES[change]
+    found = [memory for memory in await _found(knowledge, kind, ids) if made.applies(memory, tag)]
+    changed = [await made.apply(knowledge, memory, tag) for memory in found]
+    notice = f"{plural(len(found), kind)} {made.result}."
+    if left := len(set(ids)) - len(found):
+        notice += f" {plural(left, kind)} left unchanged."
+    return notice, undo_of(kind, change, changed, tag) if changed else None
+
+
+async def _undo_all(
+    knowledge: KnowledgeMemory, kind: MemoryType, change: ChangeName, ids: Sequence[UUID], tag: str
+) -> str:
+    """Undo a change of memories; return the result in sentences."""
+    kept = 0
+    for key in ids:
+        try:
+            await CHANGES[change].undo(knowledge, kind, key, tag)
+        except (InvalidInputError, NotFoundError):
+            kept += 1
+    notice = f"The change of {plural(len(ids) - kept, kind)} was undone."
+    return f"{notice} The change of {plural(kept, kind)} could not be undone." if kept else notice
+
+
+def undo_of(kind: MemoryType, change: ChangeName, ids: Sequence[UUID], tag: str = "") -> Undo:
+    """Return the undo of a change, with the ids that the change returned."""
+    return Undo(
+        url=f"/knowledge/{kind}s/undo",
+        fields=(
+            ("change", change),
+            *(("tag", each) for each in (tag,) if each),
+            *(("ids", str(one)) for one in ids),
+        ),
+    )
+
+
+async def _found(knowledge: KnowledgeMemory, kind: MemoryType, ids: Sequence[UUID]) -> list[_Known]:
+    """Return the memories that exist, in the given order, each once."""
+    found: list[_Known] = []
     for each in dict.fromkeys(ids):
         try:
             memory = await knowledge.read_memory(kind, each)

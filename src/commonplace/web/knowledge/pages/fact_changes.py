@@ -12,6 +12,7 @@ from commonplace.web.access import KnowledgeOfCaller, writer
 from commonplace.web.dashboard.errors import message_of, pages
 from commonplace.web.dashboard.forms import Text
 from commonplace.web.dashboard.rendering import done, render_dialog
+from commonplace.web.knowledge.pages.bulk import ChangeName, undo_of
 from commonplace.web.knowledge.pages.facts import PATH
 from commonplace.web.knowledge.pages.forgetting import add_forgetting
 from commonplace.web.knowledge.pages.listing import CHANGED, ItemId
@@ -30,11 +31,13 @@ async def confirm(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemI
     if fact.validity not in {Validity.ACTIVE, Validity.HELD}:
         raise InvalidInputError("fact", NOT_ACTIVE, f"a fact that is {fact.validity}")
     await knowledge.confirm_memory("fact", fact_id)
-    if fact.validity is Validity.HELD:
-        return done(
-            request, "The fact was confirmed. It replaces the fact that it contradicts.", changed=CHANGED
-        )
-    return done(request, "The fact was confirmed. Its decay starts again.", changed=CHANGED)
+    effect = (
+        "It replaces the fact that it contradicts."
+        if fact.validity is Validity.HELD
+        else "Its decay starts again."
+    )
+    undo = undo_of(MemoryType.FACT, ChangeName.CONFIRM, [fact_id])
+    return done(request, f"The fact was confirmed. {effect}", changed=CHANGED, undo=undo)
 
 
 add_forgetting(

@@ -1,10 +1,11 @@
 """Pages of facts, with their history, confidence and sources."""
 
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
 from fastapi import Query, Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, Response
 
 from commonplace.knowledge import FAINT, GONE, Fact, FactOrder, KnowledgeMemory, MemoryType, Rule, Validity
 from commonplace.web.access import KnowledgeOfCaller, reader
@@ -14,13 +15,11 @@ from commonplace.web.dashboard.rendering import render
 from commonplace.web.knowledge.pages.bulk import add_bulk_changes
 from commonplace.web.knowledge.pages.decay_curve import DecayCurve, decay_curve
 from commonplace.web.knowledge.pages.listing import (
-    Day,
     ItemId,
     MemoryFilters,
-    SomeId,
-    choices,
-    end_of,
-    read_memories,
+    Name,
+    filter_values,
+    show_memories,
 )
 
 PATH: Final = "/knowledge/facts"
@@ -35,6 +34,9 @@ STATES: Final = (
     *((each, each.title()) for each in Validity if each is not Validity.ACTIVE),
 )
 
+MOST_OTHERS: Final = 5
+"""The most entities that a name is shown to mean."""
+
 router = pages(PATH, reader)
 
 
@@ -42,8 +44,7 @@ class FactFilters(MemoryFilters):
     """The filters of the list of facts."""
 
     state: State = ""
-    as_of: Day = None
-    entity: SomeId = None
+    entity: Name = ""
     sort: FactOrder | Literal[""] = ""
 
     @property
@@ -53,8 +54,6 @@ class FactFilters(MemoryFilters):
         return present(
             validity=Validity.ACTIVE if fading else self.state,
             fading=fading or None,
-            as_of=end_of(self.as_of),
-            entity_id=self.entity,
             sort=self.sort,
             **self.shared,
         )
@@ -63,20 +62,31 @@ class FactFilters(MemoryFilters):
 @router.get("")
 async def facts_page(
     request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[FactFilters, Query()]
-) -> HTMLResponse:
+) -> Response:
     """Show facts in an order, by default the newest first."""
-    facts, pager = await read_memories(request, knowledge, MemoryType.FACT, wanted, knowledge.list_facts)
-    entity = None if wanted.entity is None else await knowledge.entity_get(wanted.entity)
-    return render(
-        request,
-        "knowledge/facts/list.html",
-        facts=facts,
-        pager=pager,
-        states=STATES,
-        entity=entity,
-        wanted=wanted,
-        **choices(request, knowledge),
-    )
+    about = await find_named(knowledge, wanted.entity)
+    read = knowledge.list_facts
+    if about:
+        read = partial(read, entity_id=about[0][0])
+    elif wanted.entity:
+        read = partial(read, subject=wanted.entity)
+    values = {
+        "states": STATES,
+        "others": [(name, wanted.url_of(PATH, entity=key)) for key, name in about[1:MOST_OTHERS]],
+        **filter_values(request, knowledge, wanted, entity=about[0][1] if about else ""),
+    }
+    return await show_memories(request, knowledge, MemoryType.FACT, wanted, read, values)
+
+
+async def find_named(knowledge: KnowledgeMemory, name: str) -> list[tuple[UUID, str]]:
+    """Return the ids and names of the entities that an id or a name may mean, the likeliest first."""
+    if not name:
+        return []
+    try:
+        entity = await knowledge.entity_get(UUID(name))
+    except ValueError:
+        return [(each.entity_id, each.canonical_name) for each in await knowledge.entity_resolve(name)]
+    return [(entity.id, entity.canonical_name)] if entity else []
 
 
 add_bulk_changes(router, MemoryType.FACT, PATH)

@@ -9,6 +9,7 @@ from commonplace.knowledge import Fact, MemoryType
 from commonplace.web.access import KnowledgeOfCaller, writer
 from commonplace.web.dashboard.questions import Question, ask
 from commonplace.web.dashboard.rendering import done
+from commonplace.web.knowledge.pages.bulk import ChangeName, undo_of
 from commonplace.web.knowledge.pages.listing import CHANGED, ItemId
 
 MAX_QUOTE_CHARS: Final = 1_000
@@ -37,4 +38,6 @@ def add_forgetting(router: APIRouter, kind: MemoryType, *effects: str) -> None:
     async def forget(request: Request, knowledge: KnowledgeOfCaller, memory_id: ItemId) -> Response:
         """Forget a memory."""
         await knowledge.forget_memory(kind, memory_id)
-        return done(request, f"The {kind} was forgotten.", changed=CHANGED)
+        is_undone = kind is not MemoryType.EPISODE
+        undo = undo_of(kind, ChangeName.FORGET, [memory_id]) if is_undone else None
+        return done(request, f"The {kind} was forgotten.", changed=CHANGED, undo=undo)

@@ -10,7 +10,7 @@ from fastapi import Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from commonplace.knowledge import Graph, KnowledgeMemory, ListedEntity, Node
+from commonplace.knowledge import ENTITIES, MOST_ENTITIES, Graph, KnowledgeMemory, ListedEntity, Node
 from commonplace.web.access import KnowledgeOfCaller, reader
 from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.rendering import NOT_KEPT, link, render
@@ -20,6 +20,9 @@ PATH: Final = "/knowledge/graph"
 PLACES: Final = {"entity": "entities", "fact": "facts", "rule": "rules", "episode": "episodes"}
 SUGGESTED: Final = 8
 CANDIDATES: Final = 50
+MOST_LISTED: Final = 100
+SIZES: Final = (("30", "30"), ("200", "200"), ("800", "800"))
+"""Numbers of best-known entities that the page offers."""
 BETWEEN: Final = re.compile(r"\s+(?:and|und|to|with|&)\s+|\s*[,;→+]\s*", re.IGNORECASE)
 """A separator between the names of two entities in a question."""
 
@@ -33,6 +36,7 @@ class Wanted(BaseModel):
         q: The name of an entity, or the names of two.
         entity: The id of an entity, instead of a name.
         all: Whether to show the best-known entities.
+        entities: How many of the best-known entities to show.
         kind: Nodes of this kind and entities only.
         scope: Facts of this scope and global ones only.
         since: Facts that were stored on this day or later only.
@@ -43,6 +47,7 @@ class Wanted(BaseModel):
     q: Annotated[str, Field(max_length=2 * MAX_NAME_CHARS)] = ""
     entity: UUID | Literal[""] = ""
     all: bool = False
+    entities: Annotated[int, Field(ge=1, le=MOST_ENTITIES)] = ENTITIES
     kind: Literal["", "fact", "rule", "episode"] = ""
     scope: Annotated[str, Field(max_length=MAX_NAME_CHARS)] = ""
     since: date | Literal[""] = ""
@@ -76,6 +81,7 @@ async def graph_page(
     """Show the answer to a question about entities; without a question, suggestions."""
     answer = await _answer(knowledge, wanted)
     best = await knowledge.knowledge_graph(kinds=["entity"])
+    listed = _listed(answer.graph)
     suggested = sorted(best.nodes.values(), key=lambda node: -node.facts)[:SUGGESTED]
     return render(
         request,
@@ -84,7 +90,9 @@ async def graph_page(
         answer=answer,
         suggested=suggested,
         data_url=link(f"{PATH}/data", **wanted.model_dump()),
-        listed=_listed(answer.graph),
+        listed=listed[:MOST_LISTED],
+        listed_of=len(listed),
+        sizes=SIZES,
         steps=_steps(answer.graph) if answer.is_way else [],
         kinds=[("", "All"), ("fact", "Facts"), ("rule", "Rules"), ("episode", "Episodes")],
         has_facts=any(node.kind == "fact" for node in answer.graph.nodes.values()),
@@ -130,6 +138,7 @@ async def _answer(knowledge: KnowledgeMemory, wanted: Wanted) -> Answer:
         kinds=["entity", wanted.kind] if wanted.kind else None,
         scope=wanted.scope or None,
         since=datetime.combine(wanted.since, time(), tzinfo=UTC) if wanted.since else None,
+        limit=wanted.entities,
     )
     return Answer(graph=graph, entities=entities)
 

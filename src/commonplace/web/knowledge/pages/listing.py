@@ -1,24 +1,38 @@
 """The filters of facts and rules, search by meaning, and the refresh event that the pages share."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
+from http import HTTPStatus
 from typing import Annotated, Any, Final, Literal, TypeVar
 from uuid import UUID
 
 from fastapi import Path, Query, Request
+from fastapi.responses import Response
 from pydantic import BeforeValidator
 
 from commonplace.core.sources import Source
-from commonplace.knowledge import FAINT, Fact, KnowledgeMemory, MemoryType, Rule, SearchMode
+from commonplace.knowledge import (
+    FAINT,
+    Fact,
+    FactOrder,
+    KnowledgeMemory,
+    MemoryType,
+    Rule,
+    SearchMode,
+    cursor_of,
+)
 from commonplace.projects import Projects
 from commonplace.web.access import caller_of
-from commonplace.web.dashboard.paging import PAGE_SIZE, Filters, Pager, cut_page, present
+from commonplace.web.dashboard.paging import PAGE_SIZE, CursorFilters, Pager, present, read_at_cursor
+from commonplace.web.dashboard.rendering import NOT_KEPT, render, wants_fragment
+from commonplace.web.dashboard.stamps import MINUTE_S
 
 CHANGED: Final = "knowledge-changed"
 """The event by which parts of these pages refresh themselves."""
 
 MAX_NAME_CHARS: Final = 200
 MAX_SEARCH_CHARS: Final = 1_000
+MAX_STAMP_CHARS: Final = 60
 
 Used = Literal["", "yes", "no"]
 USES: Final = (("", "Any"), ("yes", "Used"), ("no", "Never used"))
@@ -27,6 +41,7 @@ UNUSED: Final = {"yes": False, "no": True}
 
 Name = Annotated[str, Query(max_length=MAX_NAME_CHARS)]
 SearchText = Annotated[str, Query(max_length=MAX_SEARCH_CHARS)]
+Stamp = Annotated[str, Query(max_length=MAX_STAMP_CHARS)]
 Day = Annotated[date | None, BeforeValidator(lambda value: value or None), Query()]
 SomeId = Annotated[UUID | None, Query()]
 ItemId = Annotated[UUID, Path()]
@@ -44,10 +59,28 @@ CONFIDENCES: Final = (
     ("0.8", "0.8 or less"),
 )
 
+LABELS: Final = {
+    "search": "Search",
+    "match": "Search by",
+    "state": "State",
+    "as_of": "Known on",
+    "entity": "About",
+    "used": "Used",
+    "source": "Source",
+    "confidence": "Confidence at most",
+    "scope": "Scope",
+    "butler": "Stored by",
+    "tag": "Tag",
+}
+"""The labels of the filters, in the order of their chips."""
+
+_WORDS: Final = frozenset({"match", "state", "used", "source"})
+"""Filters whose values are words of the dashboard."""
+
 _Memory = TypeVar("_Memory", Fact, Rule)
 
 
-class MemoryFilters(Filters):
+class MemoryFilters(CursorFilters):
     """The filters that lists of facts and of rules share."""
 
     search: SearchText = ""
@@ -58,6 +91,13 @@ class MemoryFilters(Filters):
     source: Source | Literal[""] = ""
     butler: Name = ""
     confidence: Literal["", "0.2", "0.5", "0.8"] = ""
+    as_of: Day = None
+    stamp: Stamp = ""
+
+    @property
+    def query(self) -> dict[str, Any]:
+        """The filters as the address names them, without the place of the page and what the reader has of it."""
+        return {name: value for name, value in super().query.items() if name != "stamp"}
 
     @property
     def by_meaning(self) -> bool:
@@ -75,7 +115,54 @@ class MemoryFilters(Filters):
             source=self.source,
             source_butler=self.butler,
             max_confidence=float(self.confidence) if self.confidence else None,
+            as_of=end_of(self.as_of),
         )
+
+    def chips(self, path: str, **shown: str) -> list[tuple[str, str, str]]:
+        """Return the label, the value and the address without it of each filter that is set.
+
+        Args:
+            path: The list.
+            shown: Values that read better than those in the address, by the name of the filter.
+        """
+        values = {name: str(value) for name, value in self.query.items() if value not in (None, "")}
+        return [
+            (
+                label,
+                shown.get(name) or (values[name].title() if name in _WORDS else values[name]),
+                self.url_of(path, **{name: ""}),
+            )
+            for name, label in LABELS.items()
+            if name in values
+        ]
+
+
+async def show_memories(
+    request: Request,
+    knowledge: KnowledgeMemory,
+    kind: MemoryType,
+    wanted: MemoryFilters,
+    read: Callable[..., Awaitable[Sequence[_Memory]]],
+    values: Mapping[str, Any],
+) -> Response:
+    """Return the page of facts or rules; a tab that refreshes gets nothing while no memory changed, for a minute.
+
+    Args:
+        request: Its path is that of the list.
+        knowledge: Knowledge memory of the caller.
+        kind: Facts or rules.
+        wanted: The filters and the place of the page.
+        read: Reads the list.
+        values: Further values of the template.
+    """
+    minute = int(knowledge.clock().timestamp()) // MINUTE_S
+    stamp = f"{await knowledge.change_stamp()}-{minute}"
+    if wanted.stamp == stamp and wants_fragment(request):
+        return Response(status_code=HTTPStatus.NO_CONTENT, headers=NOT_KEPT)
+    memories, pager = await read_memories(request, knowledge, kind, wanted, read)
+    live_url = f"{pager.url}{'&' if '?' in pager.url else '?'}stamp={stamp}"
+    template = f"knowledge/{kind}s/list.html"
+    return render(request, template, memories=memories, pager=pager, live_url=live_url, **values)
 
 
 async def read_memories(
@@ -90,12 +177,17 @@ async def read_memories(
     A search by meaning filters the nearest memories, and lists the nearest first unless the reader chose an order.
     """
     if not wanted.by_meaning:
-        return await cut_page(request, wanted, read)
+        return await read_at_cursor(
+            request,
+            wanted,
+            read,
+            lambda memory: cursor_of(memory, sort=wanted.query["sort"] or FactOrder.STORED),
+        )
     found = await knowledge.search(
         wanted.search, types=[kind], mode=SearchMode.SEMANTIC, limit=NEAREST, fold=False, min_confidence=0.0
     )
     places = {one.memory.id: place for place, one in enumerate(found)}
-    memories = await read(**wanted.given, ids=list(places), limit=NEAREST)
+    memories = await read(**wanted.given, ids=list(places), limit=NEAREST, reverse=wanted.reverse)
     if not wanted.query["sort"]:
         memories = sorted(memories, key=lambda memory: places[memory.id])
     shown = memories[wanted.offset : wanted.offset + PAGE_SIZE]
@@ -109,16 +201,35 @@ async def read_memories(
     )
 
 
-def choices(request: Request, knowledge: KnowledgeMemory) -> dict[str, Any]:
-    """Return the choices of the shared filters; projects for callers of the installation's tenant."""
-    is_own = caller_of(request).principal.of_installation
-    known = Projects(knowledge.database.settings.home).list_projects() if is_own else []
+def project_names(request: Request, knowledge: KnowledgeMemory) -> list[tuple[str, str]]:
+    """Return the ids and names of the projects that the caller may see."""
+    if not caller_of(request).principal.of_installation:
+        return []
+    known = Projects(knowledge.database.settings.home).list_projects()
+    return [(each.id, each.name) for each in known if not each.merged_into]
+
+
+def filter_values(
+    request: Request, knowledge: KnowledgeMemory, wanted: MemoryFilters, **shown: str
+) -> dict[str, Any]:
+    """Return the values of the filters that lists of facts and of rules share, and the chips of those that are set.
+
+    Args:
+        request: Its path is that of the list.
+        knowledge: Knowledge memory of the caller.
+        wanted: The filters of the request.
+        shown: Values of chips that read better than those in the address.
+    """
+    projects = project_names(request, knowledge)
+    scope = dict(projects).get(wanted.scope, "")
     return {
+        "wanted": wanted,
+        "chips": wanted.chips(request.url.path, scope=scope, **shown),
         "uses": USES,
         "matches": MATCHES,
         "sources": SOURCES,
         "confidences": CONFIDENCES,
-        "projects": [(each.id, each.name) for each in known if not each.merged_into],
+        "projects": projects,
     }
 
 

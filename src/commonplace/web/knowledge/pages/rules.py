@@ -15,10 +15,16 @@ from commonplace.web.dashboard.forms import Text
 from commonplace.web.dashboard.paging import present
 from commonplace.web.dashboard.questions import Question, ask
 from commonplace.web.dashboard.rendering import done, render, render_dialog
-from commonplace.web.knowledge.pages.bulk import add_bulk_changes
+from commonplace.web.knowledge.pages.bulk import ChangeName, add_bulk_changes, undo_of
 from commonplace.web.knowledge.pages.facts import curve_of
 from commonplace.web.knowledge.pages.forgetting import add_forgetting
-from commonplace.web.knowledge.pages.listing import CHANGED, ItemId, MemoryFilters, choices, read_memories
+from commonplace.web.knowledge.pages.listing import (
+    CHANGED,
+    ItemId,
+    MemoryFilters,
+    filter_values,
+    show_memories,
+)
 from commonplace.web.knowledge.pages.pinning import add_pinning
 
 PATH: Final = "/knowledge/rules"
@@ -58,18 +64,10 @@ class RuleFilters(MemoryFilters):
 @router.get("")
 async def rules_page(
     request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[RuleFilters, Query()]
-) -> HTMLResponse:
+) -> Response:
     """Show rules in an order, by default the newest first."""
-    rules, pager = await read_memories(request, knowledge, MemoryType.RULE, wanted, knowledge.list_rules)
-    return render(
-        request,
-        "knowledge/rules/list.html",
-        rules=rules,
-        pager=pager,
-        states=STANDINGS,
-        wanted=wanted,
-        **choices(request, knowledge),
-    )
+    values = {"states": STANDINGS, **filter_values(request, knowledge, wanted)}
+    return await show_memories(request, knowledge, MemoryType.RULE, wanted, knowledge.list_rules, values)
 
 
 add_bulk_changes(router, MemoryType.RULE, PATH)
@@ -123,7 +121,8 @@ async def harmful(
 async def confirm(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> Response:
     """Confirm a rule, which restarts its decay."""
     await _changed(knowledge.confirm_memory("rule", rule_id), knowledge, rule_id)
-    return done(request, "The rule was confirmed. Its decay starts again.", changed=CHANGED)
+    undo = undo_of(MemoryType.RULE, ChangeName.CONFIRM, [rule_id])
+    return done(request, "The rule was confirmed. Its decay starts again.", changed=CHANGED, undo=undo)
 
 
 @router.get("/{rule_id:uuid}/correct", dependencies=WRITE)

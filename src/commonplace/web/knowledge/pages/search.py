@@ -1,17 +1,20 @@
 """The first page of knowledge memory: search with explanations, and counts."""
 
-from typing import Annotated, Final, Literal
+from datetime import UTC, datetime, time
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import Query, Request
 from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from commonplace.knowledge import Found, KnowledgeMemory, MemoryType, SearchMode
+from commonplace.core.sources import Source
+from commonplace.knowledge import Candidate, Found, KnowledgeMemory, MemoryType, SearchMode
 from commonplace.web.access import KnowledgeOfCaller, reader
 from commonplace.web.dashboard.errors import pages
+from commonplace.web.dashboard.paging import present
 from commonplace.web.dashboard.rendering import link, render
 from commonplace.web.knowledge.pages.latest_run import latest_run
-from commonplace.web.knowledge.pages.listing import Name
+from commonplace.web.knowledge.pages.listing import Day, Name, end_of
 
 PATH: Final = "/knowledge"
 MOST_FOUND: Final = 20
@@ -27,6 +30,7 @@ MODES: Final = (
     (SearchMode.CONTEXTUAL, "Meaning, words and context"),
     (RECALL, "Recall, as agents do"),
 )
+TRUSTS: Final = (("", "Any"), *((source, f"At least {source}") for source in list(Source)[:-1]))
 KINDS: Final = (("", "All"), *((kind, f"{kind.title()}s") for kind in MemoryType))
 
 router = pages(PATH, reader)
@@ -41,6 +45,32 @@ class Wanted(BaseModel):
     mode: SearchMode | Literal["recall", ""] = ""
     kind: MemoryType | Literal[""] = ""
     scope: Name = ""
+    about: Name = ""
+    tag: Name = ""
+    butler: Name = ""
+    trust: Source | Literal[""] = ""
+    since: Day = None
+    until: Day = None
+    known: Day = None
+    true: Day = None
+
+    @property
+    def narrows(self) -> bool:
+        """Whether a filter of the second row is set."""
+        return bool(self.filters) or bool(self.about)
+
+    @property
+    def filters(self) -> dict[str, Any]:
+        """The filters of the second row, as arguments of knowledge memory; days are days of UTC."""
+        return present(
+            tags=[self.tag] if self.tag else None,
+            learned_by=self.butler,
+            min_trust=self.trust,
+            since=None if self.since is None else datetime.combine(self.since, time.min, UTC),
+            until=end_of(self.until),
+            as_of=end_of(self.known),
+            valid_at=end_of(self.true),
+        )
 
 
 @router.get("")
@@ -48,10 +78,14 @@ async def search_page(
     request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[Wanted, Query()]
 ) -> HTMLResponse:
     """Show search results with explanations; without a query, the counts."""
+    entity = await _entity(knowledge, wanted.about)
+    is_unknown = bool(wanted.about) and entity is None
     return render(
         request,
         "knowledge/search.html",
-        found=await _find(knowledge, wanted) if wanted.q else [],
+        found=await _find(knowledge, wanted, entity) if wanted.q and not is_unknown else [],
+        entity=entity,
+        trusts=TRUSTS,
         wanted=wanted,
         modes=MODES,
         kinds=KINDS,
@@ -62,17 +96,26 @@ async def search_page(
     )
 
 
-async def _find(knowledge: KnowledgeMemory, wanted: Wanted) -> list[Found]:
+async def _entity(knowledge: KnowledgeMemory, name: str) -> Candidate | None:
+    """Return the entity that a name means most likely."""
+    return next(iter(await knowledge.entity_resolve(name)), None) if name else None
+
+
+async def _find(knowledge: KnowledgeMemory, wanted: Wanted, entity: Candidate | None) -> list[Found]:
     """Search or recall, without counting the results as used."""
-    scope = wanted.scope or None
+    options: dict[str, Any] = {
+        **wanted.filters,
+        "scope": wanted.scope or None,
+        "entity_id": None if entity is None else entity.entity_id,
+        "limit": MOST_FOUND,
+        "explain": True,
+    }
     if wanted.mode == RECALL:
-        found = await knowledge.recall(wanted.q, scope=scope, limit=MOST_FOUND, explain=True, count=False)
+        found = await knowledge.recall(wanted.q, **options, count=False)
         return [one for one in found if not wanted.kind or one.memory.memory_type == wanted.kind]
     return await knowledge.search(
         wanted.q,
         types=[wanted.kind] if wanted.kind else None,
-        scope=scope,
         mode=wanted.mode or SearchMode.HYBRID,
-        limit=MOST_FOUND,
-        explain=True,
+        **options,
     )

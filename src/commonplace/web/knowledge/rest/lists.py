@@ -11,9 +11,11 @@ from fastapi import Query
 from commonplace.knowledge import (
     EntityType,
     EpisodeStatus,
+    FactOrder,
     ListedEntity,
     Maturity,
     Memory,
+    RuleOrder,
     Validity,
     cursor_of,
 )
@@ -21,9 +23,9 @@ from commonplace.web.access import KnowledgeOfCaller, reader
 from commonplace.web.api import Api
 from commonplace.web.knowledge.rest.memories import OUTAGES, AsOf, ValidAt
 from commonplace.web.knowledge.rest.shapes import EntityListShape, KnownListShape
+from commonplace.web.limits import MAX_CURSOR_CHARS
 from commonplace.web.paging import DEFAULT_LIMIT, Limit
 
-MAX_CURSOR_CHARS: Final = 4000
 MAX_FILTER_CHARS: Final = 1000
 
 Text = Annotated[str | None, Query(min_length=1, max_length=MAX_FILTER_CHARS, pattern=r"^[^\x00]+$")]
@@ -52,14 +54,16 @@ async def list_facts(
     entity_id: Annotated[str | None, Query(alias="entityId", max_length=36)] = None,
     as_of: AsOf = None,
     valid_at: ValidAt = None,
+    sort: FactOrder = FactOrder.STORED,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
     *,
     fading: bool | None = None,
+    reverse: bool = False,
 ) -> KnownListShape:
     """List facts.
 
-    The newest first. Listing does not count as a use.
+    The newest first by default. A cursor holds for the order of its page. Listing does not count as a use.
 
     Parameters:
         validity: the state of the facts
@@ -67,6 +71,8 @@ async def list_facts(
         predicate: only facts with exactly this predicate
         entityId: only facts about this entity
         fading: only facts that fade, or only other facts
+        sort: the order of the list
+        reverse: list in the opposite order
     """
     found = await memory.list_facts(
         validity=None if as_of or valid_at else validity,
@@ -77,10 +83,12 @@ async def list_facts(
         entity_id=entity_id,
         as_of=as_of,
         valid_at=valid_at,
+        sort=sort,
+        reverse=reverse,
         limit=limit,
         after=cursor,
     )
-    return _known(found, limit)
+    return _known(found, limit, sort)
 
 
 @api("GET /rules", reader, "The rules of the page", *OUTAGES)
@@ -88,23 +96,33 @@ async def list_rules(
     memory: KnowledgeOfCaller,
     maturity: Maturity | None = None,
     scope: Scope = None,
+    sort: RuleOrder = RuleOrder.STORED,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
     *,
     forgotten: bool = False,
+    reverse: bool = False,
 ) -> KnownListShape:
     """List rules.
 
-    The newest first. Listing does not count as a use.
+    The newest first by default. A cursor holds for the order of its page. Listing does not count as a use.
 
     Parameters:
         maturity: only rules of this maturity
         forgotten: only forgotten rules, in place of the others
+        sort: the order of the list
+        reverse: list in the opposite order
     """
     found = await memory.list_rules(
-        maturity=maturity, forgotten=forgotten, scope=scope, limit=limit, after=cursor
+        maturity=maturity,
+        forgotten=forgotten,
+        scope=scope,
+        sort=sort,
+        reverse=reverse,
+        limit=limit,
+        after=cursor,
     )
-    return _known(found, limit)
+    return _known(found, limit, sort)
 
 
 @api("GET /episodes", reader, "The episodes of the page", *OUTAGES)
@@ -157,10 +175,10 @@ async def list_entities(
     return EntityListShape.model_validate({"entities": found, "next_cursor": _next(found, limit)})
 
 
-def _known(found: Sequence[Memory], limit: int) -> KnownListShape:
-    return KnownListShape.model_validate({"memories": found, "next_cursor": _next(found, limit)})
+def _known(found: Sequence[Memory], limit: int, sort: str = FactOrder.STORED) -> KnownListShape:
+    return KnownListShape.model_validate({"memories": found, "next_cursor": _next(found, limit, sort)})
 
 
-def _next(found: Sequence[Memory | ListedEntity], limit: int) -> str | None:
+def _next(found: Sequence[Memory | ListedEntity], limit: int, sort: str = FactOrder.STORED) -> str | None:
     """Return the cursor of the next page, which may be empty; ``None`` after a page that is not full."""
-    return cursor_of(found[-1]) if len(found) == limit else None
+    return cursor_of(found[-1], sort=sort) if len(found) == limit else None

@@ -184,15 +184,17 @@ class FoundShape(KnownShape):
         similarity: cosine of the vectors of memory and query
         rank: score by words
         rrf_score: fused score of both
+        contextual_score: of a search by context
         composite_score: of a recall: relevance, importance, recency, confidence
         is_stale: whether a memory that it is derived from was superseded or forgotten after its last confirmation
-        related_by: of a recall: the fact that names the entity of this fact, if the topic itself does not lead to it
+        related_by: the fact that names the entity of this fact, if the query itself does not lead to it
         explanation: if explain is set
     """
 
     similarity: float | None = None
     rank: float | None = None
     rrf_score: float | None = None
+    contextual_score: float | None = None
     composite_score: float | None = None
     is_stale: bool = False
     related_by: UUID | None = None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from commonplace.llm.claude_process import is_unavailable
+from commonplace.llm.cli_process import is_unavailable
 
 
 @pytest.mark.parametrize(

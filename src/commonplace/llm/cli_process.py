@@ -1,4 +1,4 @@
-"""A run of the claude CLI to its end, with files in place of pipes.
+"""A run of a CLI to its end, with files in place of pipes.
 
 With files, a descendant that holds a pipe open cannot delay the end, a prompt can have any length, and no list of
 processes shows the prompt.
@@ -15,21 +15,27 @@ from commonplace.core.text import clean_text
 from commonplace.llm.process_tree import kill_tree
 
 _OF_A_SESSION: Final = re.compile(
-    r"CLAUDECODE|CLAUDE_PROJECT_DIR|CLAUDE_ENV_FILE|CLAUDE_CODE_(SESSION_ID|CHILD_SESSION|ENTRYPOINT)"
+    r"CLAUDECODE|CLAUDE_PROJECT_DIR|CLAUDE_ENV_FILE|CLAUDE_CODE_(SESSION_ID|CHILD_SESSION|ENTRYPOINT)|GEMINI_CLI"
 )
-"""Variables that tell the CLI that it runs inside a session; the CLI that we start belongs to no session."""
+"""Variables that tell a CLI that it runs inside a session; the CLI that we start belongs to no session."""
 
 _BUSY_STATUSES: Final = frozenset({408, 409, 429})
 _FIRST_SERVER_FAULT: Final = 500
-_NO_CONNECTION: Final = (
-    "Unable to connect",
-    "Connection error",
-    "Connection to the API was lost",
+_OUT_OF_REACH: Final = (
+    *("Unable to connect", "Connection error", "Connection to the API was lost", "Connection dropped"),
     "timed out",
-    "Connection dropped",
+    *("stream disconnected", "error sending request", "high demand", "usage limit"),
+    *("fetch failed", "terminated", "ECONNRESET"),
 )
+"""Words of claude, Codex and Gemini CLI for an API that is busy or unreachable, or an account over its limit."""
+
 _NO_ACCESS_STATUSES: Final = frozenset({401, 402, 404})
-_NOT_LOGGED_IN: Final = "Not logged in"
+_NO_ACCESS: Final = (
+    "Not logged in",
+    *("Missing environment variable", "codex login", "model is not supported"),
+    *("GEMINI_API_KEY", "Auth method", "authenticat", "ModelNotFound"),
+)
+"""Words of claude, Codex and Gemini CLI for a missing login and an unknown model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +56,12 @@ def is_unavailable(status: int | None, text: str) -> bool:
     """Return whether an error result says that the API is busy, failing or unreachable.
 
     Args:
-        status: The result's ``api_error_status``, the HTTP status of the API; ``None`` if the API did not answer.
-        text: The result's text, which counts if there is no status. Source: measured with Claude Code 2.1.197
-            and 2.1.330.
+        status: The HTTP status of the API; ``None`` if the API did not answer.
+        text: The text of the result, which counts if there is no status. Source: measured with Claude Code 2.1.197
+            and 2.1.330, Codex 0.169 and Gemini CLI 0.61.
     """
     if status is None:
-        return any(sign in text for sign in _NO_CONNECTION)
+        return any(sign in text for sign in _OUT_OF_REACH)
     return status in _BUSY_STATUSES or status >= _FIRST_SERVER_FAULT
 
 
@@ -64,13 +70,15 @@ def is_without_access(status: int | None, text: str) -> bool:
 
     The arguments are those of :func:`is_unavailable`.
     """
-    return _NOT_LOGGED_IN in text if status is None else status in _NO_ACCESS_STATUSES
+    if status is None:
+        return any(sign in text for sign in _NO_ACCESS)
+    return status in _NO_ACCESS_STATUSES
 
 
-async def run_claude(
+async def run_cli(
     command: Sequence[str], *, prompt: str, scratch: Path, directory: Path, environ: Mapping[str, str]
 ) -> Printed:
-    """Run the CLI once; cancelling kills it and its descendants.
+    """Run a CLI once; cancelling kills it and its descendants.
 
     Args:
         command: The program and its arguments.

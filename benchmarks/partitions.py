@@ -1,0 +1,355 @@
+"""Partitions of knowledge memory by tenant against the layout with one table, in one run.
+
+A server gets a database in today's layout: a large tenant, and many small ones. Copies of this database get
+partitioned tables of episodes and of their words: hash partitions by tenant, then the same with the large tenant in a
+partition of its own. All indexes are local. Every layout gets the same questions and the same new episodes, in turns.
+
+    python benchmarks/partitions.py [--size N] [--tenants N] [--large N] [--partitions N] [--queries N] [--json]
+
+The default size takes about six minutes on two cores.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import time
+from collections import defaultdict
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+import asyncpg
+import numpy as np
+from pgvector.asyncpg import register_vector
+from rich.console import Console
+from rich.table import Table
+
+from commonplace.core.context import request_context
+from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.episodes import EpisodeDraft, store_episodes
+from commonplace.knowledge.search.search import hybrid_search, semantic_search
+from commonplace.storage.cluster import SUPERUSER
+from commonplace.storage.embedded import Membership
+from commonplace.storage.migrations.runner import migrate_postgres
+from commonplace.storage.postgres import open_pool
+from scale import PrecomputedEngine
+from scale_corpus import Corpus, Vectors, fill, make_corpus, moved_vectors, tenant_name
+from scratch_server import scratch_server
+
+NEAREST: Final = 10
+WARM_UP: Final = 20
+COLD: Final = 5
+STORED_AT_ONCE: Final = 20
+STORED: Final = 400
+BUILD_S: Final = 3600.0
+
+ONE_TABLE: Final = "one table"
+HASHED: Final = "hash partitions"
+APART: Final = "large tenant apart"
+KINDS: Final = ("large", "small")
+
+Figures = dict[tuple[str, str], list[float]]
+"""Figures of a layout and a kind of tenant."""
+
+CONVERSION: Final = """
+CREATE FUNCTION pg_temp.partition(name text, partitions integer, apart text[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    former text := name || '_former';
+    shared text := name || '_shared';
+    own oid := to_regclass(name);
+    owner name := (SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = own);
+    options text := (SELECT coalesce('WITH (' || array_to_string(reloptions, ', ') || ')', '')
+                     FROM pg_class WHERE oid = own);
+    rest text[] := array(SELECT pg_get_indexdef(indexrelid) FROM pg_index
+                         WHERE indrelid = own AND NOT (indisprimary AND indnatts = 1))
+        || array(SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = own AND NOT tgisinternal)
+        || array(SELECT format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname,
+                               pg_get_constraintdef(oid))
+                 FROM pg_constraint WHERE contype = 'f' AND conparentid = 0 AND own IN (conrelid, confrelid));
+    statement text;
+BEGIN
+    EXECUTE format('ALTER TABLE %I RENAME TO %I', name, former);
+    EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING IDENTITY '
+                   'INCLUDING STORAGE) PARTITION BY LIST (tenant_id)', name, former);
+    EXECUTE format('CREATE TABLE %I PARTITION OF %I DEFAULT PARTITION BY HASH (tenant_id)', shared, name);
+    FOR number IN 0 .. partitions - 1 LOOP
+        EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES WITH (MODULUS %s, REMAINDER %s) %s',
+                       name || '_' || number, shared, partitions, number, options);
+    END LOOP;
+    FOR number IN 1 .. cardinality(apart) LOOP
+        EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES IN (%L) %s',
+                       name || '_apart_' || number, name, apart[number], options);
+    END LOOP;
+    EXECUTE format('INSERT INTO %I OVERRIDING SYSTEM VALUE SELECT * FROM %I', name, former);
+    EXECUTE format('DROP TABLE %I CASCADE', former);
+    FOREACH statement IN ARRAY rest LOOP
+        EXECUTE statement;
+    END LOOP;
+    EXECUTE format('ALTER TABLE %I OWNER TO %I', name, owner);
+    EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', name);
+    EXECUTE format('CREATE POLICY tenant ON %I USING (tenant_id = current_setting(''commonplace.tenant_id'', true))',
+                   name);
+END $$
+"""
+"""Partition a table that nobody uses; unlike a migration, the function locks the table to its end."""
+
+SIZES: Final = """
+SELECT
+  sum(pg_relation_size(own.oid)) FILTER (WHERE amname = 'hnsw') / 1e6 AS vectors_mb,
+  sum(pg_relation_size(own.oid)) FILTER (WHERE amname = 'btree' AND held.relname ~ '^episode_words') / 1e6 AS words_mb
+FROM pg_index
+JOIN pg_class AS own ON own.oid = indexrelid
+JOIN pg_am ON pg_am.oid = own.relam
+JOIN pg_class AS held ON held.oid = indrelid
+WHERE held.relname ~ '^episode(s|_words)' AND own.relkind = 'i'
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """The memories and their tenants.
+
+    Attributes:
+        corpus: The texts, questions and vectors.
+        tenants: The number of tenants.
+        large: The memories of the first tenant, in addition to an equal share of the rest.
+    """
+
+    corpus: Corpus
+    tenants: int
+    large: int
+
+    def asker(self, question: int) -> int:
+        """Return the tenant that asks a question: every second question is of the large tenant."""
+        return 0 if question % 2 == 0 else 1 + question % (self.tenants - 1)
+
+    def kind(self, question: int) -> str:
+        """Return the kind of the tenant that asks a question."""
+        return "large" if self.asker(question) == 0 else "small"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """The figures of one layout; times are in milliseconds.
+
+    Attributes:
+        layout: The name of the layout.
+        hybrid_p50_ms: The median of a hybrid search by the kind of tenant.
+        hybrid_p95_ms: The same, for the slowest twentieth.
+        recall: The share of the exact ten nearest memories that the search found, by the kind of tenant.
+        cold_ms: The median of the first hybrid search of a connection.
+        store_ms: Milliseconds to store an episode, by the kind of tenant.
+        vectors_mb: The size of the indexes on vectors.
+        words_mb: The size of the indexes on words.
+    """
+
+    layout: str
+    hybrid_p50_ms: dict[str, float]
+    hybrid_p95_ms: dict[str, float]
+    recall: dict[str, float]
+    cold_ms: float
+    store_ms: dict[str, float]
+    vectors_mb: float
+    words_mb: float
+
+
+async def lay_out(server: Membership, load: Load, partitions: int) -> dict[str, str]:
+    """Fill a database, copy it, and partition the copies; return the databases by their layout."""
+    await migrate_postgres(server.url(), "memory")
+    admin = await asyncpg.connect(server.url(role=SUPERUSER))
+    await register_vector(admin)
+    await fill(
+        admin, load.corpus, tenants=load.tenants, facts=False, advance=lambda _: None, large=load.large
+    )
+    # The copies get new indexes, too.
+    await admin.execute("REINDEX TABLE episode_words", timeout=BUILD_S)
+    first = await admin.fetchval("SELECT current_database()")
+    await admin.close()
+    databases = {ONE_TABLE: first, HASHED: "hashed", APART: "apart"}
+    for layout, apart in ((HASHED, []), (APART, [tenant_name(0)])):
+        await _partitioned(server, first, databases[layout], partitions, apart)
+    return databases
+
+
+async def _partitioned(
+    server: Membership, source: str, database: str, partitions: int, apart: list[str]
+) -> None:
+    admin = await asyncpg.connect(server.url(role=SUPERUSER, database="postgres"))
+    await admin.execute(f'CREATE DATABASE "{database}" TEMPLATE "{source}"', timeout=BUILD_S)
+    await admin.close()
+    admin = await asyncpg.connect(server.url(role=SUPERUSER, database=database))
+    await admin.execute("SET maintenance_work_mem = '1GB'")
+    await admin.execute(CONVERSION)
+    for table in ("episodes", "episode_words"):
+        await admin.execute("SELECT pg_temp.partition($1, $2, $3)", table, partitions, apart, timeout=BUILD_S)
+    await admin.execute("VACUUM ANALYZE", timeout=BUILD_S)
+    await admin.close()
+
+
+async def ask(pools: dict[str, asyncpg.Pool], load: Load) -> tuple[Figures, Figures]:
+    """Ask every layout every question, in turns; return the milliseconds and the shares that were found."""
+    times: Figures = defaultdict(list)
+    shares: Figures = defaultdict(list)
+    for question, (text, vector) in enumerate(
+        zip(load.corpus.questions, load.corpus.question_vectors, strict=True)
+    ):
+        tenant, kind = load.asker(question), load.kind(question)
+        exact = nearest(load, tenant, vector)
+        with request_context(tenant_id=tenant_name(tenant), actor="benchmark"):
+            for layout, pool in pools.items():
+                began_s = time.perf_counter()
+                await hybrid_search(pool, text, vector, "episodes")
+                if question >= WARM_UP:
+                    times[layout, kind].append((time.perf_counter() - began_s) * 1000)
+                found = await semantic_search(pool, vector, "episodes", limit=NEAREST)
+                shares[layout, kind].append(len(exact & {each.memory.id for each in found}) / len(exact))
+    return times, shares
+
+
+def nearest(load: Load, tenant: int, vector: Vectors) -> set[UUID]:
+    """Return the exact nearest memories of a tenant."""
+    numbers = np.arange(len(load.corpus.texts))
+    own = np.flatnonzero(np.where(numbers < load.large, 0, numbers % load.tenants) == tenant)
+    order = np.argsort(-(load.corpus.vectors[own] @ vector))
+    return {UUID(int=int(at) + 1) for at in own[order[:NEAREST]]}
+
+
+async def first_searches(url: str, load: Load) -> float:
+    """Return the median time of the first search of a connection, which plans the statement."""
+    times: list[float] = []
+    for question in range(COLD):
+        async with await open_pool(url) as pool:
+            await pool.fetchval("SELECT 1")
+            with request_context(tenant_id=tenant_name(load.asker(question)), actor="benchmark"):
+                began_s = time.perf_counter()
+                await hybrid_search(
+                    pool, load.corpus.questions[question], load.corpus.question_vectors[question], "episodes"
+                )
+                times.append((time.perf_counter() - began_s) * 1000)
+    return float(np.median(times))
+
+
+async def store(pools: dict[str, asyncpg.Pool], load: Load) -> Figures:
+    """Store new episodes in every layout, in turns; return the milliseconds of an episode."""
+    texts = [f"{text} once more" for text in load.corpus.texts[:STORED]]
+    engine = PrecomputedEngine(
+        dict(zip(texts, moved_vectors(load.corpus.vectors[:STORED]).tolist(), strict=True))
+    )
+    await engine.embed_async(None)  # loads the model for its name
+    times: Figures = defaultdict(list)
+    for turn, start in enumerate(range(0, STORED, STORED_AT_ONCE)):
+        drafts = [
+            EpisodeDraft(content=text, butler="scale") for text in texts[start : start + STORED_AT_ONCE]
+        ]
+        with request_context(tenant_id=tenant_name(load.asker(turn)), actor="benchmark"):
+            for layout, pool in pools.items():
+                began_s = time.perf_counter()
+                await store_episodes(pool, engine, drafts)
+                times[layout, load.kind(turn)].append((time.perf_counter() - began_s) * 1000 / len(drafts))
+    engine.close()
+    return times
+
+
+async def measure(server: Membership, load: Load, partitions: int) -> list[Row]:
+    """Measure every layout."""
+    databases = await lay_out(server, load, partitions)
+    urls = {layout: server.url(database=database) for layout, database in databases.items()}
+    sizes, cold = {}, {}
+    for layout, database in databases.items():
+        admin = await asyncpg.connect(server.url(role=SUPERUSER, database=database))
+        sizes[layout] = await admin.fetchrow(SIZES)
+        await admin.close()
+        cold[layout] = await first_searches(urls[layout], load)
+    async with AsyncExitStack() as stack:
+        pools = {
+            layout: await stack.enter_async_context(await open_pool(url)) for layout, url in urls.items()
+        }
+        asked, shares = await ask(pools, load)
+        stored = await store(pools, load)
+    return [
+        Row(
+            layout=layout,
+            hybrid_p50_ms={kind: percentile(asked[layout, kind], 50) for kind in KINDS},
+            hybrid_p95_ms={kind: percentile(asked[layout, kind], 95) for kind in KINDS},
+            recall={kind: round(float(np.mean(shares[layout, kind])), 4) for kind in KINDS},
+            cold_ms=round(cold[layout], 1),
+            store_ms={kind: percentile(stored[layout, kind], 50) for kind in KINDS},
+            vectors_mb=round(float(sizes[layout]["vectors_mb"]), 1),
+            words_mb=round(float(sizes[layout]["words_mb"]), 1),
+        )
+        for layout in databases
+    ]
+
+
+def percentile(times: list[float], share: int) -> float:
+    """Return a percentile, rounded for a table."""
+    return round(float(np.percentile(times, share)), 2)
+
+
+def show(rows: list[Row], load: Load, partitions: int) -> None:
+    """Print the figures."""
+    table = Table(
+        title=f"{len(load.corpus.texts):,} episodes of {load.tenants:,} tenants, {load.large:,} of them of one "
+        f"tenant; {partitions} hash partitions"
+    )
+    for column in (
+        "",
+        "tenant",
+        "hybrid p50",
+        "hybrid p95",
+        "recall@10",
+        "store",
+        "first",
+        "vectors MB",
+        "words MB",
+    ):
+        table.add_column(column, justify="right" if column else "left")
+    for row in rows:
+        for kind in KINDS:
+            figures = (row.hybrid_p50_ms, row.hybrid_p95_ms, row.recall, row.store_ms)
+            whole = (row.cold_ms, row.vectors_mb, row.words_mb) if kind == KINDS[0] else ("", "", "")
+            table.add_row(
+                row.layout if kind == KINDS[0] else "",
+                kind,
+                *(f"{figure[kind]:g}" for figure in figures),
+                *(str(figure) for figure in whole),
+            )
+    Console(width=120).print(table)
+
+
+def main() -> int:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--size", type=int, default=100_000, help="episodes of all tenants (default: 100000)")
+    parser.add_argument("--tenants", type=int, default=1_000, help="number of tenants (default: 1000)")
+    parser.add_argument(
+        "--large", type=int, default=25_000, help="episodes of the large tenant (default: 25000)"
+    )
+    parser.add_argument("--partitions", type=int, default=32, help="number of hash partitions (default: 32)")
+    parser.add_argument("--queries", type=int, default=420, help="number of questions (default: 420)")
+    parser.add_argument("--directory", type=Path, default=None, help="parent directory of the server")
+    parser.add_argument("--json", action="store_true", dest="as_json", help="print one JSON document")
+    options = parser.parse_args()
+    engine = EmbeddingEngine()
+    load = Load(
+        corpus=make_corpus(engine, options.size, options.queries),
+        tenants=options.tenants,
+        large=options.large,
+    )
+    engine.close()
+    with scratch_server(options.directory) as server:
+        rows = asyncio.run(measure(server, load, options.partitions))
+    if options.as_json:
+        print(json.dumps([asdict(row) for row in rows], indent=2))
+    else:
+        show(rows, load, options.partitions)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+"""A rehearsal of MCP servers: imports and makes what their first answers need, before they are forked."""
+
+import asyncio
+from importlib import import_module
+from typing import Final
+
+from fastmcp import Client
+
+from commonplace.core.settings import Settings
+from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge import KnowledgeMemory
+from commonplace.mcp.knowledge.server import add_to
+from commonplace.mcp.server import new_server
+
+NEEDED: Final = (
+    "commonplace.cli.main",
+    "commonplace.cli.mcp",
+    "commonplace.mcp.workspace",
+    "mcp.server.stdio",
+)
+"""Modules that the command imports besides."""
+
+
+def rehearse() -> None:
+    """List the tools, prompts and resources of a server; neither a database nor a thread is started."""
+    for module in NEEDED:
+        import_module(module)
+    asyncio.run(_list_all())
+
+
+async def _list_all() -> None:
+    async with KnowledgeMemory.open(Settings(), engine=EmbeddingEngine(), lazy=True) as memory:
+        server = new_server("rehearsal", "")
+        add_to(server, memory, butler="rehearsal")
+        async with Client(server) as client:
+            await client.list_tools()
+            await client.list_prompts()
+            await client.list_resources()

@@ -1,0 +1,64 @@
+"""Undoing of a confirmation and of a forgetting."""
+
+from uuid import UUID
+
+from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge.browse.reading import read_one
+from commonplace.knowledge.kinds import Fact, Memory, MemoryType, Validity
+from commonplace.knowledge.lifecycle.any_memory import AnyMemoryMethods
+
+
+class UndoingMethods(AnyMemoryMethods):
+    """The methods of knowledge memory that undo a change of one memory."""
+
+    async def undo_confirmation(self, memory_type: str, memory_id: UUID | str) -> Memory:
+        """Undo the last confirmation of a fact or rule, and return the memory.
+
+        The decay counts from the confirmation before, and the trust is what it was. A fact that was held is held again,
+        and the fact that it replaced is active again.
+
+        Raises:
+            InvalidInputError: The type or id is malformed, the memory is an episode, or its last confirmation cannot be
+                undone: the memory changed since, or the fact that it replaced cannot be restored.
+            NotFoundError: The memory does not exist.
+            StorageUnavailableError: The server cannot be reached.
+        """
+        async with self._changing(memory_type, memory_id, no_episode="has no confidence") as (sql, kind, key):
+            memory = await read_one(sql, kind, key, now=self.clock())
+            undo = sql.unconfirm_last_of_fact if kind is MemoryType.FACT else sql.unconfirm_last_of_rule
+            if await undo(id=key) is None:
+                expected = f"a {kind} that a person or an agent confirmed, and that did not change since"
+                raise InvalidInputError("memory_id", expected, str(key))
+            undone = await read_one(sql, kind, key, now=self.clock())
+            if isinstance(memory, Fact) and isinstance(undone, Fact):
+                replaced = memory.supersedes_id
+                if replaced != undone.supersedes_id and not await sql.restore_fact(
+                    id=replaced, validity=Validity.SUPERSEDED
+                ):
+                    expected = "a fact whose predecessor no other fact has replaced since"
+                    raise InvalidInputError("memory_id", expected, str(key))
+            return undone
+
+    async def restore_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
+        """Take the forgetting of a fact or rule back, and return the memory.
+
+        A fact that was not active before it was forgotten, such as a held fact, is what it was.
+
+        Raises:
+            InvalidInputError: The type or id is malformed, the memory is an episode, it is not forgotten, or another
+                memory has replaced it.
+            NotFoundError: The memory does not exist.
+            StorageUnavailableError: The server cannot be reached.
+        """
+        async with self._changing(memory_type, memory_id, no_episode="expires when it is forgotten") as found:
+            sql, kind, key = found
+            if kind is MemoryType.RULE:
+                restored = await sql.restore_rule(id=key)
+            else:
+                restored = await sql.restore_inactive_fact(id=key) or await sql.restore_fact(
+                    id=key, validity=Validity.RETRACTED
+                )
+            memory = await read_one(sql, kind, key, now=self.clock())
+            if restored is None:
+                raise InvalidInputError("memory_id", f"a forgotten {kind} that no other replaced", str(key))
+            return memory
