@@ -77,22 +77,22 @@ def _overlap(comparison: Comparison) -> Iterator[Feature]:
 
 
 def _alignment(comparison: Comparison) -> Iterator[Feature]:
-    """Measure where the texts differ: a word replaced at the end is often a value, one at the start a subject."""
+    """Measure where the texts differ: a correction replaces one part, two things of a kind often differ in several."""
     readings = (comparison.old.reading, comparison.new.reading)
     tokens = [reading.tokens[:_MOST_ALIGNED] for reading in readings]
     one, other = (_keys(reading) for reading in readings)
     blocks = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
     changed = [block for block in blocks if block[0] != "equal"]
-    kind, _, end, _, other_end = changed[0] if len(changed) == 1 else ("", 0, 0, 0, 0)
-    at_end = kind == "replace" and (end, other_end) == (len(one), len(other))
     marks = any(char in "#_./" or char.isdigit() for key in set(other) - set(one) for char in key)
     yield Feature("same order", SequenceMatcher(None, *tokens, autojunk=False).ratio())
     yield Feature("same content", not changed, "both hold the same words")
-    yield Feature("one replaced at the end", at_end)
-    yield Feature("added at the start", any(block[0] == "insert" and not block[3] for block in changed))
     yield Feature("same first word", one[:1] == other[:1])
     yield Feature("first word kept", bool(one) and one[0] in other)
     yield Feature("last word known", bool(other) and other[-1] in one)
+    replaced = [block for block in changed if block[0] == "replace"]
+    yield Feature("parts replaced", min(len(replaced), 3))
+    amid = any(block[2] < len(one) and block[4] < len(other) for block in replaced)
+    yield Feature("replaced amid shared parts", amid)
     yield Feature("old parts", min(len(set(one) - set(other)), 5))
     yield Feature("marks in new parts", marks)
 
@@ -216,26 +216,27 @@ def _changes(comparison: Comparison) -> Iterator[Feature]:
 
 
 def _details(comparison: Comparison) -> Iterator[Feature]:
-    """Measure how the rest is attached: as a claim, behind "is", or behind a preposition or the like."""
+    """Measure how the rest is attached: as a claim, as a condition, or behind a preposition or the like."""
     old, new = comparison.old, comparison.new
     one, other = ({part.opener for part in _left(side)} for side in (old, new))
     yield Feature("new condition", _has_condition(new), "the new text adds a condition")
-    yield Feature("new narrowed", new.narrowed, "the new text speaks of a part")
     yield Feature("same place", bool(one & other - {""}))
     yield Feature("new claim", "" in other)
-    yield Feature("new predicate", PREDICATE in other)
 
 
 def _meanings(comparison: Comparison) -> Iterator[Feature]:
     """Measure how close in meaning the words of one text alone are to the nearest words of the other text."""
     old, new = comparison.old, comparison.new
+    strange: list[float] = []
     for name, side, other in (("old", old, new), ("new", new, old)):
         words = [word.text for word in side.words[:_MOST_LIKENED]]
         others = [word.text for word in other.reading.words[:_MOST_LIKENED]]
         near = [max((likeness(word, one) for one in others), default=0.0) for word in words] or [1.0]
         yield Feature(f"nearest of {name}", sum(near) / len(near))
         yield Feature(f"farthest of {name}", min(near))
-        yield Feature(f"strange in {name}", len(near) - sum(near))
+        strange.append(len(near) - sum(near))
+        yield Feature(f"strange in {name}", strange[-1])
+    yield Feature("strange in both", min(strange))
 
 
 def _left(side: Side) -> list[Word | Name]:

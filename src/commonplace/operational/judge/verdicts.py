@@ -21,7 +21,7 @@ from commonplace.operational.judge.comparison import compare_readings
 from commonplace.operational.judge.features import Feature, cues, features
 from commonplace.operational.judge.reading import Reading, read
 
-LEAST_CORRECT: Final = 0.72
+LEAST_CORRECT: Final = 0.7
 """Probability from which a new text corrects the old one."""
 
 COST_OF_CORRECTION: Final = 10.0
@@ -38,7 +38,7 @@ LEAST_ASKED_APART: Final = 0.3
 LEAST_MATCHED: Final = 0.75
 """Weight that two texts must share to speak of one thing: three words that say little, or one that does."""
 
-SAME_TO_REFINE: Final = 8.0
+SAME_TO_REFINE: Final = 11.0
 """Odds of a repetition over a refinement from which a text is a repetition: a refinement loses no word."""
 
 MAX_JOINED_CHARS: Final = 300
