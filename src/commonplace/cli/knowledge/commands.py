@@ -217,7 +217,7 @@ async def search(
         since=since,
         until=until,
         learned_by=learned_by,
-        entity_id=await entity_of(memory, entity) if entity else None,
+        entity_id=await entity_of(memory, entity) if entity is not None else None,
         explain=explain,
     )
     return results(found)
@@ -254,7 +254,7 @@ async def recall(
         since=since,
         until=until,
         learned_by=learned_by,
-        entity_id=await entity_of(memory, entity) if entity else None,
+        entity_id=await entity_of(memory, entity) if entity is not None else None,
         explain=explain,
     )
     return results(found, if_empty="no memory covers this")

@@ -64,7 +64,7 @@ async def timeline(
     offset: OffsetOption = 0,
 ) -> Answer:
     """Print the facts of a subject in the order in which they began to hold."""
-    entity_id = await entity_of(memory, entity) if entity else None
+    entity_id = await entity_of(memory, entity) if entity is not None else None
     return listing(
         "facts",
         await memory.timeline(subject, entity_id=entity_id, limit=limit, offset=offset),

@@ -57,7 +57,7 @@ async def facts(
         scope=scope,
         subject=subject,
         predicate=predicate,
-        entity_id=await entity_of(memory, entity) if entity else None,
+        entity_id=await entity_of(memory, entity) if entity is not None else None,
         as_of=as_of,
         valid_at=valid_at,
         limit=limit,
