@@ -54,7 +54,9 @@ class Service:
         """
         file = Path(token_file)
         if not file.is_absolute():
-            raise InvalidInputError("--token-file", "an absolute path", str(token_file))
+            raise InvalidInputError(
+                "--token-file", "the absolute path of a file with a token", str(token_file)
+            )
         parts = urlsplit(url)
         is_plain = not (parts.query or parts.fragment or parts.username or parts.password)
         is_safe = parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname or ""))

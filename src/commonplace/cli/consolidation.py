@@ -68,11 +68,13 @@ async def show() -> Answer:
     async with KnowledgeMemory.open(chosen) as memory:
         waiting = sum(each.episodes for each in await memory.pending_groups())
         expiring = await memory.expiring_episodes()
+        failed = await memory.list_episodes(status="failed", live=True, limit=1)
     document: dict[str, object] = {
         "model": chosen.consolidation_model or (chosen.model if names_language_model(chosen) else None),
         "episodes_waiting": waiting,
         "episodes_expiring": expiring.episodes,
         "first_expires_at": expiring.first_at,
+        "last_error": failed[0].last_error if failed else None,
     }
     lines: list[str] = []
     if chosen.consolidation_model is not None:
@@ -95,6 +97,8 @@ async def show() -> Answer:
             "commonplace consolidation allow MODEL"
         )
     lines.append(f"{plural(waiting, 'episode')} waiting, {expiring.episodes} of them expire within a day")
+    if failed:
+        lines.append(f"an episode failed and will be tried again: {failed[0].last_error}")
     if waiting and can_consolidate(chosen):
         lines.append("consolidate now: commonplace knowledge consolidate")
     return Answer(document, "\n".join(lines))

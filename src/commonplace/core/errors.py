@@ -289,12 +289,13 @@ class ModelBudgetError(ModelError):
     Args:
         spent: Tokens used since midnight UTC.
         limit: Tokens allowed a day.
+        setting: The variable that sets the limit.
     """
 
-    def __init__(self, spent: int, limit: int) -> None:
+    def __init__(self, spent: int, limit: int, setting: str) -> None:
         self.spent = spent
         self.limit = limit
         super().__init__(
             f"the model budget of {limit} tokens a day is spent ({spent} used): work that needs a model waits "
-            "until midnight UTC; COMMONPLACE_MODEL_DAILY_TOKENS sets the budget, 0 lifts it"
+            f"until midnight UTC; {setting} sets the budget, 0 lifts it"
         )

@@ -266,6 +266,7 @@ _GEMINI_ACCOUNT: Final = (
     *("settings.json", ".env", "oauth_creds.json", "google_accounts.json", "gemini-credentials.json"),
     "installation_id",
 )
+_NO_LOGIN: Final = "Auth method"
 _STATUS_IN_JSON: Final = re.compile(r'"code": ?([45]\d\d)\b')
 
 
@@ -343,6 +344,9 @@ def _read_gemini(printed: Printed) -> Outcome | None:
 
 
 def _gemini_failure(error: _GeminiError, logged: str) -> Outcome:
+    if _NO_LOGIN in error.message:
+        # The message names a file in a directory that is gone after the run.
+        return Outcome(text="not logged in: run gemini once, or set GEMINI_API_KEY", failed=True)
     named = "ModelNotFound: " if "ModelNotFoundError" in logged else ""
     found = _STATUS_IN_JSON.search(error.message)
     code = int(found[1]) if found else error.code

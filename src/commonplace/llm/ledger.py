@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import ModelBudgetError
+from commonplace.core.settings import variable_of
 from commonplace.llm.backend import Usage
 from commonplace.llm.day_file import DayFile
 
@@ -45,6 +46,7 @@ class Ledger:
         clock: Its UTC date is the day.
         day_file: The usage of all processes of this machine; ``None`` counts only this process.
         always_shared: Write the day file without a limit too.
+        setting: The variable that sets ``daily_tokens``.
     """
 
     def __init__(
@@ -54,8 +56,10 @@ class Ledger:
         clock: Clock = utc_now,
         day_file: DayFile | None = None,
         always_shared: bool = False,
+        setting: str = variable_of("model_daily_tokens"),
     ) -> None:
         self._daily_tokens = daily_tokens
+        self._setting = setting
         self._clock = clock
         self._day_file = day_file if daily_tokens or always_shared else None
         self._totals: dict[str, Totals] = {}
@@ -103,7 +107,7 @@ class Ledger:
             ModelBudgetError: No tokens are left.
         """
         if self._daily_tokens and (spent := self.spent_today) >= self._daily_tokens:
-            raise ModelBudgetError(spent, self._daily_tokens)
+            raise ModelBudgetError(spent, self._daily_tokens, self._setting)
 
     def add_answer(self, purpose: str, usage: Usage) -> None:
         """Count an answer."""

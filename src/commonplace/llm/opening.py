@@ -22,8 +22,8 @@ from commonplace.llm.model import Model
 from commonplace.llm.options import EXTRACTIVE, PROGRAMS, ApiKind, ApiOptions, CliOptions
 
 MODEL_FORMS: Final = (
-    "anthropic:MODEL, gemini:MODEL, openai:MODEL, ollama:MODEL, claude-code, codex, gemini-cli, "
-    "the same three with :MODEL, extractive"
+    "anthropic:MODEL, gemini:MODEL, openai:MODEL, ollama:MODEL, claude-code[:MODEL], codex[:MODEL], "
+    "gemini-cli[:MODEL], extractive"
 )
 CONSOLIDATION_TOKENS: Final = "consolidation-tokens"
 """The directory in the home with the tokens of each day."""
@@ -72,6 +72,7 @@ def consolidation_ledger(settings: Settings, *, clock: Clock = utc_now) -> Ledge
         clock=clock,
         day_file=DayFile(settings.home / CONSOLIDATION_TOKENS),
         always_shared=True,
+        setting=variable_of("consolidation_daily_tokens"),
     )
 
 

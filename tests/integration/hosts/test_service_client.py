@@ -74,7 +74,7 @@ def test_a_token_goes_out_encrypted_or_stays_on_the_machine(url: str, token_file
     """Any other address is refused, and a path that depends on the current directory."""
     with pytest.raises(InvalidInputError, match="--server: expected https://HOST"):
         Service.at(url, token_file)
-    with pytest.raises(InvalidInputError, match="--token-file: expected an absolute path"):
+    with pytest.raises(InvalidInputError, match="--token-file: expected the absolute path of a file"):
         Service.at("https://memory.example", "token")
     for known in ("https://memory.example/base/", "http://localhost:8420", "http://[::1]:8420"):
         assert Service.at(known, token_file).url == known.rstrip("/")

@@ -170,5 +170,8 @@ def test_an_episode_becomes_a_fact_within_the_budget(
         assert len(api.asked) == 1
     shown = commonplace("consolidation", "show", "--json", **at).json
     assert (shown["model"], shown["episodes_waiting"], shown["cost_today_usd"]) == (name, 1, None)
+    assert "COMMONPLACE_CONSOLIDATION_DAILY_TOKENS" in shown["last_error"]
     assert shown["tokens_today"] == INPUT_TOKENS + OUTPUT_TOKENS
-    assert "price unknown" in commonplace("consolidation", "show", **at).out
+    told = commonplace("consolidation", "show", **at).out
+    assert "price unknown" in told
+    assert f"will be tried again: {shown['last_error']}" in told

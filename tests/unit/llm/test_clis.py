@@ -72,6 +72,7 @@ def test_a_failure_of_gemini_is_told_apart(
     assert (found.failed, found.status) == (True, status)
     assert is_unavailable(status, found.text) is unavailable
     assert is_without_access(status, found.text) is no_access
+    assert "settings.json" not in found.text
 
 
 @pytest.mark.parametrize("out", ["", "Welcome!", "[1]", '{"session_id": "s"}', "\ufffd"])

@@ -38,7 +38,7 @@ async def test_without_a_setting_sentences_are_picked(settings: Settings, name: 
 async def test_an_unknown_model_is_refused_with_the_list(settings: Settings, name: str) -> None:
     """Somebody who misspells it sees all that there is."""
     with pytest.raises(
-        SettingsError, match="anthropic:MODEL, gemini:MODEL, openai:MODEL, ollama:MODEL, claude-code, "
+        SettingsError, match="anthropic:MODEL, gemini:MODEL, openai:MODEL, ollama:MODEL, claude-code"
     ):
         async with open_model(asking_for(settings, name), environ=KEYS):
             pass

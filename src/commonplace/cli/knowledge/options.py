@@ -94,11 +94,14 @@ async def entity_of(memory: KnowledgeMemory, name: str) -> UUID:
     """
     with suppress(ValueError):
         return UUID(name)
+    if not name.strip():
+        raise InvalidInputError("entity", "a name or an id", name)
     found = await memory.entity_resolve(name)
     best = [each for each in found if each.name_match is found[0].name_match]
     if len(best) != 1:
         known = ", ".join(f"{each.canonical_name} ({each.entity_id})" for each in best[:3])
-        form = f"the id of one of {known}" if known else "a name or the id of an entity"
+        similar = "a name that an entity has; similar ones: commonplace knowledge entity resolve NAME --fuzzy"
+        form = f"the id of one of {known}" if known else similar
         raise InvalidInputError("entity", form, name)
     return best[0].entity_id
 
