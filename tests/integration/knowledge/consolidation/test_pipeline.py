@@ -291,7 +291,7 @@ async def test_dead_letters_are_tried_again_when_an_operator_says_so(consolidate
         (ModelUnavailableError("busy"), 300),
         (ModelUnavailableError("busy", retry_after_s=900), 900),
         (ModelAccessError("wrong key"), 300),
-        (ModelBudgetError(10, 10), 300),
+        (ModelBudgetError(10, 10, "THE_SETTING"), 300),
     ],
 )
 async def test_an_outage_of_the_model_makes_no_dead_letter(

@@ -162,7 +162,7 @@ async def test_an_outage_is_looked_at_again_for_as_long_as_it_lasts(
     knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, clock: ManualClock
 ) -> None:
     """Every five minutes, twelve times, over a tick of the schedule, and never by two jobs; then it is done."""
-    script = Script(*[ModelBudgetError(1, 1)] * 12, NOTHING)
+    script = Script(*[ModelBudgetError(1, 1, "THE_SETTING")] * 12, NOTHING)
     async with memory_and_settings(knowledge_url, tmp_path, engine, clock, **ONLY_CONSOLIDATION) as (
         memory,
         settings,
