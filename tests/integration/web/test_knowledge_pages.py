@@ -440,6 +440,26 @@ async def test_a_wrong_tag_is_refused_in_the_dialog(service: Secured) -> None:
         assert fact_id in refused.text
 
 
+async def test_a_full_memory_does_not_stop_the_change_of_others(service: Secured) -> None:
+    """A fact with as many tags as a fact may have stays unchanged; the others change, and the undo is offered."""
+    full = {"subject": "shop", "predicate": "sells", "content": "tea", "tags": [f"t{n}" for n in range(50)]}
+    async with service.client("writer", **{"hx-request": "true"}) as client:
+        full_id = (await client.post("/api/v1/knowledge/facts", json=full)).json()["id"]
+        ids = [full_id, await store(client)]
+        address = {"hx-current-url": "http://localhost/knowledge/facts"}
+        for selected in (ids, ids[::-1]):
+            answer = await client.post(
+                "/knowledge/facts/tag", data={"ids": selected, "tag": "kitchen"}, headers=address
+            )
+            assert answer.status_code == 200, answer.text
+            assert "1 fact tagged. 1 fact left unchanged." in answer.text
+            fields = undo_form(answer.text)
+            assert fields["ids"] == [ids[1]]
+            assert (await client.post("/knowledge/facts/undo", data=fields)).status_code == 204
+        refused = await client.post("/knowledge/facts/tag", data={"ids": full_id, "tag": "kitchen"})
+        assert refused.status_code == 422
+
+
 @pytest.mark.parametrize(
     "path",
     [

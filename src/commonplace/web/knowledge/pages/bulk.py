@@ -172,12 +172,26 @@ def add_bulk_changes(router: APIRouter, kind: MemoryType, path: str) -> None:
 async def _apply_all(
     knowledge: KnowledgeMemory, kind: MemoryType, change: ChangeName, ids: Sequence[UUID], tag: str
 ) -> tuple[str, Undo | None]:
-    """Change memories; return the result in sentences, and the undo if a memory changed."""
+    """Change memories; return the result in sentences, and the undo if a memory changed.
+
+    Raises:
+        InvalidInputError: No memory changed, and a memory refused the change.
+        NotFoundError: No memory changed, and a memory is gone.
+    """
     made = CHANGES[change]
-    found = [memory for memory in await _found(knowledge, kind, ids) if made.applies(memory, tag)]
-    changed = [await made.apply(knowledge, memory, tag) for memory in found]
-    notice = f"{plural(len(found), kind)} {made.result}."
-    if left := len(set(ids)) - len(found):
+    changed: list[UUID] = []
+    refused: InvalidInputError | NotFoundError | None = None
+    for memory in await _found(knowledge, kind, ids):
+        if made.applies(memory, tag):
+            # Each change is durable on its own: a refusal must not hide the undo of the others.
+            try:
+                changed.append(await made.apply(knowledge, memory, tag))
+            except (InvalidInputError, NotFoundError) as error:
+                refused = error
+    if refused is not None and not changed:
+        raise refused
+    notice = f"{plural(len(changed), kind)} {made.result}."
+    if left := len(set(ids)) - len(changed):
         notice += f" {plural(left, kind)} left unchanged."
     return notice, undo_of(kind, change, changed, tag) if changed else None
 
