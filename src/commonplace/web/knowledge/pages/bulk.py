@@ -11,14 +11,13 @@ from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.text import plural
-from commonplace.knowledge import GLOBAL_SCOPE, Fact, KnowledgeMemory, MemoryType, Rule, Validity
+from commonplace.knowledge import GLOBAL_SCOPE, PINNED, Fact, KnowledgeMemory, MemoryType, Rule, Validity
 from commonplace.web.access import KnowledgeOfCaller, writer
 from commonplace.web.client_urls import split_url
 from commonplace.web.dashboard.errors import message_of
 from commonplace.web.dashboard.forms import Text
 from commonplace.web.dashboard.rendering import Undo, done, render_dialog
 from commonplace.web.knowledge.pages.listing import CHANGED
-from commonplace.web.knowledge.pages.pinning import PINNED
 
 MOST_AT_ONCE: Final = 200
 
