@@ -427,6 +427,27 @@ async def test_a_change_of_several_memories_is_undone(service: Secured, kind: st
     assert await states() == before
 
 
+async def test_the_undo_of_a_promotion_moves_back_one_memory_alone(service: Secured) -> None:
+    """Neither the merge of a project nor a promotion whose memory moved on is reported as undone."""
+    knowledge = service.memories.knowledge
+    ids = [
+        (await knowledge.store_fact(subject=name, predicate="likes", content="tea", scope="shop")).id
+        for name in ("Ada", "Ben")
+    ]
+    merged = (await knowledge.move_scope("shop", "garden")).event_id
+    promoted = (await knowledge.move_memory("fact", ids[0], "global")).event_id
+    await knowledge.move_memory("fact", ids[0], "shop")
+    async with service.client("writer", **{"hx-request": "true"}) as client:
+        for event_id in (merged, promoted, uuid4()):
+            answer = await client.post(
+                "/knowledge/facts/undo",
+                data={"change": "promote", "ids": str(event_id)},
+                headers={"hx-current-url": "http://localhost/knowledge/facts"},
+            )
+            assert "The change of 1 fact could not be undone." in answer.headers["hx-trigger"], event_id
+    assert [one.scope for one in await knowledge.list_facts(ids=ids, sort="subject")] == ["shop", "garden"]
+
+
 async def test_a_wrong_tag_is_refused_in_the_dialog(service: Secured) -> None:
     """The form keeps the selection and names the error at its field."""
     async with service.client("writer", **{"hx-request": "true"}) as client:

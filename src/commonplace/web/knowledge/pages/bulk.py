@@ -11,7 +11,17 @@ from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.text import plural
-from commonplace.knowledge import GLOBAL_SCOPE, PINNED, Fact, KnowledgeMemory, MemoryType, Rule, Validity
+from commonplace.knowledge import (
+    GLOBAL_SCOPE,
+    PINNED,
+    EventType,
+    Fact,
+    KnowledgeMemory,
+    MemoryType,
+    Rule,
+    ScopeMove,
+    Validity,
+)
 from commonplace.web.access import KnowledgeOfCaller, writer
 from commonplace.web.client_urls import split_url
 from commonplace.web.dashboard.errors import message_of
@@ -74,6 +84,21 @@ async def _promote(knowledge: KnowledgeMemory, memory: _Known, _: str) -> UUID:
     return (await knowledge.move_memory(memory.memory_type, memory.id, GLOBAL_SCOPE)).event_id or memory.id
 
 
+async def _take_from_global(knowledge: KnowledgeMemory, _: MemoryType, event_id: UUID, __: str) -> None:
+    """Undo the promotion of one memory.
+
+    Raises:
+        InvalidInputError: The event is another change, such as the merge of a project, or the memory moved on since.
+        NotFoundError: No such event exists.
+    """
+    event = await knowledge.get_event(event_id)
+    is_promotion = event.event_type == EventType.SCOPE_MOVED and event.payload["target"] == GLOBAL_SCOPE
+    if not is_promotion or ScopeMove.from_payload(event_id, event.payload).count != 1:
+        raise InvalidInputError("ids", "the event of the promotion of one memory", str(event_id))
+    if not (await knowledge.undo_scope_move(event_id)).count:
+        raise InvalidInputError("ids", "a promotion whose memory is still global", str(event_id))
+
+
 async def _forget(knowledge: KnowledgeMemory, memory: _Known, _: str) -> UUID:
     return (await knowledge.forget_memory(memory.memory_type, memory.id)).id
 
@@ -100,7 +125,7 @@ CHANGES: Final = {
         result="made global",
         applies=lambda memory, _: _is_current(memory) and memory.scope != GLOBAL_SCOPE,
         apply=_promote,
-        undo=lambda knowledge, _, key, __: knowledge.undo_scope_move(key),
+        undo=_take_from_global,
     ),
     ChangeName.FORGET: _Change(
         result="forgotten",
