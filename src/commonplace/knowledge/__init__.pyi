@@ -64,6 +64,7 @@ from commonplace.knowledge.inputs import MAX_TAGS as MAX_TAGS
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE as DEFAULT_IMPORTANCE
 from commonplace.knowledge.kinds import GLOBAL_SCOPE as GLOBAL_SCOPE
 from commonplace.knowledge.kinds import MAX_IMPORTANCE as MAX_IMPORTANCE
+from commonplace.knowledge.kinds import PINNED as PINNED
 from commonplace.knowledge.kinds import Episode as Episode
 from commonplace.knowledge.kinds import EpisodeStatus as EpisodeStatus
 from commonplace.knowledge.kinds import Fact as Fact

@@ -427,6 +427,27 @@ async def test_a_change_of_several_memories_is_undone(service: Secured, kind: st
     assert await states() == before
 
 
+async def test_the_undo_of_a_promotion_moves_back_one_memory_alone(service: Secured) -> None:
+    """Neither the merge of a project nor a promotion whose memory moved on is reported as undone."""
+    knowledge = service.memories.knowledge
+    ids = [
+        (await knowledge.store_fact(subject=name, predicate="likes", content="tea", scope="shop")).id
+        for name in ("Ada", "Ben")
+    ]
+    merged = (await knowledge.move_scope("shop", "garden")).event_id
+    promoted = (await knowledge.move_memory("fact", ids[0], "global")).event_id
+    await knowledge.move_memory("fact", ids[0], "shop")
+    async with service.client("writer", **{"hx-request": "true"}) as client:
+        for event_id in (merged, promoted, uuid4()):
+            answer = await client.post(
+                "/knowledge/facts/undo",
+                data={"change": "promote", "ids": str(event_id)},
+                headers={"hx-current-url": "http://localhost/knowledge/facts"},
+            )
+            assert "The change of 1 fact could not be undone." in answer.headers["hx-trigger"], event_id
+    assert [one.scope for one in await knowledge.list_facts(ids=ids, sort="subject")] == ["shop", "garden"]
+
+
 async def test_a_wrong_tag_is_refused_in_the_dialog(service: Secured) -> None:
     """The form keeps the selection and names the error at its field."""
     async with service.client("writer", **{"hx-request": "true"}) as client:
@@ -438,6 +459,26 @@ async def test_a_wrong_tag_is_refused_in_the_dialog(service: Secured) -> None:
         assert refused.status_code == 422
         assert 'id="tag-error"' in refused.text
         assert fact_id in refused.text
+
+
+async def test_a_full_memory_does_not_stop_the_change_of_others(service: Secured) -> None:
+    """A fact with as many tags as a fact may have stays unchanged; the others change, and the undo is offered."""
+    full = {"subject": "shop", "predicate": "sells", "content": "tea", "tags": [f"t{n}" for n in range(50)]}
+    async with service.client("writer", **{"hx-request": "true"}) as client:
+        full_id = (await client.post("/api/v1/knowledge/facts", json=full)).json()["id"]
+        ids = [full_id, await store(client)]
+        address = {"hx-current-url": "http://localhost/knowledge/facts"}
+        for selected in (ids, ids[::-1]):
+            answer = await client.post(
+                "/knowledge/facts/tag", data={"ids": selected, "tag": "kitchen"}, headers=address
+            )
+            assert answer.status_code == 200, answer.text
+            assert "1 fact tagged. 1 fact left unchanged." in answer.text
+            fields = undo_form(answer.text)
+            assert fields["ids"] == [ids[1]]
+            assert (await client.post("/knowledge/facts/undo", data=fields)).status_code == 204
+        refused = await client.post("/knowledge/facts/tag", data={"ids": full_id, "tag": "kitchen"})
+        assert refused.status_code == 422
 
 
 @pytest.mark.parametrize(

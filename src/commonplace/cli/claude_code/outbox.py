@@ -61,9 +61,12 @@ def list_queues(home: Path) -> list[Queue]:
     """Return the queues of a home, by server."""
     queued: dict[str, list[float]] = {}
     for path in (home / DIRECTORY / "outbox").glob("*.json"):
-        if (entry := _load(path)) is not None:
-            # The document is as old as the first try, for which the file was written again.
-            queued.setdefault(entry.server, []).append(entry.tried_at or path.stat().st_mtime)
+        # The first try writes the file again, so its time takes the place of the time of the file. A file that is gone
+        # by now was sent.
+        with suppress(FileNotFoundError):
+            stored_at = path.stat().st_mtime
+            if (entry := _load(path)) is not None:
+                queued.setdefault(entry.server, []).append(entry.tried_at or stored_at)
     return [
         Queue(server=server, episodes=len(times), since=datetime.fromtimestamp(min(times), UTC))
         for server, times in sorted(queued.items())

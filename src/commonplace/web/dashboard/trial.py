@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from commonplace.briefing import DEFAULT_BUDGET_TOKENS, Briefing, Part, build_briefing
 from commonplace.knowledge import (
     GLOBAL_SCOPE,
+    PINNED,
     Episode,
     Fact,
     Found,
@@ -27,7 +28,6 @@ from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.rendering import link, render
 from commonplace.web.dashboard.wording import decimal
 from commonplace.web.knowledge.pages.listing import Name
-from commonplace.web.knowledge.pages.pinning import PINNED
 from commonplace.web.limits import MAX_BUDGET_TOKENS
 
 PATH: Final = "/briefing"

@@ -47,7 +47,7 @@ candidates AS NOT MATERIALIZED (
 ),
 placed AS NOT MATERIALIZED (
   SELECT
-    is_mark, id, created_at, CAST(-extract(epoch FROM created_at) AS float8) AS age,
+    is_mark, id, CAST(-extract(epoch FROM created_at) AS float8) AS age,
     CASE :sort
       WHEN 'subject' THEN lower(subject)
       WHEN 'scope' THEN scope
@@ -162,7 +162,7 @@ candidates AS NOT MATERIALIZED (
 ),
 placed AS NOT MATERIALIZED (
   SELECT
-    is_mark, id, created_at, CAST(-extract(epoch FROM created_at) AS float8) AS age,
+    is_mark, id, CAST(-extract(epoch FROM created_at) AS float8) AS age,
     CASE :sort
       WHEN 'scope' THEN scope
       WHEN 'state' THEN maturity

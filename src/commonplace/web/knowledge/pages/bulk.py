@@ -11,14 +11,23 @@ from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.text import plural
-from commonplace.knowledge import GLOBAL_SCOPE, Fact, KnowledgeMemory, MemoryType, Rule, Validity
+from commonplace.knowledge import (
+    GLOBAL_SCOPE,
+    PINNED,
+    EventType,
+    Fact,
+    KnowledgeMemory,
+    MemoryType,
+    Rule,
+    ScopeMove,
+    Validity,
+)
 from commonplace.web.access import KnowledgeOfCaller, writer
 from commonplace.web.client_urls import split_url
 from commonplace.web.dashboard.errors import message_of
 from commonplace.web.dashboard.forms import Text
 from commonplace.web.dashboard.rendering import Undo, done, render_dialog
 from commonplace.web.knowledge.pages.listing import CHANGED
-from commonplace.web.knowledge.pages.pinning import PINNED
 
 MOST_AT_ONCE: Final = 200
 
@@ -75,6 +84,21 @@ async def _promote(knowledge: KnowledgeMemory, memory: _Known, _: str) -> UUID:
     return (await knowledge.move_memory(memory.memory_type, memory.id, GLOBAL_SCOPE)).event_id or memory.id
 
 
+async def _take_from_global(knowledge: KnowledgeMemory, _: MemoryType, event_id: UUID, __: str) -> None:
+    """Undo the promotion of one memory.
+
+    Raises:
+        InvalidInputError: The event is another change, such as the merge of a project, or the memory moved on since.
+        NotFoundError: No such event exists.
+    """
+    event = await knowledge.get_event(event_id)
+    is_promotion = event.event_type == EventType.SCOPE_MOVED and event.payload["target"] == GLOBAL_SCOPE
+    if not is_promotion or ScopeMove.from_payload(event_id, event.payload).count != 1:
+        raise InvalidInputError("ids", "the event of the promotion of one memory", str(event_id))
+    if not (await knowledge.undo_scope_move(event_id)).count:
+        raise InvalidInputError("ids", "a promotion whose memory is still global", str(event_id))
+
+
 async def _forget(knowledge: KnowledgeMemory, memory: _Known, _: str) -> UUID:
     return (await knowledge.forget_memory(memory.memory_type, memory.id)).id
 
@@ -101,7 +125,7 @@ CHANGES: Final = {
         result="made global",
         applies=lambda memory, _: _is_current(memory) and memory.scope != GLOBAL_SCOPE,
         apply=_promote,
-        undo=lambda knowledge, _, key, __: knowledge.undo_scope_move(key),
+        undo=_take_from_global,
     ),
     ChangeName.FORGET: _Change(
         result="forgotten",
@@ -172,12 +196,26 @@ def add_bulk_changes(router: APIRouter, kind: MemoryType, path: str) -> None:
 async def _apply_all(
     knowledge: KnowledgeMemory, kind: MemoryType, change: ChangeName, ids: Sequence[UUID], tag: str
 ) -> tuple[str, Undo | None]:
-    """Change memories; return the result in sentences, and the undo if a memory changed."""
+    """Change memories; return the result in sentences, and the undo if a memory changed.
+
+    Raises:
+        InvalidInputError: No memory changed, and a memory refused the change.
+        NotFoundError: No memory changed, and a memory is gone.
+    """
     made = CHANGES[change]
-    found = [memory for memory in await _found(knowledge, kind, ids) if made.applies(memory, tag)]
-    changed = [await made.apply(knowledge, memory, tag) for memory in found]
-    notice = f"{plural(len(found), kind)} {made.result}."
-    if left := len(set(ids)) - len(found):
+    changed: list[UUID] = []
+    refused: InvalidInputError | NotFoundError | None = None
+    for memory in await _found(knowledge, kind, ids):
+        if made.applies(memory, tag):
+            # Each change is durable on its own: a refusal must not hide the undo of the others.
+            try:
+                changed.append(await made.apply(knowledge, memory, tag))
+            except (InvalidInputError, NotFoundError) as error:
+                refused = error
+    if refused is not None and not changed:
+        raise refused
+    notice = f"{plural(len(changed), kind)} {made.result}."
+    if left := len(set(ids)) - len(changed):
         notice += f" {plural(left, kind)} left unchanged."
     return notice, undo_of(kind, change, changed, tag) if changed else None
 

@@ -1,7 +1,5 @@
 """Pinning a fact or a rule, so that it is in every block of its scope."""
 
-from typing import Final
-
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
@@ -9,9 +7,6 @@ from commonplace.knowledge import MemoryType
 from commonplace.web.access import KnowledgeOfCaller, writer
 from commonplace.web.dashboard.rendering import done
 from commonplace.web.knowledge.pages.listing import CHANGED, ItemId
-
-PINNED: Final = "pinned"
-"""The tag of pinned memories."""
 
 
 def add_pinning(router: APIRouter, kind: MemoryType) -> None:

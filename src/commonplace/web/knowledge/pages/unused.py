@@ -6,11 +6,10 @@ from typing import Final
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 
-from commonplace.knowledge import Fact, FactOrder, KnowledgeMemory, Validity
+from commonplace.knowledge import PINNED, Fact, FactOrder, KnowledgeMemory, Validity
 from commonplace.web.access import KnowledgeOfCaller, writer
 from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.rendering import render_dialog
-from commonplace.web.knowledge.pages.pinning import PINNED
 
 PATH: Final = "/knowledge/unused"
 SHOWN: Final = 20
