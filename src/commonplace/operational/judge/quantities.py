@@ -15,6 +15,9 @@ from typing import Final
 HEDGE_TOLERANCE: Final = 0.2
 """Share by which "about" widens a quantity on either side."""
 
+PREFIX_RATIOS: Final = (1.024, 1.024**2, 1.024**3, 1.024**4)
+"""Ratios of a size with binary prefixes to the same size with decimal ones: 1.5 TB is 1500 GB or 1536 GB."""
+
 CALENDAR_S: Final = 28 * 86_400.0
 CALENDAR_TOLERANCE: Final = 0.01
 """From 28 days on, durations agree within this share: months and years differ in length."""
@@ -96,10 +99,17 @@ def _compare_values(first: Quantity, second: Quantity) -> Agreement:
     if first.bound is not Bound.NONE and first.bound == second.bound:
         first, second = _limit(first), _limit(second)
     (low_1, high_1), (low_2, high_2) = _widened(first), _widened(second)
-    meet = low_1 <= high_2 and low_2 <= high_1
+    meet = (low_1 <= high_2 and low_2 <= high_1) or _same_size(first, second)
     if meet and first.bound is not Bound.NONE and second.bound is not Bound.NONE:
         return Agreement.APART
     return Agreement.AGREE if meet else Agreement.DIFFER
+
+
+def _same_size(first: Quantity, second: Quantity) -> bool:
+    """Tell whether two sizes differ only by decimal and binary prefixes."""
+    smaller, larger = sorted((first.low, second.low))
+    is_exact = all(one.kind is Kind.SIZE and one.low == one.high for one in (first, second))
+    return is_exact and any(math.isclose(larger, smaller * ratio, rel_tol=1e-6) for ratio in PREFIX_RATIOS)
 
 
 def _limit(quantity: Quantity) -> Quantity:

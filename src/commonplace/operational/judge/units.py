@@ -42,11 +42,14 @@ DURATIONS: Final = _table(
 SIZES: Final = _table(
     {
         "byte bytes": 1.0,
-        "k kb kib kilobyte kilobytes": 1024.0,
-        "mb mib mi meg megs megabyte megabytes": 1024.0**2,
-        "g gb gib gi gig gigs gigabyte gigabytes": 1024.0**3,
+        "k kb kib kilobyte kilobytes kb/s": 1024.0,
+        "mb mib mi meg megs megabyte megabytes mb/s": 1024.0**2,
+        "g gb gib gi gig gigs gigabyte gigabytes gb/s": 1024.0**3,
         "t tb tib ti terabyte terabytes": 1024.0**4,
         "pb pib petabyte petabytes": 1024.0**5,
+        "kbit kbps kbit/s": 1024.0 / 8,
+        "mbit mbps mbit/s": 1024.0**2 / 8,
+        "gbit gbps gbit/s": 1024.0**3 / 8,
     },
 )
 """GB and GiB stand for each other in operations, so they count as the same."""

@@ -81,11 +81,22 @@ def _weekday(match: re.Match[str]) -> str:
     return _WEEKDAYS[match[1]]
 
 
+def _date(match: re.Match[str]) -> str:
+    return f"{match[3]}-{match[2]:0>2}-{match[1]:0>2}"
+
+
+def _daily(match: re.Match[str]) -> str:
+    return f"daily at {match[2]}:{match[1]:0>2}"
+
+
 _Replacement: TypeAlias = str | Callable[[re.Match[str]], str]
 _REWRITES: Final[tuple[tuple[re.Pattern[str], _Replacement], ...]] = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
         (r"(?<=[a-z])'(?=[a-z])", ""),
+        (r"\*/(\d+) \* \* \* \*", r"every \1 minutes"),
+        (r"\b(\d{1,2}) (\d{1,2}) \* \* \*", _daily),
+        (r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b", _date),
         (r"\b([ap])\.\s?m\b\.?", r"\1m"),
         (r"\b(\d{1,2})\.([0-5]\d)(?=\s?(?:[ap]m|h|o'clock|uhr)\b)", r"\1:\2"),
         (r"\b(\d{1,2}) (?:o'?clock )?in the (morning|afternoon|evening)\b", _half_of_day),

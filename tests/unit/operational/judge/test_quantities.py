@@ -105,6 +105,11 @@ def test_words_that_look_like_amounts_are_left_alone(text: str) -> None:
     assert read(text) == []
 
 
+def test_reads_a_daily_crontab_entry() -> None:
+    """Minute and hour of a crontab entry are a period of a day and a time of day."""
+    assert read("5 2 * * *") == read("daily at 2:05")
+
+
 def test_marks_a_denied_number() -> None:
     """In "302, not 200" the second number is denied."""
     assert [(one.low, one.denied) for one in read("Returns HTTP 302 when healthy, not 200")] == [
@@ -136,6 +141,13 @@ def test_marks_a_denied_number() -> None:
         ("version 16", "16", Agreement.AGREE),
         ("60s", "60%", Agreement.APART),
         ("1.1.1.1", "9.9.9.9", Agreement.DIFFER),
+        ("1.5 TB", "1500 GB", Agreement.AGREE),
+        ("64 MB", "64000 KB", Agreement.AGREE),
+        ("100 GB", "102 GB", Agreement.DIFFER),
+        ("100 Mbit/s", "12.5 MB/s", Agreement.AGREE),
+        ("100 Mbit/s", "1 Gbit/s", Agreement.DIFFER),
+        ("31.12.2026", "2026-12-31", Agreement.AGREE),
+        ("*/15 * * * *", "every quarter of an hour", Agreement.AGREE),
     ],
 )
 def test_compares_what_is_comparable(one: str, other: str, agreement: Agreement) -> None:
