@@ -52,10 +52,7 @@ class Authentication(HttpMiddleware):
         try:
             caller = await self._caller(HTTPConnection(scope))
         except ProblemError as refusal:
-            response = refusal_response(
-                HTTPConnection(scope), refusal.kind, str(refusal), headers=refusal.headers
-            )
-            await response(scope, receive, send)
+            await refusal_response(HTTPConnection(scope), refusal)(scope, receive, send)
             return
         except CommonplaceError as error:
             await answer(HTTPConnection(scope), problem_of(error))(scope, receive, send)
