@@ -11,7 +11,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.lists import MAX_OFFSET
 from commonplace.knowledge.config import LIST_LIMIT, MAX_LIMIT
-from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.inputs import MemoryType
 from commonplace.storage.nouns import Noun
 
@@ -191,7 +191,3 @@ class RunMethods(KnowledgeSession):
         async with self._reading() as sql:
             run = Run.existing(await sql.get_run(run_id=key), str(key))
             return RunRecord(run=run, actions=tuple(RunAction.from_rows(await sql.run_actions(run_id=key))))
-
-
-list_runs = storage_function(RunMethods, RunMethods.list_runs)
-get_run = storage_function(RunMethods, RunMethods.get_run)

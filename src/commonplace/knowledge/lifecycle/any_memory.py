@@ -181,7 +181,6 @@ class AnyMemoryMethods(KnowledgeSession):
 
 
 confirm_memory = storage_function(AnyMemoryMethods, AnyMemoryMethods.confirm_memory)
-pin_memory = storage_function(AnyMemoryMethods, AnyMemoryMethods.pin_memory)
 forget_memory = storage_function(AnyMemoryMethods, AnyMemoryMethods.forget_memory)
 _get_memory = storage_function(AnyMemoryMethods, AnyMemoryMethods._get, retracted=True)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - of this file
 

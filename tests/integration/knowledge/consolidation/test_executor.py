@@ -9,15 +9,16 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.consolidation import executor, run_consolidation
+from commonplace.knowledge.consolidation import executor
+from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.consolidation.results import ConsolidationResult, NewFact, NewRule
-from commonplace.knowledge.consolidation.runs import RunState, get_run, list_runs
+from commonplace.knowledge.consolidation.runs import RunState
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
 from commonplace.knowledge.links import create_link
 from commonplace.knowledge.rules import store_rule
 from support.consolidation import Bench, Spawner, answer, fact, fetch, links_of, states, store_some
 from support.knowledge import ACTOR
-from support.on_pool import entity_create, reembed
+from support.on_pool import entity_create, get_run, list_runs, reembed
 from support.reembedding import TurnedEngine
 
 pytestmark = pytest.mark.usefixtures("tenant")

@@ -13,12 +13,13 @@ from commonplace.knowledge.connection.unit_of_work import queries, unit_of_work
 from commonplace.knowledge.episodes import store_episode
 from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.kinds import Fact, MemoryType, Rule
-from commonplace.knowledge.lifecycle.any_memory import confirm_memory, forget_memory, get_memory, pin_memory
+from commonplace.knowledge.lifecycle.any_memory import confirm_memory, forget_memory, get_memory
 from commonplace.knowledge.lifecycle.feedback import mark_harmful, mark_helpful
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.search.context import memory_context
 from commonplace.knowledge.short_ids import short_id
+from support.on_pool import pin_memory
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
