@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final, Self
+from typing import Any, Final
 from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
@@ -14,9 +14,9 @@ from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.connection.vectors import Embeddings, embed
-from commonplace.knowledge.drafts import checked, columns, known_sources, own_metadata
+from commonplace.knowledge.drafts import Draft, checked, columns, known_sources
 from commonplace.knowledge.entities.subjects import Subjects, find_subjects, link_subjects, plain_type
-from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, Fact, Moment
+from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, Moment
 from commonplace.knowledge.lifecycle.permanence import DECAY_RATES, Permanence
 from commonplace.knowledge.periods import Period, read_period
 from commonplace.storage.database import Statements
@@ -31,7 +31,7 @@ _SEPARATOR: Final = "\x1f"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FactDraft:
+class FactDraft(Draft):
     """A fact to store.
 
     Attributes:
@@ -69,26 +69,6 @@ class FactDraft:
     valid_from: Moment | None = None
     valid_to: Moment | None = None
     source: str | None = None
-
-    @classmethod
-    def of(cls, fact: Fact) -> Self:
-        """Return a draft that stores a fact again."""
-        return cls(
-            subject=fact.subject,
-            predicate=fact.predicate,
-            content=fact.content,
-            importance=fact.importance,
-            permanence=fact.permanence,
-            scope=fact.scope,
-            tags=fact.tags,
-            entity_id=fact.entity_id,
-            source_butler=fact.source_butler,
-            source_episode_id=fact.source_episode_id,
-            metadata=own_metadata(fact.metadata),
-            valid_from=fact.valid_from,
-            valid_to=fact.valid_to,
-            source=fact.trust,
-        )
 
     @property
     def key(self) -> str:

@@ -16,7 +16,7 @@ from commonplace.knowledge.facts import (
     with_entities,
 )
 from commonplace.knowledge.kinds import Episode, Fact, Memory, MemoryType, Rule, Validity
-from commonplace.knowledge.rules import RuleDraft, checked_rule, insert_rules
+from commonplace.knowledge.rules import RuleDraft, checked_rule, insert_rules, supersede_rule
 
 
 class EditingMethods(ReadingMethods):
@@ -73,7 +73,6 @@ class EditingMethods(ReadingMethods):
         now = self.clock()
         async with self._writing() as sql:
             standing = _standing(await read_one(sql, MemoryType.RULE, old.id, now=now))
-            await sql.forget_rule(id=old.id)
             (receipt,) = await insert_rules(sql, [rule], embeddings, now=now)
             if self.source is Source.PERSON and old.source_episode_id is not None:
                 await sql.confirm_rule(id=receipt.id, now=now)
@@ -82,15 +81,8 @@ class EditingMethods(ReadingMethods):
                 raise InvalidInputError(
                     "memory_id", "a rule that a person edits, because this edit is less trusted", str(old.id)
                 )
-            await sql.create_link(
-                source_type=MemoryType.RULE,
-                source_id=receipt.id,
-                target_type=MemoryType.RULE,
-                target_id=old.id,
-                relation="supersedes",
-                now=now,
-            )
-            return await read_one(sql, MemoryType.RULE, receipt.id, now=now)
+            await supersede_rule(sql, old.id, by_id=receipt.id, now=now)
+            return new
 
 
 def _is_displaced(old: Memory, new: Memory) -> bool:

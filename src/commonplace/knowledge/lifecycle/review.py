@@ -14,6 +14,7 @@ from commonplace.knowledge.config import LIST_LIMIT
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.kinds import MemoryType, Validity
+from commonplace.knowledge.rules import supersede_rule
 from commonplace.knowledge.short_ids import find_id, parse_id
 from commonplace.knowledge.upkeep.decay import FAINT
 from commonplace.storage.database import Statements
@@ -204,16 +205,8 @@ async def _supersede(sql: Statements, kind: MemoryType, pair: tuple[UUID, UUID],
     weaker, stronger = (row["id"] for row in rows)
     if kind is MemoryType.FACT:
         await sql.supersede_fact(id=weaker, by_id=stronger, now=now)
-        return
-    await sql.forget_rule(id=weaker)
-    await sql.create_link(
-        source_type=kind,
-        source_id=stronger,
-        target_type=kind,
-        target_id=weaker,
-        relation="supersedes",
-        now=now,
-    )
+    else:
+        await supersede_rule(sql, weaker, by_id=stronger, now=now)
 
 
 async def _restore(sql: Statements, kind: MemoryType, older: UUID, newer: UUID) -> None:
