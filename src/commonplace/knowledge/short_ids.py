@@ -13,6 +13,7 @@ from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.text import collapse_whitespace, trim_to
+from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.kinds import MemoryType
 from commonplace.storage.database import Row, Statements
 
@@ -86,8 +87,9 @@ async def find_id(sql: Statements, wanted: UUID | ShortId, memory_type: MemoryTy
     """
     if isinstance(wanted, UUID):
         return wanted
-    select = getattr(sql, f"{memory_type}s_between")
-    rows: list[Row] = await select(first=wanted.first, last=wanted.last, most=_MOST_CANDIDATES + 1)
+    rows: list[Row] = await of_kind(memory_type, sql).between(
+        first=wanted.first, last=wanted.last, most=_MOST_CANDIDATES + 1
+    )
     if not rows:
         raise NotFoundError(memory_type, wanted.text)
     if len(rows) > 1:

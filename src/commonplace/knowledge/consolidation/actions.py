@@ -11,6 +11,7 @@ from uuid import UUID
 import asyncpg
 
 from commonplace.core.errors import CommonplaceError, InvalidInputError
+from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.connection.vectors import refused_vectors
 from commonplace.knowledge.consolidation import reviews
 from commonplace.knowledge.consolidation.leases import Lease, describe
@@ -19,8 +20,8 @@ from commonplace.knowledge.consolidation.runs import ActionKind
 from commonplace.knowledge.consolidation.siblings import plain
 from commonplace.knowledge.consolidation.steps import Confirm, Retract, Step, Steps, StoreFact, StoreRule
 from commonplace.knowledge.entities.subjects import Subjects
-from commonplace.knowledge.facts import GLOBAL_SCOPE, all_keys, insert_facts, with_entities
-from commonplace.knowledge.inputs import MemoryType
+from commonplace.knowledge.facts import all_keys, insert_facts, with_entities
+from commonplace.knowledge.kinds import GLOBAL_SCOPE, MemoryType
 from commonplace.knowledge.rules import insert_rules, supersede_rule
 from commonplace.storage.database import Statements
 
@@ -290,9 +291,7 @@ async def _link(
 
 async def _confirm(sql: Statements, memory_type: MemoryType, memory_id: UUID, now: datetime) -> _Done:
     before = await sql.confirmed_at(memory_type=memory_type, id=memory_id)
-    is_fact = memory_type is MemoryType.FACT
-    confirm = sql.confirm_fact if is_fact else sql.confirm_rule
-    if await confirm(id=memory_id, now=now) is None:
+    if await of_kind(memory_type, sql).confirm(id=memory_id, now=now) is None:
         raise InvalidInputError("id", f"a {memory_type} that is still active", str(memory_id))
-    action = ActionKind.FACT_CONFIRMED if is_fact else ActionKind.RULE_CONFIRMED
+    action = ActionKind(f"{memory_type}_confirmed")
     return _Done(action=action, memory_id=memory_id, confirmed_before=before, confirmed_at=now)

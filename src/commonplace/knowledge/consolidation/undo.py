@@ -13,10 +13,10 @@ from uuid import UUID
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.consolidation.runs import Run, RunAction, RunState
 from commonplace.knowledge.facts import fact_key
-from commonplace.knowledge.inputs import MemoryType
-from commonplace.knowledge.kinds import Validity
+from commonplace.knowledge.kinds import MemoryType, Validity
 from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
 
@@ -249,9 +249,11 @@ class _Undoing:
     async def _unconfirm(self, action: RunAction) -> None:
         """Restore the confirmation before a run; take back a memory that only this run still kept in place."""
         memory_type, memory_id = action.action.memory_type, action.memory_id
-        unconfirm = self._sql.unconfirm_fact if memory_type is MemoryType.FACT else self._sql.unconfirm_rule
         before = await self._confirmed_before(action)
-        if await unconfirm(id=memory_id, confirmed_before=before, confirmed_at=action.confirmed_at) is None:
+        undone = await of_kind(memory_type, self._sql).unconfirm(
+            id=memory_id, confirmed_before=before, confirmed_at=action.confirmed_at
+        )
+        if undone is None:
             self.kept.append(f"{memory_type} {memory_id} has been confirmed again since")
         else:
             self.counts["confirmations_undone"] += 1

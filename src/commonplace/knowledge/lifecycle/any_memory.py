@@ -16,6 +16,7 @@ from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.reading import read_one, read_then, require_found
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.connection.traced import traced
+from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.facts import fact_key
 from commonplace.knowledge.kinds import PINNED, Fact, Memory, MemoryType, Moment, Rule, Validity
 from commonplace.knowledge.short_ids import find_id, parse_id
@@ -59,12 +60,8 @@ class AnyMemoryMethods(KnowledgeSession):
     async def _get(self, memory_type: str, memory_id: UUID | str, *, retracted: bool = False) -> Memory:
         now = self.clock()
         async with self._changing(memory_type, memory_id) as (sql, kind, key):
-            count = {
-                MemoryType.EPISODE: sql.bump_episode,
-                MemoryType.FACT: sql.bump_fact,
-                MemoryType.RULE: sql.bump_rule,
-            }
-            found = require_found(await count[kind](id=key, now=now), kind, key, now=now)
+            row = await of_kind(kind, sql).count_use(id=key, now=now)
+            found = require_found(row, kind, key, now=now)
             if isinstance(found, Fact) and found.validity is Validity.RETRACTED and not retracted:
                 raise NotFoundError(kind, str(key))
             return found
@@ -88,8 +85,7 @@ class AnyMemoryMethods(KnowledgeSession):
         async with traced(self, "update_memory") as note, changing as (sql, kind, key):
             if kind is MemoryType.FACT and await self._accepted(sql, key, now):
                 return note(await read_one(sql, kind, key, now=now))
-            confirm = sql.confirm_fact if kind is MemoryType.FACT else sql.confirm_rule
-            if await confirm(id=key, now=now) is None:
+            if await of_kind(kind, sql).confirm(id=key, now=now) is None:
                 raise NotFoundError(kind, str(key))
             return note(await read_one(sql, kind, key, now=now))
 
@@ -130,8 +126,7 @@ class AnyMemoryMethods(KnowledgeSession):
         """
         (name,) = inputs.require_tags([tag], allow_secrets=False)
         async with self._changing(memory_type, memory_id, no_episode="has no tags") as (sql, kind, key):
-            change = sql.tag_fact if kind is MemoryType.FACT else sql.tag_rule
-            if await change(id=key, tag=name, tagged=tagged) is None:
+            if await of_kind(kind, sql).tag(id=key, tag=name, tagged=tagged) is None:
                 raise NotFoundError(kind, str(key))
             memory = await read_one(sql, kind, key, now=self.clock())
             if isinstance(memory, Fact | Rule) and tagged:

@@ -6,6 +6,7 @@ from uuid import UUID
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.sources import RANKS, Source
 from commonplace.knowledge.browse.reading import ReadingMethods, read_one
+from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.connection.vectors import embed
 from commonplace.knowledge.facts import (
     FactDraft,
@@ -63,7 +64,7 @@ class EditingMethods(ReadingMethods):
                 await sql.supersede_fact(id=receipt.contradicts_id, by_id=receipt.id, now=now)
                 await sql.accept_fact(id=receipt.id, now=now)
             elif self.source is Source.PERSON and old.source_episode_id is not None:
-                await sql.confirm_fact(id=receipt.id, now=now)
+                await of_kind(MemoryType.FACT, sql).confirm(id=receipt.id, now=now)
             return await read_one(sql, MemoryType.FACT, receipt.id, now=now)
 
     async def _edit_rule(self, old: Rule, content: str, *, allow_secrets: bool) -> Memory:
@@ -75,7 +76,7 @@ class EditingMethods(ReadingMethods):
             standing = _standing(await read_one(sql, MemoryType.RULE, old.id, now=now))
             (receipt,) = await insert_rules(sql, [rule], embeddings, now=now)
             if self.source is Source.PERSON and old.source_episode_id is not None:
-                await sql.confirm_rule(id=receipt.id, now=now)
+                await of_kind(MemoryType.RULE, sql).confirm(id=receipt.id, now=now)
             new = await read_one(sql, MemoryType.RULE, receipt.id, now=now)
             if _is_displaced(standing, new):
                 raise InvalidInputError(
