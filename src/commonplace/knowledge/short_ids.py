@@ -78,13 +78,15 @@ def _beginning(text: str, head: int, *, bits: int) -> ShortId:
     return ShortId(text=text, first=UUID(int=first), last=UUID(int=first | (1 << free) - 1))
 
 
-async def find_id(sql: Statements, wanted: UUID | ShortId, memory_type: MemoryType, *, field: str) -> UUID:
+async def find_id(sql: Statements, given: UUID | str, memory_type: MemoryType, *, field: str) -> UUID:
     """Return the id of the only memory of the tenant that a short id names; a UUID is returned unchanged.
 
     Raises:
         NotFoundError: No memory has the short id.
-        InvalidInputError: Several memories have the short id; the message lists them.
+        InvalidInputError: The id is malformed, as :func:`parse_id` says, or several memories have the short id; then
+            the message lists them.
     """
+    wanted = parse_id(given, memory_type, field=field)
     if isinstance(wanted, UUID):
         return wanted
     rows: list[Row] = await of_kind(memory_type, sql).between(

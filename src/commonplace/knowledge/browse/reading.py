@@ -11,7 +11,7 @@ from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.kinds import NOUNS, Episode, Fact, Memory, MemoryType, Rule, Validity
-from commonplace.knowledge.short_ids import find_id, parse_id
+from commonplace.knowledge.short_ids import find_id
 from commonplace.storage.database import Row, Statements
 
 NO_TEXT = "deleted"
@@ -103,9 +103,8 @@ class ReadingMethods(KnowledgeSession):
             StorageUnavailableError: The server cannot be reached.
         """
         kind = inputs.require_memory_type(memory_type)
-        wanted = parse_id(memory_id, kind, field="memory_id")
         async with self._reading() as sql:
-            key = await find_id(sql, wanted, kind, field="memory_id")
+            key = await find_id(sql, memory_id, kind, field="memory_id")
             return await read_one(sql, kind, key, now=self.clock())
 
     async def list_linked(self, memory_type: str, memory_id: UUID | str) -> list[Linked]:

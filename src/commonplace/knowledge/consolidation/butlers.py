@@ -1,7 +1,7 @@
 """Consolidation of a tenant, butler by butler; a group that fails does not stop the others (KNW-24.3)."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import storage_function
 from commonplace.knowledge.consolidation import leases
 from commonplace.knowledge.consolidation.attempt import Approve, Failed, Means, attempt
-from commonplace.knowledge.consolidation.dry_run import planned_runs
+from commonplace.knowledge.consolidation.dry_run import PlannedRun, runs_of
 from commonplace.knowledge.consolidation.executor import FORGOTTEN
 from commonplace.knowledge.consolidation.leases import NotDue
 from commonplace.knowledge.consolidation.pending import PendingMethods
@@ -72,17 +72,9 @@ class ConsolidationMethods(PendingMethods):
         wanted, policy = inputs.optional_scope(butler, field="butler"), policy or Policy()
         pending = await self.pending_groups()
         groups = {group.butler: group.episodes for group in pending if wanted in {None, group.butler}}
+        if cc_spawner is None:
+            return await self._planned(groups, policy)
         async with self.acting() as pool:
-            if cc_spawner is None:
-                planned = await planned_runs(pool, list(groups), policy=policy, clock=self.clock)
-                return ConsolidationReport(
-                    dry_run=True,
-                    groups=groups,
-                    planned=planned.runs,
-                    busy=planned.busy,
-                    waiting=planned.waiting,
-                    note=NOT_ASKED,
-                )
             means = Means(
                 pool=pool,
                 engine=self.engine,
@@ -105,6 +97,29 @@ class ConsolidationMethods(PendingMethods):
             waiting=tuple(outcome.waiting),
             again_at=min(outcome.again_at, default=None),
             errors=tuple(outcome.errors),
+        )
+
+    async def _planned(self, groups: Mapping[str, int], policy: Policy) -> ConsolidationReport:
+        now = self.clock()
+        planned: list[PlannedRun] = []
+        busy: list[str] = []
+        waiting: list[str] = []
+        async with self._reading() as sql:
+            for butler in groups:
+                if await sql.is_busy(butler=butler, now=now, latest_lease=policy.latest_lease(now)):
+                    busy.append(butler)
+                    continue
+                theirs = [run async for run in runs_of(sql, butler, policy, now)]
+                planned += theirs
+                if not theirs:
+                    waiting.append(butler)
+        return ConsolidationReport(
+            dry_run=True,
+            groups=groups,
+            planned=tuple(planned),
+            busy=tuple(busy),
+            waiting=tuple(waiting),
+            note=NOT_ASKED,
         )
 
 

@@ -17,9 +17,9 @@ from commonplace.knowledge.browse.reading import read_one, read_then, require_fo
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.connection.unit_of_work import of_kind
-from commonplace.knowledge.facts import fact_key
+from commonplace.knowledge.facts import FactDraft
 from commonplace.knowledge.kinds import PINNED, Fact, Memory, MemoryType, Moment, Rule, Validity
-from commonplace.knowledge.short_ids import find_id, parse_id
+from commonplace.knowledge.short_ids import find_id
 from commonplace.storage.database import Statements
 
 
@@ -52,9 +52,8 @@ class AnyMemoryMethods(KnowledgeSession):
             if moment is None:
                 return note(await self._get(memory_type, memory_id))
             kind = inputs.require_memory_type(memory_type)
-            wanted = parse_id(memory_id, kind, field="memory_id")
             async with self._reading() as sql:
-                key = await find_id(sql, wanted, kind, field="memory_id")
+                key = await find_id(sql, memory_id, kind, field="memory_id")
                 return note(await read_then(sql, kind, key, as_of=moment))
 
     async def _get(self, memory_type: str, memory_id: UUID | str, *, retracted: bool = False) -> Memory:
@@ -97,9 +96,7 @@ class AnyMemoryMethods(KnowledgeSession):
         if self.source is not Source.PERSON:
             expected = "a fact that is not held; a person decides about this one with commonplace review"
             raise InvalidInputError("memory_id", expected, str(key))
-        await sql.serialise_fact_keys(
-            keys=[fact_key(fact.scope, fact.predicate, fact.entity_id or fact.subject)]
-        )
+        await sql.serialise_fact_keys(keys=[FactDraft.of(fact).key])
         rival: UUID | None = await sql.rival_of_held_fact(id=key)
         if rival is not None:
             await sql.supersede_fact(id=rival, by_id=key, now=now)
@@ -170,9 +167,8 @@ class AnyMemoryMethods(KnowledgeSession):
         kind = inputs.require_memory_type(memory_type)
         if no_episode and kind is MemoryType.EPISODE:
             raise InvalidInputError("memory_type", f"fact or rule, for an episode {no_episode}", str(kind))
-        wanted = parse_id(memory_id, kind, field="memory_id")
         async with self._writing() as sql:
-            yield sql, kind, await find_id(sql, wanted, kind, field="memory_id")
+            yield sql, kind, await find_id(sql, memory_id, kind, field="memory_id")
 
 
 confirm_memory = storage_function(AnyMemoryMethods, AnyMemoryMethods.confirm_memory)
