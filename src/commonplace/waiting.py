@@ -19,11 +19,9 @@ from commonplace.knowledge import (
     Fact,
     FactReview,
     KnowledgeMemory,
-    Memory,
     MemoryType,
     Rule,
     SubjectCandidate,
-    Validity,
     WaitingMemory,
     short_id,
 )
@@ -186,16 +184,11 @@ async def undo(knowledge: KnowledgeMemory, item_id: str) -> None:
         await knowledge.undo_subject(older, newer)
     elif newer:
         await knowledge.undo_duplicate(kind, older, newer)
-    elif _is_forgotten(await knowledge.read_memory(kind, older)):
-        await knowledge.restore_memory(kind, older)
     else:
-        await knowledge.undo_confirmation(kind, older)
-
-
-def _is_forgotten(memory: Memory) -> bool:
-    if isinstance(memory, Rule):
-        return memory.is_forgotten
-    return isinstance(memory, Fact) and memory.validity is Validity.RETRACTED
+        memory = await knowledge.read_memory(kind, older)
+        is_forgotten = isinstance(memory, Fact | Rule) and memory.is_forgotten
+        take_back = knowledge.restore_memory if is_forgotten else knowledge.undo_confirmation
+        await take_back(kind, older)
 
 
 def answers_of(item_id: str) -> tuple[Answer, ...]:

@@ -9,11 +9,7 @@ from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
-import asyncpg
-
-from commonplace.core.clock import Clock, utc_now
 from commonplace.core.lookahead import one_ahead
-from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.outage import OUTAGES
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
@@ -212,36 +208,12 @@ class EpisodeMethods(KnowledgeSession):
         return prepared["id"]
 
 
+store_episode = storage_function(
+    EpisodeMethods,
+    EpisodeMethods.store_episode,
+    needs_engine=True,
+    take=lambda receipt: receipt.id,
+    fail_open=False,
+)
 store_episodes = storage_function(EpisodeMethods, EpisodeMethods.store_episodes, needs_engine=True)
 import_episodes = storage_function(EpisodeMethods, EpisodeMethods.import_episodes, needs_engine=True)
-
-
-async def store_episode(
-    pool: asyncpg.Pool,
-    engine: EmbeddingEngine,
-    *,
-    content: str,
-    butler: str,
-    session_id: UUID | str | None = None,
-    importance: float = DEFAULT_IMPORTANCE,
-    metadata: Mapping[str, Any] | None = None,
-    created_at: datetime | None = None,
-    source: str | None = None,
-    allow_secrets: bool = False,
-    clock: Clock = utc_now,
-) -> UUID:
-    """Store an episode and return its id; see :class:`EpisodeDraft` and :func:`store_episodes`.
-
-    Source: KNW-05.1.
-    """
-    draft = EpisodeDraft(
-        content=content,
-        butler=butler,
-        session_id=session_id,
-        importance=importance,
-        metadata=metadata,
-        created_at=created_at,
-        source=source,
-    )
-    (receipt,) = await store_episodes(pool, engine, [draft], allow_secrets=allow_secrets, clock=clock)
-    return receipt.id

@@ -164,9 +164,19 @@ class Fact(_Read):
     flags: tuple[str, ...] = ()
 
     @property
+    def is_current(self) -> bool:
+        """Whether the fact is active."""
+        return self.validity is Validity.ACTIVE
+
+    @property
+    def is_forgotten(self) -> bool:
+        """Whether the fact was forgotten."""
+        return self.validity is Validity.RETRACTED
+
+    @property
     def is_fading(self) -> bool:
         """Whether the fact is active and the last sweep marked it as fading."""
-        return self.validity is Validity.ACTIVE and self.metadata.get("status") == "fading"
+        return self.is_current and self.metadata.get("status") == "fading"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,6 +223,11 @@ class Rule(_Read):
     def is_forgotten(self) -> bool:
         """Whether the rule was forgotten, or expired."""
         return self.metadata.get("forgotten") is True
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the rule is not forgotten."""
+        return not self.is_forgotten
 
     @property
     def is_fading(self) -> bool:

@@ -61,7 +61,7 @@ class AnyMemoryMethods(KnowledgeSession):
         async with self._changing(memory_type, memory_id) as (sql, kind, key):
             row = await of_kind(kind, sql).count_use(id=key, now=now)
             found = require_found(row, kind, key, now=now)
-            if isinstance(found, Fact) and found.validity is Validity.RETRACTED and not retracted:
+            if isinstance(found, Fact) and found.is_forgotten and not retracted:
                 raise NotFoundError(kind, str(key))
             return found
 

@@ -16,7 +16,7 @@ from commonplace.knowledge.facts import (
     insert_facts,
     with_entities,
 )
-from commonplace.knowledge.kinds import Episode, Fact, Memory, MemoryType, Rule, Validity
+from commonplace.knowledge.kinds import Episode, Fact, Memory, MemoryType, Rule
 from commonplace.knowledge.rules import RuleDraft, checked_rule, insert_rules, supersede_rule
 
 
@@ -94,11 +94,6 @@ def _is_displaced(old: Memory, new: Memory) -> bool:
 def _standing(memory: Memory) -> Fact | Rule:
     if isinstance(memory, Episode):
         raise InvalidInputError("memory_type", "fact or rule, for an episode is a record", "episode")
-    is_standing = (
-        memory.validity is Validity.ACTIVE
-        if isinstance(memory, Fact)
-        else memory.metadata.get("forgotten") is not True
-    )
-    if not is_standing:
+    if not memory.is_current:
         raise InvalidInputError("memory_id", f"a {memory.memory_type} that still holds", str(memory.id))
     return memory
