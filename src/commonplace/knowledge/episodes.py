@@ -142,7 +142,6 @@ class EpisodeMethods(KnowledgeSession):
             InvalidInputError: A value of a draft is invalid; the message names the field.
             SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
             EmbeddingError: The model cannot be used.
-            StorageUnavailableError: The server cannot be reached.
         """
         if not drafts:
             return []
@@ -173,7 +172,6 @@ class EpisodeMethods(KnowledgeSession):
             InvalidInputError: ``batch_rows`` is out of range, or a draft of the batch holds what cannot be stored.
             SecretRefusedError: A text of the batch looks like a secret, and ``allow_secrets`` is not set.
             EmbeddingError: The model cannot be used, or is not that of the memories.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-05.1; measured in docs/benchmarks.md.
         """

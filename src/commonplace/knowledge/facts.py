@@ -173,7 +173,6 @@ class FactMethods(KnowledgeSession):
                 message names the field.
             SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
             EmbeddingError: The model cannot be used.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-02.2, KNW-05.2, R-KNW-3.
         """

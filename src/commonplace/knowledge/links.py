@@ -64,7 +64,6 @@ class LinkMethods(KnowledgeSession):
         Raises:
             InvalidInputError: A type, an id or the relation is not valid, or both ends are the same memory.
             NotFoundError: One of the memories does not exist in this tenant.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-05.5, KNW-26.2.
         """
@@ -101,7 +100,6 @@ class LinkMethods(KnowledgeSession):
 
         Raises:
             InvalidInputError: A parameter is malformed.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-26.1.
         """

@@ -90,8 +90,10 @@ class KnowledgeMemory(
 
     Use :meth:`open`. All methods are safe to call from several tasks at once, and from several processes on one
     database. A method that names one memory raises ``NotFoundError`` if the memory does not exist; lists and searches
-    return an empty list. Every store returns a receipt. :meth:`context` and :meth:`store_episode` never fail because
-    the database is out of reach, unless ``fail_open=False`` (KNW-24).
+    return an empty list. Every store returns a receipt.
+
+    Every method raises ``StorageUnavailableError`` if the server cannot be reached; the docstrings do not repeat that.
+    :meth:`context` and :meth:`store_episode` do not, unless ``fail_open=False`` (KNW-24).
     """
 
     async def context(

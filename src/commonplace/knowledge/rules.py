@@ -100,7 +100,6 @@ class RuleMethods(KnowledgeSession):
                 the field.
             SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
             EmbeddingError: The model cannot be used.
-            StorageUnavailableError: The server cannot be reached.
         """
         if not drafts:
             return []

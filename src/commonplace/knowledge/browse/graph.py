@@ -95,7 +95,6 @@ class GraphMethods(KnowledgeSession):
         Raises:
             InvalidInputError: A parameter is malformed.
             NotFoundError: The entity does not exist, or was merged into another.
-            StorageUnavailableError: The server cannot be reached.
         """
         key = inputs.optional_id(entity_id, field="entity_id")
         own = inputs.optional_scope(scope)
@@ -140,7 +139,6 @@ class GraphMethods(KnowledgeSession):
 
         Raises:
             InvalidInputError: An id is malformed.
-            StorageUnavailableError: The server cannot be reached.
         """
         first = inputs.require_id(first_id, field="first_id")
         second = inputs.require_id(second_id, field="second_id")

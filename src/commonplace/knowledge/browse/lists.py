@@ -75,7 +75,6 @@ class ListMethods(KnowledgeSession):
 
         Raises:
             InvalidInputError: A parameter is malformed.
-            StorageUnavailableError: The server cannot be reached.
         """
         require_page(limit, offset)
         order = require_one_of(FactOrder, sort, field="sort")
@@ -110,7 +109,6 @@ class ListMethods(KnowledgeSession):
 
         Raises:
             InvalidInputError: The id is malformed.
-            StorageUnavailableError: The server cannot be reached.
         """
         key = inputs.require_id(fact_id, field="fact_id")
         async with self._reading() as sql:
@@ -160,7 +158,6 @@ class ListMethods(KnowledgeSession):
 
         Raises:
             InvalidInputError: A parameter is malformed.
-            StorageUnavailableError: The server cannot be reached.
         """
         require_page(limit, offset)
         order = require_one_of(RuleOrder, sort, field="sort")
@@ -193,7 +190,6 @@ class ListMethods(KnowledgeSession):
 
         Raises:
             InvalidInputError: The id is malformed.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-30.1.
         """
@@ -224,7 +220,6 @@ class ListMethods(KnowledgeSession):
 
         Raises:
             InvalidInputError: A parameter is malformed.
-            StorageUnavailableError: The server cannot be reached.
         """
         require_page(limit, offset)
         now = self.clock()
@@ -262,7 +257,6 @@ class ListMethods(KnowledgeSession):
 
         Raises:
             InvalidInputError: A parameter is malformed.
-            StorageUnavailableError: The server cannot be reached.
         """
         require_page(limit, offset)
         names = [name] if isinstance(name, str) else name or []

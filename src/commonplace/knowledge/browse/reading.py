@@ -100,7 +100,6 @@ class ReadingMethods(KnowledgeSession):
         Raises:
             InvalidInputError: The type or id is malformed, or several memories have the short id.
             NotFoundError: The memory does not exist.
-            StorageUnavailableError: The server cannot be reached.
         """
         kind = inputs.require_memory_type(memory_type)
         async with self._reading() as sql:
@@ -112,7 +111,6 @@ class ReadingMethods(KnowledgeSession):
 
         Raises:
             InvalidInputError: The type or id is malformed.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-26.1.
         """
@@ -147,9 +145,6 @@ class ReadingMethods(KnowledgeSession):
 
         Returns:
             At most 120 characters for each id. Forgotten memories, expired episodes and unknown ids are left out.
-
-        Raises:
-            StorageUnavailableError: The server cannot be reached.
         """
         async with self._reading() as sql:
             return {row["id"]: row["name"] for row in await sql.names_of(ids=list(ids), now=self.clock())}
@@ -159,9 +154,6 @@ class ReadingMethods(KnowledgeSession):
 
         Args:
             ids: Of facts and rules. Other ids are left out.
-
-        Raises:
-            StorageUnavailableError: The server cannot be reached.
         """
         async with self._reading() as sql:
             return {row["id"]: row["scope"] for row in await sql.scopes_of(ids=list(ids))}

@@ -35,7 +35,6 @@ class DeadLetterMethods(KnowledgeSession):
 
         Raises:
             InvalidInputError: ``butler`` is not a valid name.
-            StorageUnavailableError: The server cannot be reached.
         """
         wanted = inputs.optional_scope(butler, field="butler")
         async with self._reading() as sql:
@@ -55,7 +54,6 @@ class DeadLetterMethods(KnowledgeSession):
 
         Raises:
             InvalidInputError: ``butler`` is not a valid name, or the id is malformed.
-            StorageUnavailableError: The server cannot be reached.
         """
         wanted = inputs.optional_scope(butler, field="butler")
         key = inputs.optional_id(episode_id, field="episode_id")

@@ -96,12 +96,7 @@ def this_worker() -> str:
 async def take(
     pool: asyncpg.Pool, butler: str, *, worker: str, model: str | None, policy: Policy, clock: Clock
 ) -> Lease | NotDue:
-    """Lease as many of a butler's oldest episodes as fit into one run.
-
-    Raises:
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
-    """
+    """Lease as many of a butler's oldest episodes as fit into one run."""
     now = clock()
     async with unit_of_work(pool) as sql:
         await sql.serialise(keys=[f"consolidation of {butler}"])

@@ -167,7 +167,6 @@ class RunMethods(KnowledgeSession):
 
         Raises:
             InvalidInputError: A parameter is malformed.
-            StorageUnavailableError: The server cannot be reached.
         """
         require_page(limit, offset)
         optional_one_of(RunState, state, field="state")
@@ -181,7 +180,6 @@ class RunMethods(KnowledgeSession):
         Raises:
             InvalidInputError: The id is malformed.
             NotFoundError: No run has the id.
-            StorageUnavailableError: The server cannot be reached.
         """
         key = inputs.require_id(run_id, field="run_id")
         async with self._reading() as sql:

@@ -115,8 +115,6 @@ async def prepare(
 
     Raises:
         EmbeddingError: The embedding model cannot be used.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
     """
     steps: list[Step] = []
     errors: list[str] = []

@@ -38,9 +38,6 @@ class CandidateMethods(KnowledgeSession):
         """Return subjects of facts without an entity that may name an entity, the newest fact first.
 
         Several entities have the name, or the subject and a name begin with the same words.
-
-        Raises:
-            StorageUnavailableError: The server cannot be reached.
         """
         async with self._reading() as sql:
             return SubjectCandidate.from_rows(await sql.subject_candidates(limit=limit))
@@ -60,7 +57,6 @@ class CandidateMethods(KnowledgeSession):
         Raises:
             InvalidInputError: An id is malformed, or the entity does not exist or was merged.
             NotFoundError: The fact is not active.
-            StorageUnavailableError: The server cannot be reached.
         """
         wanted = inputs.require_id(entity_id, field="entity_id")
         now = self.clock()
@@ -84,7 +80,6 @@ class CandidateMethods(KnowledgeSession):
         Raises:
             InvalidInputError: An id is malformed, or no decision told the subject and the entity apart.
             NotFoundError: No fact has the short id.
-            StorageUnavailableError: The server cannot be reached.
         """
         wanted = inputs.require_id(entity_id, field="entity_id")
         async with self._writing() as sql:

@@ -63,7 +63,6 @@ class RelationMethods(KnowledgeSession):
         Raises:
             InvalidInputError: A parameter is malformed.
             NotFoundError: The entity does not exist.
-            StorageUnavailableError: The server cannot be reached.
         """
         require_page(limit, 0)
         wanted = inputs.require_id(entity_id, field="entity_id")

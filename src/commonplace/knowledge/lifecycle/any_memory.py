@@ -43,7 +43,6 @@ class AnyMemoryMethods(KnowledgeSession):
         Raises:
             InvalidInputError: The type or id is malformed, or several memories have the short id.
             NotFoundError: The memory does not exist or was forgotten, or the episode has expired.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-05.6, R-KNW-7.
         """
@@ -75,7 +74,6 @@ class AnyMemoryMethods(KnowledgeSession):
             InvalidInputError: The type or id is malformed, several memories have the short id, the memory is an
                 episode, which has no confidence, or the fact is held and waits for a person.
             NotFoundError: No such active fact or rule exists.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-05.7.
         """
@@ -119,7 +117,6 @@ class AnyMemoryMethods(KnowledgeSession):
                 episode, or it has as many tags as a memory may have.
             SecretRefusedError: The tag looks like a secret.
             NotFoundError: No such active fact or rule exists.
-            StorageUnavailableError: The server cannot be reached.
         """
         (name,) = inputs.require_tags([tag], allow_secrets=False)
         async with self._changing(memory_type, memory_id, no_episode="has no tags") as (sql, kind, key):
@@ -141,7 +138,6 @@ class AnyMemoryMethods(KnowledgeSession):
         Raises:
             InvalidInputError: The type or id is malformed, or several memories have the short id.
             NotFoundError: The memory does not exist.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-02.3, KNW-05.8, KNW-05.9.
         """

@@ -39,7 +39,6 @@ class EditingMethods(ReadingMethods):
             SecretRefusedError: The text looks like a secret, and ``allow_secrets`` is not set.
             NotFoundError: The memory does not exist.
             EmbeddingError: The model cannot be used.
-            StorageUnavailableError: The server cannot be reached; nothing was written.
         """
         old = await self.read_memory(memory_type, memory_id)
         match _standing(old):

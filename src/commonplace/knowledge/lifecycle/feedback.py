@@ -64,7 +64,6 @@ class FeedbackMethods(KnowledgeSession):
         Raises:
             InvalidInputError: ``rule_id`` or ``context`` is malformed, or several rules have the short id.
             NotFoundError: The rule does not exist, or is forgotten.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-21.1, KNW-30.1.
         """
@@ -88,7 +87,6 @@ class FeedbackMethods(KnowledgeSession):
             InvalidInputError: A parameter is malformed, or several rules have the short id.
             NotFoundError: The rule does not exist, or is forgotten.
             SecretRefusedError: The reason looks like a secret.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-21.2, KNW-21.3, KNW-30.1.
         """
@@ -112,7 +110,6 @@ class FeedbackMethods(KnowledgeSession):
 
         Raises:
             EmbeddingError: The model cannot be used.
-            StorageUnavailableError: The server cannot be reached.
         """
         async with self._reading() as sql:
             waiting = [row["id"] for row in await sql.rules_to_invert()]
@@ -133,7 +130,6 @@ class FeedbackMethods(KnowledgeSession):
             InvalidInputError: The rule has fewer than three harmful marks, or an effectiveness of 0.3 or more.
             NotFoundError: The rule does not exist, or is forgotten.
             EmbeddingError: The model cannot be used.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-03.5.
         """

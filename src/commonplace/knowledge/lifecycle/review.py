@@ -94,9 +94,6 @@ class ReviewMethods(KnowledgeSession):
         were used and fade within 14 days, memories whose source was superseded or forgotten after they were last
         confirmed, and rules that did harm since. A person's confirmation takes a memory off the list. Of equal facts
         that are held, the first is listed.
-
-        Raises:
-            StorageUnavailableError: The server cannot be reached.
         """
         now = self.clock()
         async with self._reading() as sql:
@@ -109,9 +106,6 @@ class ReviewMethods(KnowledgeSession):
         """Return pairs of facts, and of rules, of one scope that may say the same, the latest first.
 
         The 500 newest facts are compared with the 5,000 newest, and the 500 newest rules with the 2,000 newest.
-
-        Raises:
-            StorageUnavailableError: The server cannot be reached.
         """
         async with self._reading() as sql:
             rows = await sql.list_duplicates(
@@ -136,7 +130,6 @@ class ReviewMethods(KnowledgeSession):
         Raises:
             InvalidInputError: A parameter is malformed, both ids are those of one memory, or the memories are episodes.
             NotFoundError: One of the memories is not active, or is forgotten.
-            StorageUnavailableError: The server cannot be reached.
         """
         now = self.clock()
         async with self._changing_pair(memory_type, older_id, newer_id) as (sql, kind, older, newer):
@@ -156,7 +149,6 @@ class ReviewMethods(KnowledgeSession):
             InvalidInputError: A parameter is malformed, the pair is not decided, or the older memory cannot be restored
                 because another memory has replaced it since.
             NotFoundError: One of the memories does not exist.
-            StorageUnavailableError: The server cannot be reached.
         """
         async with self._changing_pair(memory_type, older_id, newer_id) as (sql, kind, older, newer):
             if await sql.forget_distinction(first_id=older, second_id=newer) is None:

@@ -101,7 +101,6 @@ class ScopeMethods(KnowledgeSession):
 
         Raises:
             InvalidInputError: A scope is malformed, both are the same, or the id of a session is no UUID.
-            StorageUnavailableError: The server cannot be reached; nothing was written.
         """
         wanted = _wanted(source, target, sessions)
         async with self._writing() as sql:
@@ -159,7 +158,6 @@ class ScopeMethods(KnowledgeSession):
 
         Raises:
             InvalidInputError: A scope is malformed, or both are the same.
-            StorageUnavailableError: The server cannot be reached; nothing was written.
         """
         _wanted(source, target, None)
         async with self._writing() as sql:

@@ -54,7 +54,6 @@ class AuditMethods(KnowledgeSession):
 
         Raises:
             InvalidInputError: An id is malformed, or both ids are given.
-            StorageUnavailableError: The server cannot be reached.
         """
         if memory_id is not None and run_id is not None:
             raise InvalidInputError("run_id", "no memory_id beside it", str(run_id))
@@ -77,11 +76,7 @@ class AuditMethods(KnowledgeSession):
         return Event.from_rows(rows)
 
     async def change_stamp(self) -> str:
-        """Return a text that changes when the tenant's memories change; empty before the first change.
-
-        Raises:
-            StorageUnavailableError: The server cannot be reached.
-        """
+        """Return a text that changes when the tenant's memories change; empty before the first change."""
         async with self._reading() as sql:
             row = await sql.latest_event()
         return "" if row is None else str(row["id"])
@@ -92,7 +87,6 @@ class AuditMethods(KnowledgeSession):
         Raises:
             InvalidInputError: The id is malformed.
             NotFoundError: No event has the id.
-            StorageUnavailableError: The server cannot be reached.
         """
         key = require_id(event_id, field="event_id")
         async with self._reading() as sql:

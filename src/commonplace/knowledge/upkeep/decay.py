@@ -58,7 +58,6 @@ class DecayMethods(KnowledgeSession):
             on_progress: Called after each page with the number of rows checked, facts first.
 
         Raises:
-            StorageUnavailableError: The server cannot be reached.
             ClockError: The time is implausible; nothing was changed.
 
         Source: KNW-09.3, KNW-02.4, KNW-02.5, R-KNW-2.
