@@ -40,8 +40,8 @@ SQL_DIRECTORIES: Final = (
         )
     ),
 )
-_PARTS: Final = _PACKAGE / "browse" / "sql_parts"
-"""Parts of statements, which fill the gaps of their names."""
+_PARTS: Final = _PACKAGE / "sql_parts"
+"""Parts that several statements share; each fills the gaps of its name."""
 
 _WHERE: Final = "the database of knowledge memory"
 

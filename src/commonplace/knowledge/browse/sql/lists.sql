@@ -16,7 +16,7 @@ WITH matching AS NOT MATERIALIZED (
     AND (
       CAST(:text AS text) IS NULL OR strpos(lower(concat_ws(' ', subject, predicate, content)), lower(:text)) > 0
     )
-    AND ${listed}
+    AND ${list_filters}
     AND CASE
       WHEN CAST(:as_of AS timestamptz) IS NULL AND CAST(:valid_at AS timestamptz) IS NULL
         THEN CAST(:scope AS text) IS NULL OR scope = :scope
@@ -92,7 +92,7 @@ WITH matching AS NOT MATERIALIZED (
     )
     AND (CAST(:scope AS text) IS NULL OR scope = :scope)
     AND (CAST(:text AS text) IS NULL OR strpos(lower(content), lower(:text)) > 0)
-    AND ${listed}
+    AND ${list_filters}
 ),
 candidates AS NOT MATERIALIZED (
   SELECT false AS is_mark, matching.* FROM matching
