@@ -92,10 +92,7 @@ _CHECKS: Final[Mapping[str, Callable[..., object]]] = {
 def columns(drafts: Sequence[Draft], texts: Sequence[str], embeddings: Embeddings) -> dict[str, Any]:
     """Return the parameters of a statement that stores drafts, as one list for each column, with new ids.
 
-    Args:
-        drafts: Checked drafts of one kind, at least one.
-        texts: The text that each memory is found by.
-        embeddings: The vectors of these texts.
+    The drafts are checked, of one kind, and at least one; memories are found by the texts.
     """
     by_name = {each.name: [getattr(draft, each.name) for draft in drafts] for each in fields(drafts[0])}
     for name in by_name.keys() & {"tags", "metadata"}:

@@ -74,10 +74,7 @@ class EventType(StrEnum):
 async def record_event(sql: Statements, event_type: EventType, *, payload: Mapping[str, Any]) -> UUID:
     """Add an event to the audit trail, with the tenant and actor of the transaction, and return its id.
 
-    Args:
-        sql: The transaction that makes the change.
-        event_type: The type of the change.
-        payload: The state before and after, stored in the form of :func:`~.serialization.json_safe`.
+    The payload is the state before and after, stored in the form of :func:`~.serialization.json_safe`.
     """
     return await sql.record_event(event_type=event_type, payload=json_safe(payload))
 
@@ -85,14 +82,9 @@ async def record_event(sql: Statements, event_type: EventType, *, payload: Mappi
 async def record_decision(
     sql: Statements, kind: MemoryType, memory_id: UUID, other: UUID, decision: str | None
 ) -> None:
-    """Add the event of a person's decision about a memory and another memory or entity.
+    """Add the event of a decision whether a memory and another memory or entity are the same.
 
-    Args:
-        sql: The transaction that makes the change.
-        kind: The kind of the memory.
-        memory_id: The memory.
-        other: The memory or entity that it was compared with.
-        decision: ``same`` or ``distinct``; ``None`` if the decision was taken back.
+    ``decision`` is ``same`` or ``distinct``; ``None`` takes a decision back.
     """
     event = EventType.REVIEW_REOPENED if decision is None else EventType.REVIEW_DECIDED
     after = {"other": other, "decision": decision}

@@ -224,10 +224,7 @@ def fact_text(fact: FactDraft) -> str:
 def fact_key(scope: str, predicate: str, about: object) -> str:
     """Return the key of a fact for ``serialise_fact_keys``, which runs once before facts are inserted.
 
-    Args:
-        scope: The scope of the fact.
-        predicate: The predicate of the fact.
-        about: The entity of the fact, or its subject if it has no entity.
+    ``about`` is the entity of the fact, or its subject if it has no entity.
     """
     return _SEPARATOR.join((scope, predicate, str(about)))
 
@@ -263,7 +260,7 @@ async def insert_facts(
     found: Subjects,
     now: datetime,
 ) -> list[FactReceipt]:
-    """Insert facts within an open transaction that has serialised their keys.
+    """Insert facts within an open transaction that has serialised their keys, and return receipts in their order.
 
     Args:
         sql: The transaction.
@@ -271,9 +268,6 @@ async def insert_facts(
         embeddings: Of the :func:`fact_text` of each fact.
         found: The entities of the subjects; an active fact about such a subject is linked before.
         now: The present.
-
-    Returns:
-        A receipt for each fact, in the order of the facts.
 
     Raises:
         InvalidInputError: A fact names an entity or episode that does not exist; roll back the transaction or

@@ -36,11 +36,7 @@ def require_memory_type(value: object, *, field: str = "memory_type") -> MemoryT
 
 
 def require_id(value: object, *, field: str) -> UUID:
-    """Return an id from a UUID or its text.
-
-    Raises:
-        InvalidInputError: The value is neither.
-    """
+    """Return an id from a UUID or its text, or raise :class:`InvalidInputError`."""
     if isinstance(value, UUID):
         return value
     try:
@@ -85,11 +81,7 @@ def optional_scope(value: object, *, field: str = "scope", allow_secrets: bool =
 
 
 def require_importance(value: object, *, field: str = "importance") -> float:
-    """Return an importance.
-
-    Raises:
-        InvalidInputError: The value is not a number from 0.0 to 10.0.
-    """
+    """Return an importance, or raise :class:`InvalidInputError` if it is no number from 0.0 to 10.0."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_IMPORTANCE:
         raise InvalidInputError(field, f"a number from 0.0 to {MAX_IMPORTANCE}", value)
     return float(value)
@@ -120,11 +112,7 @@ def require_tags(value: object, *, field: str = "tags", allow_secrets: bool) -> 
 
 
 def require_moment(value: object, *, field: str) -> datetime:
-    """Return a moment in UTC.
-
-    Raises:
-        InvalidInputError: The value is not a datetime with a time zone.
-    """
+    """Return a moment in UTC, or raise :class:`InvalidInputError` if it is no datetime with a time zone."""
     if not isinstance(value, datetime) or value.tzinfo is None:
         raise InvalidInputError(field, "a datetime with a time zone", value)
     return value.astimezone(UTC)
@@ -209,22 +197,14 @@ def _json_key(key: object) -> str:
 
 
 def require_batch(rows: Sequence[_Row]) -> Sequence[_Row]:
-    """Return a batch that fits one statement.
-
-    Raises:
-        InvalidInputError: The batch has more than 5,000 rows.
-    """
+    """Return a batch, or raise :class:`InvalidInputError` if it has more than 5,000 rows."""
     if len(rows) > MAX_BATCH_ROWS:
         raise InvalidInputError("batch", f"at most {MAX_BATCH_ROWS} rows", f"{len(rows)} rows")
     return rows
 
 
 def require_batch_rows(batch_rows: int) -> int:
-    """Return the size of a batch.
-
-    Raises:
-        InvalidInputError: The size is not 1 to 5,000.
-    """
+    """Return the size of a batch, or raise :class:`InvalidInputError` if it is not 1 to 5,000."""
     if isinstance(batch_rows, bool) or not 1 <= batch_rows <= MAX_BATCH_ROWS:
         raise InvalidInputError("batch", f"1 to {MAX_BATCH_ROWS} rows", batch_rows)
     return batch_rows

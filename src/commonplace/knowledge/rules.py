@@ -136,16 +136,7 @@ async def supersede_rule(sql: Statements, rule_id: UUID, *, by_id: UUID, now: da
 async def insert_rules(
     sql: Statements, rules: Sequence[RuleDraft], embeddings: Embeddings, *, now: datetime
 ) -> list[RuleReceipt]:
-    """Insert rules within an open transaction.
-
-    Args:
-        sql: The transaction.
-        rules: From :func:`checked_rule`, at least one.
-        embeddings: Of the content of each rule.
-        now: The present.
-
-    Returns:
-        A receipt for each rule, in the order of the rules.
+    """Insert rules from :func:`checked_rule` within an open transaction, and return receipts in their order.
 
     Raises:
         InvalidInputError: A rule names an episode that does not exist; roll back the transaction or savepoint.

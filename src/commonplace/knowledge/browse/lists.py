@@ -49,24 +49,24 @@ class ListMethods(KnowledgeSession):
         offset: int = 0,
         after: str | None = None,
     ) -> list[Fact]:
-        """Return facts in an order, by default the newest first.
+        """Return facts in an order, by default the newest first. Each filter that is given narrows the list.
 
         Args:
             ids: Return these facts only.
-            validity: Return facts of this validity only: ``active``, ``superseded``, ``expired`` or ``retracted``.
+            validity: A :class:`Validity`.
             fading: Return only facts that are marked as fading, or only other facts.
-            scope: Return facts of this scope only, without the global one.
-            subject: Return facts with exactly this subject only.
-            predicate: Return facts with exactly this predicate only.
-            entity_id: Return facts about this entity only.
+            scope: The scope; the global one is another scope.
+            subject: The exact subject.
+            predicate: The exact predicate.
+            entity_id: The entity that the facts are about.
             as_of: Return facts that were known at this moment; their fields are those of today.
             valid_at: Return facts that were true at this moment, also superseded facts.
-            text: Return facts with this text in subject, predicate or content, in any case of letters.
-            tag: Return facts with this tag only.
+            text: A text in subject, predicate or content, in any case of letters.
+            tag: One of the tags.
             unused: Return only facts that no search or block has shown, or only other facts.
-            source: Return facts of this :class:`~commonplace.core.sources.Source` only.
-            source_butler: Return facts that this butler stored only.
-            max_confidence: Return facts whose effective confidence is at most this, 0.0 to 1.0.
+            source: A :class:`~commonplace.core.sources.Source`.
+            source_butler: The butler that stored the facts.
+            max_confidence: The most effective confidence, 0.0 to 1.0.
             sort: A :class:`FactOrder`.
             reverse: Return the facts in the opposite order.
             limit: Most facts, 1 to 1,000.
@@ -136,25 +136,9 @@ class ListMethods(KnowledgeSession):
     ) -> list[Rule]:
         """Return rules in an order, by default the newest first.
 
-        Args:
-            ids: Return these rules only.
-            maturity: Return rules of this maturity only: ``candidate``, ``established``, ``proven`` or
-                ``anti_pattern``.
-            forgotten: Return only forgotten rules, or only other rules.
-            scope: Return rules of this scope only, without the global one.
-            text: Return rules with this text, in any case of letters.
-            tag: Return rules with this tag only.
-            unused: Return only rules that no search or block has shown, or only other rules.
-            source: Return rules of this :class:`~commonplace.core.sources.Source` only.
-            source_butler: Return rules that this butler stored only.
-            max_confidence: Return rules whose effective confidence is at most this, 0.0 to 1.0.
-            sort: A :class:`RuleOrder`.
-            reverse: Return the rules in the opposite order.
-            as_of: Return rules that were stored at this moment, with ``forgotten`` as it was then; their fields are
-                those of today.
-            limit: Most rules, 1 to 1,000.
-            offset: The number of rules to skip.
-            after: The cursor of the last rule before the page, from ``cursor_of`` with the same order.
+        The parameters are those of :meth:`list_facts`, but ``sort`` is a :class:`RuleOrder`. ``maturity`` is a
+        :class:`Maturity`; ``forgotten`` returns only forgotten rules, or only other rules. ``as_of`` returns rules that
+        were stored at this moment, with ``forgotten`` as it was then; their fields are those of today.
 
         Raises:
             InvalidInputError: A parameter is malformed.
@@ -274,11 +258,7 @@ class ListMethods(KnowledgeSession):
 
 
 def require_page(limit: int, offset: int) -> None:
-    """Refuse a limit or an offset that is out of range.
-
-    Raises:
-        InvalidInputError: The limit or the offset is out of range.
-    """
+    """Raise :class:`InvalidInputError` if a limit or an offset is out of range."""
     if not 1 <= limit <= MAX_LIMIT:
         raise InvalidInputError("limit", f"1 to {MAX_LIMIT}", limit)
     if not 0 <= offset <= MAX_OFFSET:

@@ -24,8 +24,6 @@ class Linked:
     Attributes:
         relation: The relation of the link's source to its target.
         is_outgoing: Whether the other memory is the target.
-        memory_type: The kind of the other memory.
-        memory_id: The id of the other memory.
         text: The first 300 characters of the other memory, or ``"deleted"``.
         state: The validity, maturity or consolidation status of the other memory; ``None`` if it was deleted.
         created_at: When the link was made (aware UTC).

@@ -15,14 +15,7 @@ from commonplace.storage.database import Statements
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRun:
-    """A run that would be made if the runs before it succeed.
-
-    Attributes:
-        butler: The owner of the episodes.
-        episode_ids: The episodes that would go to the model together, the oldest first.
-        oldest_at: The time of the first episode (aware UTC).
-        newest_at: The time of the last episode.
-    """
+    """A run that would be made if the runs before it succeed: its episodes, the oldest first, and their times (UTC)."""
 
     butler: str
     episode_ids: tuple[UUID, ...]

@@ -48,7 +48,6 @@ class Lease:
 
     Attributes:
         run_id: The run whose result will be accepted.
-        butler: The owner of the episodes.
         episodes: The oldest first.
         attempts: The most attempts on any of the episodes.
         policy: Sets the length of the lease.
@@ -204,12 +203,7 @@ async def _renew(pool: asyncpg.Pool, lease: Lease, clock: Clock) -> None:
 async def give_back(pool: asyncpg.Pool, lease: Lease, reason: str, *, state: str, clock: Clock) -> Run:
     """End a run without effect, release its episodes unchanged, and return the run.
 
-    Args:
-        pool: The pool of the knowledge database.
-        lease: The lease of the run; a run that was applied, undone or refused meanwhile stays as it is.
-        reason: The reason, for the operator.
-        state: ``"failed"`` or ``"refused"``.
-        clock: Gives the present.
+    A run that was applied, undone or refused meanwhile stays as it is. ``state`` is ``"failed"`` or ``"refused"``.
 
     Raises:
         StorageUnavailableError: The server cannot be reached; the lease expires.

@@ -77,13 +77,10 @@ class Run(Noun):
         model: The model that answered, if known.
         started_at: When the episodes were leased (aware UTC).
         ended_at: When the run was applied or given up; ``None`` while it runs.
-        facts_created: New facts; a fact that is known already is confirmed instead.
+        facts_created: New facts; a fact that is known already is confirmed instead. Rules are counted alike.
         facts_updated: Facts that replaced a fact that the answer named.
         facts_confirmed: Facts whose decay restarted.
         facts_retracted: Facts that were withdrawn without another in their place.
-        rules_updated: Rules that replaced a rule that the answer named.
-        rules_confirmed: Rules whose decay restarted.
-        rules_retracted: Rules that were withdrawn.
         notes: Effects that the answer does not state: values that were told apart, facts that were superseded.
         errors: The parts of the answer that were not applied, with the reasons, or why the whole run failed.
         undone_by: The actor who undid the run.
@@ -116,12 +113,8 @@ class RunAction(Noun):
     """One change of a fact or rule by a run.
 
     Attributes:
-        position: The place in the run, from 0.
         superseded_ids: The facts that this fact replaced, or the rule that this rule replaced.
         confirmed_before: The confirmation before this one, if the action is a confirmation.
-        confirmed_at: The time of the confirmation.
-        subject: The subject of a fact.
-        predicate: The predicate of a fact.
         content: The memory's present content.
         state: The present validity of a fact, or the present maturity of a rule, or ``"forgotten"``.
     """
@@ -159,11 +152,7 @@ class RunMethods(KnowledgeSession):
     ) -> list[Run]:
         """Return the tenant's runs, the latest first.
 
-        Args:
-            butler: Only runs of this butler's episodes.
-            state: Only runs in this :class:`RunState`.
-            limit: The most runs to return, 1 to 1,000.
-            offset: The number of runs to skip.
+        ``butler`` and ``state``, a :class:`RunState`, are filters; ``limit`` is 1 to 1,000.
 
         Raises:
             InvalidInputError: A parameter is malformed.

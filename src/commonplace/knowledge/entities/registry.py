@@ -89,11 +89,7 @@ class Entity(Noun):
 
 
 def require_tenant(own: str, tenant_id: str | None) -> None:
-    """Refuse a tenant other than the request's own; ``None`` passes.
-
-    Raises:
-        InvalidInputError: The tenant is not the request's.
-    """
+    """Raise :class:`InvalidInputError` for a tenant other than the request's own; ``None`` passes."""
     if tenant_id not in (None, own):
         raise InvalidInputError("tenant_id", f"the tenant of this request ({own!r})", tenant_id)
 

@@ -24,9 +24,7 @@ class EntityRelation(Noun):
         predicate: The predicate of the fact, the name of the relation.
         source_id: The entity that the fact is about.
         target_id: The entity that the text of the fact names.
-        fact_id: The fact.
         text: The first 300 characters of the fact.
-        scope: The scope of the fact.
     """
 
     predicate: str

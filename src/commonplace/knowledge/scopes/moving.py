@@ -30,9 +30,7 @@ class ScopeMove:
         event_id: The event of the move, by which it is undone; ``None`` if there was nothing to move.
         source: The scope that they were in.
         target: The scope that they are in.
-        episodes: The episodes that moved.
         facts: The facts that moved, in whatever state.
-        rules: The rules that moved.
         superseded: Pairs of facts of one key: the fact that stays, and the fact that it superseded.
     """
 

@@ -43,7 +43,7 @@ class AuditMethods(KnowledgeSession):
 
         Args:
             event_type: A :class:`~commonplace.knowledge.events.EventType`.
-            event_types: Several types; an event of any of them is returned.
+            event_types: Return events of any of these types.
             memory_id: The episode, fact, rule or entity that the event is about.
             run_id: The consolidation run that caused the event; not together with ``memory_id``.
             actor: The actor who caused the event.
