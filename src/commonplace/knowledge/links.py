@@ -98,9 +98,6 @@ class LinkMethods(KnowledgeSession):
             memory_id: The id of the memory.
             direction: ``"outgoing"`` if the memory is the source, ``"incoming"`` if it is the target, or ``"both"``.
 
-        Raises:
-            InvalidInputError: A parameter is malformed.
-
         Source: KNW-26.1.
         """
         if direction not in get_args(Direction):

@@ -92,8 +92,9 @@ class KnowledgeMemory(
     database. A method that names one memory raises ``NotFoundError`` if the memory does not exist; lists and searches
     return an empty list. Every store returns a receipt.
 
-    Every method raises ``StorageUnavailableError`` if the server cannot be reached; the docstrings do not repeat that.
-    :meth:`context` and :meth:`store_episode` do not, unless ``fail_open=False`` (KNW-24).
+    Every method raises ``StorageUnavailableError`` if the server cannot be reached, and ``InvalidInputError`` if a
+    parameter is malformed; the docstrings do not repeat that. :meth:`context` and :meth:`store_episode` do not fail
+    because of an outage, unless ``fail_open=False`` (KNW-24).
     """
 
     async def context(

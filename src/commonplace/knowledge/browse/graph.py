@@ -93,7 +93,6 @@ class GraphMethods(KnowledgeSession):
             limit: Most entities without an entity, up to 800.
 
         Raises:
-            InvalidInputError: A parameter is malformed.
             NotFoundError: The entity does not exist, or was merged into another.
         """
         key = inputs.optional_id(entity_id, field="entity_id")
@@ -136,9 +135,6 @@ class GraphMethods(KnowledgeSession):
         Returns:
             The nodes in the order of the way, and the edge between each node and the next; an empty graph if the search
             finds no way.
-
-        Raises:
-            InvalidInputError: An id is malformed.
         """
         first = inputs.require_id(first_id, field="first_id")
         second = inputs.require_id(second_id, field="second_id")

@@ -72,9 +72,6 @@ class ListMethods(KnowledgeSession):
             limit: Most facts, 1 to 1,000.
             offset: The number of facts to skip.
             after: The cursor of the last fact before the page, from ``cursor_of`` with the same order.
-
-        Raises:
-            InvalidInputError: A parameter is malformed.
         """
         require_page(limit, offset)
         order = require_one_of(FactOrder, sort, field="sort")
@@ -105,11 +102,7 @@ class ListMethods(KnowledgeSession):
             return [Fact.from_row(row, now=self.clock()) for row in rows]
 
     async def fact_chain(self, fact_id: UUID | str) -> list[Fact]:
-        """Return a fact with the facts before and after it, the newest first; an empty list if it does not exist.
-
-        Raises:
-            InvalidInputError: The id is malformed.
-        """
+        """Return a fact with the facts before and after it, the newest first; an empty list if it does not exist."""
         key = inputs.require_id(fact_id, field="fact_id")
         async with self._reading() as sql:
             return [Fact.from_row(row, now=self.clock()) for row in await sql.fact_chain(id=key)]
@@ -139,9 +132,6 @@ class ListMethods(KnowledgeSession):
         The parameters are those of :meth:`list_facts`, but ``sort`` is a :class:`RuleOrder`. ``maturity`` is a
         :class:`Maturity`; ``forgotten`` returns only forgotten rules, or only other rules. ``as_of`` returns rules that
         were stored at this moment, with ``forgotten`` as it was then; their fields are those of today.
-
-        Raises:
-            InvalidInputError: A parameter is malformed.
         """
         require_page(limit, offset)
         order = require_one_of(RuleOrder, sort, field="sort")
@@ -172,9 +162,6 @@ class ListMethods(KnowledgeSession):
     ) -> list[RuleApplication]:
         """Return the applications of a rule, the latest first.
 
-        Raises:
-            InvalidInputError: The id is malformed.
-
         Source: KNW-30.1.
         """
         require_page(limit, 0)
@@ -201,9 +188,6 @@ class ListMethods(KnowledgeSession):
             limit: Most episodes, 1 to 1,000.
             offset: The number of episodes to skip.
             after: The cursor of the last episode before the page, from ``cursor_of``.
-
-        Raises:
-            InvalidInputError: A parameter is malformed.
         """
         require_page(limit, offset)
         now = self.clock()
@@ -238,9 +222,6 @@ class ListMethods(KnowledgeSession):
             limit: Most entities, 1 to 1,000.
             offset: The number of entities to skip.
             after: The cursor of the last entity before the page, from ``cursor_of``.
-
-        Raises:
-            InvalidInputError: A parameter is malformed.
         """
         require_page(limit, offset)
         names = [name] if isinstance(name, str) else name or []

@@ -107,9 +107,6 @@ class ReadingMethods(KnowledgeSession):
     async def list_linked(self, memory_type: str, memory_id: UUID | str) -> list[Linked]:
         """Return the memories that a memory is linked to in either direction, the oldest link first.
 
-        Raises:
-            InvalidInputError: The type or id is malformed.
-
         Source: KNW-26.1.
         """
         kind, key = inputs.require_memory(memory_type, memory_id)

@@ -64,7 +64,6 @@ class ConsolidationMethods(PendingMethods):
             notify: Called with each run that was applied or refused.
 
         Raises:
-            InvalidInputError: ``butler`` is not a valid name.
             StorageUnavailableError: The server cannot be reached at the start; later outages are in ``errors``.
 
         Source: KNW-12, KNW-14, KNW-24.3.

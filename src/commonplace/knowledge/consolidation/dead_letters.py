@@ -31,11 +31,7 @@ class DeadLetterMethods(KnowledgeSession):
     """The methods of knowledge memory that show and retry dead letters."""
 
     async def list_dead_letters(self, *, butler: str | None = None) -> list[DeadLetter]:
-        """Return the tenant's dead letters, or one butler's, the oldest first, at most 1,000.
-
-        Raises:
-            InvalidInputError: ``butler`` is not a valid name.
-        """
+        """Return the tenant's dead letters, or one butler's, the oldest first, at most 1,000."""
         wanted = inputs.optional_scope(butler, field="butler")
         async with self._reading() as sql:
             return DeadLetter.from_rows(await sql.dead_letters(butler=wanted, limit=MAX_SHOWN))
@@ -51,9 +47,6 @@ class DeadLetterMethods(KnowledgeSession):
 
         Returns:
             The number of requeued episodes.
-
-        Raises:
-            InvalidInputError: ``butler`` is not a valid name, or the id is malformed.
         """
         wanted = inputs.optional_scope(butler, field="butler")
         key = inputs.optional_id(episode_id, field="episode_id")

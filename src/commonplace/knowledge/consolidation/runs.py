@@ -153,9 +153,6 @@ class RunMethods(KnowledgeSession):
         """Return the tenant's runs, the latest first.
 
         ``butler`` and ``state``, a :class:`RunState`, are filters; ``limit`` is 1 to 1,000.
-
-        Raises:
-            InvalidInputError: A parameter is malformed.
         """
         require_page(limit, offset)
         optional_one_of(RunState, state, field="state")
@@ -167,7 +164,6 @@ class RunMethods(KnowledgeSession):
         """Return a run with its actions.
 
         Raises:
-            InvalidInputError: The id is malformed.
             NotFoundError: No run has the id.
         """
         key = inputs.require_id(run_id, field="run_id")

@@ -59,7 +59,6 @@ class RelationMethods(KnowledgeSession):
             limit: Most relations, 1 to 1,000.
 
         Raises:
-            InvalidInputError: A parameter is malformed.
             NotFoundError: The entity does not exist.
         """
         require_page(limit, 0)

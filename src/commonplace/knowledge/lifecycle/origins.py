@@ -23,11 +23,7 @@ class OriginMethods(KnowledgeSession):
     """The methods of knowledge memory that list memories by their origin."""
 
     async def list_of_session(self, session_id: UUID | str) -> list[SessionMemory]:
-        """Return the live episodes of a session, and the active facts and rules learned from them, the oldest first.
-
-        Raises:
-            InvalidInputError: The id is malformed.
-        """
+        """Return the live episodes of a session, and the active facts and rules learned from them, the oldest first."""
         key = inputs.require_id(session_id, field="session_id")
         async with self._reading() as sql:
             return SessionMemory.from_rows(await sql.list_of_session(session_id=key, now=self.clock()))

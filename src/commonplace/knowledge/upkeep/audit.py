@@ -85,7 +85,6 @@ class AuditMethods(KnowledgeSession):
         """Return one event.
 
         Raises:
-            InvalidInputError: The id is malformed.
             NotFoundError: No event has the id.
         """
         key = require_id(event_id, field="event_id")

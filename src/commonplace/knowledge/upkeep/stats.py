@@ -79,9 +79,6 @@ class StatsMethods(KnowledgeSession):
         Args:
             scope: Count only facts and rules of the global scope and of this scope; all episodes count.
 
-        Raises:
-            InvalidInputError: ``scope`` is not a valid scope name.
-
         Source: KNW-22.
         """
         wanted = inputs.optional_scope(scope)
