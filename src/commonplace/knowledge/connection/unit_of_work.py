@@ -24,22 +24,6 @@ from commonplace.storage.database import Statements, load_queries
 from commonplace.storage.postgres_database import translated_errors
 
 _PACKAGE: Final = Path(__file__).parents[1]
-SQL_DIRECTORIES: Final = (
-    _PACKAGE / "sql",
-    *(
-        _PACKAGE / room / "sql"
-        for room in (
-            "browse",
-            "consolidation",
-            "entities",
-            "lifecycle",
-            "reembedding",
-            "scopes",
-            "search",
-            "upkeep",
-        )
-    ),
-)
 _PARTS: Final = _PACKAGE / "sql_parts"
 """Parts that several statements share; each fills the gaps of its name."""
 
@@ -48,9 +32,10 @@ _WHERE: Final = "the database of knowledge memory"
 
 @cache
 def queries() -> Queries:
-    """Return the named statements of every ``.sql`` file of knowledge memory."""
+    """Return the named statements of knowledge memory, without those of the queue of its workers."""
     parts = {file.stem: file.read_text(encoding="utf-8") for file in _PARTS.glob("*.sql")}
-    return load_queries(SQL_DIRECTORIES, "postgresql", gaps=COLUMN_GAPS | parts)
+    rooms = sorted(each for each in _PACKAGE.glob("*/sql") if each.parent.name != "workers")
+    return load_queries([_PACKAGE / "sql", *rooms], "postgresql", gaps=COLUMN_GAPS | parts)
 
 
 @cache

@@ -13,9 +13,9 @@ import asyncpg
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.connection.vectors import refused_vectors
-from commonplace.knowledge.consolidation import reviews
 from commonplace.knowledge.consolidation.leases import Lease, describe
 from commonplace.knowledge.consolidation.policy import OUTAGES
+from commonplace.knowledge.consolidation.reviews import LEAST_IMPORTANCE
 from commonplace.knowledge.consolidation.runs import ActionKind
 from commonplace.knowledge.consolidation.siblings import plain
 from commonplace.knowledge.consolidation.steps import Confirm, Retract, Step, Steps, StoreFact, StoreRule
@@ -163,8 +163,12 @@ async def _new_fact(sql: Statements, step: StoreFact, lease: Lease, found: Subje
     if receipt.superseded_id is None:
         note = "" if receipt.contradicts_id is None else _held(receipt.contradicts_id)
         return _Done(action=ActionKind.FACT_CREATED, memory_id=receipt.id, note=note)
-    waits = await reviews.queue(
-        sql, run_id=lease.run_id, old_id=receipt.superseded_id, new_id=receipt.id, now=now
+    waits = await sql.queue_review(
+        run_id=lease.run_id,
+        old_id=receipt.superseded_id,
+        new_id=receipt.id,
+        least_importance=LEAST_IMPORTANCE,
+        now=now,
     )
     return _Done(
         action=ActionKind.FACT_CREATED,

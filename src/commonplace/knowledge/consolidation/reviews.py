@@ -68,14 +68,6 @@ class FactReview(Noun):
     decided_at: datetime | None
 
 
-async def queue(sql: Statements, *, run_id: UUID, old_id: UUID, new_id: UUID, now: datetime) -> int | None:
-    """Queue a pair if the old fact matters and no decision about the two texts exists; return the review's id."""
-    queued: int | None = await sql.queue_review(
-        run_id=run_id, old_id=old_id, new_id=new_id, least_importance=LEAST_IMPORTANCE, now=now
-    )
-    return queued
-
-
 class FactReviewMethods(KnowledgeSession):
     """The methods of knowledge memory that decide about pairs of facts."""
 

@@ -32,6 +32,8 @@ from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, Memory
 from commonplace.knowledge.lifecycle.permanence import Permanence
 from commonplace.knowledge.rules import RuleDraft, checked_rule
 
+_NO_VECTORS: Final = Embeddings(vectors=[], model="", version="")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreFact:
@@ -44,7 +46,7 @@ class StoreFact:
     draft: FactDraft
     said: str
     evidence: tuple[UUID, ...]
-    embeddings: Embeddings
+    embeddings: Embeddings = _NO_VECTORS
     target_id: UUID | None = None
 
 
@@ -55,7 +57,7 @@ class StoreRule:
     place: str
     draft: RuleDraft
     evidence: tuple[UUID, ...]
-    embeddings: Embeddings
+    embeddings: Embeddings = _NO_VECTORS
     target_id: UUID | None = None
 
 
@@ -80,7 +82,6 @@ class Confirm:
 
 Step = StoreFact | StoreRule | Retract | Confirm
 _Known = TypeVar("_Known", KnownFact, KnownRule)
-_NO_VECTORS: Final = Embeddings(vectors=[], model="", version="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,7 +259,6 @@ def _rule(place: str, rule: ProposedRule, group: Group, target: KnownRule | None
         place=place,
         draft=checked_rule(draft),
         evidence=evidence,
-        embeddings=_NO_VECTORS,
         target_id=rule.target_id,
     )
 
@@ -295,7 +295,6 @@ def _fact(place: str, fact: ProposedFact, group: Group, target: KnownFact | None
         draft=draft,
         said=draft.predicate,
         evidence=evidence,
-        embeddings=_NO_VECTORS,
         target_id=fact.target_id,
     )
 

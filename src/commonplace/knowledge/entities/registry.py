@@ -12,6 +12,7 @@ from uuid import UUID
 
 import asyncpg
 
+from commonplace.core.choices import require_one_of
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge.connection.session import KnowledgeSession
@@ -21,7 +22,6 @@ from commonplace.knowledge.entities.fields import (
     EntityType,
     require_aliases,
     require_name,
-    require_type,
 )
 from commonplace.knowledge.entities.names import fold_names, without_repeats
 from commonplace.knowledge.events import EventType, record_event
@@ -125,7 +125,7 @@ class RegistryMethods(KnowledgeSession):
         Source: KNW-16.
         """
         require_tenant(self.tenant_id, tenant_id)
-        kind = require_type(entity_type)
+        kind = require_one_of(EntityType, entity_type, field="entity_type")
         name = require_name(canonical_name, field="canonical_name", allow_secrets=allow_secrets)
         others = require_aliases(aliases, allow_secrets=allow_secrets)
         data = require_metadata(metadata, reserved=RESERVED_METADATA, allow_secrets=allow_secrets)
