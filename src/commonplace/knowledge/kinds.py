@@ -256,6 +256,8 @@ COLUMNS: Final = {
 }
 """The columns that a memory is read from."""
 
+_RULE_LIVES: Final = "(metadata -> 'forgotten') IS DISTINCT FROM 'true'"
+
 KIND_GAPS: Final[Mapping[MemoryType, Mapping[str, str]]] = {
     MemoryType.EPISODE: {
         "memories": "episodes",
@@ -274,8 +276,8 @@ KIND_GAPS: Final[Mapping[MemoryType, Mapping[str, str]]] = {
     MemoryType.RULE: {
         "memories": "rules",
         "text": "content",
-        "usable": "(metadata -> 'forgotten') IS DISTINCT FROM 'true'",
-        "lives": "(metadata -> 'forgotten') IS DISTINCT FROM 'true'",
+        "usable": _RULE_LIVES,
+        "lives": _RULE_LIVES,
         "expire": """metadata = metadata || '{"forgotten": true}'""",
         "before": "'forgotten', false",
         "after": "'forgotten', true",
@@ -288,5 +290,8 @@ is the condition of facts and rules that hold, ``expire`` the change of a row wh
 and ``after`` are that change in its event.
 """
 
-COLUMN_GAPS: Final = {f"{kind}_columns": ", ".join(columns) for kind, columns in COLUMNS.items()}
-"""The words that stand for these columns in SQL files."""
+SQL_GAPS: Final = {
+    **{f"{kind}_columns": ", ".join(columns) for kind, columns in COLUMNS.items()},
+    "rule_lives": _RULE_LIVES,
+}
+"""The words that stand in SQL files for the columns of each kind, and for the condition of rules that hold."""

@@ -49,7 +49,7 @@ SELECT id, flags FROM stored;
 -- name: lock_rule(id)^
 -- Lock a rule that is not forgotten until the transaction ends, and return the rule.
 SELECT ${rule_columns} FROM rules
-WHERE id = :id AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
+WHERE id = :id AND ${rule_lives}
 FOR UPDATE;
 
 -- name: record_application(rule_id, outcome, reason, context, now)!
@@ -87,7 +87,7 @@ RETURNING ${rule_columns};
 -- The rules that wait for their inversion, by id.
 SELECT id FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND metadata -> 'needs_inversion' = 'true'
-  AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
+  AND ${rule_lives}
 ORDER BY id;
 
 -- name: forget_rule(id)$

@@ -202,7 +202,7 @@ ${nearest_to_run};
 -- Rules that a butler sees, without forgotten rules, the nearest in meaning to the episodes of its run first.
 SELECT id, scope, content, maturity, tags, created_at FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND scope IN ('global', :butler)
-  AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
+  AND ${rule_lives}
 ${nearest_to_run};
 
 -- name: known_entities(run_id, limit)

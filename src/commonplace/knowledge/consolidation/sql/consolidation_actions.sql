@@ -69,7 +69,7 @@ WHERE id = :id AND validity = 'active';
 -- name: standing_rule(id)$
 -- The content of a rule that an answer wants to replace or withdraw, if the rule is not forgotten.
 SELECT content FROM rules
-WHERE id = :id AND (metadata -> 'forgotten') IS DISTINCT FROM 'true';
+WHERE id = :id AND ${rule_lives};
 
 -- name: same_fact(butler, subject, predicates, content)$
 -- The id of the active fact that a butler sees and that says the same under one of some predicates; its own fact before a
@@ -86,7 +86,7 @@ LIMIT 1;
 -- The id of the rule that a butler sees and that says the same; its own rule before a global one.
 SELECT id FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND scope IN ('global', :butler)
-  AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
+  AND ${rule_lives}
   AND lower(regexp_replace(btrim(content), '\s+', ' ', 'g'))
     = lower(regexp_replace(btrim(CAST(:content AS text)), '\s+', ' ', 'g'))
 ORDER BY scope = 'global', id

@@ -58,7 +58,7 @@ living AS (
         AND last_evaluated_at > coalesce(last_confirmed_at, created_at) THEN 'harmful'
     END
   FROM rules
-  WHERE tenant_id = current_setting('commonplace.tenant_id') AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND ${rule_lives}
 ),
 judged AS (
   SELECT
@@ -109,7 +109,7 @@ worded AS MATERIALIZED (
     id, scope, created_at, embedding, content, commonplace_plain(content) AS plain,
     maturity = 'anti_pattern' AS is_warning, row_number() OVER (ORDER BY created_at DESC, id DESC) AS place
   FROM rules
-  WHERE tenant_id = current_setting('commonplace.tenant_id') AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND ${rule_lives}
   ORDER BY created_at DESC, id DESC
   LIMIT :rules
 ),
