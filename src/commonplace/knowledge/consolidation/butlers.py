@@ -1,9 +1,7 @@
 """Consolidation of a tenant, butler by butler; a group that fails does not stop the others (KNW-24.3)."""
 
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.knowledge import inputs
@@ -24,16 +22,8 @@ Notify = Callable[[Run], None]
 _log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True, kw_only=True)
-class _Outcome:
-    """The results of the groups so far."""
-
-    runs: list[Run] = field(default_factory=list[Run])
-    failed: list[str] = field(default_factory=list[str])
-    busy: list[str] = field(default_factory=list[str])
-    waiting: list[str] = field(default_factory=list[str])
-    again_at: list[datetime] = field(default_factory=list[datetime])
-    errors: list[str] = field(default_factory=list[str])
+Outcome = Run | NotDue | Failed
+"""The outcome of one attempt on a butler's oldest episodes."""
 
 
 class ConsolidationMethods(PendingMethods):
@@ -68,7 +58,8 @@ class ConsolidationMethods(PendingMethods):
 
         Source: KNW-12, KNW-14, KNW-24.3.
         """
-        wanted, policy = inputs.optional_scope(butler, field="butler"), policy or Policy()
+        wanted = inputs.optional_scope(butler, field="butler")
+        policy = policy or Policy()
         pending = await self.pending_groups()
         groups = {group.butler: group.episodes for group in pending if wanted in {None, group.butler}}
         if cc_spawner is None:
@@ -84,18 +75,24 @@ class ConsolidationMethods(PendingMethods):
                 zone=self.database.settings.zone,
                 approve=approve,
             )
-            outcome = _Outcome()
-            for name in groups:
-                await _consolidate_butler(means, name, outcome, notify)
+            outcomes = [
+                (name, outcome) for name in groups async for outcome in _outcomes(means, name, notify)
+            ]
+        again_at = (each.again_at for _, each in outcomes if not isinstance(each, Run))
         return ConsolidationReport(
             dry_run=False,
             groups=groups,
-            runs=tuple(outcome.runs),
-            failed=tuple(outcome.failed),
-            busy=tuple(outcome.busy),
-            waiting=tuple(outcome.waiting),
-            again_at=min(outcome.again_at, default=None),
-            errors=tuple(outcome.errors),
+            runs=tuple(each for _, each in outcomes if isinstance(each, Run)),
+            failed=tuple(name for name, each in outcomes if isinstance(each, Failed)),
+            busy=_not_due(outcomes, "busy"),
+            waiting=_not_due(outcomes, "waiting"),
+            again_at=min((at for at in again_at if at is not None), default=None),
+            errors=tuple(
+                f"{name}: {message}"
+                for name, each in outcomes
+                if not isinstance(each, NotDue)
+                for message in each.errors
+            ),
         )
 
     async def _planned(self, groups: Mapping[str, int], policy: Policy) -> ConsolidationReport:
@@ -127,7 +124,7 @@ run_consolidation = storage_function(
 )
 
 
-async def _consolidate_butler(means: Means, butler: str, outcome: _Outcome, notify: Notify | None) -> None:
+async def _outcomes(means: Means, butler: str, notify: Notify | None) -> AsyncIterator[Outcome]:
     """Consolidate a butler's episodes group by group, until a group fails or no episode is due.
 
     A group that was refused because an episode expired or was forgotten meanwhile is tried again without that episode:
@@ -135,32 +132,24 @@ async def _consolidate_butler(means: Means, butler: str, outcome: _Outcome, noti
     """
     while True:
         try:
-            run = await attempt(means, butler)
+            outcome = await attempt(means, butler)
         except Exception as error:  # noqa: BLE001 - the worker's outer door: the other butlers go on (KNW-24.3)
-            run = Failed(error=error)
-        if isinstance(run, Failed):
-            _note_failure(butler, run, outcome)
-            return
-        if isinstance(run, NotDue):
-            if run.reason != "done":
-                (outcome.busy if run.reason == "busy" else outcome.waiting).append(butler)
-            if run.until is not None:
-                outcome.again_at.append(run.until)
-            return
-        outcome.runs.append(run)
-        outcome.errors.extend(f"{butler}: {message}" for message in run.errors)
-        if notify is not None:
-            notify(run)
-        if run.state is not RunState.APPLIED and FORGOTTEN not in run.errors:
+            outcome = Failed(error=error)
+        if isinstance(outcome, Failed):
+            _log_failure(butler, outcome)
+        elif isinstance(outcome, Run) and notify is not None:
+            notify(outcome)
+        yield outcome
+        is_refused = isinstance(outcome, Run) and outcome.state is not RunState.APPLIED
+        if not isinstance(outcome, Run) or (is_refused and FORGOTTEN not in outcome.errors):
             return
 
 
-def _note_failure(butler: str, failed: Failed, outcome: _Outcome) -> None:
-    message = leases.describe(failed.error)
+def _log_failure(butler: str, failed: Failed) -> None:
     # Our own errors say what failed; other errors need their traceback.
     trace = None if isinstance(failed.error, CommonplaceError) else failed.error
-    _log.error("consolidation of butler %r failed: %s", butler, message, exc_info=trace)
-    if failed.again_at is not None:
-        outcome.again_at.append(failed.again_at)
-    outcome.failed.append(butler)
-    outcome.errors.append(f"{butler}: {message}")
+    _log.error("consolidation of butler %r failed: %s", butler, failed.errors[0], exc_info=trace)
+
+
+def _not_due(outcomes: Sequence[tuple[str, Outcome]], reason: str) -> tuple[str, ...]:
+    return tuple(name for name, each in outcomes if isinstance(each, NotDue) and each.reason == reason)

@@ -67,11 +67,11 @@ class NotDue:
     Attributes:
         reason: ``"done"``: no episode waits. ``"busy"``: another run holds the oldest episode. ``"waiting"``: the
             oldest episode failed and is not due yet; younger episodes never overtake it.
-        until: When to look again, if ``busy`` or ``waiting``.
+        again_at: When to look again, if ``busy`` or ``waiting``.
     """
 
     reason: Literal["done", "busy", "waiting"]
-    until: datetime | None = None
+    again_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ async def take(
         running = await sql.running_run(butler=butler)
         if running is not None:
             if now < running["leased_until"] <= policy.latest_lease(now):
-                return NotDue(reason="busy", until=running["leased_until"])
+                return NotDue(reason="busy", again_at=running["leased_until"])
             await _end_lost_run(sql, running, policy, now)
         rows = await sql.oldest_episodes(
             butler=butler,
@@ -114,8 +114,8 @@ async def take(
         )
         group = due_group(rows)
         if not group:
-            until = rows[0]["next_attempt_at"] if rows else None
-            return NotDue(reason="waiting" if rows else "done", until=until)
+            again_at = rows[0]["next_attempt_at"] if rows else None
+            return NotDue(reason="waiting" if rows else "done", again_at=again_at)
         lease = Lease(
             run_id=uuid4(),
             butler=butler,

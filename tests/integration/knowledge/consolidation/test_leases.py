@@ -61,8 +61,8 @@ async def test_a_butler_has_one_run_at_a_time(workers: Workers) -> None:
     busy = await workers.take("second")
     assert isinstance(busy, NotDue)
     assert busy.reason == "busy"
-    assert busy.until is not None
-    assert (busy.until - workers.clock()).total_seconds() == 120
+    assert busy.again_at is not None
+    assert (busy.again_at - workers.clock()).total_seconds() == 120
     stats = await memory_stats(workers.pool, clock=workers.clock)
     assert (stats.episodes.leased, stats.episodes.unconsolidated) == (50, 100)
     report = await run_consolidation(workers.pool, workers.engine, Spawner(NOTHING), clock=workers.clock)
