@@ -103,7 +103,7 @@ async def _lock(sql: Statements, steps: Steps, butler: str) -> None:
         subjects=[step.draft.subject for step in facts] * 2,
         predicates=[*(step.draft.predicate for step in facts), *(step.said for step in facts)],
     )
-    await sql.lock_rules(
+    await of_kind(MemoryType.RULE, sql).lock(
         ids=list(rules | {step.memory_id for step in named if step.memory_type is MemoryType.RULE})
     )
 
@@ -265,7 +265,7 @@ async def _require_rank(sql: Statements, memory_type: MemoryType, memory_id: UUI
     Raises:
         InvalidInputError: It is more trusted.
     """
-    if await sql.is_outranked(memory_type=memory_type, id=memory_id):
+    if await of_kind(memory_type, sql).is_outranked(id=memory_id):
         expected = f"a {memory_type} that is no more trusted than the episodes"
         raise InvalidInputError("target_id", expected, str(memory_id))
 
@@ -294,7 +294,7 @@ async def _link(
 
 
 async def _confirm(sql: Statements, memory_type: MemoryType, memory_id: UUID, now: datetime) -> _Done:
-    before = await sql.confirmed_at(memory_type=memory_type, id=memory_id)
+    before = await of_kind(memory_type, sql).confirmed_at(id=memory_id)
     if await of_kind(memory_type, sql).confirm(id=memory_id, now=now) is None:
         raise InvalidInputError("id", f"a {memory_type} that is still active", str(memory_id))
     action = ActionKind(f"{memory_type}_confirmed")

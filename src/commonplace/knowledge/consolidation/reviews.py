@@ -18,7 +18,9 @@ from commonplace.core.choices import require_one_of
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge.config import LIST_LIMIT
 from commonplace.knowledge.connection.session import KnowledgeSession
+from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.consolidation import siblings
+from commonplace.knowledge.kinds import MemoryType
 from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
 
@@ -134,7 +136,7 @@ async def _keep_both(sql: Statements, review: FactReview) -> None:
 
 
 async def _lock(sql: Statements, review: FactReview) -> None:
-    await sql.lock_facts(ids=[review.old_id, review.new_id], scopes=[], subjects=[], predicates=[])
+    await of_kind(MemoryType.FACT, sql).lock(ids=[review.old_id, review.new_id])
 
 
 async def _get(sql: Statements, review_id: int) -> FactReview:

@@ -172,8 +172,8 @@ class _Undoing:
         rows = await self._sql.fact_keys(ids=ids)
         keys = [fact_key(row["scope"], row["predicate"], row["entity_id"] or row["subject"]) for row in rows]
         await self._sql.serialise_fact_keys(keys=keys)
-        facts = await self._sql.lock_facts(ids=ids, scopes=[], subjects=[], predicates=[])
-        await self._sql.lock_rules(ids=ids)
+        facts = await of_kind(MemoryType.FACT, self._sql).lock(ids=ids)
+        await of_kind(MemoryType.RULE, self._sql).lock(ids=ids)
         return [row["id"] for row in facts]
 
     async def _take_back(self, action: RunAction) -> None:

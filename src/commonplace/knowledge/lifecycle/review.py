@@ -12,6 +12,7 @@ from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.config import LIST_LIMIT
 from commonplace.knowledge.connection.session import KnowledgeSession
+from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.events import record_decision
 from commonplace.knowledge.kinds import MemoryType, Validity
 from commonplace.knowledge.rules import supersede_rule
@@ -177,18 +178,14 @@ async def _require_living(sql: Statements, kind: MemoryType, *ids: UUID) -> None
     Raises:
         NotFoundError: A fact is not active, or a rule is forgotten.
     """
-    lock = sql.standing_fact if kind is MemoryType.FACT else sql.standing_rule
-    if kind is MemoryType.FACT:
-        await sql.lock_facts(ids=list(ids), scopes=[], subjects=[], predicates=[])
-    else:
-        await sql.lock_rules(ids=list(ids))
+    living = {row["id"] for row in await of_kind(kind, sql).lock(ids=list(ids)) if row["lives"]}
     for each in ids:
-        if await lock(id=each) is None:
+        if each not in living:
             raise NotFoundError(kind, str(each))
 
 
 async def _supersede(sql: Statements, kind: MemoryType, pair: tuple[UUID, UUID], now: datetime) -> None:
-    rows = await sql.by_trust_and_age(memory_type=kind, ids=list(pair))
+    rows = await of_kind(kind, sql).by_trust_and_age(ids=list(pair))
     weaker, stronger = (row["id"] for row in rows)
     if kind is MemoryType.FACT:
         await sql.supersede_fact(id=weaker, by_id=stronger, now=now)

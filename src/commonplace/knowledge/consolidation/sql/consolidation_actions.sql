@@ -37,22 +37,6 @@ SELECT set_config('commonplace.source', (
   LIMIT 1
 ), true);
 
--- name: is_outranked(memory_type, id)$
--- Whether a memory is more trusted than what the transaction writes.
-SELECT commonplace_trust(trust) > commonplace_trust(commonplace_source())
-FROM (
-  SELECT trust FROM facts WHERE :memory_type = 'fact' AND id = :id
-  UNION ALL
-  SELECT trust FROM rules WHERE :memory_type = 'rule' AND id = :id
-) AS memory;
-
--- name: lock_rules(ids)
--- Locks rules until the transaction ends.
-SELECT id FROM rules
-WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
-ORDER BY id
-FOR UPDATE;
-
 -- name: memory_texts(ids)
 -- The texts of some facts and rules.
 SELECT id, subject, predicate, content FROM facts
@@ -91,12 +75,6 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND scope IN ('global
     = lower(regexp_replace(btrim(CAST(:content AS text)), '\s+', ' ', 'g'))
 ORDER BY scope = 'global', id
 LIMIT 1;
-
--- name: confirmed_at(memory_type, id)$
--- When a fact or rule was last confirmed.
-SELECT last_confirmed_at FROM facts WHERE CAST(:memory_type AS text) = 'fact' AND id = :id
-UNION ALL
-SELECT last_confirmed_at FROM rules WHERE CAST(:memory_type AS text) = 'rule' AND id = :id;
 
 -- name: supersede_fact(id, by_id, now)$
 -- Supersedes an active fact by a fact with another key, and writes the link and the event. Returns its id, or nothing.

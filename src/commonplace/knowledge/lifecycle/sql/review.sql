@@ -158,15 +158,6 @@ VALUES (
 )
 ON CONFLICT DO NOTHING;
 
--- name: by_trust_and_age(memory_type, ids)
--- Two facts or two rules: the less trusted one first, then one with flags, then the older one.
-SELECT id FROM (
-  SELECT id, trust, flags, created_at FROM facts WHERE :memory_type = 'fact' AND id = ANY(CAST(:ids AS uuid[]))
-  UNION ALL
-  SELECT id, trust, flags, created_at FROM rules WHERE :memory_type = 'rule' AND id = ANY(CAST(:ids AS uuid[]))
-) AS pair
-ORDER BY commonplace_trust(trust), flags = '[]', created_at, id;
-
 -- name: forget_distinction(first_id, second_id)$
 -- Let two memories that were told apart be listed as a pair again. Return the first id, or nothing.
 DELETE FROM told_apart
