@@ -100,11 +100,7 @@ class JsonFile:
     ) -> FileChange:
         """Return the change to another document; unchanged parts keep every byte, and nothing is written.
 
-        Args:
-            document: The new document.
-            mode: The mode of a new file.
-            interiors: See :func:`rewrite`.
-            may_go: Whether to delete the file if the document is empty.
+        If the file ``may_go``, it is deleted if the document is empty. See :func:`rewrite` for ``interiors``.
         """
         if document == self.document:
             after = self.text
