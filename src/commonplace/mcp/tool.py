@@ -107,15 +107,10 @@ class MemoryTool(Tool):
         defaults: Mapping[str, object] = NO_DEFAULTS,
         profile: Profile = Profile.FULL,
     ) -> "MemoryTool":
-        """Return the tool of an offer.
+        """Return the tool of an offer, on the memory that ``caller`` returns for each call.
 
-        Args:
-            offer: The function of the tool and its effects.
-            caller: Returns the memory of the caller; called for each call of the tool.
-            names: The names of all tools of the server.
-            hints: Hints for a parameter that was refused.
-            defaults: Values that replace the defaults of the function.
-            profile: What the client sees of the tool; a call may pass all parameters in any profile.
+        The hints are for a parameter that was refused. The defaults replace those of the function. A call may pass all
+        parameters in any profile.
         """
         arguments, schema = _form(offer.run, frozenset(defaults))
         shown = offer.agent if profile is Profile.AGENT else None

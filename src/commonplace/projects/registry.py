@@ -51,12 +51,7 @@ class Project:
 
 
 class Projects:
-    """The projects of one home.
-
-    Args:
-        home: The home.
-        clock: Returns the current time.
-    """
+    """The projects of one home."""
 
     def __init__(self, home: Path, *, clock: Clock = utc_now) -> None:
         self._home = home
