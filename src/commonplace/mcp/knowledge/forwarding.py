@@ -20,8 +20,7 @@ from commonplace.knowledge import KnowledgeMemory
 from commonplace.mcp import stdio
 from commonplace.mcp.briefing import add_briefing, from_settings
 from commonplace.mcp.knowledge import server as local
-from commonplace.mcp.knowledge.prompts import add_prompts
-from commonplace.mcp.knowledge.resources import BLOCK_URI, add_resources
+from commonplace.mcp.knowledge.resources import BLOCK_URI
 from commonplace.mcp.profiles import Names, View
 from commonplace.mcp.server import new_server
 from commonplace.mcp.tool import OUTAGE_HINT, refusal
@@ -98,17 +97,13 @@ def add_to(server: FastMCP, service: Service, memory: KnowledgeMemory, view: Vie
     The memory of this machine gives the defaults that the tools show; it is never opened.
     """
     plain = {tool.name: tool.parameters for tool in local.build_tools(memory, view=View(butler=view.butler))}
-    names = local.names_in(view)
-    server.add_middleware(Forward(service, plain, names, view.butler))
-    for tool in local.build_tools(memory, view=view):
-        server.add_tool(tool)
+    server.add_middleware(Forward(service, plain, local.names_in(view), view.butler))
     texts = RemoteTexts(service)
 
     async def of_service() -> RemoteTexts:
         return texts
 
-    add_resources(server, of_service, butler=view.butler)
-    add_prompts(server, of_service, names=names, butler=view.butler)
+    local.add_to(server, memory, view=view, texts=of_service)
 
 
 async def serve_stdio(settings: Settings, view: View, *, service: Service) -> None:
