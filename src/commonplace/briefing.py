@@ -143,11 +143,9 @@ async def brief(
     app: str | None = None,
     butler: str | None = None,
     budget_tokens: int | None = None,
-    timeout_s: float = DEFAULT_TIMEOUT_S,
     knowledge: KnowledgeMemory | None = None,
     besides: Collection[Part] = (),
     service: Service | None = None,
-    clock: Clock = utc_now,
 ) -> Briefing:
     """Open the memories of the settings, build the block, and close them.
 
@@ -159,26 +157,20 @@ async def brief(
         InvalidInputError: See :func:`build_briefing`.
     """
     async with AsyncExitStack() as stack:
-        lazily = KnowledgeMemory.open(settings, clock=clock, lazy=True)
+        lazily = KnowledgeMemory.open(settings, lazy=True)
         doors = _Doors(
             operational=_not_asked
             if Part.OPERATIONAL in besides
-            else await _opened(stack, OperationalMemory.open(settings, clock=clock)),
-            apps=_not_asked
-            if app is None
-            else await _opened(stack, app_memory.AppMemory.open(settings, clock=clock)),
-            workspace=await _opened(stack, WorkspaceMemory.open(settings, clock=clock)),
+            else await _opened(stack, OperationalMemory.open(settings)),
+            apps=_not_asked if app is None else await _opened(stack, app_memory.AppMemory.open(settings)),
+            workspace=await _opened(stack, WorkspaceMemory.open(settings)),
             knowledge=await _opened(stack, nullcontext(knowledge) if knowledge else lazily),
         )
         sources = _sources(doors, prompt=prompt, app=app, butler=butler)
         if service is not None:
             sources = [_at_service(service, source, prompt, butler) for source in sources]
-        return await _build(
-            [source for source in sources if source.name not in besides],
-            budget_tokens=budget_tokens,
-            timeout_s=timeout_s,
-            clock=clock,
-        )
+        wanted = [source for source in sources if source.name not in besides]
+        return await _build(wanted, budget_tokens=budget_tokens)
 
 
 async def build_briefing(
@@ -244,7 +236,11 @@ def _not_asked() -> NoReturn:
 
 
 async def _build(
-    sources: Sequence[_Source], *, budget_tokens: int | None, timeout_s: float, clock: Clock
+    sources: Sequence[_Source],
+    *,
+    budget_tokens: int | None,
+    timeout_s: float = DEFAULT_TIMEOUT_S,
+    clock: Clock = utc_now,
 ) -> Briefing:
     budget = DEFAULT_BUDGET_TOKENS if budget_tokens is None else budget_tokens
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:  # pyright: ignore[reportUnnecessaryIsInstance] - from tools

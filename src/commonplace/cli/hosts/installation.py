@@ -21,6 +21,7 @@ from commonplace.cli.hosts.parts import (
 )
 from commonplace.cli.hosts.toml_settings import TomlSettings
 from commonplace.core.drafts import PRIVATE
+from commonplace.core.errors import SettingsError
 
 
 class Scope(StrEnum):
@@ -52,7 +53,7 @@ class JsonSettings:
             SettingsError: The file cannot be read, or holds values that an installation would damage.
         """
         file = JsonFile.read(self.path)
-        document = file.edited(lambda document: self._added(file, document, ours))
+        document = self._added(file, ours)
         change = file.change(document, mode=PRIVATE if self.private else SHARED)
         if document == file.document:
             return change, None
@@ -73,10 +74,13 @@ class JsonSettings:
             document = {}
         return file.change(document, interiors=note.interiors, may_go=note.file), note
 
-    def _added(self, file: JsonFile, document: Document, ours: Ours) -> Document:
-        changed = copy.deepcopy({**self.constants, **document} if file.text is None else document)
-        for part in self.parts:
-            part.add(changed, ours)
+    def _added(self, file: JsonFile, ours: Ours) -> Document:
+        changed = copy.deepcopy(file.document if file.text is not None else {**self.constants})
+        try:
+            for part in self.parts:
+                part.add(changed, ours)
+        except SettingsError as error:
+            raise SettingsError(f"{self.path}: {error}: nothing was written") from None
         return changed
 
     def _removed(self, document: Document, note: Note) -> Document:
