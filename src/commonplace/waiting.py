@@ -103,11 +103,9 @@ class Item:
 
     Attributes:
         id: The id that :func:`decide` takes.
-        topic: The kind of work.
         reason: Why it waits, as a sentence or a phrase of the judge.
         about: The service and category, or the subject and predicate; may be empty.
         sides: One memory, or the older and the newer memory of a pair.
-        answers: The possible decisions.
         since: When it began to wait, if known.
     """
 

@@ -21,14 +21,7 @@ ANSWER_CHARS: Final = 3_000
 
 
 class MemoryModule(Module):
-    """The module that gives sessions knowledge memory: tools, context before a session, and an episode after it.
-
-    Args:
-        settings: The embedding model.
-        tenant_id: The tenant of the memory.
-        actor: The author of changes in the audit trail.
-        clock: Returns the current time.
-    """
+    """The module that gives sessions knowledge memory: tools, context before a session, and an episode after it."""
 
     name: ClassVar = "memory"
     dependencies: ClassVar[tuple[str, ...]] = ()

@@ -38,15 +38,10 @@ def build_server(
     service: Service | None = None,
     view: View = WHOLE,
 ) -> FastMCP:
-    """Return an MCP server over open memories.
+    """Return an MCP server over open memories; the tools of app memory are in the full profile only.
 
-    Args:
-        facts: May be lazy.
-        notes: An open memory.
-        conversations: Returns the open memory; called for each call of a tool.
-        caller: Returns the authenticated tenant and actor of each call of knowledge memory; ``None`` for its own.
-        service: Carries out the calls of knowledge memory, and ``facts`` is never opened; ``None`` for ``facts``.
-        view: How the client sees the server; the tools of app memory are in the full profile only.
+    A service carries out the calls of knowledge memory, and ``facts``, which may be lazy, is never opened. Each call of
+    a tool of app memory calls ``conversations``. See :func:`.knowledge.server.build_server` for ``caller``.
     """
     of_workspace = replace(view, prefix=f"{view.prefix}_{WORKSPACE}" if view.prefix else WORKSPACE)
     is_full = view.profile is Profile.FULL
@@ -69,11 +64,6 @@ def build_server(
 
 async def serve_stdio(settings: Settings, view: View, *, service: Service | None = None) -> None:
     """Serve the memories of the settings on standard input and output until the client hangs up.
-
-    Args:
-        settings: The settings.
-        view: How the client sees the server.
-        service: See :func:`build_server`.
 
     Raises:
         InvalidInputError: The workspace is not a directory.

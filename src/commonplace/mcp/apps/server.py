@@ -37,11 +37,9 @@ HINTS: Final = {
 
 
 class OpenedByFirstCall:
-    """App memory that the first call opens; it also makes the digests that an earlier process left waiting.
+    """App memory that the first call opens, and that ``stack`` closes.
 
-    Args:
-        settings: The settings of the memory.
-        stack: Closes the memory.
+    The first call also makes the digests that an earlier process left waiting.
     """
 
     def __init__(self, settings: Settings, stack: AsyncExitStack) -> None:

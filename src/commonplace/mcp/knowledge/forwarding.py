@@ -20,8 +20,7 @@ from commonplace.knowledge import KnowledgeMemory
 from commonplace.mcp import stdio
 from commonplace.mcp.briefing import add_briefing, from_settings
 from commonplace.mcp.knowledge import server as local
-from commonplace.mcp.knowledge.prompts import add_prompts
-from commonplace.mcp.knowledge.resources import BLOCK_URI, add_resources
+from commonplace.mcp.knowledge.resources import BLOCK_URI
 from commonplace.mcp.profiles import Names, View
 from commonplace.mcp.server import new_server
 from commonplace.mcp.tool import OUTAGE_HINT, refusal
@@ -34,11 +33,7 @@ TOKEN_HINT: Final = "Go on without memory, and tell the user about the token."  
 class Forward(Middleware):
     """Middleware that has the service carry out each call of a tool.
 
-    Args:
-        service: The service.
-        tools: The schemas of the tools by their plain names.
-        names: The names of the tools.
-        butler: The default of ``butler`` and ``scope``.
+    ``tools`` has the schemas of the tools by their plain names; ``butler`` is the default of ``butler`` and ``scope``.
     """
 
     def __init__(
@@ -77,11 +72,7 @@ class Forward(Middleware):
 
 
 class RemoteTexts:
-    """Texts of knowledge memory for resources and prompts, as a service writes them.
-
-    Args:
-        service: The service.
-    """
+    """Texts of knowledge memory for resources and prompts, as a service writes them."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -103,34 +94,20 @@ class RemoteTexts:
 def add_to(server: FastMCP, service: Service, memory: KnowledgeMemory, view: View) -> None:
     """Add tools, resources and prompts that use the memory of a service to a server.
 
-    Args:
-        server: The server.
-        service: The service.
-        memory: Gives the defaults that the tools show; it is never opened.
-        view: How the client sees the server.
+    The memory of this machine gives the defaults that the tools show; it is never opened.
     """
     plain = {tool.name: tool.parameters for tool in local.build_tools(memory, view=View(butler=view.butler))}
-    names = local.names_in(view)
-    server.add_middleware(Forward(service, plain, names, view.butler))
-    for tool in local.build_tools(memory, view=view):
-        server.add_tool(tool)
+    server.add_middleware(Forward(service, plain, local.names_in(view), view.butler))
     texts = RemoteTexts(service)
 
     async def of_service() -> RemoteTexts:
         return texts
 
-    add_resources(server, of_service, butler=view.butler)
-    add_prompts(server, of_service, names=names, butler=view.butler)
+    local.add_to(server, memory, view=view, texts=of_service)
 
 
 async def serve_stdio(settings: Settings, view: View, *, service: Service) -> None:
-    """Serve the knowledge memory of a service on standard input and output until the client hangs up.
-
-    Args:
-        settings: The settings, which name the workspace.
-        view: How the client sees the server.
-        service: The service.
-    """
+    """Serve the knowledge memory of a service on standard input and output until the client hangs up."""
     async with local.open_for_stdio(settings) as memory:
         server = new_server(local.SERVER_NAME, local.instructions_for(view))
         add_to(server, service, memory, view)

@@ -19,7 +19,7 @@ from commonplace.mcp import stdio
 from commonplace.mcp.briefing import add_briefing, from_settings
 from commonplace.mcp.knowledge import entities, feedback, management, reading, writing
 from commonplace.mcp.knowledge.prompts import add_prompts
-from commonplace.mcp.knowledge.resources import add_resources
+from commonplace.mcp.knowledge.resources import KnowledgeTexts, add_resources
 from commonplace.mcp.profiles import WHOLE, Names, Profile, View
 from commonplace.mcp.server import new_server
 from commonplace.mcp.tool import MemoryTool
@@ -118,13 +118,17 @@ def add_to(
     *,
     caller: Callable[[], RequestContext] | None = None,
     view: View = WHOLE,
+    texts: Callable[[], Awaitable[KnowledgeTexts]] | None = None,
 ) -> None:
-    """Add tools, resources and prompts to a server; see :func:`build_server` for the arguments."""
-    of_caller = _of_caller(memory, caller)
+    """Add tools, resources and prompts to a server; see :func:`build_server` for the arguments.
+
+    ``texts`` returns what resources and prompts show; ``None`` for the memory of the caller.
+    """
     for tool in build_tools(memory, caller=caller, view=view):
         server.add_tool(tool)
-    add_resources(server, of_caller, butler=view.butler)
-    add_prompts(server, of_caller, names=names_in(view), butler=view.butler)
+    texts = texts or _of_caller(memory, caller)
+    add_resources(server, texts, butler=view.butler)
+    add_prompts(server, texts, names=names_in(view), butler=view.butler)
 
 
 def build_tools(
