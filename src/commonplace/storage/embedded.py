@@ -50,19 +50,18 @@ import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-from urllib.parse import quote, urlencode
 
 from commonplace.core.errors import EmbeddedPostgresError
 from commonplace.storage import reaper
 from commonplace.storage.cluster import (
     APPLICATION_ROLE,
     DATABASE,
-    PORT,
     Cluster,
     configure,
     create_data,
     locate_cluster,
     socket_directory,
+    socket_url,
 )
 from commonplace.storage.file_locks import POLL_S, FileLock
 from commonplace.storage.majors import finish_upgrade, upgrade_major
@@ -90,8 +89,7 @@ class Membership:
 
     def url(self, *, role: str = APPLICATION_ROLE, database: str = DATABASE) -> str:
         """Return the URL of a database in the cluster, for asyncpg and for libpq."""
-        place = urlencode({"host": str(self.sockets), "port": PORT}, quote_via=quote, safe="/")
-        return f"postgresql://{quote(role)}@/{quote(database)}?{place}"
+        return socket_url(self.sockets, role=role, database=database)
 
     def leave(self) -> None:
         """Leave the server, which stops soon after its last user left. A second call does nothing."""
