@@ -57,10 +57,7 @@ class Part:
     """The erased rows of one table, or lines of one file.
 
     Attributes:
-        memory: The memory.
-        place: The table or file.
         action: ``deleted``, or ``redacted`` for a row that stays without its texts.
-        count: How many rows or lines.
         derived: How many of them only because they were derived from others.
         samples: The beginnings of some of the texts.
     """

@@ -76,10 +76,7 @@ START_TIMEOUT_S = 60.0
 class Membership:
     """One user's membership in the running server, until the user leaves or the process dies.
 
-    Args:
-        cluster: The server's directory.
-        sockets: The directory of its socket.
-        users: The lock, held shared.
+    ``users`` is the lock, held shared.
     """
 
     def __init__(self, cluster: Cluster, sockets: Path, users: FileLock) -> None:

@@ -106,10 +106,7 @@ async def connect(
 
     A connection to a pooler gets no setting but ``application_name``.
 
-    Args:
-        url: A PostgreSQL URL.
-        where: Host and database in words, from :func:`~commonplace.storage.postgres_url.describe_url`.
-        **options: Further arguments of ``asyncpg.connect``.
+    ``options`` are further arguments of ``asyncpg.connect``.
 
     Raises:
         SettingsError: The URL has unknown parameters.
@@ -148,10 +145,6 @@ async def connected(
 
 async def replica_access(url: str, primary: Access) -> Access:
     """Return the access to a replica of a prepared server; everything that it needs comes from the primary.
-
-    Args:
-        url: The replica.
-        primary: The access to its primary.
 
     Raises:
         StorageUnavailableError: The replica cannot be reached, or its role does not fit.

@@ -117,9 +117,6 @@ def embedded_owner(url: str) -> Access:
 async def separate_roles(url: str) -> None:
     """Give all tables of a database of the embedded server to the owner, and the application its rights to the rows.
 
-    Args:
-        url: The database, with any role.
-
     Raises:
         StorageUnavailableError: The server cannot be reached or used.
     """

@@ -54,7 +54,6 @@ class Server:
     Attributes:
         url: The URL; the owner's if the database has two roles.
         admin_url: The superuser's URL of another database, if the server is the embedded one.
-        roles: Both URLs, if the database has two roles.
     """
 
     url: str

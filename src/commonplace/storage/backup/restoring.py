@@ -63,9 +63,7 @@ class Elsewhere:
     """Workspace memory that could not be put into its workspace.
 
     Attributes:
-        workspace: The directory of the workspace.
         file: The file in the home that holds the memories.
-        reason: Why they are not in the workspace.
     """
 
     workspace: Path
@@ -78,7 +76,6 @@ class RestoreReceipt:
     """Result of a restore.
 
     Attributes:
-        backup: The contents of the backup.
         replaced: The backup of the earlier state; ``None`` if there was none.
         workspaces: The files with workspace memory, each where it was restored.
         elsewhere: Those of them that are not in their workspace.
