@@ -13,8 +13,7 @@ _STATEMENT: Final = re.compile(r"\s*((?:--[^\n]*|\$\$.*?\$\$|[^;$])++);", re.DOT
 def run_script(revision_file: str) -> None:
     """Run the statements of a revision's script.
 
-    Args:
-        revision_file: The ``__file__`` of the revision.
+    ``revision_file`` is the ``__file__`` of the revision.
     """
     for statement in _STATEMENT.findall(Path(revision_file).with_suffix(".sql").read_text(encoding="utf-8")):
         op.execute(statement)
