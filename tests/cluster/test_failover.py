@@ -16,7 +16,7 @@ from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.workers import Worker
-from support.replication import Server, both, primary_and_replica, promote, wait_for_replica
+from support.replication import Server, all_of, primary_and_replica, promote, wait_for_replica
 from support.workers import make_lively, until
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ async def test_a_failover_loses_no_acknowledged_write(
     make_lively(monkeypatch)
     acknowledged: list[tuple[float, str]] = []
     with primary_and_replica() as (primary, replica):
-        settings = Settings(home=tmp_path, postgres_url=both(primary, replica))
+        settings = Settings(home=tmp_path, postgres_url=all_of(primary, replica))
         async with (
             KnowledgeMemory.open(settings, engine=engine) as memory,
             Worker.open(settings, knowledge=memory) as worker,

@@ -72,7 +72,7 @@ class Replicas:
     Args:
         primary: The pool of the primary.
         primary_url: The URL of the primary.
-        read_url: The URL of the replicas, one or several hosts.
+        read_url: The URL of the replicas, one or several hosts; if the primary is one of them, it takes its turn.
     """
 
     def __init__(self, primary: asyncpg.Pool, primary_url: str, read_url: str) -> None:
@@ -121,7 +121,8 @@ class Replicas:
     def _choose(self) -> "_Replica | None":
         ready = [each for each in self._replicas if each.is_ready()]
         self._turn += 1
-        return ready[self._turn % len(ready)] if ready else None
+        chosen = ready[self._turn % len(ready)] if ready else None
+        return None if chosen is None or chosen.rests() else chosen
 
     async def _position(self) -> int:
         """Return the position of the primary's log at the call or later; reads that wait share one question."""
@@ -148,12 +149,16 @@ class _Replica:
 
     def is_ready(self) -> bool:
         """Return whether to try a read here; if the replica is not connected, connect it in the background."""
-        if asyncio.get_running_loop().time() < self._rests_until:
-            return False
+        if self.rests():
+            return self._fault == _NOT_REPLICA  # the primary is listed too, and takes its turn
         if self._pool is None:
             self._begin()
             return False
         return self._pool.get_idle_size() > 0 or self._pool.get_size() < self._pool.get_max_size()
+
+    def rests(self) -> bool:
+        """Return whether reads leave the server alone after a failure."""
+        return asyncio.get_running_loop().time() < self._rests_until
 
     async def lend(self, position: int, stack: AsyncExitStack) -> "PoolConnectionProxy | None":
         """Return a connection until the stack ends, or ``None`` if the replica is not there yet."""
