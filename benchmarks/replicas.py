@@ -38,7 +38,7 @@ from support.replication import Server, all_of, primary_and_replicas
 
 QUESTIONS: Final = 200
 WARM_UP: Final = 20
-CLIENTS: Final = 8
+CLIENTS: Final = 5
 REPLICAS: Final = 2
 GROUPS: Final = Path("/sys/fs/cgroup/cpu")
 PERIOD_US: Final = 10_000

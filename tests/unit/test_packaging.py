@@ -125,6 +125,14 @@ def test_every_alert_has_its_section_in_the_handbook() -> None:
         assert rule["annotations"] == {"runbook": f"docs/operations/alerts.md#{listed[name]}"}
 
 
+def test_the_addition_to_the_unit_runs_a_command_that_exists() -> None:
+    """An empty line takes the unit's own command back, as systemd requires."""
+    text = (ROOT / "packaging" / "cluster.conf").read_text(encoding="utf-8")
+    cleared, command = re.findall(r"^ExecStart=(.*)$", text, re.MULTILINE)
+    assert not cleared
+    require_command(shlex.split(command))
+
+
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 def test_units_run_commands_that_exist(unit: Path, tmp_path: Path) -> None:
     """With settings that exist; systemd accepts the unit, where it is installed."""

@@ -31,6 +31,7 @@ REST_S: Final = 1.0
 """Time after a failure in which reads leave a replica alone."""
 
 POLL_S: Final = 0.001
+"""Time before a replica is asked again; it doubles with each question of a read."""
 
 _POSITION: Final = "SELECT CAST(pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0') AS bigint)"
 _REPLAYED: Final = """
@@ -217,13 +218,14 @@ class _Replica:
 
     async def _take(self, position: int) -> "PoolConnectionProxy | None":
         """Return a connection of a replica that has replayed the log up to a position; note a failure."""
-        pool, connection = self._pool_in_use, None
+        pool, connection, pause_s = self._pool_in_use, None, POLL_S
         try:
             with translated_errors(self._name):
                 async with asyncio.timeout(WAIT_S):
                     connection = await pool.acquire()
-                    while await _replayed(connection) < position:  # noqa: ASYNC110 - the server tells nobody
-                        await asyncio.sleep(POLL_S)
+                    while await _replayed(connection) < position:
+                        await asyncio.sleep(pause_s)
+                        pause_s *= 2  # questions would slow down a busy replica
         except BaseException as error:
             if connection is not None:
                 connection.terminate()  # a question may be under way
