@@ -36,8 +36,9 @@ from commonplace.core.context import request_context
 from commonplace.core.settings import load_settings
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge.connection.unit_of_work import unit_of_work
-from commonplace.knowledge.consolidation import model_spawner, run_consolidation
+from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.consolidation.reviews import list_reviews
+from commonplace.knowledge.consolidation.spawner import model_spawner
 from commonplace.knowledge.episodes import EpisodeDraft, store_episodes
 from commonplace.llm import open_model
 from commonplace.storage.migrations.runner import migrate_postgres

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any, Final, Self
+from typing import Any, Final
 from uuid import UUID
 
 import asyncpg
@@ -19,8 +19,8 @@ from commonplace.knowledge.connection.outage import OUTAGES
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.connection.vectors import embed
-from commonplace.knowledge.drafts import checked, columns, own_metadata
-from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, Episode
+from commonplace.knowledge.drafts import Draft, checked, columns
+from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ BATCH_ROWS: Final = 250
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EpisodeDraft:
+class EpisodeDraft(Draft):
     """An episode to store.
 
     Attributes:
@@ -53,19 +53,6 @@ class EpisodeDraft:
     metadata: Mapping[str, Any] | None = None
     created_at: datetime | None = None
     source: str | None = None
-
-    @classmethod
-    def of(cls, episode: Episode) -> Self:
-        """Return a draft that stores an episode again."""
-        return cls(
-            content=episode.content,
-            butler=episode.butler,
-            session_id=episode.session_id,
-            importance=episode.importance,
-            metadata=own_metadata(episode.metadata),
-            created_at=episode.created_at,
-            source=episode.trust,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,8 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from commonplace.knowledge.kinds import MemoryType
+from commonplace.knowledge.serialization import json_safe
 from commonplace.storage.database import Statements
 
 
@@ -75,6 +77,24 @@ async def record_event(sql: Statements, event_type: EventType, *, payload: Mappi
     Args:
         sql: The transaction that makes the change.
         event_type: The type of the change.
-        payload: JSON; usually ``memory_type``, ``memory_id``, ``before`` and ``after``.
+        payload: The state before and after, stored in the form of :func:`~.serialization.json_safe`.
     """
-    return await sql.record_event(event_type=event_type, payload=dict(payload))
+    return await sql.record_event(event_type=event_type, payload=json_safe(payload))
+
+
+async def record_decision(
+    sql: Statements, kind: MemoryType, memory_id: UUID, other: UUID, decision: str | None
+) -> None:
+    """Add the event of a person's decision about a memory and another memory or entity.
+
+    Args:
+        sql: The transaction that makes the change.
+        kind: The kind of the memory.
+        memory_id: The memory.
+        other: The memory or entity that it was compared with.
+        decision: ``same`` or ``distinct``; ``None`` if the decision was taken back.
+    """
+    event = EventType.REVIEW_REOPENED if decision is None else EventType.REVIEW_DECIDED
+    after = {"other": other, "decision": decision}
+    payload = {"memory_type": kind, "memory_id": memory_id, "before": None, "after": after}
+    await record_event(sql, event, payload=payload)

@@ -12,7 +12,7 @@ from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.core.safe_text import require_safe_text
 from commonplace.core.secrets import find_secret_in_json
 from commonplace.core.text import clean_text
-from commonplace.knowledge.kinds import MAX_IMPORTANCE, MemoryType
+from commonplace.knowledge.kinds import MAX_IMPORTANCE, PINNED, MemoryType
 
 MAX_CONTENT_CHARS: Final = 1_000_000
 MAX_KEY_CHARS: Final = 256
@@ -84,34 +84,36 @@ def optional_scope(value: object, *, field: str = "scope", allow_secrets: bool =
     return None if value is None else require_scope(value, field=field, allow_secrets=allow_secrets)
 
 
-def require_importance(value: object) -> float:
+def require_importance(value: object, *, field: str = "importance") -> float:
     """Return an importance.
 
     Raises:
         InvalidInputError: The value is not a number from 0.0 to 10.0.
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_IMPORTANCE:
-        raise InvalidInputError("importance", f"a number from 0.0 to {MAX_IMPORTANCE}", value)
+        raise InvalidInputError(field, f"a number from 0.0 to {MAX_IMPORTANCE}", value)
     return float(value)
 
 
-def require_tags(value: object, *, allow_secrets: bool) -> list[str]:
+def require_tags(value: object, *, field: str = "tags", allow_secrets: bool) -> list[str]:
     """Return cleaned tags without repeats, in their order.
 
     Raises:
-        InvalidInputError: The value is not a list of at most 50 texts of at most 100 characters each.
+        InvalidInputError: The value is not a list of at most 50 texts of at most 100 characters each; the tag
+            ``pinned`` does not count.
         SecretRefusedError: A tag looks like a secret.
     """
     if value is None:
         return []
     form = f"a list of at most {MAX_TAGS} texts"
     if not isinstance(value, list | tuple | set | frozenset):
-        raise InvalidInputError("tags", form, value)
+        raise InvalidInputError(field, form, value)
     given = cast("Collection[object]", value)
-    if len(given) > MAX_TAGS:
-        raise InvalidInputError("tags", form, f"{len(given)} tags")
+    count = sum(tag != PINNED for tag in given)
+    if count > MAX_TAGS:
+        raise InvalidInputError(field, form, f"{count} tags")
     tags = (
-        require_safe_text(tag, field="tags", max_chars=MAX_TAG_CHARS, allow_secrets=allow_secrets)
+        require_safe_text(tag, field=field, max_chars=MAX_TAG_CHARS, allow_secrets=allow_secrets)
         for tag in given
     )
     return list(dict.fromkeys(tags))

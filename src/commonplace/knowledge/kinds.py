@@ -241,5 +241,37 @@ COLUMNS: Final = {
 }
 """The columns that a memory is read from."""
 
+KIND_GAPS: Final[Mapping[MemoryType, Mapping[str, str]]] = {
+    MemoryType.EPISODE: {
+        "memories": "episodes",
+        "text": "content",
+        "usable": "(expires_at IS NULL OR expires_at > :now)",
+    },
+    MemoryType.FACT: {
+        "memories": "facts",
+        "text": "concat_ws(' ', subject, predicate, content)",
+        "usable": "true",
+        "lives": "validity = 'active'",
+        "expire": "validity = 'expired'",
+        "before": "'validity', 'active'",
+        "after": "'validity', 'expired'",
+    },
+    MemoryType.RULE: {
+        "memories": "rules",
+        "text": "content",
+        "usable": "(metadata -> 'forgotten') IS DISTINCT FROM 'true'",
+        "lives": "(metadata -> 'forgotten') IS DISTINCT FROM 'true'",
+        "expire": """metadata = metadata || '{"forgotten": true}'""",
+        "before": "'forgotten', false",
+        "after": "'forgotten', true",
+    },
+}
+"""The words of each kind in statements that are written once for several kinds.
+
+``memories`` is the table, ``text`` the text of a row, and ``usable`` the condition of rows whose use counts. ``lives``
+is the condition of facts and rules that hold, ``expire`` the change of a row whose confidence is gone, and ``before``
+and ``after`` are that change in its event.
+"""
+
 COLUMN_GAPS: Final = {f"{kind}_columns": ", ".join(columns) for kind, columns in COLUMNS.items()}
 """The words that stand for these columns in SQL files."""

@@ -13,7 +13,11 @@ from commonplace.knowledge.browse.reading import ReadingMethods
 from commonplace.knowledge.connection.outage import OUTAGES
 from commonplace.knowledge.connection.replicas import Replicas
 from commonplace.knowledge.connection.traced import traced
-from commonplace.knowledge.consolidation.facade import ConsolidationMethods
+from commonplace.knowledge.consolidation.butlers import ConsolidationMethods
+from commonplace.knowledge.consolidation.dead_letters import DeadLetterMethods
+from commonplace.knowledge.consolidation.reviews import FactReviewMethods
+from commonplace.knowledge.consolidation.runs import RunMethods
+from commonplace.knowledge.consolidation.undo import RunUndoMethods
 from commonplace.knowledge.entities.candidates import CandidateMethods
 from commonplace.knowledge.entities.merge_preview import MergePreviewMethods
 from commonplace.knowledge.entities.merging import MergingMethods
@@ -74,6 +78,10 @@ class KnowledgeMemory(
     DecayMethods,
     CleanupMethods,
     ConsolidationMethods,
+    RunMethods,
+    RunUndoMethods,
+    DeadLetterMethods,
+    FactReviewMethods,
     MovingMethods,
     LeftoverMethods,
     ScopeMethods,

@@ -3,15 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Self
+from typing import Any, Final
 from uuid import UUID
 
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.connection.vectors import Embeddings, embed
-from commonplace.knowledge.drafts import LIFECYCLE_METADATA, checked, columns, known_sources, own_metadata
-from commonplace.knowledge.kinds import GLOBAL_SCOPE, Rule
+from commonplace.knowledge.drafts import LIFECYCLE_METADATA, Draft, checked, columns, known_sources
+from commonplace.knowledge.kinds import GLOBAL_SCOPE, MemoryType
+from commonplace.knowledge.links import Relation
 from commonplace.storage.database import Statements
 
 DECAY_RATE: Final = 0.01
@@ -19,7 +20,7 @@ DECAY_RATE: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuleDraft:
+class RuleDraft(Draft):
     """A rule to store.
 
     Attributes:
@@ -40,19 +41,6 @@ class RuleDraft:
     source_episode_id: UUID | str | None = None
     metadata: Mapping[str, Any] | None = None
     source: str | None = None
-
-    @classmethod
-    def of(cls, rule: Rule) -> Self:
-        """Return a draft that stores a rule again, as a candidate."""
-        return cls(
-            content=rule.content,
-            scope=rule.scope,
-            tags=rule.tags,
-            source_butler=rule.source_butler,
-            source_episode_id=rule.source_episode_id,
-            metadata=own_metadata(rule.metadata),
-            source=rule.trust,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +119,19 @@ store_rules = storage_function(RuleMethods, RuleMethods.store_rules, needs_engin
 def checked_rule(draft: RuleDraft, *, allow_secrets: bool = False) -> RuleDraft:
     """Return a draft that can be stored; see :func:`~commonplace.knowledge.drafts.checked`."""
     return checked(draft, reserved=LIFECYCLE_METADATA, allow_secrets=allow_secrets)
+
+
+async def supersede_rule(sql: Statements, rule_id: UUID, *, by_id: UUID, now: datetime) -> None:
+    """Forget a rule in favour of another rule, and link the two, within an open transaction."""
+    await sql.forget_rule(id=rule_id)
+    await sql.create_link(
+        source_type=MemoryType.RULE,
+        source_id=by_id,
+        target_type=MemoryType.RULE,
+        target_id=rule_id,
+        relation=Relation.SUPERSEDES,
+        now=now,
+    )
 
 
 async def insert_rules(

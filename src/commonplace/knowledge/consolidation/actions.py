@@ -11,6 +11,7 @@ from uuid import UUID
 import asyncpg
 
 from commonplace.core.errors import CommonplaceError, InvalidInputError
+from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.connection.vectors import refused_vectors
 from commonplace.knowledge.consolidation import reviews
 from commonplace.knowledge.consolidation.leases import Lease, describe
@@ -19,9 +20,9 @@ from commonplace.knowledge.consolidation.runs import ActionKind
 from commonplace.knowledge.consolidation.siblings import plain
 from commonplace.knowledge.consolidation.steps import Confirm, Retract, Step, Steps, StoreFact, StoreRule
 from commonplace.knowledge.entities.subjects import Subjects
-from commonplace.knowledge.facts import GLOBAL_SCOPE, all_keys, insert_facts, with_entities
-from commonplace.knowledge.inputs import MemoryType
-from commonplace.knowledge.rules import insert_rules
+from commonplace.knowledge.facts import all_keys, insert_facts, with_entities
+from commonplace.knowledge.kinds import GLOBAL_SCOPE, MemoryType
+from commonplace.knowledge.rules import insert_rules, supersede_rule
 from commonplace.storage.database import Statements
 
 _SERVER_FAULTS: Final = (
@@ -231,15 +232,7 @@ async def _updated_rule(sql: Statements, step: StoreRule, now: datetime) -> _Don
         return await _confirm(sql, MemoryType.RULE, step.target_id, now)
     await _require_rank(sql, MemoryType.RULE, step.target_id)
     (receipt,) = await insert_rules(sql, [step.draft], step.embeddings, now=now)
-    await sql.forget_rule(id=step.target_id)
-    await sql.create_link(
-        source_type=MemoryType.RULE,
-        source_id=receipt.id,
-        target_type=MemoryType.RULE,
-        target_id=step.target_id,
-        relation="supersedes",
-        now=now,
-    )
+    await supersede_rule(sql, step.target_id, by_id=receipt.id, now=now)
     await _link(sql, MemoryType.RULE, receipt.id, step, now)
     return _Done(action=ActionKind.RULE_UPDATED, memory_id=receipt.id, superseded_ids=[step.target_id])
 
@@ -259,9 +252,7 @@ async def _retract(sql: Statements, step: Retract, now: datetime) -> _Done:
     await _require_rank(sql, step.memory_type, step.memory_id)
     await (sql.retract_fact if is_fact else sql.forget_rule)(id=step.memory_id)
     await _link(sql, step.memory_type, step.memory_id, step, now, relation="contradicts")
-    return _Done(
-        action=ActionKind.FACT_RETRACTED if is_fact else ActionKind.RULE_RETRACTED, memory_id=step.memory_id
-    )
+    return _Done(action=ActionKind(f"{step.memory_type}_retracted"), memory_id=step.memory_id)
 
 
 async def _require_rank(sql: Statements, memory_type: MemoryType, memory_id: UUID) -> None:
@@ -300,9 +291,7 @@ async def _link(
 
 async def _confirm(sql: Statements, memory_type: MemoryType, memory_id: UUID, now: datetime) -> _Done:
     before = await sql.confirmed_at(memory_type=memory_type, id=memory_id)
-    is_fact = memory_type is MemoryType.FACT
-    confirm = sql.confirm_fact if is_fact else sql.confirm_rule
-    if await confirm(id=memory_id, now=now) is None:
+    if await of_kind(memory_type, sql).confirm(id=memory_id, now=now) is None:
         raise InvalidInputError("id", f"a {memory_type} that is still active", str(memory_id))
-    action = ActionKind.FACT_CONFIRMED if is_fact else ActionKind.RULE_CONFIRMED
+    action = ActionKind(f"{memory_type}_confirmed")
     return _Done(action=action, memory_id=memory_id, confirmed_before=before, confirmed_at=now)

@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from commonplace.knowledge import inputs
-from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.storage.nouns import Noun
 
 MAX_SHOWN: Final = 1_000
@@ -61,7 +61,3 @@ class DeadLetterMethods(KnowledgeSession):
         key = inputs.optional_id(episode_id, field="episode_id")
         async with self._writing() as sql:
             return await sql.requeue_dead_letters(butler=wanted, episode_id=key, now=self.clock())
-
-
-list_dead_letters = storage_function(DeadLetterMethods, DeadLetterMethods.list_dead_letters)
-requeue_dead_letters = storage_function(DeadLetterMethods, DeadLetterMethods.requeue_dead_letters)

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from commonplace.core.text import plural
-from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.storage.nouns import Noun
 
 EXPIRES_SOON_S: Final = 86_400.0
@@ -63,6 +63,3 @@ class PendingMethods(KnowledgeSession):
         async with self._reading() as sql:
             row = await sql.expiring_episodes(now=now, before=now + timedelta(seconds=within_s))
         return ExpiringEpisodes.from_row(row)
-
-
-pending_groups = storage_function(PendingMethods, PendingMethods.pending_groups)

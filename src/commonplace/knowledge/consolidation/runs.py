@@ -7,12 +7,11 @@ from typing import Final
 from uuid import UUID
 
 from commonplace.core.choices import optional_one_of
-from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import inputs
-from commonplace.knowledge.browse.lists import MAX_OFFSET
-from commonplace.knowledge.config import LIST_LIMIT, MAX_LIMIT
-from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
-from commonplace.knowledge.inputs import MemoryType
+from commonplace.knowledge.browse.lists import require_page
+from commonplace.knowledge.config import LIST_LIMIT
+from commonplace.knowledge.connection.session import KnowledgeSession
+from commonplace.knowledge.kinds import MemoryType
 from commonplace.storage.nouns import Noun
 
 
@@ -170,10 +169,7 @@ class RunMethods(KnowledgeSession):
             InvalidInputError: A parameter is malformed.
             StorageUnavailableError: The server cannot be reached.
         """
-        if not 1 <= limit <= MAX_LIMIT:
-            raise InvalidInputError("limit", f"a number from 1 to {MAX_LIMIT}", limit)
-        if not 0 <= offset <= MAX_OFFSET:
-            raise InvalidInputError("offset", f"a number from 0 to {MAX_OFFSET}", offset)
+        require_page(limit, offset)
         optional_one_of(RunState, state, field="state")
         wanted = inputs.optional_scope(butler, field="butler")
         async with self._reading() as sql:
@@ -191,7 +187,3 @@ class RunMethods(KnowledgeSession):
         async with self._reading() as sql:
             run = Run.existing(await sql.get_run(run_id=key), str(key))
             return RunRecord(run=run, actions=tuple(RunAction.from_rows(await sql.run_actions(run_id=key))))
-
-
-list_runs = storage_function(RunMethods, RunMethods.list_runs)
-get_run = storage_function(RunMethods, RunMethods.get_run)

@@ -300,7 +300,7 @@ async def record_change(sql: Statements, event_type: EventType, before: Entity |
     old = before.image() if before else {}
     changed = [key for key in new if key not in old or old[key] != new[key]]
     payload = {
-        "entity_id": str(after.id),
+        "entity_id": after.id,
         "before": {key: old[key] for key in changed} if before else None,
         "after": {key: new[key] for key in changed} | ({} if before else {"entity_type": after.entity_type}),
     }

@@ -12,9 +12,10 @@ from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.config import LIST_LIMIT
 from commonplace.knowledge.connection.session import KnowledgeSession
-from commonplace.knowledge.events import EventType, record_event
+from commonplace.knowledge.events import record_decision
 from commonplace.knowledge.kinds import MemoryType, Validity
-from commonplace.knowledge.short_ids import find_id, parse_id
+from commonplace.knowledge.rules import supersede_rule
+from commonplace.knowledge.short_ids import find_id
 from commonplace.knowledge.upkeep.decay import FAINT
 from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
@@ -144,9 +145,7 @@ class ReviewMethods(KnowledgeSession):
                 await _supersede(sql, kind, (older, newer), now)
             else:
                 await sql.tell_apart(first_id=older, second_id=newer, now=now)
-            after = {"other": str(older), "decision": "same" if same else "distinct"}
-            payload = {"memory_type": kind, "memory_id": str(newer), "before": None, "after": after}
-            await record_event(sql, EventType.REVIEW_DECIDED, payload=payload)
+            await record_decision(sql, kind, newer, older, "same" if same else "distinct")
 
     async def undo_duplicate(self, memory_type: str, older_id: UUID | str, newer_id: UUID | str) -> None:
         """Take a decision about a pair back: the pair waits again.
@@ -162,9 +161,7 @@ class ReviewMethods(KnowledgeSession):
         async with self._changing_pair(memory_type, older_id, newer_id) as (sql, kind, older, newer):
             if await sql.forget_distinction(first_id=older, second_id=newer) is None:
                 await _restore(sql, kind, older, newer)
-            after = {"other": str(older), "decision": None}
-            payload = {"memory_type": kind, "memory_id": str(newer), "before": None, "after": after}
-            await record_event(sql, EventType.REVIEW_REOPENED, payload=payload)
+            await record_decision(sql, kind, newer, older, None)
 
     @asynccontextmanager
     async def _changing_pair(
@@ -174,10 +171,9 @@ class ReviewMethods(KnowledgeSession):
         kind = inputs.require_memory_type(memory_type)
         if kind is MemoryType.EPISODE:
             raise InvalidInputError("memory_type", "fact or rule: episodes are not compared", str(kind))
-        fields = ("older_id", older_id), ("newer_id", newer_id)
-        wanted = {field: parse_id(given, kind, field=field) for field, given in fields}
         async with self._writing() as sql:
-            older, newer = [await find_id(sql, each, kind, field=field) for field, each in wanted.items()]
+            older = await find_id(sql, older_id, kind, field="older_id")
+            newer = await find_id(sql, newer_id, kind, field="newer_id")
             if older == newer:
                 raise InvalidInputError("newer_id", "the id of another memory than the older", str(newer))
             yield sql, kind, older, newer
@@ -204,16 +200,8 @@ async def _supersede(sql: Statements, kind: MemoryType, pair: tuple[UUID, UUID],
     weaker, stronger = (row["id"] for row in rows)
     if kind is MemoryType.FACT:
         await sql.supersede_fact(id=weaker, by_id=stronger, now=now)
-        return
-    await sql.forget_rule(id=weaker)
-    await sql.create_link(
-        source_type=kind,
-        source_id=stronger,
-        target_type=kind,
-        target_id=weaker,
-        relation="supersedes",
-        now=now,
-    )
+    else:
+        await supersede_rule(sql, weaker, by_id=stronger, now=now)
 
 
 async def _restore(sql: Statements, kind: MemoryType, older: UUID, newer: UUID) -> None:

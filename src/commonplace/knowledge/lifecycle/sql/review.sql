@@ -26,7 +26,7 @@ orphaned AS MATERIALIZED (
     UNION ALL
     SELECT id, source_episode_id, last_confirmed_at FROM rules
     WHERE tenant_id = current_setting('commonplace.tenant_id')
-  ) AS told ON CAST(told.source_episode_id AS text) = changed.about_id
+  ) AS told ON told.source_episode_id = CAST(changed.about_id AS uuid)
   WHERE changed.created_at > coalesce(told.last_confirmed_at, '-infinity')
 ),
 living AS (
