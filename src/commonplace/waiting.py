@@ -257,7 +257,7 @@ def _subject(found: SubjectCandidate) -> Item:
     return Item(
         id=f"{short_id(MemoryType.FACT, found.fact_id)}+{found.entity_id.hex}",
         topic=Topic.SUBJECT,
-        reason="The subject of the fact may be this entity.",
+        reason="The subject of the fact may be this entity. The answer Same cannot be undone.",
         about=found.subject,
         sides=(
             Side(role="This", kind=MemoryType.FACT, id=str(found.fact_id), text=found.text),
@@ -284,7 +284,7 @@ def _failure(found: DeadLetter) -> Item:
     return Item(
         id=short_id(MemoryType.EPISODE, found.id),
         topic=Topic.FAILED,
-        reason=f"Consolidation failed {found.retry_count} times.",
+        reason=f"Consolidation failed {found.retry_count} times. Forgetting an episode cannot be undone.",
         about=found.butler,
         sides=(
             Side(

@@ -27,7 +27,8 @@ from commonplace.web.dashboard.waiting_counts import total_waiting
 from commonplace.web.health import Checks, state_of
 from commonplace.web.knowledge.pages import cards as knowledge_cards
 
-SHOWN: Final = 5
+SHOWN: Final = 3
+"""The most problems, or fading memories, on a card."""
 MOST_LEARNED: Final = 8
 WEEK: Final = timedelta(days=7)
 HEALTH_S: Final = 5.0
