@@ -20,7 +20,6 @@ from commonplace.knowledge import (
     MemoryType,
     Rule,
     ScopeMove,
-    Validity,
 )
 from commonplace.web.access import KnowledgeOfCaller, writer
 from commonplace.web.client_urls import split_url
@@ -64,14 +63,6 @@ class _Change:
     undo: Callable[[KnowledgeMemory, MemoryType, UUID, str], Awaitable[object]]
 
 
-def _is_current(memory: _Known) -> bool:
-    return memory.validity is Validity.ACTIVE if isinstance(memory, Fact) else not memory.is_forgotten
-
-
-def _is_forgotten(memory: _Known) -> bool:
-    return memory.validity is Validity.RETRACTED if isinstance(memory, Fact) else memory.is_forgotten
-
-
 async def _take_from_global(knowledge: KnowledgeMemory, _: MemoryType, event_id: UUID, __: str) -> None:
     """Undo the promotion of one memory.
 
@@ -90,7 +81,7 @@ async def _take_from_global(knowledge: KnowledgeMemory, _: MemoryType, event_id:
 def _tagging(result: str) -> _Change:
     return _Change(
         result=result,
-        applies=lambda memory, tag: _is_current(memory) and tag not in memory.tags,
+        applies=lambda memory, tag: memory.is_current and tag not in memory.tags,
         apply=lambda knowledge, kind, key, tag: knowledge.tag_memory(kind, key, tag),
         undo=lambda knowledge, kind, key, tag: knowledge.tag_memory(kind, key, tag, tagged=False),
     )
@@ -99,7 +90,7 @@ def _tagging(result: str) -> _Change:
 CHANGES: Final = {
     ChangeName.CONFIRM: _Change(
         result="confirmed",
-        applies=lambda memory, _: _is_current(memory),
+        applies=lambda memory, _: memory.is_current,
         apply=lambda knowledge, kind, key, _: knowledge.confirm_memory(kind, key),
         undo=lambda knowledge, kind, key, _: knowledge.undo_confirmation(kind, key),
     ),
@@ -107,13 +98,13 @@ CHANGES: Final = {
     ChangeName.TAG: _tagging("tagged"),
     ChangeName.PROMOTE: _Change(
         result="made global",
-        applies=lambda memory, _: _is_current(memory) and memory.scope != GLOBAL_SCOPE,
+        applies=lambda memory, _: memory.is_current and memory.scope != GLOBAL_SCOPE,
         apply=lambda knowledge, kind, key, _: knowledge.move_memory(kind, key, GLOBAL_SCOPE),
         undo=_take_from_global,
     ),
     ChangeName.FORGET: _Change(
         result="forgotten",
-        applies=lambda memory, _: not _is_forgotten(memory),
+        applies=lambda memory, _: not memory.is_forgotten,
         apply=lambda knowledge, kind, key, _: knowledge.forget_memory(kind, key),
         undo=lambda knowledge, kind, key, _: knowledge.restore_memory(kind, key),
     ),
