@@ -96,7 +96,7 @@ class MemoryFilters(CursorFilters):
 
     @property
     def query(self) -> dict[str, Any]:
-        """The filters as the address names them, without the place of the page and what the reader has of it."""
+        """The filters as the address names them, without the place of the page and its stamp."""
         return {name: value for name, value in super().query.items() if name != "stamp"}
 
     @property
