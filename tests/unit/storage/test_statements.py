@@ -18,7 +18,7 @@ OWNERS = ("access", "apps", "knowledge", "operational", "storage")
 RECEIVERS = frozenset({"sql", "_sql", "reads", "statements", "_steps"})
 """What statements bound to a connection are called; see :class:`~commonplace.storage.database.Statements`."""
 
-BINDERS = frozenset({"of_table", "Statements"})
+BINDERS = frozenset({"of_kind", "of_table", "Statements"})
 """What binds statements to a connection in the middle of an expression."""
 
 _HEADER = re.compile(r"^-- name: (\w+?)(?:\(([^)]*)\))?(?:[\^$!#]|<!|\*!|\$\$)*$", re.MULTILINE)
