@@ -42,6 +42,8 @@ CLIENTS: Final = 8
 REPLICAS: Final = 2
 GROUPS: Final = Path("/sys/fs/cgroup/cpu")
 PERIOD_US: Final = 5_000
+WEIGHT: Final = "262144"
+"""The largest: other programs wait for the servers, up to their share."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +112,7 @@ def control_groups(share: float) -> Iterator[list[Path]]:
         group.mkdir()
         (group / "cpu.cfs_period_us").write_text(str(PERIOD_US))
         (group / "cpu.cfs_quota_us").write_text(str(round(PERIOD_US * share)))
+        (group / "cpu.shares").write_text(WEIGHT)
     try:
         yield groups
     finally:
