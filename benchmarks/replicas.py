@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -38,10 +38,12 @@ from support.replication import Server, all_of, primary_and_replicas
 
 QUESTIONS: Final = 200
 WARM_UP: Final = 20
-CLIENTS: Final = 5
+CLIENTS: Final = 8
 REPLICAS: Final = 2
 GROUPS: Final = Path("/sys/fs/cgroup/cpu")
-PERIOD_US: Final = 10_000
+PERIOD_US: Final = 5_000
+WEIGHT: Final = "262144"
+"""The largest: other programs wait for the servers, up to their share."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,40 +104,42 @@ async def measure(settings: Settings, servers: Sequence[Server], options: argpar
 
 
 @contextmanager
-def limited(servers: Sequence[Server], share: float) -> Iterator[None]:
-    """Pin each server to a core, and give it a share of this core only."""
-    groups: list[Path] = []
+def control_groups(share: float) -> Iterator[list[Path]]:
+    """Make a control group for each server, with a share of a core; delete the groups after their processes ended."""
+    names = [f"commonplace-{os.getpid()}-{number}" for number in range(REPLICAS + 1)]
+    groups = [GROUPS / name for name in names] if share < 1 else []
+    for group in groups:
+        group.mkdir()
+        (group / "cpu.cfs_period_us").write_text(str(PERIOD_US))
+        (group / "cpu.cfs_quota_us").write_text(str(round(PERIOD_US * share)))
+        (group / "cpu.shares").write_text(WEIGHT)
     try:
-        for number, server in enumerate(servers):
-            main = psutil.Process(server.process.pid)
-            family = [main, *main.children(recursive=True)]
-            for process in family:
-                process.cpu_affinity([number % (psutil.cpu_count() or 1)])
-            if share < 1:
-                group = GROUPS / f"commonplace-{os.getpid()}-{number}"
-                group.mkdir()
-                groups.append(group)
-                (group / "cpu.cfs_period_us").write_text(str(PERIOD_US))
-                (group / "cpu.cfs_quota_us").write_text(str(round(PERIOD_US * share)))
-                for process in family:
-                    (group / "cgroup.procs").write_text(str(process.pid))
-        yield
+        yield groups
     finally:
         for group in groups:
-            for pid in (group / "cgroup.procs").read_text().split():
-                (GROUPS / "cgroup.procs").write_text(pid)
             group.rmdir()
+
+
+def confine(servers: Sequence[Server], groups: Sequence[Path]) -> None:
+    """Pin each server to a core, and put it into its control group."""
+    for number, server in enumerate(servers):
+        main = psutil.Process(server.process.pid)
+        for process in (main, *main.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess, ProcessLookupError):  # such as a worker that ended
+                process.cpu_affinity([number % (psutil.cpu_count() or 1)])
+                if groups:
+                    (groups[number] / "cgroup.procs").write_text(str(process.pid))
 
 
 async def compare(home: Path, servers: Sequence[Server], options: argparse.Namespace) -> list[Row]:
     """Measure the primary alone, then the primary with more and more replicas."""
     await filled(servers[0], options.corpus)
     settings = Settings(home=home, workspace=home, postgres_url=servers[0].url)
-    with limited(servers, options.share):
-        rows = [await measure(settings, servers[:1], options)]
-        for count in range(2, len(servers) + 1):
-            there = settings.model_copy(update={"postgres_read_url": all_of(*servers[:count])})
-            rows.append(await measure(there, servers[:count], options))
+    confine(servers, options.groups)
+    rows = [await measure(settings, servers[:1], options)]
+    for count in range(2, len(servers) + 1):
+        there = settings.model_copy(update={"postgres_read_url": all_of(*servers[:count])})
+        rows.append(await measure(there, servers[:count], options))
     return rows
 
 
@@ -164,7 +168,11 @@ def main() -> int:
     options = parser.parse_args()
     options.engine = EmbeddingEngine(EmbeddingOptions())
     options.corpus = make_corpus(options.engine, options.size, QUESTIONS)
-    with primary_and_replicas(REPLICAS) as servers, tempfile.TemporaryDirectory() as home:
+    with (
+        control_groups(options.share) as options.groups,
+        primary_and_replicas(REPLICAS) as servers,
+        tempfile.TemporaryDirectory() as home,
+    ):
         rows = asyncio.run(compare(Path(home), servers, options))
     if options.as_json:
         print(json.dumps([asdict(row) for row in rows], indent=2))

@@ -31,7 +31,8 @@ REST_S: Final = 1.0
 """Time after a failure in which reads leave a replica alone."""
 
 POLL_S: Final = 0.001
-"""Time before a replica is asked again; it doubles with each question of a read."""
+MOST_POLL_S: Final = 0.008
+"""Time before a replica is asked again; it doubles with each question of a read, up to the limit."""
 
 _POSITION: Final = "SELECT CAST(pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0') AS bigint)"
 _REPLAYED: Final = """
@@ -225,7 +226,7 @@ class _Replica:
                     connection = await pool.acquire()
                     while await _replayed(connection) < position:
                         await asyncio.sleep(pause_s)
-                        pause_s *= 2  # questions would slow down a busy replica
+                        pause_s = min(2 * pause_s, MOST_POLL_S)  # questions slow down a busy replica
         except BaseException as error:
             if connection is not None:
                 connection.terminate()  # a question may be under way
