@@ -19,11 +19,9 @@ from commonplace.knowledge import (
     Fact,
     FactReview,
     KnowledgeMemory,
-    Memory,
     MemoryType,
     Rule,
     SubjectCandidate,
-    Validity,
     WaitingMemory,
     short_id,
 )
@@ -105,11 +103,9 @@ class Item:
 
     Attributes:
         id: The id that :func:`decide` takes.
-        topic: The kind of work.
         reason: Why it waits, as a sentence or a phrase of the judge.
         about: The service and category, or the subject and predicate; may be empty.
         sides: One memory, or the older and the newer memory of a pair.
-        answers: The possible decisions.
         since: When it began to wait, if known.
     """
 
@@ -186,16 +182,11 @@ async def undo(knowledge: KnowledgeMemory, item_id: str) -> None:
         await knowledge.undo_subject(older, newer)
     elif newer:
         await knowledge.undo_duplicate(kind, older, newer)
-    elif _is_forgotten(await knowledge.read_memory(kind, older)):
-        await knowledge.restore_memory(kind, older)
     else:
-        await knowledge.undo_confirmation(kind, older)
-
-
-def _is_forgotten(memory: Memory) -> bool:
-    if isinstance(memory, Rule):
-        return memory.is_forgotten
-    return isinstance(memory, Fact) and memory.validity is Validity.RETRACTED
+        memory = await knowledge.read_memory(kind, older)
+        is_forgotten = isinstance(memory, Fact | Rule) and memory.is_forgotten
+        take_back = knowledge.restore_memory if is_forgotten else knowledge.undo_confirmation
+        await take_back(kind, older)
 
 
 def answers_of(item_id: str) -> tuple[Answer, ...]:
@@ -266,7 +257,7 @@ def _subject(found: SubjectCandidate) -> Item:
     return Item(
         id=f"{short_id(MemoryType.FACT, found.fact_id)}+{found.entity_id.hex}",
         topic=Topic.SUBJECT,
-        reason="The subject of the fact may be this entity.",
+        reason="The subject of the fact may be this entity. The answer Same cannot be undone.",
         about=found.subject,
         sides=(
             Side(role="This", kind=MemoryType.FACT, id=str(found.fact_id), text=found.text),
@@ -293,7 +284,7 @@ def _failure(found: DeadLetter) -> Item:
     return Item(
         id=short_id(MemoryType.EPISODE, found.id),
         topic=Topic.FAILED,
-        reason=f"Consolidation failed {found.retry_count} times.",
+        reason=f"Consolidation failed {found.retry_count} times. Forgetting an episode cannot be undone.",
         about=found.butler,
         sides=(
             Side(

@@ -20,11 +20,7 @@ def utc_now() -> datetime:
 
 
 class ManualClock:
-    """A clock that moves only when told to: for tests, simulations and the tour.
-
-    Args:
-        now: An aware datetime.
-    """
+    """A clock that moves only when told to: for tests, simulations and the tour."""
 
     def __init__(self, now: datetime) -> None:
         self.now = now

@@ -33,7 +33,6 @@ class Found:
     """The rows of one table.
 
     Attributes:
-        rows: The rows, by key.
         derived: The keys of rows that were found only because they were derived from others.
     """
 

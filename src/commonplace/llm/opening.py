@@ -80,10 +80,6 @@ def consolidation_ledger(settings: Settings, *, clock: Clock = utc_now) -> Ledge
 async def open_consolidation_model(settings: Settings, *, clock: Clock = utc_now) -> AsyncGenerator[Model]:
     """Yield the model of consolidation: ``consolidation_model`` with its own budget, or ``model``.
 
-    Args:
-        settings: See :func:`open_model`.
-        clock: Gives the day of the token budget.
-
     Raises:
         SettingsError: See :func:`open_model`.
     """

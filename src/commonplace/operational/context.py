@@ -44,8 +44,6 @@ class MemoryContext:
         text: Markdown without a newline at its end; empty if no memory is shown.
         memory_ids: The memories shown, most trusted first.
         eligible: How many memories could have been shown.
-        tokens: Estimated size of the text.
-        budget_tokens: The budget of the text.
     """
 
     text: str

@@ -11,12 +11,7 @@ from commonplace.storage.postmaster import is_running
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbandonedCluster:
-    """A cluster to which its last known link no longer points.
-
-    Attributes:
-        directory: The directory of the cluster.
-        link: The last known path of the link to it.
-    """
+    """A cluster to which its last known link no longer points."""
 
     directory: Path
     link: Path

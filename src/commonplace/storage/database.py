@@ -103,6 +103,12 @@ _ADAPTERS: Mapping[Dialect, str | type[_SQLiteAdapter]] = {
 }
 
 
+def containing(text: str) -> str:
+    """Return a pattern of LIKE for texts that contain a text; ``!`` escapes wildcards."""
+    literal = text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+    return f"%{literal}%"
+
+
 def load_queries(
     directories: Iterable[Path], dialect: Dialect, *, gaps: Mapping[str, str] = MappingProxyType({})
 ) -> Queries:

@@ -63,10 +63,7 @@ async def open_pool(
 async def open_replica_pool(url: str, primary: str, *, max_size: int = MAX_POOL_SIZE) -> asyncpg.Pool:
     """Open a pool of connections to a replica. The caller closes it.
 
-    Args:
-        url: The replica.
-        primary: The URL of the primary, whose role the connections assume if the role of ``url`` is privileged.
-        max_size: Most connections at once; one is opened immediately.
+    The connections assume the role of ``primary``, a URL, if the role of ``url`` is privileged.
 
     Raises:
         SettingsError: A URL is not a PostgreSQL URL.
@@ -111,10 +108,6 @@ async def close_pool(pool: asyncpg.Pool) -> None:
 
 async def access_to(source: str | PostgresUrls | EmbeddedPostgres, *, as_owner: bool = False) -> Access:
     """Return the access to a server; the embedded server is started if it does not run.
-
-    Args:
-        source: One or two URLs, or the embedded server.
-        as_owner: See :func:`open_pool`.
 
     Raises:
         SettingsError: The URL is not a PostgreSQL URL.

@@ -182,7 +182,7 @@ class ProblemError(Exception):
 
     def __init__(self, kind: Kind, detail: str, *, headers: Mapping[str, str] | None = None) -> None:
         self.kind = kind
-        self.headers = headers
+        self.headers = headers or {}
         super().__init__(detail)
 
 

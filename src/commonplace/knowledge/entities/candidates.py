@@ -11,10 +11,10 @@ from commonplace.knowledge.entities.fields import EntityType
 from commonplace.knowledge.entities.names import fold_name
 from commonplace.knowledge.entities.registry import lock_entities, record_change, require_living, write_entity
 from commonplace.knowledge.entities.subjects import Subjects, link_subjects
-from commonplace.knowledge.events import EventType, record_event
+from commonplace.knowledge.events import EventType, record_decision
 from commonplace.knowledge.facts import fact_key
 from commonplace.knowledge.kinds import MemoryType
-from commonplace.knowledge.short_ids import find_id, parse_id
+from commonplace.knowledge.short_ids import find_id
 from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
 
@@ -38,9 +38,6 @@ class CandidateMethods(KnowledgeSession):
         """Return subjects of facts without an entity that may name an entity, the newest fact first.
 
         Several entities have the name, or the subject and a name begin with the same words.
-
-        Raises:
-            StorageUnavailableError: The server cannot be reached.
         """
         async with self._reading() as sql:
             return SubjectCandidate.from_rows(await sql.subject_candidates(limit=limit))
@@ -60,13 +57,11 @@ class CandidateMethods(KnowledgeSession):
         Raises:
             InvalidInputError: An id is malformed, or the entity does not exist or was merged.
             NotFoundError: The fact is not active.
-            StorageUnavailableError: The server cannot be reached.
         """
-        given = parse_id(fact_id, MemoryType.FACT, field="fact_id")
         wanted = inputs.require_id(entity_id, field="entity_id")
         now = self.clock()
         async with self._writing() as sql:
-            key = await find_id(sql, given, MemoryType.FACT, field="fact_id")
+            key = await find_id(sql, fact_id, MemoryType.FACT, field="fact_id")
             row = await sql.standing_fact(id=key)
             if row is None:
                 raise NotFoundError(MemoryType.FACT, str(key))
@@ -75,7 +70,7 @@ class CandidateMethods(KnowledgeSession):
             else:
                 require_living((await lock_entities(sql, wanted)).get(wanted), wanted)
                 await sql.tell_apart(first_id=key, second_id=wanted, now=now)
-            await _record(sql, EventType.REVIEW_DECIDED, key, wanted, "same" if same else "distinct")
+            await record_decision(sql, MemoryType.FACT, key, wanted, "same" if same else "distinct")
 
     async def undo_subject(self, fact_id: UUID | str, entity_id: UUID | str) -> None:
         """Take back that the subject of a fact is not an entity: the pair is listed again.
@@ -85,17 +80,15 @@ class CandidateMethods(KnowledgeSession):
         Raises:
             InvalidInputError: An id is malformed, or no decision told the subject and the entity apart.
             NotFoundError: No fact has the short id.
-            StorageUnavailableError: The server cannot be reached.
         """
-        given = parse_id(fact_id, MemoryType.FACT, field="fact_id")
         wanted = inputs.require_id(entity_id, field="entity_id")
         async with self._writing() as sql:
-            key = await find_id(sql, given, MemoryType.FACT, field="fact_id")
+            key = await find_id(sql, fact_id, MemoryType.FACT, field="fact_id")
             if await sql.forget_distinction(first_id=key, second_id=wanted) is None:
                 raise InvalidInputError(
                     "entity_id", "an entity that was told apart from the subject", str(wanted)
                 )
-            await _record(sql, EventType.REVIEW_REOPENED, key, wanted, None)
+            await record_decision(sql, MemoryType.FACT, key, wanted, None)
 
     async def _link(self, sql: Statements, subject: str, entity_id: UUID) -> None:
         rows = await sql.unlinked_keys(subjects=[subject])
@@ -120,11 +113,3 @@ class CandidateMethods(KnowledgeSession):
         if not await sql.subject_entities(keys=[fold_name(subject)]):
             named = await write_entity(sql, replace(entity, aliases=(*entity.aliases, subject)))
             await record_change(sql, EventType.ENTITY_UPDATED, entity, named)
-
-
-async def _record(
-    sql: Statements, event: EventType, fact_id: UUID, entity_id: UUID, decision: str | None
-) -> None:
-    after = {"other": str(entity_id), "decision": decision}
-    payload = {"memory_type": MemoryType.FACT, "memory_id": str(fact_id), "before": None, "after": after}
-    await record_event(sql, event, payload=payload)

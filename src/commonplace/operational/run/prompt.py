@@ -76,11 +76,6 @@ def load_prompt(tier: int, file: Path | None = None, *, directory: Path | None =
 
     A file without a section on memory recording gets the shipped section, or the agent would print no markers.
 
-    Args:
-        tier: 1, 2 or 3.
-        file: Replaces the tier's prompt.
-        directory: See :func:`load_tier_prompt`.
-
     Raises:
         InvalidInputError: The file is empty or not readable UTF-8 text, or see :func:`load_tier_prompt`.
     """
@@ -101,10 +96,7 @@ def load_prompt(tier: int, file: Path | None = None, *, directory: Path | None =
 def render_environment(now: datetime, services: Sequence[str], cooldowns: Sequence[Cooldown]) -> str:
     """Return the section about the time, the services, and the actions of the last day.
 
-    Args:
-        now: The current time.
-        services: The services that the session will check.
-        cooldowns: Actions, newest first; at most 20 are shown.
+    ``cooldowns`` are newest first; at most 20 are shown.
     """
     lines = ["## Environment", "", f"- Time: {now:%Y-%m-%d %H:%M} UTC"]
     if services:

@@ -65,7 +65,6 @@ class RunReport:
     """A run that has ended.
 
     Attributes:
-        outcome: The outcome.
         reason: Why the run did not succeed; empty if it did.
         exit_code: The exit status of the CLI; negative for a signal.
         session: The row of the session; ``None`` if the database could not be reached.
@@ -105,13 +104,7 @@ async def run_session(
 ) -> RunReport:
     """Run a session to its end and record it.
 
-    Args:
-        settings: Name the database and the home.
-        request: The session to run.
-        lock: The lock, which the caller holds.
-        stop: Ends the session when it is asked.
-        watcher: Observes the session.
-        clock: Returns the time of each row.
+    The caller holds the lock. ``clock`` returns the time of each row.
 
     Raises:
         InvalidInputError: The CLI cannot be started, or the prompt is too long.

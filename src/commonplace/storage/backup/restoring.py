@@ -35,7 +35,8 @@ from commonplace.storage.backup.taking import DIRECTORY, BackupReceipt, back_up_
 from commonplace.storage.cluster import APPLICATION_ROLE, DATABASE
 from commonplace.storage.dumps import contents, load
 from commonplace.storage.file_locks import FileLock
-from commonplace.storage.postgres_access import connect
+from commonplace.storage.migrations.runner import postgres_revisions
+from commonplace.storage.postgres_access import connected
 from commonplace.storage.postgres_url import describe_url
 from commonplace.storage.roles import separate_roles
 
@@ -55,7 +56,6 @@ _RENAME: Final = (
     f"ALTER DATABASE {DATABASE} RENAME TO {REPLACED}; ALTER DATABASE {RESTORED} RENAME TO {DATABASE}"
 )
 _ATTEMPTS: Final = 5
-_IS_USED: Final = "SELECT to_regclass('alembic_version') IS NOT NULL"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +63,7 @@ class Elsewhere:
     """Workspace memory that could not be put into its workspace.
 
     Attributes:
-        workspace: The directory of the workspace.
         file: The file in the home that holds the memories.
-        reason: Why they are not in the workspace.
     """
 
     workspace: Path
@@ -78,7 +76,6 @@ class RestoreReceipt:
     """Result of a restore.
 
     Attributes:
-        backup: The contents of the backup.
         replaced: The backup of the earlier state; ``None`` if there was none.
         workspaces: The files with workspace memory, each where it was restored.
         elsewhere: Those of them that are not in their workspace.
@@ -210,12 +207,9 @@ async def _used_servers(settings: Settings) -> list[str]:
     urls = {settings.postgres_url, settings.database if settings.database_is_postgres else None} - {None}
     used: list[str] = []
     for url in sorted(filter(None, urls)):
-        connection = await connect(url, where=describe_url(url))
-        try:
-            if await connection.fetchval(_IS_USED):
+        async with connected(url) as connection:
+            if await postgres_revisions(connection):
                 used.append(url)
-        finally:
-            await connection.close()
     return used
 
 
@@ -232,22 +226,22 @@ async def _loaded_beside(server: Server, dump: Path) -> AsyncGenerator[asyncpg.C
 
     Afterwards the database that is not in use is deleted.
     """
-    admin = await connect(str(server.admin_url), where="the embedded server")
-    try:
-        for statement in (*_DROP_LEFT, _CREATE):
-            await admin.execute(statement)
-        restored = server.url.replace(f"/{DATABASE}?", f"/{RESTORED}?")
-        await asyncio.to_thread(load, restored, dump, f"--role={APPLICATION_ROLE}")
-        await separate_roles(restored)
-        yield admin
-        for statement in _DROP_LEFT:
-            await admin.execute(statement)
-    except BaseException:
-        with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):  # the next restore deletes it
-            await admin.execute(_DROP_LEFT[0])
-        raise
-    finally:
-        await admin.close()
+    async with connected(str(server.admin_url), where="the embedded server") as admin:
+        try:
+            for statement in (*_DROP_LEFT, _CREATE):
+                await admin.execute(statement)
+            restored = server.url.replace(f"/{DATABASE}?", f"/{RESTORED}?")
+            await asyncio.to_thread(load, restored, dump, f"--role={APPLICATION_ROLE}")
+            await separate_roles(restored)
+            yield admin
+            for statement in _DROP_LEFT:
+                await admin.execute(statement)
+        except BaseException:
+            with suppress(
+                asyncpg.PostgresError, asyncpg.InterfaceError, OSError
+            ):  # the next restore deletes it
+                await admin.execute(_DROP_LEFT[0])
+            raise
 
 
 @asynccontextmanager

@@ -39,10 +39,7 @@ class BackupReceipt:
     """Contents of a backup.
 
     Attributes:
-        file: The backup.
-        size_bytes: Its size.
         made_at: ISO 8601, when the copies were made.
-        databases: The databases in it.
         files: How many other files of the home are in it.
         workspaces: The directories whose workspace memory is in it.
         base: The name of the backup on which this one is based; ``None`` if it is complete.

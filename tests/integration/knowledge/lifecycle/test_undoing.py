@@ -8,7 +8,7 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.sources import Source
 from commonplace.knowledge.inputs import MAX_TAGS
-from commonplace.knowledge.kinds import Fact, Rule, Validity
+from commonplace.knowledge.kinds import PINNED, Fact, Rule, Validity
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.waiting import Answer, can_undo, decide, list_knowledge, undo
 
@@ -120,7 +120,7 @@ async def test_a_subject_that_was_told_apart_waits_again(person: KnowledgeMemory
 
 
 async def test_a_tag_is_added_and_removed(person: KnowledgeMemory) -> None:
-    """Twice is as good as once; a memory keeps its other tags, and takes no more than it may have."""
+    """Twice is as good as once; a memory keeps its other tags, and takes no more than it may have, apart from a pin."""
     tags = [f"t{number}" for number in range(MAX_TAGS - 1)]
     fact = (await person.store_fact(**KEY, content="DE10", tags=tags)).id
     for tagged, expected in ((True, [*tags, "bank"]), (True, [*tags, "bank"]), (False, tags)):
@@ -130,6 +130,13 @@ async def test_a_tag_is_added_and_removed(person: KnowledgeMemory) -> None:
     await person.tag_memory("fact", fact, "bank")
     with pytest.raises(InvalidInputError, match="at most 50"):
         await person.tag_memory("fact", fact, "one too many")
+    pinned = await person.pin_memory("fact", fact)
+    assert isinstance(pinned, Fact)
+    assert list(pinned.tags) == [*tags, "bank", PINNED]
+    edited = await person.edit_memory("fact", fact, "DE20")
+    fact = edited.id
+    assert isinstance(edited, Fact)
+    assert edited.tags == pinned.tags
     with pytest.raises(InvalidInputError, match="tags"):
         await person.tag_memory("fact", fact, " ")
     with pytest.raises(InvalidInputError, match="has no tags"):

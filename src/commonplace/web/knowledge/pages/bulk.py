@@ -20,7 +20,6 @@ from commonplace.knowledge import (
     MemoryType,
     Rule,
     ScopeMove,
-    Validity,
 )
 from commonplace.web.access import KnowledgeOfCaller, writer
 from commonplace.web.client_urls import split_url
@@ -64,14 +63,6 @@ class _Change:
     undo: Callable[[KnowledgeMemory, MemoryType, UUID, str], Awaitable[object]]
 
 
-def _is_current(memory: _Known) -> bool:
-    return memory.validity is Validity.ACTIVE if isinstance(memory, Fact) else not memory.is_forgotten
-
-
-def _is_forgotten(memory: _Known) -> bool:
-    return memory.validity is Validity.RETRACTED if isinstance(memory, Fact) else memory.is_forgotten
-
-
 async def _confirm(knowledge: KnowledgeMemory, memory: _Known, _: str) -> UUID:
     return (await knowledge.confirm_memory(memory.memory_type, memory.id)).id
 
@@ -106,7 +97,7 @@ async def _forget(knowledge: KnowledgeMemory, memory: _Known, _: str) -> UUID:
 def _tagging(result: str) -> _Change:
     return _Change(
         result=result,
-        applies=lambda memory, tag: _is_current(memory) and tag not in memory.tags,
+        applies=lambda memory, tag: memory.is_current and tag not in memory.tags,
         apply=_tag,
         undo=lambda knowledge, kind, key, tag: knowledge.tag_memory(kind, key, tag, tagged=False),
     )
@@ -115,7 +106,7 @@ def _tagging(result: str) -> _Change:
 CHANGES: Final = {
     ChangeName.CONFIRM: _Change(
         result="confirmed",
-        applies=lambda memory, _: _is_current(memory),
+        applies=lambda memory, _: memory.is_current,
         apply=_confirm,
         undo=lambda knowledge, kind, key, _: knowledge.undo_confirmation(kind, key),
     ),
@@ -123,13 +114,13 @@ CHANGES: Final = {
     ChangeName.TAG: _tagging("tagged"),
     ChangeName.PROMOTE: _Change(
         result="made global",
-        applies=lambda memory, _: _is_current(memory) and memory.scope != GLOBAL_SCOPE,
+        applies=lambda memory, _: memory.is_current and memory.scope != GLOBAL_SCOPE,
         apply=_promote,
         undo=_take_from_global,
     ),
     ChangeName.FORGET: _Change(
         result="forgotten",
-        applies=lambda memory, _: not _is_forgotten(memory),
+        applies=lambda memory, _: not memory.is_forgotten,
         apply=_forget,
         undo=lambda knowledge, kind, key, _: knowledge.restore_memory(kind, key),
     ),
