@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 # Tests start many processes; each would compile this project's modules again.
-test unit: export PYTHONDONTWRITEBYTECODE :=
+test unit cluster: export PYTHONDONTWRITEBYTECODE :=
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,7 +66,7 @@ cluster: $(VENV)/.installed-test $(VENV)/.assets ## Run tests of several servers
 	TESTS_POOLER=transaction $(BIN)/pytest --numprocesses auto --dist worksteal $(POOLED)
 	TESTS_POOLER=session $(BIN)/pytest --numprocesses auto tests/integration/knowledge/test_storage.py \
 		tests/integration/knowledge/workers
-	$(BIN)/pytest -m cluster -rP --log-level=WARNING tests/cluster
+	$(BIN)/pytest -m cluster -rP --log-level=WARNING --timeout 900 tests/cluster
 
 docs: $(VENV)/.installed-docs ## Build the documentation into site/
 	$(BIN)/zensical build --strict

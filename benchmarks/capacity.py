@@ -1,4 +1,4 @@
-"""Print the machines, memory and disk that a number of tenants, memories and recalls needs, from costs measured here.
+"""Print the machines, memory, disk and money that tenants, memories and recalls need, from costs measured here.
 
 Four databases of growing size are filled, each with ten tenants. Measured are the disk that a memory takes, and the
 processor time of a recall in the service's process and in the server's. The model takes its costs from the two smaller
@@ -11,6 +11,7 @@ With --day, the command also simulates a day on the planned machines: with all o
 the busiest hour, and with a failover of the server in that hour. It checks the simulation on this machine at two rates.
 
     python benchmarks/capacity.py --tenants N --memories M --recalls R [--day] [--cores C] [--ram GB] [--size S]
+        [--prices CORE RAM DISK]
 """
 
 import argparse
@@ -58,6 +59,12 @@ FAILOVER_S: Final = 20.0
 RATES: Final = (0.3, 0.6)
 """The shares of this machine's processors at which the simulation is checked."""
 
+SERVERS: Final = 3
+"""PostgreSQL servers to pay for: a primary and the two replicas of packaging/patroni.yml."""
+
+PRICES: Final = (20.0, 3.0, 0.1)
+"""Prices of a core, a GB of memory and a GB of disk for a month. An assumption; every provider has its own."""
+
 GROWTH: Final = 2.0
 """Disk for each byte of tables and indexes: the log, dead rows, and room to build an index."""
 
@@ -94,7 +101,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Machines, memory and disk for a load."""
+    """Machines, memory and disk for a load, and the price of all machines for a month."""
 
     disk_gb: float
     vectors_gb: float
@@ -102,6 +109,7 @@ class Plan:
     service_cores: int
     service_machines: int
     service_ram_gb: float
+    price: float
 
 
 async def measure(
@@ -228,13 +236,23 @@ def plan(model: Model, options: argparse.Namespace, rss_bytes: int) -> Plan:
         server_ms = float(load @ cost_ms)
     # One process computes vectors on all cores of its machine.
     machines = max(2, math.ceil(service_cores / cores))
+    server_cores = math.ceil(options.recalls * server_ms / 1000 / USED)
+    disk_gb = round(model.disk_bytes(memories) * GROWTH / 1e9, 1)
+    vectors_gb = round(model.vectors_each * memories / 1e9, 1)
+    ram_gb = round(max(options.ram, 1.5 * rss_bytes / 1e9), 1)
+    bought = (
+        SERVERS * server_cores + machines * cores,
+        SERVERS * (vectors_gb + options.ram) + machines * ram_gb,
+        SERVERS * disk_gb,
+    )
     return Plan(
-        disk_gb=round(model.disk_bytes(memories) * GROWTH / 1e9, 1),
-        vectors_gb=round(model.vectors_each * memories / 1e9, 1),
-        server_cores=math.ceil(options.recalls * server_ms / 1000 / USED),
+        disk_gb=disk_gb,
+        vectors_gb=vectors_gb,
+        server_cores=server_cores,
         service_cores=service_cores,
         service_machines=machines,
-        service_ram_gb=round(max(options.ram, 1.5 * rss_bytes / 1e9), 1),
+        service_ram_gb=ram_gb,
+        price=round(sum(map(math.prod, zip(bought, options.prices, strict=True)))),
     )
 
 
@@ -317,6 +335,7 @@ def show(
             f"{modelled / spent - 1:+.0%}",
         )
     console.print(table)
+    core, ram, disk = options.prices
     console.print(
         f"{options.tenants:,} tenants of {options.memories:,} memories, {options.recalls:g} recalls a second:\n"
         f"PostgreSQL: processor cores {planned.server_cores}, disk {planned.disk_gb:g} GB, "
@@ -324,7 +343,9 @@ def show(
         f"Services: processor cores {planned.service_cores}, "
         f"machines of {options.cores} cores {planned.service_machines}, "
         f"memory of each {planned.service_ram_gb:g} GB\n"
-        f"Processors are {USED:.0%} busy. One service may fail. A PostgreSQL server for failover needs the same again.",
+        f"Processors are {USED:.0%} busy. One service may fail. Each replica needs the same as the primary.\n"
+        f"Money for a month: {planned.price:,.0f}, with {SERVERS} PostgreSQL servers, at "
+        f"{core:g} for a core, {ram:g} for a GB of memory, {disk:g} for a GB of disk.",
         soft_wrap=True,
     )
 
@@ -344,6 +365,14 @@ def main() -> int:
     parser.add_argument("--ram", type=float, default=2.0, help="GB of a machine for services, at least")
     parser.add_argument(
         "--size", type=int, default=2_000, help="texts of the smallest database; each is stored twice"
+    )
+    parser.add_argument(
+        "--prices",
+        type=float,
+        nargs=3,
+        default=PRICES,
+        metavar=("CORE", "RAM", "DISK"),
+        help="of a core, and of a GB of memory and of disk, for a month, in any currency",
     )
     parser.add_argument("--directory", type=Path, help="where the databases are for the time")
     parser.add_argument("--json", action="store_true", dest="as_json")

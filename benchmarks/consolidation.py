@@ -26,7 +26,7 @@ from rich.table import Table
 
 from commonplace.core.context import request_context
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
-from commonplace.knowledge.consolidation import run_consolidation
+from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.episodes import EpisodeDraft, store_episodes
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool

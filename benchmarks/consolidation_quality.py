@@ -35,9 +35,11 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.context import request_context
 from commonplace.core.settings import load_settings
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
+from commonplace.knowledge.connection.session import storage_function
 from commonplace.knowledge.connection.unit_of_work import unit_of_work
-from commonplace.knowledge.consolidation import model_spawner, run_consolidation
-from commonplace.knowledge.consolidation.reviews import list_reviews
+from commonplace.knowledge.consolidation.butlers import run_consolidation
+from commonplace.knowledge.consolidation.reviews import FactReviewMethods
+from commonplace.knowledge.consolidation.spawner import model_spawner
 from commonplace.knowledge.episodes import EpisodeDraft, store_episodes
 from commonplace.llm import open_model
 from commonplace.storage.migrations.runner import migrate_postgres
@@ -202,7 +204,7 @@ async def play(
         async with unit_of_work(pool, readonly=True) as sql:
             texts = [row["text"] for row in await sql.connection.fetch(STANDING)]
             unread = await sql.connection.fetchval(OPEN)
-        waiting = await list_reviews(pool)
+        waiting = await storage_function(FactReviewMethods, FactReviewMethods.reviews)(pool)
     return score(name, data, texts, unread, len(waiting)), texts
 
 

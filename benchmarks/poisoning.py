@@ -38,7 +38,7 @@ from commonplace.core.instructions import find_flags
 from commonplace.core.settings import Settings
 from commonplace.core.sources import Source
 from commonplace.knowledge import GLOBAL_SCOPE, EpisodeDraft, FactDraft, KnowledgeMemory, RuleDraft
-from commonplace.knowledge.consolidation import run_consolidation
+from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.operational import OperationalMemory
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.workspace import WorkspaceMemory

@@ -1,18 +1,22 @@
-"""Measure how many recalls a second one server answers, and a primary with a replica, in one run.
+"""Measure how many recalls a second one, two and three servers answer, in one run.
 
-Each server is pinned to a core of its own. The recalls run in this process, which shares these cores, so on two cores
-the rate says little. The processor time of a recall on the primary says more: it limits how far replicas can take
-recalls, whatever the number of cores. A recall counts its uses on the primary.
+The read URL names all servers, so the primary takes its turn. Each server is pinned to a core. On few cores, recalls
+of this process and the servers compete. With --share, each server therefore gets only a share of its core, as on a
+small machine of its own, and this process gets the rest. The limit needs root and control groups of version 1. A recall
+counts its uses on the primary.
 
-    python benchmarks/replicas.py [--size N] [--recalls N] [--json]
+    python benchmarks/replicas.py [--size N] [--recalls N] [--share S] [--json]
 """
 
 import argparse
 import asyncio
 import json
+import os
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -30,21 +34,26 @@ from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.storage.migrations.runner import migrate_postgres
 from scale_corpus import Corpus, fill, make_corpus, tenant_name
-from support.replication import Server, primary_and_replica
+from support.replication import Server, all_of, primary_and_replicas
 
 QUESTIONS: Final = 200
 WARM_UP: Final = 20
 CLIENTS: Final = 8
+REPLICAS: Final = 2
+GROUPS: Final = Path("/sys/fs/cgroup/cpu")
+PERIOD_US: Final = 5_000
+WEIGHT: Final = "262144"
+"""The largest: other programs wait for the servers, up to their share."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """The figures of one topology; processor times are those of one recall."""
+    """The figures of some servers; processor times are those of one recall, of all replicas together."""
 
-    servers: str
+    servers: int
     per_s: float
     primary_ms: float
-    replica_ms: float
+    replicas_ms: float
 
 
 def processor_s(server: Server) -> float:
@@ -65,9 +74,7 @@ async def filled(primary: Server, corpus: Corpus) -> None:
     await admin.close()
 
 
-async def measure(
-    name: str, settings: Settings, servers: tuple[Server, Server], options: argparse.Namespace
-) -> Row:
+async def measure(settings: Settings, servers: Sequence[Server], options: argparse.Namespace) -> Row:
     """Recall with several clients at once; return rate and processor times."""
     async with KnowledgeMemory.open(settings, tenant_id=tenant_name(0), engine=options.engine) as memory:
         if memory.database.replicas is not None:
@@ -85,42 +92,68 @@ async def measure(
         began_s, spent = time.perf_counter(), [processor_s(each) for each in servers]
         await all_clients(options.recalls)
         seconds, count = time.perf_counter() - began_s, CLIENTS * options.recalls
-        primary, replica = (
+        primary, *replicas = (
             1000 * (processor_s(each) - before) / count for each, before in zip(servers, spent, strict=True)
         )
     return Row(
-        servers=name,
+        servers=len(servers),
         per_s=round(count / seconds, 1),
         primary_ms=round(primary, 2),
-        replica_ms=round(replica, 2),
+        replicas_ms=round(sum(replicas), 2),
     )
 
 
-async def compare(home: Path, servers: tuple[Server, Server], options: argparse.Namespace) -> list[Row]:
-    """Measure the primary alone, then the primary with its replica."""
-    primary, replica = servers
-    await filled(primary, options.corpus)
-    alone = Settings(home=home, workspace=home, postgres_url=primary.url)
-    both = alone.model_copy(update={"postgres_read_url": replica.url})
-    return [
-        await measure("one server", alone, servers, options),
-        await measure("primary and replica", both, servers, options),
-    ]
+@contextmanager
+def control_groups(share: float) -> Iterator[list[Path]]:
+    """Make a control group for each server, with a share of a core; delete the groups after their processes ended."""
+    names = [f"commonplace-{os.getpid()}-{number}" for number in range(REPLICAS + 1)]
+    groups = [GROUPS / name for name in names] if share < 1 else []
+    for group in groups:
+        group.mkdir()
+        (group / "cpu.cfs_period_us").write_text(str(PERIOD_US))
+        (group / "cpu.cfs_quota_us").write_text(str(round(PERIOD_US * share)))
+        (group / "cpu.shares").write_text(WEIGHT)
+    try:
+        yield groups
+    finally:
+        for group in groups:
+            group.rmdir()
 
 
-def show(rows: list[Row], size: int) -> None:
+def confine(servers: Sequence[Server], groups: Sequence[Path]) -> None:
+    """Pin each server to a core, and put it into its control group."""
+    for number, server in enumerate(servers):
+        main = psutil.Process(server.process.pid)
+        for process in (main, *main.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess, ProcessLookupError):  # such as a worker that ended
+                process.cpu_affinity([number % (psutil.cpu_count() or 1)])
+                if groups:
+                    (groups[number] / "cgroup.procs").write_text(str(process.pid))
+
+
+async def compare(home: Path, servers: Sequence[Server], options: argparse.Namespace) -> list[Row]:
+    """Measure the primary alone, then the primary with more and more replicas."""
+    await filled(servers[0], options.corpus)
+    settings = Settings(home=home, workspace=home, postgres_url=servers[0].url)
+    confine(servers, options.groups)
+    rows = [await measure(settings, servers[:1], options)]
+    for count in range(2, len(servers) + 1):
+        there = settings.model_copy(update={"postgres_read_url": all_of(*servers[:count])})
+        rows.append(await measure(there, servers[:count], options))
+    return rows
+
+
+def show(rows: list[Row], options: argparse.Namespace) -> None:
     """Print the figures."""
-    table = Table(title=f"Recalls among {size:,} facts and as many episodes, {CLIENTS} clients")
-    for column in ("", "recalls/s", "primary: ms of processor", "replica: ms of processor"):
-        table.add_column(column, justify="right" if column else "left")
+    limit = f"each server has {options.share:g} of a core"
+    print(f"Recalls among {options.size:,} facts and as many episodes, {CLIENTS} clients; {limit}")
+    table = Table()
+    for column in ("servers", "recalls/s", "ratio", "primary: ms of processor", "replicas: ms of processor"):
+        table.add_column(column, justify="right")
     for row in rows:
-        table.add_row(row.servers, f"{row.per_s:g}", f"{row.primary_ms:g}", f"{row.replica_ms:g}")
-    one, two = rows
+        figures = (row.servers, row.per_s, row.per_s / rows[0].per_s, row.primary_ms, row.replicas_ms)
+        table.add_row(*(f"{figure:.3g}" for figure in figures))
     Console().print(table)
-    print(
-        f"With the replica: {two.per_s / one.per_s:.2f} times the recalls a second, "
-        f"{two.primary_ms / one.primary_ms:.2f} times the processor time of a recall on the primary."
-    )
 
 
 def main() -> int:
@@ -130,18 +163,21 @@ def main() -> int:
     )
     parser.add_argument("--size", type=int, default=20_000, help="facts, and as many episodes")
     parser.add_argument("--recalls", type=int, default=100, help="of each client")
+    parser.add_argument("--share", type=float, default=1.0, help="of a core, for each server")
     parser.add_argument("--json", action="store_true", dest="as_json")
     options = parser.parse_args()
     options.engine = EmbeddingEngine(EmbeddingOptions())
     options.corpus = make_corpus(options.engine, options.size, QUESTIONS)
-    with primary_and_replica() as servers, tempfile.TemporaryDirectory() as home:
-        for core, server in enumerate(servers):
-            psutil.Process(server.process.pid).cpu_affinity([core % (psutil.cpu_count() or 1)])
+    with (
+        control_groups(options.share) as options.groups,
+        primary_and_replicas(REPLICAS) as servers,
+        tempfile.TemporaryDirectory() as home,
+    ):
         rows = asyncio.run(compare(Path(home), servers, options))
     if options.as_json:
         print(json.dumps([asdict(row) for row in rows], indent=2))
     else:
-        show(rows, options.size)
+        show(rows, options)
     return 0
 
 

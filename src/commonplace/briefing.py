@@ -88,7 +88,6 @@ class Section:
     """The section of one memory.
 
     Attributes:
-        name: The name of the section.
         text: The block of the memory; empty if the memory has no content, no room or a problem.
         problem: The reason of a failure; ``None`` if the memory answered.
         memory_ids: The ids of the memories in the text, for lessons, notes, facts and rules.
@@ -108,7 +107,6 @@ class Briefing:
         text: The text for a prompt, tag included; empty if every section is empty.
         sections: The sections of the requested memories, in their fixed order.
         tokens: The estimated size of the text.
-        budget_tokens: The budget of the text.
     """
 
     text: str
@@ -145,52 +143,34 @@ async def brief(
     app: str | None = None,
     butler: str | None = None,
     budget_tokens: int | None = None,
-    timeout_s: float = DEFAULT_TIMEOUT_S,
     knowledge: KnowledgeMemory | None = None,
     besides: Collection[Part] = (),
     service: Service | None = None,
-    clock: Clock = utc_now,
 ) -> Briefing:
     """Open the memories of the settings, build the block, and close them.
 
-    A memory that cannot be opened or cannot answer has no section.
-
-    Args:
-        settings: The memories and their places.
-        prompt: See :func:`build_briefing` for this and the next arguments.
-        app: The app of the conversation.
-        butler: The butler of the session.
-        budget_tokens: The budget of the whole text.
-        timeout_s: Seconds for each memory, after it is open.
-        knowledge: An open knowledge memory to use; it stays open.
-        besides: Sections to leave out; their memories are not opened.
-        service: Writes the sections of knowledge memory in place of the memory on this machine.
-        clock: Returns the current time.
+    A memory that cannot be opened or cannot answer has no section. An open ``knowledge`` memory is used and stays open.
+    The memories of the sections in ``besides`` are not opened. A service writes the sections of knowledge memory in
+    place of the memory on this machine. See :func:`build_briefing` for the other arguments.
 
     Raises:
         InvalidInputError: See :func:`build_briefing`.
     """
     async with AsyncExitStack() as stack:
-        lazily = KnowledgeMemory.open(settings, clock=clock, lazy=True)
+        lazily = KnowledgeMemory.open(settings, lazy=True)
         doors = _Doors(
             operational=_not_asked
             if Part.OPERATIONAL in besides
-            else await _opened(stack, OperationalMemory.open(settings, clock=clock)),
-            apps=_not_asked
-            if app is None
-            else await _opened(stack, app_memory.AppMemory.open(settings, clock=clock)),
-            workspace=await _opened(stack, WorkspaceMemory.open(settings, clock=clock)),
+            else await _opened(stack, OperationalMemory.open(settings)),
+            apps=_not_asked if app is None else await _opened(stack, app_memory.AppMemory.open(settings)),
+            workspace=await _opened(stack, WorkspaceMemory.open(settings)),
             knowledge=await _opened(stack, nullcontext(knowledge) if knowledge else lazily),
         )
         sources = _sources(doors, prompt=prompt, app=app, butler=butler)
         if service is not None:
             sources = [_at_service(service, source, prompt, butler) for source in sources]
-        return await _build(
-            [source for source in sources if source.name not in besides],
-            budget_tokens=budget_tokens,
-            timeout_s=timeout_s,
-            clock=clock,
-        )
+        wanted = [source for source in sources if source.name not in besides]
+        return await _build(wanted, budget_tokens=budget_tokens)
 
 
 async def build_briefing(
@@ -256,7 +236,11 @@ def _not_asked() -> NoReturn:
 
 
 async def _build(
-    sources: Sequence[_Source], *, budget_tokens: int | None, timeout_s: float, clock: Clock
+    sources: Sequence[_Source],
+    *,
+    budget_tokens: int | None,
+    timeout_s: float = DEFAULT_TIMEOUT_S,
+    clock: Clock = utc_now,
 ) -> Briefing:
     budget = DEFAULT_BUDGET_TOKENS if budget_tokens is None else budget_tokens
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
@@ -397,11 +381,7 @@ async def sessions_block(
 ) -> str:
     """Return a butler's episodes about a prompt, or its latest without a prompt; one line each, newest first.
 
-    Args:
-        knowledge: Of the session's tenant.
-        prompt: The subject; empty if it is not known.
-        butler: The butler.
-        but: The id of a session whose own episodes are left out.
+    ``but`` is the id of a session whose own episodes are left out.
     """
     if prompt.strip():
         mode = SearchMode(knowledge.database.settings.search_mode)

@@ -39,11 +39,8 @@ class Memories:
     ) -> AsyncGenerator[Self]:
         """Open all four, and close them at the end of the block. Knowledge memory opens in the background.
 
-        Args:
-            settings: The memories and their places.
-            clock: Returns the current time.
-            config: The section of ``butler.toml`` about knowledge memory.
-            model: Writes the digests of app memory, instead of the model of the settings.
+        ``config`` is the section of ``butler.toml`` about knowledge memory. A model writes the digests of app memory,
+        instead of the model of the settings.
 
         Raises:
             SettingsError: The model of the settings or ``agent.json`` cannot be used.

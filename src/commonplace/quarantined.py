@@ -4,7 +4,6 @@ Blocks leave such a memory out until a person stands for its text; see :mod:`com
 memory lists its own: :meth:`~commonplace.knowledge.KnowledgeMemory.list_waiting`.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,7 +21,6 @@ class Quarantined:
 
     Attributes:
         id: Its memory and its id there: ``o:12``, ``a:7``, ``w:m-2``.
-        text: Its text.
         flags: The reasons why the text looks like an instruction.
     """
 
@@ -48,12 +46,7 @@ async def list_quarantined(memories: Memories) -> list[Quarantined]:
 
 
 async def decide(memories: Memories, wanted: str, *, confirm: bool) -> None:
-    """Stand for a memory in quarantine, so that blocks show it, or delete it.
-
-    Args:
-        memories: The memories.
-        wanted: An id of :class:`Quarantined`.
-        confirm: Whether blocks show the memory from now on; otherwise it is deleted.
+    """Stand for the memory in quarantine with an id, so that blocks show it, or delete it.
 
     Raises:
         InvalidInputError: The id names none of the three memories.
@@ -61,7 +54,9 @@ async def decide(memories: Memories, wanted: str, *, confirm: bool) -> None:
     """
     if wanted[:1] not in LETTERS:
         raise InvalidInputError("id", "the id of a memory in quarantine, such as o:12, a:7 or w:m-2", wanted)
-    held = _named(await list_quarantined(memories), wanted)
+    held = next((one for one in await list_quarantined(memories) if one.id == wanted), None)
+    if held is None:
+        raise NotFoundError("memory in quarantine", wanted)
     kind, _, memory_id = held.id.partition(":")
     if confirm:
         memories.operational.quarantine.release(held.text)
@@ -71,10 +66,3 @@ async def decide(memories: Memories, wanted: str, *, confirm: bool) -> None:
         await memories.apps.delete_memory(int(memory_id))
     else:
         await memories.workspace.delete(memory_id)
-
-
-def _named(listed: Sequence[Quarantined], wanted: str) -> Quarantined:
-    for one in listed:
-        if one.id == wanted:
-            return one
-    raise NotFoundError("memory in quarantine", wanted)

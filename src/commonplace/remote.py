@@ -34,12 +34,7 @@ _DONE: Final = ("/docs#answer-lost", "/docs#key-reused")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """A service, and the file that holds the token for it.
-
-    Attributes:
-        url: The address, without a slash at its end.
-        token_file: The file with the token, which only its owner may read.
-    """
+    """The address of a service, without a slash at its end, and the file with the token for it."""
 
     url: str
     token_file: Path
@@ -88,13 +83,9 @@ class Service:
     async def post(
         self, path: str, document: Mapping[str, Any], *, key: str | None = None, timeout_s: float = READ_S
     ) -> dict[str, Any]:
-        """Post a document, and return the answer.
+        """Post a document to a path, and return the answer.
 
-        Args:
-            path: The path on the service.
-            document: The body.
-            key: The ``Idempotency-Key``; if the service has carried out the request before, the answer may be empty.
-            timeout_s: Seconds to wait for the answer.
+        With an ``Idempotency-Key``, the answer may be empty if the service has carried out the request before.
 
         Raises:
             AccessError: The service refuses the token.
@@ -111,11 +102,9 @@ class Service:
         return await asyncio.to_thread(self._ask, "GET", f"{path}?{urlencode(query)}", None, {}, READ_S)
 
     async def sections(self, names: Sequence[str], **wanted: object) -> dict[str, str]:
-        """Return sections of the service's briefing by their names.
+        """Return the sections ``knowledge`` or ``sessions`` of the service's briefing by their names.
 
-        Args:
-            names: Of knowledge memory: ``knowledge``, ``sessions``.
-            wanted: Further fields of the request, such as ``prompt`` and ``butler``.
+        The further arguments are fields of the request, such as ``prompt`` and ``butler``.
 
         Raises:
             StorageUnavailableError: The service cannot be reached, or a section has a problem; see also :meth:`post`.

@@ -62,9 +62,7 @@ class Item:
     """One thing that a memory holds.
 
     Attributes:
-        kind: Its kind.
         id: Its id in its memory, which the memory's commands take.
-        text: Its text.
         about: The service, app, scope or type that it belongs to; may be empty.
         at: When it was stored.
         why: Why the query found it; empty without a query.
@@ -83,7 +81,6 @@ class MemoryResults:
     """The items of one memory.
 
     Attributes:
-        memory: The memory.
         items: The best first; without a query the newest first.
         problem: Why the memory could not answer; ``None`` if it did.
     """
@@ -99,20 +96,14 @@ async def search_all(
     *,
     parts: Collection[Part] = PARTS,
     limit: int = LIMIT,
-    timeout_s: float = DEFAULT_TIMEOUT_S,
     as_of: datetime | None = None,
 ) -> list[MemoryResults]:
     """Return what each memory holds about a query, or its newest items for an empty query.
 
     A memory that fails or takes too long says why, and does not affect the others. Searching does not count as a use.
 
-    Args:
-        memories: The open memories, with knowledge memory of the caller's tenant.
-        query: A question or words; its first 1,000 characters count.
-        parts: The memories to ask.
-        limit: The most items of each memory.
-        timeout_s: Seconds for each memory.
-        as_of: Ask knowledge memory what was known at this moment; the other memories keep no such history.
+    The first 1,000 characters of the query count. ``limit`` is the most items of each memory. With ``as_of``, knowledge
+    memory answers what was known at that moment; the other memories keep no such history.
 
     Returns:
         The results of each memory, in the order of ``PARTS``.
@@ -125,17 +116,15 @@ async def search_all(
         Part.WORKSPACE: lambda: _notes(memories, wanted, limit),
     }
     asked = [part for part in PARTS if part in parts]
-    return list(await asyncio.gather(*(_guarded(part, readers[part], timeout_s) for part in asked)))
+    return list(await asyncio.gather(*(_guarded(part, readers[part]) for part in asked)))
 
 
-async def _guarded(
-    part: Part, read: Callable[[], Awaitable[Sequence[Item]]], timeout_s: float
-) -> MemoryResults:
+async def _guarded(part: Part, read: Callable[[], Awaitable[Sequence[Item]]]) -> MemoryResults:
     try:
-        async with asyncio.timeout(timeout_s):
+        async with asyncio.timeout(DEFAULT_TIMEOUT_S):
             return MemoryResults(memory=part, items=tuple(await read()))
     except TimeoutError:
-        return MemoryResults(memory=part, problem=f"no answer within {timeout_s:g} s")
+        return MemoryResults(memory=part, problem=f"no answer within {DEFAULT_TIMEOUT_S:g} s")
     except CommonplaceError as error:
         _log.error("%s memory did not answer the search: %s", part, error)
         return MemoryResults(memory=part, problem=str(error))
@@ -216,19 +205,17 @@ def _lesson(one: Lesson) -> Item:
 
 
 async def _digests(memories: Memories, query: str, limit: int) -> list[Item]:
-    newest = await memories.apps.views.newest(limit=_MOST_READ if query else limit)
     items = [
         Item(kind=Kind.DIGEST, id=str(one.id), text=one.content, about=one.app_id, at=one.created_at)
-        for one in newest
+        for one in await memories.apps.views.newest(limit=_MOST_READ if query else limit)
     ]
     return _best(items, query, limit) if query else items
 
 
 async def _notes(memories: Memories, query: str, limit: int) -> list[Item]:
-    newest = (await memories.workspace.search(limit=None if query else limit)).memories
     items = [
         Item(kind=Kind.NOTE, id=one.id, text=one.text, about=", ".join(one.tags), at=one.created_at)
-        for one in newest
+        for one in (await memories.workspace.search(limit=None if query else limit)).memories
     ]
     return _best(items, query, limit) if query else items
 

@@ -19,11 +19,9 @@ from commonplace.knowledge import (
     Fact,
     FactReview,
     KnowledgeMemory,
-    Memory,
     MemoryType,
     Rule,
     SubjectCandidate,
-    Validity,
     WaitingMemory,
     short_id,
 )
@@ -105,11 +103,9 @@ class Item:
 
     Attributes:
         id: The id that :func:`decide` takes.
-        topic: The kind of work.
         reason: Why it waits, as a sentence or a phrase of the judge.
         about: The service and category, or the subject and predicate; may be empty.
         sides: One memory, or the older and the newer memory of a pair.
-        answers: The possible decisions.
         since: When it began to wait, if known.
     """
 
@@ -172,7 +168,7 @@ async def decide(knowledge: KnowledgeMemory, item_id: str, answer: Answer) -> No
 
 
 async def undo(knowledge: KnowledgeMemory, item_id: str) -> None:
-    """Take a decision about an item of knowledge memory back; a retry stays, and so does the entity of a subject.
+    """Take a decision about an item of knowledge memory back; a retry stays.
 
     Raises:
         InvalidInputError: The id is malformed, or the decision cannot be taken back.
@@ -186,16 +182,11 @@ async def undo(knowledge: KnowledgeMemory, item_id: str) -> None:
         await knowledge.undo_subject(older, newer)
     elif newer:
         await knowledge.undo_duplicate(kind, older, newer)
-    elif _is_forgotten(await knowledge.read_memory(kind, older)):
-        await knowledge.restore_memory(kind, older)
     else:
-        await knowledge.undo_confirmation(kind, older)
-
-
-def _is_forgotten(memory: Memory) -> bool:
-    if isinstance(memory, Rule):
-        return memory.is_forgotten
-    return isinstance(memory, Fact) and memory.validity is Validity.RETRACTED
+        memory = await knowledge.read_memory(kind, older)
+        is_forgotten = isinstance(memory, Fact | Rule) and memory.is_forgotten
+        take_back = knowledge.restore_memory if is_forgotten else knowledge.undo_confirmation
+        await take_back(kind, older)
 
 
 def answers_of(item_id: str) -> tuple[Answer, ...]:
@@ -210,9 +201,7 @@ def answers_of(item_id: str) -> tuple[Answer, ...]:
 
 def can_undo(item_id: str, answer: Answer) -> bool:
     """Return whether :func:`undo` can take a decision back."""
-    _, _, newer = item_id.partition("+")
-    has_entity = bool(newer) and ":" not in newer and answer is Answer.SAME
-    return answer is not Answer.RETRY and not item_id.startswith("e:") and not has_entity
+    return answer is not Answer.RETRY and not item_id.startswith("e:")
 
 
 def lesson_item(found: Review) -> Item:
@@ -293,7 +282,7 @@ def _failure(found: DeadLetter) -> Item:
     return Item(
         id=short_id(MemoryType.EPISODE, found.id),
         topic=Topic.FAILED,
-        reason=f"Consolidation failed {found.retry_count} times.",
+        reason=f"Consolidation failed {found.retry_count} times. Forgetting an episode cannot be undone.",
         about=found.butler,
         sides=(
             Side(

@@ -15,7 +15,7 @@ from commonplace.knowledge.connection.replicas import Replicas, ReplicaState
 from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.memory import KnowledgeMemory
 from support.deadlines import DEADLINE_S
-from support.replication import Server, primary_and_replica, promote
+from support.replication import Server, all_of, primary_and_replica, promote
 
 pytestmark = pytest.mark.cluster
 ROUNDS = 50
@@ -97,6 +97,17 @@ async def test_a_recall_reads_from_the_replica_and_counts_on_the_primary(memory:
         assert (await memory.list_facts())[0].reference_count == count
     assert of(memory).reads_of_primary == 0
     assert (await state(memory)).reads == 4
+
+
+async def test_a_primary_that_is_listed_takes_its_turn(pair: Pair, engine: EmbeddingEngine) -> None:
+    """A URL that names all servers spreads reads over all of them; only the replica has a state."""
+    every = pair.settings.model_copy(update={"postgres_read_url": all_of(pair.primary, pair.replica)})
+    async with KnowledgeMemory.open(every, engine=engine) as memory:
+        assert (await state(memory)).fault == ""
+        for number in range(ROUNDS):
+            await memory.store_fact(subject="Ann", predicate=f"likes{number}", content=f"tea {number}")
+            assert f"tea {number}" in await contents(memory)
+        assert (await state(memory)).reads == of(memory).reads_of_primary == ROUNDS // 2
 
 
 async def test_tenants_are_kept_apart_on_the_replica(memory: KnowledgeMemory) -> None:

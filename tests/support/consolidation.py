@@ -12,7 +12,8 @@ import asyncpg
 from commonplace.core.clock import ManualClock
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.connection.unit_of_work import unit_of_work
-from commonplace.knowledge.consolidation import executor, leases, run_consolidation
+from commonplace.knowledge.consolidation import executor, leases
+from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.consolidation.known import known_to
 from commonplace.knowledge.consolidation.leases import Lease
 from commonplace.knowledge.consolidation.policy import Policy

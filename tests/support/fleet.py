@@ -40,6 +40,11 @@ class Fleet:
 
     def start(self, name: str) -> None:
         """Start a process; wait until a service accepts requests."""
+        self.begin(name)
+        self.wait_for(name)
+
+    def begin(self, name: str) -> None:
+        """Start a process."""
         kind, _, number = name.partition("-")
         home = self._home / name
         home.mkdir(parents=True, exist_ok=True)
@@ -51,6 +56,10 @@ class Fleet:
             self.processes[name] = subprocess.Popen(
                 command, cwd=home, env=clean_environment(home, **self._variables), stdout=log, stderr=log
             )
+
+    def wait_for(self, name: str) -> None:
+        """Wait until a service accepts requests."""
+        kind, _, number = name.partition("-")
         if kind == "service":
             wait_for_port(self.ports[int(number)])
 
@@ -70,7 +79,9 @@ def running_fleet(home: Path, variables: Mapping[str, str]) -> Iterator[Fleet]:
     fleet = Fleet(home, variables)
     try:
         for name in fleet.names:
-            fleet.start(name)
+            fleet.begin(name)
+        for name in fleet.names:
+            fleet.wait_for(name)
         yield fleet
     finally:
         for process in fleet.processes.values():

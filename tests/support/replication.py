@@ -44,19 +44,29 @@ class Server:
         self.process.wait()
 
 
-def both(first: Server, second: Server) -> str:
-    """Return a URL that names two servers."""
-    return f"postgresql://postgres@127.0.0.1:{first.port},127.0.0.1:{second.port}/postgres"
+def all_of(*servers: Server) -> str:
+    """Return a URL that names several servers."""
+    return f"postgresql://postgres@{','.join(f'127.0.0.1:{each.port}' for each in servers)}/postgres"
 
 
 @contextmanager
 def primary_and_replica() -> Iterator[tuple[Server, Server]]:
-    """Run a primary and its replica; a commit on the primary waits for the replica."""
+    """Run a primary and its replica."""
+    with primary_and_replicas(1) as (primary, replica):
+        yield primary, replica
+
+
+@contextmanager
+def primary_and_replicas(count: int) -> Iterator[list[Server]]:
+    """Run a primary and some replicas; yield the primary first."""
     with ExitStack() as stack:
         directory = stack.enter_context(server_directory())
-        primary = stack.enter_context(new_server(directory))
-        _run("pg_basebackup", f"--dbname={primary.url}", "--pgdata=replica", "-R", "--no-sync", cwd=directory)
-        yield primary, stack.enter_context(running(directory / "replica"))
+        servers = [stack.enter_context(new_server(directory))]
+        for name in (f"replica-{number}" for number in range(count)):
+            source = f"--dbname={servers[0].url}"
+            _run("pg_basebackup", source, f"--pgdata={name}", "-R", "--no-sync", cwd=directory)
+            servers.append(stack.enter_context(running(directory / name)))
+        yield servers
 
 
 @contextmanager

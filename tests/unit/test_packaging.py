@@ -112,6 +112,27 @@ def test_compose_names_settings_and_volumes_that_exist() -> None:
     assert "POSTGRES_USER" not in services["postgres"]["environment"]  # the image makes it a superuser
 
 
+def test_every_alert_has_its_section_in_the_handbook() -> None:
+    """The page lists the rules by name, and says of each one what to do when it fires."""
+    page = (ROOT / "docs" / "operations" / "alerts.md").read_text(encoding="utf-8")
+    groups = yaml.safe_load((ROOT / "packaging" / "alerts.yml").read_text(encoding="utf-8"))["groups"]
+    rules = {rule["alert"]: rule for group in groups for rule in group["rules"]}
+    listed = dict(re.findall(r"^\| `(\w+)` \| \[[^]]+\]\(#([\w-]+)\) \|", page, re.MULTILINE))
+    sections = {title.lower().replace(" ", "-") for title in re.findall(r"^## (.+)$", page, re.MULTILINE)}
+    assert list(listed) == list(rules)
+    assert sections == set(listed.values())
+    for name, rule in rules.items():
+        assert rule["annotations"] == {"runbook": f"docs/operations/alerts.md#{listed[name]}"}
+
+
+def test_the_addition_to_the_unit_runs_a_command_that_exists() -> None:
+    """An empty line takes the unit's own command back, as systemd requires."""
+    text = (ROOT / "packaging" / "cluster.conf").read_text(encoding="utf-8")
+    cleared, command = re.findall(r"^ExecStart=(.*)$", text, re.MULTILINE)
+    assert not cleared
+    require_command(shlex.split(command))
+
+
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 def test_units_run_commands_that_exist(unit: Path, tmp_path: Path) -> None:
     """With settings that exist; systemd accepts the unit, where it is installed."""

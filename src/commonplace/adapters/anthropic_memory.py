@@ -146,9 +146,7 @@ class CommonplaceMemoryTool(BetaAsyncAbstractMemoryTool):
     async def _write(self, path: str, text: str) -> None:
         # A fact has no whitespace at its ends, so the metadata keeps it.
         kept = text.strip()
-        before, after = (
-            (text[: text.index(kept)], text[text.index(kept) + len(kept) :]) if kept else ("", text)
-        )
+        before, _, after = text.partition(kept) if kept else ("", "", text)
         metadata = {"before": before, "after": after, "is_blank": not kept}
         try:
             await self._documents.put(path, FILE, kept or BLANK, metadata=metadata)

@@ -80,7 +80,14 @@ class Documents:
         """Return the documents, of one folder or name or of all, the newest first."""
         found: list[Fact] = []
         for offset in count(step=MAX_LIMIT):
-            page = await self._page(folder=folder, name=name, offset=offset)
+            page = await self._memory.list_facts(
+                validity=Validity.ACTIVE,
+                scope=self._scope,
+                subject=folder,
+                predicate=name,
+                limit=MAX_LIMIT,
+                offset=offset,
+            )
             found += filter(_is_document, page)
             if len(page) < MAX_LIMIT:
                 break
@@ -102,16 +109,6 @@ class Documents:
             and each.memory.scope == self._scope
             and _is_document(each.memory)
         ]
-
-    async def _page(self, *, folder: str | None, name: str | None, offset: int) -> list[Fact]:
-        return await self._memory.list_facts(
-            validity=Validity.ACTIVE,
-            scope=self._scope,
-            subject=folder,
-            predicate=name,
-            limit=MAX_LIMIT,
-            offset=offset,
-        )
 
 
 def _is_document(fact: Fact) -> bool:

@@ -7,7 +7,7 @@ import asyncio
 import json
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final, Self, cast
 
 from anyio.from_thread import start_blocking_portal
@@ -194,24 +194,18 @@ def _namespace(document: Fact) -> tuple[str, ...]:
 
 
 def _item(document: Fact) -> Item:
-    created_at, updated_at = _times(document)
     return Item(
         value=json.loads(document.content),
         key=document.predicate,
         namespace=_namespace(document),
-        created_at=created_at,
-        updated_at=updated_at,
+        created_at=parse_timestamp(document.metadata["created_at"]),
+        updated_at=document.created_at,
     )
 
 
 def _found(document: Fact, score: float | None) -> SearchItem:
     item = _item(document)
     return SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score=score)
-
-
-def _times(document: Fact) -> tuple[datetime, datetime]:
-    """Return when an item was created, and when it was last changed."""
-    return parse_timestamp(document.metadata["created_at"]), document.created_at
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

@@ -18,11 +18,7 @@ def memory_toolset(
 ) -> FunctionToolset[object]:
     """Return a toolset for ``Agent(toolsets=[…])``; the model reads why a call was refused.
 
-    Args:
-        memory: An open memory.
-        butler: The agent whose memory it is; calls need not name it then.
-        prefix: Stands before the names of the tools.
-        profile: The tools to offer.
+    See :class:`.Toolset` for the arguments.
 
     Raises:
         InvalidInputError: The prefix cannot be part of a name.

@@ -9,7 +9,7 @@ from mcp_types import TextContent
 
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.mcp.knowledge.server import build_tools, instructions_for
-from commonplace.mcp.profiles import Profile
+from commonplace.mcp.profiles import Profile, View
 
 if TYPE_CHECKING:
     from fastmcp.tools import Tool
@@ -44,11 +44,10 @@ class Toolset:
         prefix: str = "",
         profile: Profile = Profile.AGENT,
     ) -> None:
-        self.tools: Mapping[str, Tool] = {
-            tool.name: tool for tool in build_tools(memory, butler=butler, prefix=prefix, profile=profile)
-        }
+        view = View(butler=butler, prefix=prefix, profile=profile)
+        self.tools: Mapping[str, Tool] = {tool.name: tool for tool in build_tools(memory, view=view)}
         """The tools by name, each with a description and the JSON Schema of its parameters."""
-        self.instructions = instructions_for(butler=butler, prefix=prefix)
+        self.instructions = instructions_for(view)
         """How to use the tools, for the system prompt."""
 
     def for_chat_completions(self) -> list[dict[str, Any]]:

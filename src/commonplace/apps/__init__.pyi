@@ -5,6 +5,7 @@ from commonplace.apps.conversations import MAX_REASON_CHARS as MAX_REASON_CHARS
 from commonplace.apps.conversations import Conversation as Conversation
 from commonplace.apps.conversations import Message as Message
 from commonplace.apps.conversations import Speaker as Speaker
+from commonplace.apps.counts import Counts as Counts
 from commonplace.apps.digests.loop import COMPLETED as COMPLETED
 from commonplace.apps.digests.loop import CatchUp as CatchUp
 from commonplace.apps.digests.queue import DigestState as DigestState
@@ -22,7 +23,6 @@ from commonplace.apps.memories import ChangeKind as ChangeKind
 from commonplace.apps.memories import Memory as Memory
 from commonplace.apps.memories import Metadata as Metadata
 from commonplace.apps.memory import AppMemory as AppMemory
-from commonplace.apps.metrics import Counts as Counts
 from commonplace.apps.names import APP_ID as APP_ID
 from commonplace.apps.names import MAX_ID_CHARS as MAX_ID_CHARS
 from commonplace.apps.names import MAX_NAME_CHARS as MAX_NAME_CHARS

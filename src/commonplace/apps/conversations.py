@@ -42,15 +42,9 @@ class Conversation(Noun):
 
     Attributes:
         conversation_id: Unique among all apps.
-        app_id: The app that it belongs to.
         user_id: The user whose space receives its memory; ``None`` for the app's common space.
-        status: Active or ended.
-        end_reason: Why it ended.
         last_role: The role of the last message; ``None`` before the first message.
-        message_count: The number of its messages.
         memories_shown: The number of memories that its model saw; ``None`` until its context was built.
-        started_at: Aware UTC.
-        ended_at: Aware UTC; ``None`` while it is active.
     """
 
     conversation_id: str

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from commonplace.apps.metrics import Metrics
+from commonplace.apps.counts import Counts
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.errors import InvalidInputError
 from commonplace.storage.database import Statements
@@ -112,9 +112,9 @@ def status_of(policy: EnergyPolicy, level: float) -> EnergyStatus:
 class EnergyBudget:
     """The budget of a database; see the module."""
 
-    def __init__(self, store: Store, policy: EnergyPolicy, metrics: Metrics) -> None:
+    def __init__(self, store: Store, policy: EnergyPolicy, counts: Counts) -> None:
         self._store = store
-        self._metrics = metrics
+        self._counts = counts
         self._unpolled = 0.0
         self.policy = policy
 
@@ -131,7 +131,7 @@ class EnergyBudget:
         if taken is None:
             return False
         self._unpolled += units
-        self._metrics.spent(operation, units)
+        self._counts.add_energy(operation, units)
         return True
 
     async def give_back(
@@ -159,8 +159,7 @@ class EnergyBudget:
     async def spent(self, within: timedelta) -> dict[str, float]:
         """Return the units that each operation took within a time up to now."""
         since = format_timestamp(self._store.now() - within)
-        async with self._store.reading() as sql:
-            return {row["operation"]: row["units"] for row in await sql.energy_spent(since=since)}
+        return {row["operation"]: row["units"] for row in await self._store.reads.energy_spent(since=since)}
 
     async def _level(self, sql: Statements, now: datetime) -> float:
         row = await sql.energy_level()

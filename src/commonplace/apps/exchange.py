@@ -63,13 +63,7 @@ class Document(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
-    """The memories of an app from all its spaces, newest first.
-
-    Attributes:
-        app: The app.
-        memories: Its memories.
-        exported_at: Aware UTC.
-    """
+    """The memories of an app from all its spaces, newest first."""
 
     app: App
     memories: tuple[Memory, ...]

@@ -141,13 +141,10 @@ class Memory(Noun):
 
     Attributes:
         id: Never reused, even after deletion.
-        app_id: The app that owns the memory.
         user_id: The user whose space holds it; ``None`` for the app's common space.
         content: One paragraph, about 200 characters at most.
-        created_at: Aware UTC.
         updated_at: Aware UTC: the creation, or the last merge.
         source_conversation_id: The digested conversation; each conversation has at most one memory in an app.
-        metadata: Importance, tags, related conversations.
     """
 
     id: int

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from copy import deepcopy
 from datetime import UTC, tzinfo
 from typing import Any, Literal, assert_never
 
@@ -9,6 +10,7 @@ from commonplace.apps import conversations, exchange, memories, statistics
 from commonplace.apps.compaction.conflicts import Conflict, find_conflicts
 from commonplace.apps.context import MemoryContext, format_memories
 from commonplace.apps.conversations import Conversation, ConversationStatus, Message
+from commonplace.apps.counts import Counts
 from commonplace.apps.digests import queue
 from commonplace.apps.digests.loop import COMPLETED, SensitiveLoop
 from commonplace.apps.digests.queue import ListedState, QueuedDigest
@@ -16,7 +18,6 @@ from commonplace.apps.digests.subagent import DEFAULT_TIMEOUT_S, MemorySubAgent
 from commonplace.apps.energy import EnergyBudget, EnergyPolicy
 from commonplace.apps.exchange import Export
 from commonplace.apps.memories import ALL_ROWS, Author, Change, ChangeKind, Memory
-from commonplace.apps.metrics import Counts, Metrics
 from commonplace.apps.names import optional_user, require_app_id
 from commonplace.apps.receipts import DigestReceipt, ImportReceipt, ShareReceipt
 from commonplace.apps.registry import App, AppRegistry, AppStatus, get_app
@@ -45,12 +46,9 @@ class AppMemory:
     Args:
         database: An open database with the tables of app memory.
         model: Writes digests; the extractive model picks sentences.
-        engine: Computes vectors for searching by meaning.
         clock: Gives the time of each row, and refills the energy.
         energy: The capacity and refill of the energy budget; ``None`` for the defaults of :class:`.EnergyPolicy`.
-        timeout_s: The time limit of one model answer.
         on_receipt: Called with the receipt of every digest made in the background.
-        zone: The zone of dates in prompts.
     """
 
     def __init__(
@@ -69,17 +67,17 @@ class AppMemory:
         self.quarantine = quarantine
         """The texts that blocks leave out."""
         self._store = store = Store(database, SQL_DIRECTORY, clock)
-        self._metrics = metrics = Metrics()
-        self.energy = EnergyBudget(store, energy or EnergyPolicy(), metrics)
+        self._counts = counts = Counts()
+        self.energy = EnergyBudget(store, energy or EnergyPolicy(), counts)
         """The energy budget. A host can spend from it for its own work too."""
         self.registry = AppRegistry(store)
         """Installs and uninstalls apps."""
         self.subagent = MemorySubAgent(
-            store, model, engine, self.energy, metrics, timeout_s=timeout_s, zone=zone
+            store, model, engine, self.energy, counts, timeout_s=timeout_s, zone=zone
         )
         """Creates, compacts, reads and deletes memories."""
         self.loop = SensitiveLoop(
-            store, self.subagent, self.energy, metrics, on_receipt=on_receipt, holds=quarantine.holds
+            store, self.subagent, self.energy, counts, on_receipt=on_receipt, holds=quarantine.holds
         )
         """Ends conversations, and puts memories into the context of later ones."""
         self.views = AppViews(store, self.subagent.vectors)
@@ -148,10 +146,8 @@ class AppMemory:
     ) -> Conversation:
         """Begin a conversation of an installed app, or return the conversation with this id.
 
-        Args:
-            app_id: The app.
-            conversation_id: Unique among all apps.
-            user_id: The user whose space receives the memory; ``None`` for the app's common space.
+        The id is unique among all apps. The space of ``user_id`` receives the memory; ``None`` is the app's common
+        space.
 
         Raises:
             NotFoundError: No app has this id.
@@ -319,8 +315,7 @@ class AppMemory:
 
     async def shared_with(self, memory_id: int) -> list[str]:
         """Return the ids of the apps that a memory is shared with."""
-        async with self._store.reading() as sql:
-            return [row["to_app_id"] for row in await sql.shares_of(memory_id=memory_id)]
+        return [row["to_app_id"] for row in await self._store.reads.shares_of(memory_id=memory_id)]
 
     async def search(
         self,
@@ -388,9 +383,9 @@ class AppMemory:
 
     async def waiting_digests(self) -> list[QueuedDigest]:
         """Return the digests that wait for energy or for a worker, the longest waiting first."""
-        async with self._store.reading() as sql:
-            rows = await sql.open_digests(moment=self._store.moment(), limit=ALL_ROWS)
-        return [QueuedDigest.from_row(row) for row in rows]
+        return QueuedDigest.from_rows(
+            await self._store.reads.open_digests(moment=self._store.moment(), limit=ALL_ROWS)
+        )
 
     async def list_digests(self, state: ListedState, *, limit: int = ALL_ROWS) -> list[QueuedDigest]:
         """Return the digests in a state, newest first."""
@@ -411,7 +406,7 @@ class AppMemory:
 
     def counts(self) -> Counts:
         """Return what this process counted since it opened app memory."""
-        return self._metrics.counts()
+        return deepcopy(self._counts)
 
     async def _say(self, conversation_id: str, said: Sequence[Message]) -> Conversation:
         async with self._store.writing() as sql:

@@ -55,12 +55,8 @@ class CompactionReceipt:
     """The result of bringing a space back to ten memories.
 
     Attributes:
-        app_id: The app.
-        action: The action.
         decider: Who decided; ``None`` if nothing was done.
-        removed: The removed memories.
         edited: The memory with a new text, after the edit.
-        reason: The decider's reason.
         fallback: The failure that made the compactor fall back on first in, first out.
     """
 
@@ -78,13 +74,8 @@ class DigestReceipt:
     """The result of digesting a conversation.
 
     Attributes:
-        app_id: The app.
-        conversation_id: The conversation.
-        outcome: The outcome.
-        reason: The reason for the outcome.
         memory: The new memory; a compaction may have merged it into another one since.
         compactions: The compactions that made room for it.
-        conflicts: Memories that contradict it.
         extractive: Whether its sentences were picked, not written.
     """
 
@@ -103,9 +94,7 @@ class EndReceipt:
     """A conversation that has ended durably, and its digest, which is running.
 
     Attributes:
-        conversation: The conversation after its end.
         repeated: Whether it had ended before.
-        digest: The background task.
     """
 
     conversation: Conversation
@@ -130,10 +119,8 @@ class ImportReceipt:
     """The result of an import.
 
     Attributes:
-        app_id: The app that received the memories.
         added: The new memories, oldest first.
         known: The number of memories that the app already had.
-        refused: The refused memories.
         shortened: Positions in the document, from 0, of memories that lost some of their text.
     """
 

@@ -92,19 +92,16 @@ class AppRegistry:
         self, *, status: AppStatus | None = None, limit: int = ALL_ROWS, offset: int = 0
     ) -> list[ListedApp]:
         """Return apps of one status or all, by id, with their numbers of memories."""
-        async with self._store.reading() as sql:
-            rows = await sql.list_apps(status=status, limit=limit, offset=offset)
+        rows = await self._store.reads.list_apps(status=status, limit=limit, offset=offset)
         return [ListedApp(app=App.from_row(row), memories=row["memories"]) for row in rows]
 
     async def count_apps(self, *, status: AppStatus | None = None) -> int:
         """Return the number of apps of one status or all."""
-        async with self._store.reading() as sql:
-            return await sql.count_listed_apps(status=status)
+        return await self._store.reads.count_listed_apps(status=status)
 
     async def get_app_id_for_conversation(self, conversation_id: str) -> str | None:
         """Return the id of a conversation's app; ``None`` for an unknown conversation, as specified."""
-        async with self._store.reading() as sql:
-            row = await sql.get_conversation(conversation_id=conversation_id)
+        row = await self._store.reads.get_conversation(conversation_id=conversation_id)
         return None if row is None else Conversation.from_row(row).app_id
 
     async def uninstall_app(self, app_id: str, *, purge_memories: bool = False) -> UninstallReceipt:

@@ -17,7 +17,6 @@ class Hit:
     """A search result.
 
     Attributes:
-        memory: The memory.
         score: By words, the share of the query's words in the memory; by meaning, the cosine. At most 1.0.
         words: The query's words in the memory.
     """

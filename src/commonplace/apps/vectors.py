@@ -9,8 +9,8 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from commonplace.apps.counts import Counts
 from commonplace.apps.memories import Memory
-from commonplace.apps.metrics import Metrics
 from commonplace.core.errors import EmbeddingError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.storage.database import Statements
@@ -24,17 +24,17 @@ log = logging.getLogger(__name__)
 class Vectors:
     """Computes and stores the vectors of memories; if the engine does not work, memories have no vectors."""
 
-    def __init__(self, store: Store, engine: EmbeddingEngine, metrics: Metrics) -> None:
+    def __init__(self, store: Store, engine: EmbeddingEngine, counts: Counts) -> None:
         self._store = store
         self._engine = engine
-        self._metrics = metrics
+        self._counts = counts
 
     async def compute(self, text: str) -> bytes | None:
         """Return the vector of a text in its stored form; ``None``, with a log entry, if the engine does not work."""
         try:
             return to_bytes(await self._engine.embed_async(text))
         except EmbeddingError as error:
-            self._metrics.fell_back("embedding")
+            self._counts.fallbacks["embedding"] += 1
             log.warning("a memory has no vector until the next search by meaning: %s", error)
             return None
 
@@ -52,8 +52,7 @@ class Vectors:
         if not memories:
             return {}
         wanted = to_bytes(await self._engine.embed_async(query))
-        async with self._store.reading() as sql:
-            rows = await sql.vectors_of(app_id=app_id, model=self._model())
+        rows = await self._store.reads.vectors_of(app_id=app_id, model=self._model())
         known: dict[int, bytes] = {row["memory_id"]: bytes(row["vector"]) for row in rows}
         missing = [memory for memory in memories if memory.id not in known]
         if missing:

@@ -12,7 +12,7 @@ from commonplace.apps.search import by_meaning, by_words
 from commonplace.apps.statistics import DAY, HOUR, share
 from commonplace.apps.vectors import Vectors
 from commonplace.core.clock import format_timestamp
-from commonplace.storage.database import Row
+from commonplace.storage.database import Row, containing
 from commonplace.storage.nouns import Noun, read_row
 from commonplace.storage.store import Store
 
@@ -26,8 +26,6 @@ class AppSummary:
     """An app in a list.
 
     Attributes:
-        app: The app.
-        memories: The number of memories in all its spaces.
         users: The number of users whose spaces hold memories.
         fullest: The number of memories in its fullest space, of ten.
         last_digest_at: The time of its last digest; ``None`` before the first.
@@ -67,7 +65,6 @@ class AppFigures:
         created_last_day: Memories created within 24 hours.
         compactions_last_day: Memories compacted within 24 hours.
         utilisation: The memories in its fullest space as a share of ten, 0.0 to 1.0.
-        conversations: The number of its conversations.
         injection_rate: The share of conversations with a context whose model saw a memory, 0.0 to 1.0.
         energy_last_day: Units that its memories took within 24 hours.
     """
@@ -120,13 +117,12 @@ class AppViews:
 
     async def change_stamp(self) -> str:
         """Return a text that changes when a memory changes, or a digest begins or ends to wait."""
-        async with self._store.reading() as sql:
-            row = await sql.change_stamp()
+        row = await self._store.reads.change_stamp()
         return "-".join(str(value) for value in tuple(row))
 
     async def apps(self, *, words: str = "", limit: int = LISTED, offset: int = 0) -> AppPage:
         """Return apps whose id or name contains the words, installed apps first, then by id."""
-        pattern = _pattern(words)
+        pattern = containing(words.lower()) if words else None
         async with self._store.reading() as sql:
             rows = await sql.page_of_apps(words=pattern, limit=limit, offset=offset)
             total = await sql.count_page_of_apps(words=pattern)
@@ -144,8 +140,7 @@ class AppViews:
 
     async def spaces(self, app_id: str) -> list[Space]:
         """Return the spaces of an app that hold memories, the common one first, then by user."""
-        async with self._store.reading() as sql:
-            return Space.from_rows(await sql.spaces_of(app_id=app_id))
+        return Space.from_rows(await self._store.reads.spaces_of(app_id=app_id))
 
     async def memories(
         self,
@@ -157,12 +152,11 @@ class AppViews:
         offset: int = 0,
     ) -> list[Memory]:
         """Return memories of an app, newest first; ``common`` and ``user_id`` choose one space."""
-        async with self._store.reading() as sql:
-            return Memory.from_rows(
-                await sql.page_of_memories(
-                    app_id=app_id, common=int(common), user_id=user_id, limit=limit, offset=offset
-                )
+        return Memory.from_rows(
+            await self._store.reads.page_of_memories(
+                app_id=app_id, common=int(common), user_id=user_id, limit=limit, offset=offset
             )
+        )
 
     async def find(
         self,
@@ -189,8 +183,7 @@ class AppViews:
 
     async def shares(self, app_id: str) -> dict[int, list[str]]:
         """Return the apps that an app's memories are shared with, by memory id."""
-        async with self._store.reading() as sql:
-            rows = await sql.shares_from(app_id=app_id)
+        rows = await self._store.reads.shares_from(app_id=app_id)
         found: dict[int, list[str]] = {}
         for row in rows:
             found.setdefault(row["memory_id"], []).append(row["to_app_id"])
@@ -198,13 +191,13 @@ class AppViews:
 
     async def changes(self, app_id: str, *, limit: int = LISTED) -> list[Change]:
         """Return the changes of an app's memories, newest first; deleted memories are included."""
-        async with self._store.reading() as sql:
-            return Change.from_rows(await sql.changes_of_app(app_id=app_id, limit=limit))
+        return Change.from_rows(await self._store.reads.changes_of_app(app_id=app_id, limit=limit))
 
     async def changes_of_all(self, *, since: datetime, limit: int) -> list[Change]:
         """Return the changes of all memories since a time, newest first; deleted memories are included."""
-        async with self._store.reading() as sql:
-            return Change.from_rows(await sql.changes_of_all(since=format_timestamp(since), limit=limit))
+        return Change.from_rows(
+            await self._store.reads.changes_of_all(since=format_timestamp(since), limit=limit)
+        )
 
     async def figures(self, app_id: str) -> AppFigures:
         """Return usage figures of an app.
@@ -239,17 +232,15 @@ class AppViews:
 
     async def failed_digests(self, app_id: str | None = None, *, limit: int = LISTED) -> list[DatedDigest]:
         """Return digests of one app or all that were queued within a week and failed, newest first."""
-        async with self._store.reading() as sql:
-            return DatedDigest.from_rows(
-                await sql.skipped_digests(app_id=app_id, since=self._since(WEEK), limit=limit)
-            )
+        return DatedDigest.from_rows(
+            await self._store.reads.skipped_digests(app_id=app_id, since=self._since(WEEK), limit=limit)
+        )
 
     async def energy(self, app_id: str | None = None, *, within: timedelta = WEEK) -> SpentEnergy:
         """Return the energy that memories of one app or all took in each hour up to now."""
         now = self._store.now().astimezone(UTC).replace(minute=0, second=0, microsecond=0)
         hours = [now - HOUR * back for back in reversed(range(within // HOUR))]
-        async with self._store.reading() as sql:
-            rows = await sql.energy_by_hour(app_id=app_id, since=format_timestamp(hours[0]))
+        rows = await self._store.reads.energy_by_hour(app_id=app_id, since=format_timestamp(hours[0]))
         spent = {row["hour"]: row["units"] for row in rows}
         return SpentEnergy(
             hours=hours, units=[round(spent.get(f"{hour:%Y-%m-%dT%H}", 0.0), 2) for hour in hours]
@@ -257,13 +248,11 @@ class AppViews:
 
     async def newest(self, *, limit: int) -> list[Memory]:
         """Return the newest memories of all apps."""
-        async with self._store.reading() as sql:
-            return Memory.from_rows(await sql.newest_memories(limit=limit))
+        return Memory.from_rows(await self._store.reads.newest_memories(limit=limit))
 
     async def created_by_day(self, *, since: datetime) -> dict[date, int]:
         """Return the number of memories created on each day (UTC); days without any are left out."""
-        async with self._store.reading() as sql:
-            rows = await sql.created_by_day(since=format_timestamp(since))
+        rows = await self._store.reads.created_by_day(since=format_timestamp(since))
         return {date.fromisoformat(row["day"]): row["memories"] for row in rows}
 
     def now(self) -> datetime:
@@ -276,11 +265,3 @@ class AppViews:
 
 def _changes(rows: Sequence[Mapping[str, object]], kind: ChangeKind) -> int:
     return sum(int(str(row["changes"])) for row in rows if row["kind"] == kind)
-
-
-def _pattern(words: str) -> str | None:
-    """Return the ``LIKE`` pattern of the words; ``None`` if there are no words."""
-    if not words:
-        return None
-    plain = words.lower().replace("!", "!!").replace("%", "!%").replace("_", "!_")
-    return f"%{plain}%"

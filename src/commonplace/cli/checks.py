@@ -283,12 +283,7 @@ CHECKS: Final[dict[str, Callable[[Settings], Awaitable[str]]]] = {
 
 
 async def run_checks(settings: Settings, *, ask_model: bool = True) -> AsyncIterator[Check]:
-    """Run the checks one after the other and yield their results.
-
-    Args:
-        settings: The parts to check.
-        ask_model: Whether to ask the language model a question, which may cost tokens.
-    """
+    """Run the checks one after the other and yield their results; asking the language model may cost tokens."""
     for part, check in CHECKS.items():
         if part != MODEL or ask_model:
             yield await _outcome(part, check(settings))

@@ -103,14 +103,6 @@ def listing(
     *,
     if_empty: str,
 ) -> Answer:
-    """Return a list as an answer: its length and items as JSON, or a table.
-
-    Args:
-        name: The key of the items in the JSON document.
-        found: The items.
-        columns: The titles of the columns.
-        row: Returns the cells of an item.
-        if_empty: The text instead of a table without rows.
-    """
+    """Return a list as an answer: its length and its items under a name as JSON, or a table with a row for each."""
     shown = table(*columns, rows=map(row, found)) if found else if_empty
     return Answer({"count": len(found), name: found}, shown)

@@ -18,13 +18,6 @@ DEFAULT_MODEL: Final = "claude-code"
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 command = commands(app)
 
-DailyTokensOption = Annotated[int, typer.Option(min=0, help="Tokens a day (UTC); 0: no limit.")]
-
-
-@app.callback()
-def group() -> None:
-    """Whether sessions become knowledge, by which model, and what that costs."""
-
 
 @command()
 async def allow(
@@ -35,7 +28,7 @@ async def allow(
         ),
     ] = DEFAULT_MODEL,
     *,
-    daily_tokens: DailyTokensOption = DAILY_TOKENS,
+    daily_tokens: Annotated[int, typer.Option(min=0, help="Tokens a day (UTC); 0: no limit.")] = DAILY_TOKENS,
 ) -> Answer:
     """Let a model turn sessions into facts and rules, with a budget for each day.
 

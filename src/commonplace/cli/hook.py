@@ -19,10 +19,10 @@ import typer
 from platformdirs import user_data_path
 
 from commonplace.cli.claude_code.call import HookCall, read_call
-from commonplace.cli.claude_code.events import ACTOR, HOOKS, handler
+from commonplace.cli.claude_code.events import ACTOR, handler
 from commonplace.cli.claude_code.log import log_to
 from commonplace.cli.hosts.output import CLAUDE_CODE, rendered
-from commonplace.cli.resident.client import MAX_INPUT_BYTES
+from commonplace.cli.resident.client import DEADLINES_S, MAX_INPUT_BYTES
 from commonplace.cli.usage import Command
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.settings import load_settings, variable_of
@@ -72,7 +72,7 @@ def hook(
     The exit status is always 0. Errors go to logs/hooks.log under COMMONPLACE_HOME.
     """
     log_to(_home())
-    deadline_s = HOOKS[event].deadline_s if event in HOOKS else 1.0
+    deadline_s = DEADLINES_S.get(event, 1.0)
     watchdog = threading.Timer(deadline_s, _give_up, (event, deadline_s))
     watchdog.daemon = True
     watchdog.start()
@@ -90,8 +90,8 @@ def hook(
 
 
 def _answer(event: str, butler: str | None, host: str, service: Service | None) -> str:
-    if event not in HOOKS:
-        raise InvalidInputError("event", f"one of {', '.join(HOOKS)}", event)
+    if event not in DEADLINES_S:
+        raise InvalidInputError("event", f"one of {', '.join(DEADLINES_S)}", event)
     if sys.stdin.isatty():
         raise InvalidInputError("standard input", "a JSON object from the host", "a terminal")
     document = sys.stdin.buffer.read(MAX_INPUT_BYTES).decode("utf-8", "replace")

@@ -21,7 +21,8 @@ class Entry:
     def load(self) -> typer.Typer:
         """Import the command; a group without help of its own has that of the list."""
         app = cast("typer.Typer", import_module(f"commonplace.cli.{self.module}").app)
-        app.info.help = app.info.help or self.help
+        if app.registered_callback is None:
+            app.info.help = app.info.help or self.help
         usage.use_in(app)
         return app
 

@@ -1,13 +1,14 @@
 """``commonplace mcp``: MCP servers on standard input and output."""
 
 import sys
+from functools import partial
 from importlib import import_module
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.mcp.profiles import Profile
+from commonplace.mcp.profiles import Profile, View
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
@@ -38,7 +39,7 @@ Butler = Annotated[
 @app.command()
 def workspace(*, prefix: Prefix = "", profile: Shown = Profile.FULL) -> None:
     """Serve the memory of the current directory, or of COMMONPLACE_WORKSPACE, until the client disconnects."""
-    _serve("commonplace.mcp.workspace", prefix=prefix, profile=profile)
+    _serve("workspace", View(prefix=prefix, profile=profile))
 
 
 @app.command()
@@ -53,14 +54,14 @@ def knowledge(
 ) -> None:
     """Serve knowledge memory until the client disconnects; the database starts after the handshake."""
     at = _at_service(server, token_file, butler)
-    module = "commonplace.mcp.knowledge.forwarding" if at else "commonplace.mcp.knowledge.server"
-    _serve(module, project=project, prefix=prefix, profile=profile, **at)
+    view = View(butler=butler, prefix=prefix, profile=profile)
+    _serve("knowledge.forwarding" if at else "knowledge.server", view, of_project=project, **at)
 
 
 @app.command()
 def apps(*, prefix: Prefix = "") -> None:
     """Serve app memory until the client disconnects; the first call opens the database."""
-    _serve("commonplace.mcp.apps.server", prefix=prefix)
+    _serve("apps.server", View(prefix=prefix))
 
 
 @app.command("all")
@@ -78,18 +79,21 @@ def everything(
     With --server, knowledge memory is that of a service; the other memories are on this machine.
     """
     at = _at_service(server, token_file, butler)
-    _serve("commonplace.mcp.combined", project=project, prefix=prefix, profile=profile, **at)
+    view = View(butler=butler, prefix=prefix, profile=profile)
+    _serve("combined", view, of_project=project, **at)
 
 
-def _at_service(server: str | None, token_file: str | None, butler: str | None) -> dict[str, str | None]:
-    """Return the options of a server that uses a service; empty if no service is named."""
+def _at_service(server: str | None, token_file: str | None, butler: str | None) -> dict[str, Any]:
+    """Return the service that options name, as an option of a server; empty if they name none."""
     if server is not None:
-        return {"server": server, "token_file": token_file or "", "butler": butler}
+        return {"service": import_module("commonplace.remote").Service.at(server, token_file or "")}
     if butler is not None or token_file is not None:
         raise InvalidInputError("--server", "the address of a service beside --token-file and --butler", None)
     return {}
 
 
-def _serve(module: str, **options: object) -> NoReturn:
+def _serve(module: str, view: View, *, of_project: bool = False, **service: Any) -> NoReturn:  # noqa: ANN401 - a service
     # Loaded here: a client waits about a second for the handshake, and the servers need different modules.
-    sys.exit(import_module(module).main(**options))
+    serve_stdio = import_module(f"commonplace.mcp.{module}").serve_stdio
+    stdio = import_module("commonplace.mcp.stdio")
+    sys.exit(stdio.serve(partial(serve_stdio, **service), view, of_project=of_project))

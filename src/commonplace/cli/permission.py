@@ -13,14 +13,9 @@ DAILY_TOKENS: Final[int] = Settings.model_fields["consolidation_daily_tokens"].d
 
 
 async def allow_consolidation(model: str, daily_tokens: int = DAILY_TOKENS) -> Path:
-    """Write into the settings of the home that a model may consolidate, with a budget for each day.
+    """Write into the settings of the home that a model may consolidate, and return the file.
 
-    Args:
-        model: The model, named like ``COMMONPLACE_MODEL``.
-        daily_tokens: Tokens a day; 0 for no limit.
-
-    Returns:
-        The file that was written.
+    The model is named like ``COMMONPLACE_MODEL``. 0 tokens a day mean no limit.
 
     Raises:
         SettingsError: The model is unknown, or what it needs is not installed; nothing was written.
@@ -35,9 +30,7 @@ async def allow_consolidation(model: str, daily_tokens: int = DAILY_TOKENS) -> P
 def write_consolidation(model: str | None, daily_tokens: int | None) -> Path:
     """Write the permission and the budget into the settings of the home, and return the file.
 
-    Args:
-        model: The model; ``None`` removes the setting.
-        daily_tokens: Tokens a day; ``None`` removes the setting.
+    ``None`` removes a setting.
 
     Raises:
         StorageUnavailableError: The file cannot be written.

@@ -1,7 +1,6 @@
 """``commonplace project``: the owners of memories."""
 
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,6 +10,7 @@ from rich.console import Console
 from commonplace.cli.claude_code.adoption import plan_adoption
 from commonplace.cli.claude_code.sessions import SessionRecords
 from commonplace.cli.command import Answer, commands, listing
+from commonplace.cli.knowledge.options import IdArgument
 from commonplace.cli.output import shown
 from commonplace.cli.run import ACTOR, settings
 from commonplace.core.errors import InvalidInputError, NotFoundError
@@ -18,22 +18,15 @@ from commonplace.core.text import plural
 from commonplace.knowledge import GLOBAL_SCOPE, KnowledgeMemory, ScopeMove
 from commonplace.projects import Project, Projects
 
-app = typer.Typer(add_completion=False, help="Projects, the owners of memories.", no_args_is_help=True)
+app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="Id of a project, or its name.")]
 TypeArgument = Annotated[Literal["fact", "rule"], typer.Argument(metavar="TYPE", help="The kind of memory.")]
-IdArgument = Annotated[
-    str, typer.Argument(metavar="ID", help="A UUID, its beginning, or a short id: f:3k7q2.")
-]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the changes without making them.")]
 
 
-def knowledge() -> AbstractAsyncContextManager[KnowledgeMemory]:
-    """Open knowledge memory."""
-    return KnowledgeMemory.open(settings(), actor=ACTOR)
-
-
-plain, on_knowledge = commands(app), commands(app, knowledge)
+plain = commands(app)
+on_knowledge = commands(app, lambda: KnowledgeMemory.open(settings(), actor=ACTOR))
 
 
 @app.callback()

@@ -5,8 +5,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Coroutine
 from typing import Final, TypeVar
 
 from commonplace.core.context import request_context
@@ -17,7 +16,6 @@ ACTOR = "operator"
 AGENT_VARIABLES: Final = ("CLAUDECODE", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "CODEX_SANDBOX")
 """Variables that the shells of coding agents set."""
 
-M = TypeVar("M")
 T = TypeVar("T")
 
 
@@ -47,16 +45,6 @@ def run(work: Coroutine[None, None, T], *, of: Source | None = None) -> T:
             return asyncio.run(_woken_by_signals(work))
         except asyncio.CancelledError:
             sys.exit(128 + signal.SIGTERM)
-
-
-def use(opening: AbstractAsyncContextManager[M], work: Callable[[M], Awaitable[T]]) -> T:
-    """Open a memory, run some work with it as the operator, and return the result."""
-
-    async def opened() -> T:
-        async with opening as memory:
-            return await work(memory)
-
-    return run(opened())
 
 
 async def _woken_by_signals(work: Coroutine[None, None, T]) -> T:

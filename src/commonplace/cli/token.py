@@ -1,6 +1,7 @@
 """``commonplace token``: tokens for the service."""
 
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Annotated
 
@@ -18,11 +19,7 @@ from commonplace.core.context import DEFAULT_TENANT
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 
-def _opened() -> AbstractAsyncContextManager[Tokens]:
-    return Tokens.open(settings())
-
-
-command = commands(app, _opened)
+command = commands(app, lambda: Tokens.open(settings()))
 
 
 @command()
@@ -64,13 +61,8 @@ async def list_tokens(tokens: Tokens) -> Answer:
     found, now = await tokens.list_tokens(), utc_now()
     rows = [
         (
-            token.id,
-            token.name,
-            token.tenant_id,
-            token.role,
-            token.state(now),
-            _moment(token.expires_at),
-            _moment(token.last_used_at),
+            *(token.id, token.name, token.tenant_id, token.role, token.state(now)),
+            *map(_moment, (token.expires_at, token.last_used_at)),
         )
         for token in found
     ]
@@ -89,18 +81,8 @@ async def revoke(
     return Answer(_shown(token, utc_now()), f"revoked token {token.id} ({token.name})")
 
 
-def _shown(token: Token, now: datetime) -> dict[str, object]:
-    return {
-        "id": token.id,
-        "name": token.name,
-        "tenant_id": token.tenant_id,
-        "role": token.role,
-        "state": token.state(now),
-        "created_at": token.created_at,
-        "expires_at": token.expires_at,
-        "last_used_at": token.last_used_at,
-        "revoked_at": token.revoked_at,
-    }
+def _shown(token: Token, now: datetime) -> Mapping[str, object]:
+    return asdict(token) | {"state": token.state(now)}
 
 
 def _moment(moment: datetime | None) -> str | None:

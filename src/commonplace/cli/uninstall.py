@@ -20,11 +20,6 @@ PLACES: Final = {Scope.PROJECT: "here", Scope.USER: "in the settings of the user
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 
-@app.callback()
-def group() -> None:
-    """Disconnect an agent host from the memories."""
-
-
 def _command(host: Host) -> Any:  # noqa: ANN401 - a coroutine function
     async def uninstall(*, scope: ScopeOption = Scope.PROJECT, dry_run: DryRunOption = False) -> Answer:
         files = host.files(Where(scope=scope, project=Path.cwd(), environ=os.environ))

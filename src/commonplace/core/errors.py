@@ -73,7 +73,6 @@ class SecretRefusedError(InvalidInputError):
     The message names the kind of secret and never repeats the text.
 
     Args:
-        field: The name of the field with the text.
         kind: The kind of secret, for example ``"API key (sk-…)"``.
     """
 
@@ -90,7 +89,6 @@ class NotFoundError(CommonplaceError, LookupError):
 
     Args:
         kind: The kind of item, for example ``"memory"``.
-        key: The id or name.
     """
 
     def __init__(self, kind: str, key: object) -> None:
@@ -110,11 +108,7 @@ class TenantUnsetError(CommonplaceError):
 
 
 class ClaimLostError(CommonplaceError):
-    """Another process runs the request of a key; nothing was written.
-
-    Args:
-        key: The key that the client chose.
-    """
+    """Another process runs the request of a key; nothing was written."""
 
     def __init__(self, key: str) -> None:
         super().__init__(
@@ -135,8 +129,6 @@ class DatabaseTooNewError(StorageError):
 
     Args:
         where: The database, without any password.
-        found: The schema revision in the database.
-        known: The newest revision that this release knows.
     """
 
     def __init__(self, where: str, found: str, known: str) -> None:
@@ -153,7 +145,6 @@ class DatabaseTooOldError(StorageError):
 
     Args:
         where: The database, without any password.
-        found: The schema revision in the database.
         oldest: The oldest revision of the branch, after the specified ones, that this release upgrades.
     """
 
@@ -170,13 +161,7 @@ class EmbeddedPostgresError(StorageError):
 
 
 class ListenError(CommonplaceError):
-    """The service cannot take connections at an address.
-
-    Args:
-        host: The host of the address.
-        port: The port of the address.
-        reason: The reason, and what to do.
-    """
+    """The service cannot take connections at an address."""
 
     def __init__(self, host: str, port: int, reason: str) -> None:
         super().__init__(f"cannot listen at {host}, port {port}: {reason}")
@@ -203,11 +188,7 @@ class ModelDamagedError(EmbeddingError):
 
 
 class ModelMismatchError(EmbeddingError):
-    """This process uses another embedding model than the one that made the vectors of the memories.
-
-    Args:
-        found: Both models and their versions, in words.
-    """
+    """This process uses another embedding model than the one that made the vectors of the memories."""
 
     def __init__(self, found: str) -> None:
         super().__init__(
@@ -234,7 +215,6 @@ class UpkeepError(CommonplaceError):
     """A background job failed, or part of it.
 
     Args:
-        message: The failure.
         again_in_s: Seconds until the failed work is due again; ``None`` if unknown.
     """
 
@@ -251,7 +231,6 @@ class ModelUnavailableError(ModelError):
     """A model cannot answer now: a rate limit, an overload, a fault of the server, no connection.
 
     Args:
-        message: The failure.
         retry_after_s: Seconds after which the server accepts a retry, if it named a time.
     """
 
@@ -288,8 +267,6 @@ class ModelBudgetError(ModelError):
 
     Args:
         spent: Tokens used since midnight UTC.
-        limit: Tokens allowed a day.
-        setting: The variable that sets the limit.
     """
 
     def __init__(self, spent: int, limit: int, setting: str) -> None:

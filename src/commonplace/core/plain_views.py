@@ -23,7 +23,6 @@ class PlainView:
     """A text in plain characters.
 
     Attributes:
-        text: The plain text.
         places: For each of its characters, and for its end, the place in the original text.
     """
 

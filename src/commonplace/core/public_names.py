@@ -15,10 +15,6 @@ def public_names(package: str, directory: str) -> tuple[list[str], Callable[[str
     """Return the ``__all__`` and the ``__getattr__`` of a package, which imports its public names at their first use.
 
     The names stand in the package's stub, ``__init__.pyi``, with their modules: type checkers read the same list.
-
-    Args:
-        package: The package's ``__name__``.
-        directory: The package's directory.
     """
     with open(f"{directory}/__init__.pyi", encoding="utf-8") as stub:  # noqa: PTH123
         home_of = {name: home for home, name in _IMPORT.findall(stub.read())}

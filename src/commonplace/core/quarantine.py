@@ -27,7 +27,6 @@ class Quarantine:
 
     Attributes:
         home: The directory that knows which texts a person stands for; nothing is quarantined without one.
-        is_on: Whether blocks leave anything out.
     """
 
     home: Path | None = None

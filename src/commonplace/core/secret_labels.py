@@ -17,7 +17,6 @@ class SecretFinding:
 
     Attributes:
         kind: The kind of secret, for example ``"API key (sk-…)"``.
-        start: The first character of the secret.
         end: The character after the secret.
     """
 

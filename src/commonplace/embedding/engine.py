@@ -4,8 +4,9 @@ import asyncio
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from commonplace.core.errors import InvalidInputError
@@ -26,6 +27,12 @@ _T = TypeVar("_T")
 
 DEFAULT_OPTIONS: Final = EmbeddingOptions()
 
+MOST_TOGETHER: Final = 8
+"""Most single texts in one run of the network.
+
+Source: 8 questions together take 0.45 of the processor time of 8 runs, and 16 together take no less for each.
+"""
+
 
 class EmbeddingEngine:
     """An engine that turns texts into vectors of 384 floats and length 1.
@@ -34,7 +41,8 @@ class EmbeddingEngine:
     text beyond the model's 256 tokens are ignored.
 
     The plain methods compute in the calling thread, and many threads may call them. The ``_async`` methods compute on
-    one thread of the engine, in the order of the calls, and leave the event loop free.
+    one thread of the engine and leave the event loop free. Single texts that wait for that thread are computed
+    together.
 
     Source: KNW-10.
     """
@@ -46,6 +54,7 @@ class EmbeddingEngine:
         self._executor: ThreadPoolExecutor | None = None
         # A lock of its own: the event loop takes it, and must not wait for a model that loads.
         self._submitting = threading.Lock()
+        self._waiting: deque[tuple[str | None, Future[list[float]]]] = deque()
 
     @property
     def options(self) -> EmbeddingOptions:
@@ -104,11 +113,14 @@ class EmbeddingEngine:
 
     async def embed_async(self, text: str | None) -> list[float]:
         """Return the vector of one text, computed off the event loop; see :meth:`embed`."""
-        return await self._off_loop(self.embed, text)
+        future: Future[list[float]] = Future()
+        self._waiting.append((text, future))
+        self._submit(self._embed_waiting)
+        return await asyncio.wrap_future(future)
 
     async def embed_batch_async(self, texts: Sequence[str | None]) -> list[list[float]]:
         """Return one vector per text, computed off the event loop; see :meth:`embed_batch`."""
-        return await self._off_loop(self.embed_batch, texts)
+        return await asyncio.wrap_future(self._submit(self.embed_batch, texts))
 
     def close(self) -> None:
         """Finish the calls under way, then release the thread and the model. The next use loads it again."""
@@ -137,12 +149,29 @@ class EmbeddingEngine:
                 )
             return self._backend
 
-    async def _off_loop(self, function: Callable[..., _T], *arguments: object) -> _T:
+    def _submit(self, function: Callable[..., _T], *arguments: object) -> Future[_T]:
         with self._submitting:
             if self._executor is None:
                 self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="commonplace-embedding")
-            future = self._executor.submit(function, *arguments)
-        return await asyncio.wrap_future(future)
+            return self._executor.submit(function, *arguments)
+
+    def _embed_waiting(self) -> None:
+        """Embed the texts that wait; each of them has submitted a call of this method, so none is left behind."""
+        taken = [self._waiting.popleft() for _ in range(min(MOST_TOGETHER, len(self._waiting)))]
+        self._settle([each for each in taken if each[1].set_running_or_notify_cancel()])
+
+    def _settle(self, asked: Sequence[tuple[str | None, Future[list[float]]]]) -> None:
+        try:
+            vectors = self.embed_batch([text for text, _ in asked])
+        except Exception as error:  # noqa: BLE001 - each caller gets the error of its own text
+            if len(asked) == 1:
+                asked[0][1].set_exception(error)
+                return
+            for each in asked:
+                self._settle([each])
+        else:
+            for (_, future), vector in zip(asked, vectors, strict=True):
+                future.set_result(vector)
 
 
 _creating = threading.Lock()

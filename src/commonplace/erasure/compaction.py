@@ -9,7 +9,7 @@ import asyncpg
 
 from commonplace.storage import sqlite
 from commonplace.storage.backup.copies import Server
-from commonplace.storage.postgres_access import connect
+from commonplace.storage.postgres_access import connected
 from commonplace.storage.postgres_url import describe_url
 
 LOCK_TIMEOUT_S: Final = 60
@@ -46,21 +46,18 @@ async def compact_postgres(server: Server) -> str | None:
     Returns:
         The reason why old texts may remain; ``None`` if they are gone.
     """
-    where = describe_url(server.url)
-    connection = await connect(server.url, where=where)
     try:
-        await connection.execute(f"SET lock_timeout = '{LOCK_TIMEOUT_S}s'")
-        await connection.execute(f'SET search_path TO "$user", public, {QUEUE_SCHEMA}')
-        tables = [row[0] for row in await connection.fetch(_TABLES)]
-        await connection.execute(f"VACUUM (FULL, ANALYZE) {', '.join(tables)}")
-        if server.admin_url:
-            # ANALYZE has replaced the frequent values of columns in this table.
-            await connection.execute("VACUUM (FULL) pg_catalog.pg_statistic")
-            await _remove_log(connection)
+        async with connected(server.url) as connection:
+            await connection.execute(f"SET lock_timeout = '{LOCK_TIMEOUT_S}s'")
+            await connection.execute(f'SET search_path TO "$user", public, {QUEUE_SCHEMA}')
+            tables = [row[0] for row in await connection.fetch(_TABLES)]
+            await connection.execute(f"VACUUM (FULL, ANALYZE) {', '.join(tables)}")
+            if server.admin_url:
+                # ANALYZE has replaced the frequent values of columns in this table.
+                await connection.execute("VACUUM (FULL) pg_catalog.pg_statistic")
+                await _remove_log(connection)
     except asyncpg.PostgresError as error:
-        return f"{where}: was not compacted ({error}): run the command again with --yes"
-    finally:
-        await connection.close()
+        return f"{describe_url(server.url)}: was not compacted ({error}): run the command again with --yes"
     return None
 
 

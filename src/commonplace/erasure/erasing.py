@@ -5,13 +5,13 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 import asyncpg
 
-from commonplace.core.clock import Clock, format_timestamp, utc_now
+from commonplace.core.clock import format_timestamp, utc_now
 from commonplace.core.errors import StorageError
 from commonplace.core.settings import Settings
 from commonplace.erasure import files
@@ -25,9 +25,9 @@ from commonplace.projects import Projects
 from commonplace.storage import sqlite
 from commonplace.storage.backup.archive import disk_errors
 from commonplace.storage.backup.copies import MEMORIES, Server, servers
-from commonplace.storage.postgres_access import Access, connect
+from commonplace.storage.postgres_access import connected
 from commonplace.storage.postgres_url import describe_url
-from commonplace.storage.roles import OWNER_ROLE, as_role, separate_roles
+from commonplace.storage.roles import embedded_owner, separate_roles
 from commonplace.workspace import Memory, WorkspaceMemory
 
 WORKSPACE: Final = "workspace memory"
@@ -57,10 +57,7 @@ class Part:
     """The erased rows of one table, or lines of one file.
 
     Attributes:
-        memory: The memory.
-        place: The table or file.
         action: ``deleted``, or ``redacted`` for a row that stays without its texts.
-        count: How many rows or lines.
         derived: How many of them only because they were derived from others.
         samples: The beginnings of some of the texts.
     """
@@ -101,10 +98,8 @@ class _Collected:
         key = (part.memory, part.place, part.action)
         if key in self.parts:
             before = self.parts[key]
-            part = Part(
-                memory=part.memory,
-                place=part.place,
-                action=part.action,
+            part = replace(
+                part,
                 count=before.count + part.count,
                 derived=before.derived + part.derived,
                 samples=(before.samples + part.samples)[:MAX_SAMPLES],
@@ -151,7 +146,7 @@ async def preview(settings: Settings, selection: Selection) -> tuple[Part, ...]:
     return tuple(collected.parts.values())
 
 
-async def erase(settings: Settings, selection: Selection, *, clock: Clock = utc_now) -> ErasureReceipt:
+async def erase(settings: Settings, selection: Selection) -> ErasureReceipt:
     """Delete rows, lines and vectors for good, compact the databases, and search for what remains.
 
     An erasure that was interrupted can be repeated: the databases are compacted and searched even if no row is found.
@@ -169,7 +164,7 @@ async def erase(settings: Settings, selection: Selection, *, clock: Clock = utc_
         await finder.redact(found)
         collected.add_rows(found, changed)
         if found or changed:
-            await _record(rows, selection, found, changed, tenant, clock)
+            await _record(rows, selection, found, changed, tenant)
 
     async def search(_rows: Rows, finder: Finder, _tenant: str | None) -> None:
         collected.pieces |= proof_texts(await finder.find())
@@ -184,12 +179,8 @@ async def erase(settings: Settings, selection: Selection, *, clock: Clock = utc_
         remains = await _remaining(settings, found, selection, collected.pieces)
         remains += await asyncio.to_thread(files.remaining, _directories(settings), texts)
         has_url = any(server.admin_url is None for server in found.values())
-    parts = (
-        Part(memory=p.memory, place=p.place, action=p.action, count=p.count, derived=p.derived)
-        for p in collected.parts.values()
-    )
     return ErasureReceipt(
-        parts=tuple(parts),
+        parts=tuple(replace(part, samples=()) for part in collected.parts.values()),
         remains=tuple(remains),
         searched_texts=len(collected.pieces) + bool(selection.needles),
         problems=tuple(problems),
@@ -203,9 +194,7 @@ async def remove_rows(settings: Settings, rows: Mapping[str, Collection[str]]) -
     Unlike :func:`erase`, this neither compacts the databases nor searches for what remains. Memories that were derived
     from deleted ones stay.
 
-    Args:
-        settings: The databases.
-        rows: The keys of the rows of each table, as :mod:`~commonplace.erasure.tables` names it.
+    ``rows`` holds the keys of the rows of each table, as :mod:`~commonplace.erasure.tables` names it.
 
     Raises:
         StorageError: A database cannot be read or written.
@@ -249,16 +238,12 @@ async def _in_sqlite(path: Path, selection: Selection, work: _Work) -> None:
 
 async def _in_postgres(server: Server, selection: Selection, work: _Work) -> None:
     """Run some work as the owner of the tables; row-level security applies to the owner too."""
-    where = describe_url(server.url)
     if server.admin_url:
         await separate_roles(server.url)
-        access = Access(url=as_role(server.url, OWNER_ROLE), where=where, role=None, vector_schema="public")
-    else:
-        access = await server.access()
+    access = embedded_owner(server.url) if server.admin_url else await server.access()
     path = access.server_settings.get("search_path", '"$user", public')
     options = access.server_settings | {"search_path": f"{path}, {QUEUE_SCHEMA}"}
-    connection = await connect(access.url, where=where, server_settings=options)
-    try:
+    async with connected(access.url, server_settings=options) as connection:
         rows = PostgresRows(connection)
         columns = await rows.columns()
         tenants: list[str | None] = [None]
@@ -273,8 +258,6 @@ async def _in_postgres(server: Server, selection: Selection, work: _Work) -> Non
                 if tenant is not None:
                     await connection.execute(_SET_TENANT, tenant)
                 await work(rows, Finder(rows, selection, columns), tenant)
-    finally:
-        await connection.close()
 
 
 async def _record(
@@ -283,7 +266,6 @@ async def _record(
     found: Iterable[Found],
     changed: dict[Redacted, int],
     tenant: str | None,
-    clock: Clock,
 ) -> None:
     """Record the erasure and its counts, without the erased texts."""
     deleted = {each.table.name: len(each.rows) for each in found}
@@ -298,7 +280,7 @@ async def _record(
     elif "events" in tables:
         total = sum(deleted.values()) + sum(changed.values())
         message = f"An operator erased {total} rows by {selection.by}"
-        await rows.run(_RECORD_EVENT, message, format_timestamp(clock()))
+        await rows.run(_RECORD_EVENT, message, format_timestamp(utc_now()))
 
 
 def _workspaces(settings: Settings) -> list[Path]:

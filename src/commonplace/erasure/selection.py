@@ -32,7 +32,6 @@ class Selection:
     """The memories to erase.
 
     Attributes:
-        by: The property.
         value: Its value: words for a subject, else an id or a name.
         tenant: The only tenant whose knowledge memory is erased; the other memories, which have no tenants, are then
             left alone.

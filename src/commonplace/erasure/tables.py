@@ -15,9 +15,6 @@ class Reference:
     """A column that names erased rows of another table, so that its row is erased too.
 
     Attributes:
-        column: The column.
-        table: The other table.
-        other: The column of the other table.
         only: The value of the column ``relation`` of the other table for which this holds.
         derived: Whether the row was derived from the other one, and may be kept.
     """
@@ -34,10 +31,7 @@ class Table:
     """A table whose rows are deleted.
 
     Attributes:
-        name: The table.
-        memory: The memory that it belongs to.
         key: The column that identifies a row; empty for the row's place.
-        references: See :class:`Reference`.
         searched: The columns in which a subject is searched; empty for all with text.
         whole: Whether every erasure deletes all rows of the tenant, because they may copy any memory.
     """
@@ -55,8 +49,6 @@ class Redacted:
     """A table whose rows stay, because others refer to them, and lose the texts of some columns.
 
     Attributes:
-        name: The table.
-        memory: The memory that it belongs to.
         columns: The columns that lose their texts.
         names: Those of them that lose only texts with the subject, because they name who did something.
         key: The column that identifies a row.

@@ -49,12 +49,7 @@ class Host:
     ) -> "AsyncGenerator[Host]":
         """Start the modules in ``butler.toml``, serve their tools, and stop both at the end of the block.
 
-        Args:
-            butler: The contents of ``butler.toml``.
-            settings: The database and the embedding model.
-            runtime: Runs the sessions.
-            modules: The available modules, by default memory alone; those that ``butler.toml`` names are loaded.
-            clock: Returns the current time.
+        Of the available modules, by default memory alone, those that ``butler.toml`` names are loaded.
 
         Raises:
             ModuleError: A module is unknown or lacks a dependency, or dependencies form a cycle.

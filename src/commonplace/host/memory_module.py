@@ -13,7 +13,7 @@ from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, get_embedding_engine
 from commonplace.host.module import EndedSession, Module
 from commonplace.knowledge import KnowledgeDatabase, KnowledgeMemory, MemoryModuleConfig
-from commonplace.mcp.knowledge.server import add_tools
+from commonplace.mcp.knowledge.server import build_tools
 
 PROMPT_CHARS: Final = 1_000
 ANSWER_CHARS: Final = 3_000
@@ -21,14 +21,7 @@ ANSWER_CHARS: Final = 3_000
 
 
 class MemoryModule(Module):
-    """The module that gives sessions knowledge memory: tools, context before a session, and an episode after it.
-
-    Args:
-        settings: The embedding model.
-        tenant_id: The tenant of the memory.
-        actor: The author of changes in the audit trail.
-        clock: Returns the current time.
-    """
+    """The module that gives sessions knowledge memory: tools, context before a session, and an episode after it."""
 
     name: ClassVar = "memory"
     dependencies: ClassVar[tuple[str, ...]] = ()
@@ -76,7 +69,8 @@ class MemoryModule(Module):
 
         Source: KNW-19, KNW-23.2.
         """
-        add_tools(server, self.memory)
+        for tool in build_tools(self.memory):
+            server.add_tool(tool)
 
     async def session_context(self, prompt: str, butler: str) -> str:
         """Return the block of ``memory_context``; an unreachable memory gives no context (KNW-24.1)."""

@@ -17,7 +17,6 @@ class EndedSession:
     """An ended session, for modules.
 
     Attributes:
-        prompt: The prompt of the session.
         answer: The last text of the session; empty if there is none.
         session_id: The id in the runtime, if there is one.
         started_at: The start of the session, aware UTC.

@@ -12,7 +12,6 @@ class SessionRequest:
     """A session to run.
 
     Attributes:
-        prompt: The prompt of the session.
         context: Text for the end of its system prompt; may be empty.
         trigger_source: The reason for the session, such as ``operator`` or ``schedule:consolidation``.
         tools_name: The name of the host's MCP server, which is part of the names of the tools.

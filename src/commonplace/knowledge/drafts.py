@@ -2,25 +2,22 @@
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from dataclasses import Field, fields, replace
+from functools import partial
+from typing import Any, ClassVar, Final, Self, TypeVar
 from uuid import uuid4
 
 import asyncpg
 
-from commonplace.core.choices import optional_one_of
+from commonplace.core.choices import optional_one_of, require_one_of
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.instructions import find_flags
 from commonplace.core.sources import Source
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.vectors import Embeddings
-from commonplace.knowledge.lifecycle.permanence import require_permanence
+from commonplace.knowledge.kinds import Memory
+from commonplace.knowledge.lifecycle.permanence import Permanence
 from commonplace.knowledge.search.search_text import search_text
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-_D = TypeVar("_D", bound="DataclassInstance")
 
 LIFECYCLE_METADATA: Final = frozenset(
     {"status", "forgotten", "needs_inversion", "harmful_reasons", "original_content"}
@@ -28,9 +25,23 @@ LIFECYCLE_METADATA: Final = frozenset(
 """Keys that the lifecycle sets in the metadata of a memory. Source: KNW-03.5, KNW-05.9, KNW-09.3, KNW-21."""
 
 
-def own_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metadata of a memory without the keys that the lifecycle sets."""
-    return {key: value for key, value in metadata.items() if key not in LIFECYCLE_METADATA}
+class Draft:
+    """The base of the drafts of episodes, facts and rules, whose fields are named like those of the memory."""
+
+    __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @classmethod
+    def of(cls, memory: Memory) -> Self:
+        """Return a draft that stores a memory again, from the source that stands for it."""
+        values = {each.name: getattr(memory, each.name) for each in fields(cls)}
+        values["metadata"] = {
+            key: value for key, value in memory.metadata.items() if key not in LIFECYCLE_METADATA
+        }
+        return cls(**values | {"source": memory.trust})
+
+
+_D = TypeVar("_D", bound=Draft)
 
 
 def checked(draft: _D, *, reserved: Collection[str] = (), allow_secrets: bool) -> _D:
@@ -46,57 +57,42 @@ def checked(draft: _D, *, reserved: Collection[str] = (), allow_secrets: bool) -
         SecretRefusedError: A text looks like a secret, and secrets are not allowed.
     """
     values = {each.name: getattr(draft, each.name) for each in fields(draft)}
-    if "metadata" in values:
-        values["metadata"] = inputs.require_metadata(
-            values["metadata"], reserved=reserved, allow_secrets=allow_secrets
-        )
-    return replace(
-        draft, **{name: _checked(name, value, allow_secrets=allow_secrets) for name, value in values.items()}
-    )
+    metadata = inputs.require_metadata(values["metadata"], reserved=reserved, allow_secrets=allow_secrets)
+    cleaned = {
+        name: _TEXT_CHECKS[name](value, field=name, allow_secrets=allow_secrets)
+        if name in _TEXT_CHECKS
+        else _CHECKS[name](value, field=name)
+        for name, value in values.items()
+        if name != "metadata"
+    }
+    return replace(draft, **cleaned, metadata=metadata)
 
 
-def _checked(field: str, value: object, *, allow_secrets: bool) -> object:
-    match field:
-        case "subject" | "predicate":
-            return inputs.require_key(value, field=field, allow_secrets=allow_secrets)
-        case "content":
-            return inputs.require_content(value, allow_secrets=allow_secrets)
-        case "scope" | "butler":
-            return inputs.require_scope(value, field=field, allow_secrets=allow_secrets)
-        case "source_butler":
-            return inputs.optional_scope(value, field=field, allow_secrets=allow_secrets)
-        case "tags":
-            return inputs.require_tags(value, allow_secrets=allow_secrets)
-        case _:
-            check = _CHECKS.get(field)
-            return value if check is None else check(value, field)
-
-
-_CHECKS: Final[Mapping[str, Callable[[object, str], object]]] = {
-    "importance": lambda value, _: inputs.require_importance(value),
-    "permanence": lambda value, _: require_permanence(value),
-    "source": lambda value, field: optional_one_of(Source, value, field=field),
-    **dict.fromkeys(
-        ("session_id", "entity_id", "source_episode_id"),
-        lambda value, field: inputs.optional_id(value, field=field),
-    ),
-    **dict.fromkeys(
-        ("created_at", "valid_from", "valid_to"),
-        lambda value, field: inputs.optional_moment(value, field=field),
-    ),
+_TEXT_CHECKS: Final[Mapping[str, Callable[..., object]]] = {
+    "subject": inputs.require_key,
+    "predicate": inputs.require_key,
+    "content": inputs.require_content,
+    "scope": inputs.require_scope,
+    "butler": inputs.require_scope,
+    "source_butler": inputs.optional_scope,
+    "tags": inputs.require_tags,
 }
-"""Checks that take the value and the name of its field."""
+"""Checks that refuse secrets; they take the value, the name of its field and whether secrets are allowed."""
+
+_CHECKS: Final[Mapping[str, Callable[..., object]]] = {
+    "importance": inputs.require_importance,
+    "permanence": partial(require_one_of, Permanence),
+    "source": partial(optional_one_of, Source),
+    **dict.fromkeys(("session_id", "entity_id", "source_episode_id"), inputs.optional_id),
+    **dict.fromkeys(("created_at", "valid_from", "valid_to"), inputs.optional_moment),
+}
+"""Checks of other values; they take the value and the name of its field."""
 
 
-def columns(
-    drafts: Sequence["DataclassInstance"], texts: Sequence[str], embeddings: Embeddings
-) -> dict[str, Any]:
+def columns(drafts: Sequence[Draft], texts: Sequence[str], embeddings: Embeddings) -> dict[str, Any]:
     """Return the parameters of a statement that stores drafts, as one list for each column, with new ids.
 
-    Args:
-        drafts: Checked drafts of one kind, at least one.
-        texts: The text that each memory is found by.
-        embeddings: The vectors of these texts.
+    The drafts are checked, of one kind, and at least one; memories are found by the texts.
     """
     by_name = {each.name: [getattr(draft, each.name) for draft in drafts] for each in fields(drafts[0])}
     for name in by_name.keys() & {"tags", "metadata"}:

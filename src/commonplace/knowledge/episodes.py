@@ -6,21 +6,17 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any, Final, Self
+from typing import Any, Final
 from uuid import UUID
 
-import asyncpg
-
-from commonplace.core.clock import Clock, utc_now
 from commonplace.core.lookahead import one_ahead
-from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.outage import OUTAGES
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.connection.vectors import embed
-from commonplace.knowledge.drafts import checked, columns, own_metadata
-from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, Episode
+from commonplace.knowledge.drafts import Draft, checked, columns
+from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +28,7 @@ BATCH_ROWS: Final = 250
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EpisodeDraft:
+class EpisodeDraft(Draft):
     """An episode to store.
 
     Attributes:
@@ -53,19 +49,6 @@ class EpisodeDraft:
     metadata: Mapping[str, Any] | None = None
     created_at: datetime | None = None
     source: str | None = None
-
-    @classmethod
-    def of(cls, episode: Episode) -> Self:
-        """Return a draft that stores an episode again."""
-        return cls(
-            content=episode.content,
-            butler=episode.butler,
-            session_id=episode.session_id,
-            importance=episode.importance,
-            metadata=own_metadata(episode.metadata),
-            created_at=episode.created_at,
-            source=episode.trust,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +142,6 @@ class EpisodeMethods(KnowledgeSession):
             InvalidInputError: A value of a draft is invalid; the message names the field.
             SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
             EmbeddingError: The model cannot be used.
-            StorageUnavailableError: The server cannot be reached.
         """
         if not drafts:
             return []
@@ -190,7 +172,6 @@ class EpisodeMethods(KnowledgeSession):
             InvalidInputError: ``batch_rows`` is out of range, or a draft of the batch holds what cannot be stored.
             SecretRefusedError: A text of the batch looks like a secret, and ``allow_secrets`` is not set.
             EmbeddingError: The model cannot be used, or is not that of the memories.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-05.1; measured in docs/benchmarks.md.
         """
@@ -225,36 +206,12 @@ class EpisodeMethods(KnowledgeSession):
         return prepared["id"]
 
 
+store_episode = storage_function(
+    EpisodeMethods,
+    EpisodeMethods.store_episode,
+    needs_engine=True,
+    take=lambda receipt: receipt.id,
+    fail_open=False,
+)
 store_episodes = storage_function(EpisodeMethods, EpisodeMethods.store_episodes, needs_engine=True)
 import_episodes = storage_function(EpisodeMethods, EpisodeMethods.import_episodes, needs_engine=True)
-
-
-async def store_episode(
-    pool: asyncpg.Pool,
-    engine: EmbeddingEngine,
-    *,
-    content: str,
-    butler: str,
-    session_id: UUID | str | None = None,
-    importance: float = DEFAULT_IMPORTANCE,
-    metadata: Mapping[str, Any] | None = None,
-    created_at: datetime | None = None,
-    source: str | None = None,
-    allow_secrets: bool = False,
-    clock: Clock = utc_now,
-) -> UUID:
-    """Store an episode and return its id; see :class:`EpisodeDraft` and :func:`store_episodes`.
-
-    Source: KNW-05.1.
-    """
-    draft = EpisodeDraft(
-        content=content,
-        butler=butler,
-        session_id=session_id,
-        importance=importance,
-        metadata=metadata,
-        created_at=created_at,
-        source=source,
-    )
-    (receipt,) = await store_episodes(pool, engine, [draft], allow_secrets=allow_secrets, clock=clock)
-    return receipt.id

@@ -10,6 +10,8 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from commonplace.knowledge.kinds import MemoryType
+from commonplace.knowledge.serialization import json_safe
 from commonplace.storage.database import Statements
 
 
@@ -72,9 +74,19 @@ class EventType(StrEnum):
 async def record_event(sql: Statements, event_type: EventType, *, payload: Mapping[str, Any]) -> UUID:
     """Add an event to the audit trail, with the tenant and actor of the transaction, and return its id.
 
-    Args:
-        sql: The transaction that makes the change.
-        event_type: The type of the change.
-        payload: JSON; usually ``memory_type``, ``memory_id``, ``before`` and ``after``.
+    The payload is the state before and after, stored in the form of :func:`~.serialization.json_safe`.
     """
-    return await sql.record_event(event_type=event_type, payload=dict(payload))
+    return await sql.record_event(event_type=event_type, payload=json_safe(payload))
+
+
+async def record_decision(
+    sql: Statements, kind: MemoryType, memory_id: UUID, other: UUID, decision: str | None, **made: object
+) -> None:
+    """Add the event of a decision whether a memory and another memory or entity are the same.
+
+    ``decision`` is ``same`` or ``distinct``; ``None`` takes a decision back. ``made`` is what an undo needs to know.
+    """
+    event = EventType.REVIEW_REOPENED if decision is None else EventType.REVIEW_DECIDED
+    after = {"other": other, "decision": decision, **made}
+    payload = {"memory_type": kind, "memory_id": memory_id, "before": None, "after": after}
+    await record_event(sql, event, payload=payload)

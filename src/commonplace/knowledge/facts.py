@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final, Self
+from typing import Any, Final
 from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
@@ -13,10 +13,11 @@ from commonplace.core.sources import Source, at_least
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.connection.traced import traced
+from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.connection.vectors import Embeddings, embed
-from commonplace.knowledge.drafts import checked, columns, known_sources, own_metadata
+from commonplace.knowledge.drafts import Draft, checked, columns, known_sources
 from commonplace.knowledge.entities.subjects import Subjects, find_subjects, link_subjects, plain_type
-from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, Fact, Moment
+from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, MemoryType, Moment
 from commonplace.knowledge.lifecycle.permanence import DECAY_RATES, Permanence
 from commonplace.knowledge.periods import Period, read_period
 from commonplace.storage.database import Statements
@@ -31,7 +32,7 @@ _SEPARATOR: Final = "\x1f"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FactDraft:
+class FactDraft(Draft):
     """A fact to store.
 
     Attributes:
@@ -69,26 +70,6 @@ class FactDraft:
     valid_from: Moment | None = None
     valid_to: Moment | None = None
     source: str | None = None
-
-    @classmethod
-    def of(cls, fact: Fact) -> Self:
-        """Return a draft that stores a fact again."""
-        return cls(
-            subject=fact.subject,
-            predicate=fact.predicate,
-            content=fact.content,
-            importance=fact.importance,
-            permanence=fact.permanence,
-            scope=fact.scope,
-            tags=fact.tags,
-            entity_id=fact.entity_id,
-            source_butler=fact.source_butler,
-            source_episode_id=fact.source_episode_id,
-            metadata=own_metadata(fact.metadata),
-            valid_from=fact.valid_from,
-            valid_to=fact.valid_to,
-            source=fact.trust,
-        )
 
     @property
     def key(self) -> str:
@@ -192,7 +173,6 @@ class FactMethods(KnowledgeSession):
                 message names the field.
             SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
             EmbeddingError: The model cannot be used.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-02.2, KNW-05.2, R-KNW-3.
         """
@@ -244,10 +224,7 @@ def fact_text(fact: FactDraft) -> str:
 def fact_key(scope: str, predicate: str, about: object) -> str:
     """Return the key of a fact for ``serialise_fact_keys``, which runs once before facts are inserted.
 
-    Args:
-        scope: The scope of the fact.
-        predicate: The predicate of the fact.
-        about: The entity of the fact, or its subject if it has no entity.
+    ``about`` is the entity of the fact, or its subject if it has no entity.
     """
     return _SEPARATOR.join((scope, predicate, str(about)))
 
@@ -283,7 +260,7 @@ async def insert_facts(
     found: Subjects,
     now: datetime,
 ) -> list[FactReceipt]:
-    """Insert facts within an open transaction that has serialised their keys.
+    """Insert facts within an open transaction that has serialised their keys, and return receipts in their order.
 
     Args:
         sql: The transaction.
@@ -292,21 +269,15 @@ async def insert_facts(
         found: The entities of the subjects; an active fact about such a subject is linked before.
         now: The present.
 
-    Returns:
-        A receipt for each fact, in the order of the facts.
-
     Raises:
         InvalidInputError: A fact names an entity or episode that does not exist; roll back the transaction or
             savepoint.
     """
     if len(facts) > 1 and _differ_in_trust(facts):
-        parts = [
-            replace(embeddings, vectors=embeddings.vectors[place : place + 1]) for place in range(len(facts))
-        ]
         return [
             receipt
-            for fact, part in zip(facts, parts, strict=True)
-            for receipt in await insert_facts(sql, [fact], part, found=found, now=now)
+            for place, fact in enumerate(facts)
+            for receipt in await insert_facts(sql, [fact], embeddings.only(place), found=found, now=now)
         ]
     await _require_entities(sql, {UUID(str(fact.entity_id)) for fact in facts if fact.entity_id})
     named = {
@@ -326,7 +297,7 @@ async def insert_facts(
         row = stored[named[key]] if key in named else None
         if row is None or row["contradicts_id"] is not None or row["flags"]:
             continue
-        trust = Source((await sql.read_fact(id=row["id"]))["trust"])
+        trust = Source((await of_kind(MemoryType.FACT, sql).read(id=row["id"]))["trust"])
         for rival in rivals:
             if trust in at_least(rival.trust):
                 await sql.supersede_fact(id=rival.id, by_id=row["id"], now=now)

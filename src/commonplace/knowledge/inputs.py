@@ -12,7 +12,7 @@ from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.core.safe_text import require_safe_text
 from commonplace.core.secrets import find_secret_in_json
 from commonplace.core.text import clean_text
-from commonplace.knowledge.kinds import MAX_IMPORTANCE, MemoryType
+from commonplace.knowledge.kinds import MAX_IMPORTANCE, PINNED, MemoryType
 
 MAX_CONTENT_CHARS: Final = 1_000_000
 MAX_KEY_CHARS: Final = 256
@@ -36,11 +36,7 @@ def require_memory_type(value: object, *, field: str = "memory_type") -> MemoryT
 
 
 def require_id(value: object, *, field: str) -> UUID:
-    """Return an id from a UUID or its text.
-
-    Raises:
-        InvalidInputError: The value is neither.
-    """
+    """Return an id from a UUID or its text, or raise :class:`InvalidInputError`."""
     if isinstance(value, UUID):
         return value
     try:
@@ -84,45 +80,39 @@ def optional_scope(value: object, *, field: str = "scope", allow_secrets: bool =
     return None if value is None else require_scope(value, field=field, allow_secrets=allow_secrets)
 
 
-def require_importance(value: object) -> float:
-    """Return an importance.
-
-    Raises:
-        InvalidInputError: The value is not a number from 0.0 to 10.0.
-    """
+def require_importance(value: object, *, field: str = "importance") -> float:
+    """Return an importance, or raise :class:`InvalidInputError` if it is no number from 0.0 to 10.0."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_IMPORTANCE:
-        raise InvalidInputError("importance", f"a number from 0.0 to {MAX_IMPORTANCE}", value)
+        raise InvalidInputError(field, f"a number from 0.0 to {MAX_IMPORTANCE}", value)
     return float(value)
 
 
-def require_tags(value: object, *, allow_secrets: bool) -> list[str]:
+def require_tags(value: object, *, field: str = "tags", allow_secrets: bool) -> list[str]:
     """Return cleaned tags without repeats, in their order.
 
     Raises:
-        InvalidInputError: The value is not a list of at most 50 texts of at most 100 characters each.
+        InvalidInputError: The value is not a list of at most 50 texts of at most 100 characters each; the tag
+            ``pinned`` does not count.
         SecretRefusedError: A tag looks like a secret.
     """
     if value is None:
         return []
     form = f"a list of at most {MAX_TAGS} texts"
     if not isinstance(value, list | tuple | set | frozenset):
-        raise InvalidInputError("tags", form, value)
+        raise InvalidInputError(field, form, value)
     given = cast("Collection[object]", value)
-    if len(given) > MAX_TAGS:
-        raise InvalidInputError("tags", form, f"{len(given)} tags")
+    count = sum(tag != PINNED for tag in given)
+    if count > MAX_TAGS:
+        raise InvalidInputError(field, form, f"{count} tags")
     tags = (
-        require_safe_text(tag, field="tags", max_chars=MAX_TAG_CHARS, allow_secrets=allow_secrets)
+        require_safe_text(tag, field=field, max_chars=MAX_TAG_CHARS, allow_secrets=allow_secrets)
         for tag in given
     )
     return list(dict.fromkeys(tags))
 
 
 def require_moment(value: object, *, field: str) -> datetime:
-    """Return a moment in UTC.
-
-    Raises:
-        InvalidInputError: The value is not a datetime with a time zone.
-    """
+    """Return a moment in UTC, or raise :class:`InvalidInputError` if it is no datetime with a time zone."""
     if not isinstance(value, datetime) or value.tzinfo is None:
         raise InvalidInputError(field, "a datetime with a time zone", value)
     return value.astimezone(UTC)
@@ -207,22 +197,14 @@ def _json_key(key: object) -> str:
 
 
 def require_batch(rows: Sequence[_Row]) -> Sequence[_Row]:
-    """Return a batch that fits one statement.
-
-    Raises:
-        InvalidInputError: The batch has more than 5,000 rows.
-    """
+    """Return a batch, or raise :class:`InvalidInputError` if it has more than 5,000 rows."""
     if len(rows) > MAX_BATCH_ROWS:
         raise InvalidInputError("batch", f"at most {MAX_BATCH_ROWS} rows", f"{len(rows)} rows")
     return rows
 
 
 def require_batch_rows(batch_rows: int) -> int:
-    """Return the size of a batch.
-
-    Raises:
-        InvalidInputError: The size is not 1 to 5,000.
-    """
+    """Return the size of a batch, or raise :class:`InvalidInputError` if it is not 1 to 5,000."""
     if isinstance(batch_rows, bool) or not 1 <= batch_rows <= MAX_BATCH_ROWS:
         raise InvalidInputError("batch", f"1 to {MAX_BATCH_ROWS} rows", batch_rows)
     return batch_rows

@@ -164,9 +164,19 @@ class Fact(_Read):
     flags: tuple[str, ...] = ()
 
     @property
+    def is_current(self) -> bool:
+        """Whether the fact is active."""
+        return self.validity is Validity.ACTIVE
+
+    @property
+    def is_forgotten(self) -> bool:
+        """Whether the fact was forgotten."""
+        return self.validity is Validity.RETRACTED
+
+    @property
     def is_fading(self) -> bool:
         """Whether the fact is active and the last sweep marked it as fading."""
-        return self.validity is Validity.ACTIVE and self.metadata.get("status") == "fading"
+        return self.is_current and self.metadata.get("status") == "fading"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,6 +225,11 @@ class Rule(_Read):
         return self.metadata.get("forgotten") is True
 
     @property
+    def is_current(self) -> bool:
+        """Whether the rule is not forgotten."""
+        return not self.is_forgotten
+
+    @property
     def is_fading(self) -> bool:
         """Whether the last sweep marked the rule as fading."""
         return self.metadata.get("status") == "fading"
@@ -241,5 +256,42 @@ COLUMNS: Final = {
 }
 """The columns that a memory is read from."""
 
-COLUMN_GAPS: Final = {f"{kind}_columns": ", ".join(columns) for kind, columns in COLUMNS.items()}
-"""The words that stand for these columns in SQL files."""
+_RULE_LIVES: Final = "(metadata -> 'forgotten') IS DISTINCT FROM 'true'"
+
+KIND_GAPS: Final[Mapping[MemoryType, Mapping[str, str]]] = {
+    MemoryType.EPISODE: {
+        "memories": "episodes",
+        "text": "content",
+        "usable": "(expires_at IS NULL OR expires_at > :now)",
+    },
+    MemoryType.FACT: {
+        "memories": "facts",
+        "text": "concat_ws(' ', subject, predicate, content)",
+        "usable": "true",
+        "lives": "validity = 'active'",
+        "expire": "validity = 'expired'",
+        "before": "'validity', 'active'",
+        "after": "'validity', 'expired'",
+    },
+    MemoryType.RULE: {
+        "memories": "rules",
+        "text": "content",
+        "usable": _RULE_LIVES,
+        "lives": _RULE_LIVES,
+        "expire": """metadata = metadata || '{"forgotten": true}'""",
+        "before": "'forgotten', false",
+        "after": "'forgotten', true",
+    },
+}
+"""The words of each kind in statements that are written once for several kinds.
+
+``memories`` is the table, ``text`` the text of a row, and ``usable`` the condition of rows whose use counts. ``lives``
+is the condition of facts and rules that hold, ``expire`` the change of a row whose confidence is gone, and ``before``
+and ``after`` are that change in its event.
+"""
+
+SQL_GAPS: Final = {
+    **{f"{kind}_columns": ", ".join(columns) for kind, columns in COLUMNS.items()},
+    "rule_lives": _RULE_LIVES,
+}
+"""The words that stand in SQL files for the columns of each kind, and for the condition of rules that hold."""

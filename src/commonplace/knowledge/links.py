@@ -64,7 +64,6 @@ class LinkMethods(KnowledgeSession):
         Raises:
             InvalidInputError: A type, an id or the relation is not valid, or both ends are the same memory.
             NotFoundError: One of the memories does not exist in this tenant.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-05.5, KNW-26.2.
         """
@@ -98,10 +97,6 @@ class LinkMethods(KnowledgeSession):
             memory_type: ``"episode"``, ``"fact"`` or ``"rule"``.
             memory_id: The id of the memory.
             direction: ``"outgoing"`` if the memory is the source, ``"incoming"`` if it is the target, or ``"both"``.
-
-        Raises:
-            InvalidInputError: A parameter is malformed.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-26.1.
         """

@@ -13,7 +13,11 @@ from commonplace.knowledge.browse.reading import ReadingMethods
 from commonplace.knowledge.connection.outage import OUTAGES
 from commonplace.knowledge.connection.replicas import Replicas
 from commonplace.knowledge.connection.traced import traced
-from commonplace.knowledge.consolidation.facade import ConsolidationMethods
+from commonplace.knowledge.consolidation.butlers import ConsolidationMethods
+from commonplace.knowledge.consolidation.dead_letters import DeadLetterMethods
+from commonplace.knowledge.consolidation.reviews import FactReviewMethods
+from commonplace.knowledge.consolidation.runs import RunMethods
+from commonplace.knowledge.consolidation.undo import RunUndoMethods
 from commonplace.knowledge.entities.candidates import CandidateMethods
 from commonplace.knowledge.entities.merge_preview import MergePreviewMethods
 from commonplace.knowledge.entities.merging import MergingMethods
@@ -74,6 +78,10 @@ class KnowledgeMemory(
     DecayMethods,
     CleanupMethods,
     ConsolidationMethods,
+    RunMethods,
+    RunUndoMethods,
+    DeadLetterMethods,
+    FactReviewMethods,
     MovingMethods,
     LeftoverMethods,
     ScopeMethods,
@@ -82,8 +90,11 @@ class KnowledgeMemory(
 
     Use :meth:`open`. All methods are safe to call from several tasks at once, and from several processes on one
     database. A method that names one memory raises ``NotFoundError`` if the memory does not exist; lists and searches
-    return an empty list. Every store returns a receipt. :meth:`context` and :meth:`store_episode` never fail because
-    the database is out of reach, unless ``fail_open=False`` (KNW-24).
+    return an empty list. Every store returns a receipt.
+
+    Every method raises ``StorageUnavailableError`` if the server cannot be reached, and ``InvalidInputError`` if a
+    parameter is malformed; the docstrings do not repeat that. :meth:`context` and :meth:`store_episode` do not fail
+    because of an outage, unless ``fail_open=False`` (KNW-24).
     """
 
     async def context(

@@ -3,15 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Self
+from typing import Any, Final
 from uuid import UUID
 
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.connection.vectors import Embeddings, embed
-from commonplace.knowledge.drafts import LIFECYCLE_METADATA, checked, columns, known_sources, own_metadata
-from commonplace.knowledge.kinds import GLOBAL_SCOPE, Rule
+from commonplace.knowledge.drafts import LIFECYCLE_METADATA, Draft, checked, columns, known_sources
+from commonplace.knowledge.kinds import GLOBAL_SCOPE, MemoryType
+from commonplace.knowledge.links import Relation
 from commonplace.storage.database import Statements
 
 DECAY_RATE: Final = 0.01
@@ -19,7 +20,7 @@ DECAY_RATE: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuleDraft:
+class RuleDraft(Draft):
     """A rule to store.
 
     Attributes:
@@ -40,19 +41,6 @@ class RuleDraft:
     source_episode_id: UUID | str | None = None
     metadata: Mapping[str, Any] | None = None
     source: str | None = None
-
-    @classmethod
-    def of(cls, rule: Rule) -> Self:
-        """Return a draft that stores a rule again, as a candidate."""
-        return cls(
-            content=rule.content,
-            scope=rule.scope,
-            tags=rule.tags,
-            source_butler=rule.source_butler,
-            source_episode_id=rule.source_episode_id,
-            metadata=own_metadata(rule.metadata),
-            source=rule.trust,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +100,6 @@ class RuleMethods(KnowledgeSession):
                 the field.
             SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
             EmbeddingError: The model cannot be used.
-            StorageUnavailableError: The server cannot be reached.
         """
         if not drafts:
             return []
@@ -133,19 +120,23 @@ def checked_rule(draft: RuleDraft, *, allow_secrets: bool = False) -> RuleDraft:
     return checked(draft, reserved=LIFECYCLE_METADATA, allow_secrets=allow_secrets)
 
 
+async def supersede_rule(sql: Statements, rule_id: UUID, *, by_id: UUID, now: datetime) -> None:
+    """Forget a rule in favour of another rule, and link the two, within an open transaction."""
+    await sql.forget_rule(id=rule_id)
+    await sql.create_link(
+        source_type=MemoryType.RULE,
+        source_id=by_id,
+        target_type=MemoryType.RULE,
+        target_id=rule_id,
+        relation=Relation.SUPERSEDES,
+        now=now,
+    )
+
+
 async def insert_rules(
     sql: Statements, rules: Sequence[RuleDraft], embeddings: Embeddings, *, now: datetime
 ) -> list[RuleReceipt]:
-    """Insert rules within an open transaction.
-
-    Args:
-        sql: The transaction.
-        rules: From :func:`checked_rule`, at least one.
-        embeddings: Of the content of each rule.
-        now: The present.
-
-    Returns:
-        A receipt for each rule, in the order of the rules.
+    """Insert rules from :func:`checked_rule` within an open transaction, and return receipts in their order.
 
     Raises:
         InvalidInputError: A rule names an episode that does not exist; roll back the transaction or savepoint.

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.text import collapse_whitespace, trim_to
+from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.kinds import MemoryType
 from commonplace.storage.database import Row, Statements
 
@@ -77,17 +78,20 @@ def _beginning(text: str, head: int, *, bits: int) -> ShortId:
     return ShortId(text=text, first=UUID(int=first), last=UUID(int=first | (1 << free) - 1))
 
 
-async def find_id(sql: Statements, wanted: UUID | ShortId, memory_type: MemoryType, *, field: str) -> UUID:
+async def find_id(sql: Statements, given: UUID | str, memory_type: MemoryType, *, field: str) -> UUID:
     """Return the id of the only memory of the tenant that a short id names; a UUID is returned unchanged.
 
     Raises:
         NotFoundError: No memory has the short id.
-        InvalidInputError: Several memories have the short id; the message lists them.
+        InvalidInputError: The id is malformed, as :func:`parse_id` says, or several memories have the short id; then
+            the message lists them.
     """
+    wanted = parse_id(given, memory_type, field=field)
     if isinstance(wanted, UUID):
         return wanted
-    select = getattr(sql, f"{memory_type}s_between")
-    rows: list[Row] = await select(first=wanted.first, last=wanted.last, most=_MOST_CANDIDATES + 1)
+    rows: list[Row] = await of_kind(memory_type, sql).between(
+        first=wanted.first, last=wanted.last, most=_MOST_CANDIDATES + 1
+    )
     if not rows:
         raise NotFoundError(memory_type, wanted.text)
     if len(rows) > 1:

@@ -14,7 +14,6 @@ class Usage:
 
     Args:
         input_tokens: Tokens read, including cached tokens.
-        output_tokens: Tokens written.
         cost_usd: The list price in US dollars; ``None`` if it is unknown.
     """
 
@@ -42,7 +41,6 @@ class Request:
 
     Args:
         prompt: The task, with its data fenced (see :func:`~commonplace.llm.fence.fence`).
-        system: The system prompt.
         output: The schema of the answer; ``None`` for plain text.
         max_output_tokens: Longer answers are cut off, and then refused.
         max_chars: The longest text that the caller can use. The extractive model obeys it; a language model needs the

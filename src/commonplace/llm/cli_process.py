@@ -80,12 +80,7 @@ async def run_cli(
 ) -> Printed:
     """Run a CLI once; cancelling kills it and its descendants.
 
-    Args:
-        command: The program and its arguments.
-        prompt: The text for standard input.
-        scratch: An empty directory for its input and output, which the caller removes.
-        directory: The working directory.
-        environ: The complete environment.
+    ``scratch`` is an empty directory for its input and output, which the caller removes. ``environ`` is complete.
 
     Raises:
         OSError: The CLI cannot be started.

@@ -37,7 +37,6 @@ class Run:
     """A run of a CLI.
 
     Attributes:
-        options: The CLI and its options.
         scratch: A directory that exists during the run; ``system`` in it has the system prompt.
         directory: The working directory, empty so far.
         max_output_tokens: The longest answer; Codex and Gemini CLI know no such limit.
@@ -60,11 +59,8 @@ class Outcome:
 
     Attributes:
         text: The answer, or the reason of a failure.
-        failed: Whether the CLI failed.
         status: The HTTP status of the API in a failure; ``None`` if it is unknown.
-        cut_off: Whether the answer was cut off.
         model: The model's name; empty if the CLI does not say it.
-        usage: The tokens and the price.
     """
 
     text: str

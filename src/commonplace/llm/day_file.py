@@ -16,11 +16,7 @@ _LINE: Final = re.compile(r"(\d+)(?: (\d+\.\d+))?", re.ASCII)
 
 
 class DayFile:
-    """The files of one directory, named by their day in UTC; files of earlier days are deleted.
-
-    Args:
-        directory: The directory; the first use creates it.
-    """
+    """The files of one directory, named by their day in UTC; files of earlier days are deleted."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory

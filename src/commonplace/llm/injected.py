@@ -43,9 +43,7 @@ def as_data(text: str) -> str:
 def framed(texts: Iterable[str], *, today: date | None = None) -> str:
     """Return the non-empty texts as data in one tag; empty if there are none.
 
-    Args:
-        texts: The texts of the memories.
-        today: The date for the note, because memories may name days.
+    The note names ``today``, because memories may name days.
     """
     told = [data for text in texts if (data := as_data(text))]
     note = NOTE if today is None else f"{NOTE}{_TODAY.format(today)}"

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date
 from types import MappingProxyType
+from typing import Any
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import ModelBudgetError
@@ -23,8 +24,6 @@ class Totals:
         answers: Answers, valid or not; each took tokens.
         unavailable: Attempts that found the model unable to answer.
         failures: Calls that ended without a usable answer.
-        input_tokens: Tokens read.
-        output_tokens: Tokens written.
         cost_usd: The price of the answers with a known price.
         unpriced: Answers without a known price.
     """
@@ -111,14 +110,13 @@ class Ledger:
 
     def add_answer(self, purpose: str, usage: Usage) -> None:
         """Count an answer."""
-        before = self._totals.get(purpose, Totals())
-        self._totals[purpose] = replace(
-            before,
-            answers=before.answers + 1,
-            input_tokens=before.input_tokens + usage.input_tokens,
-            output_tokens=before.output_tokens + usage.output_tokens,
-            cost_usd=before.cost_usd + (usage.cost_usd or 0.0),
-            unpriced=before.unpriced + (usage.cost_usd is None),
+        self._add(
+            purpose,
+            answers=1,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cost_usd=usage.cost_usd or 0.0,
+            unpriced=usage.cost_usd is None,
         )
         today = self._today()
         self._spent += usage.tokens
@@ -130,13 +128,16 @@ class Ledger:
 
     def add_unavailable(self, purpose: str) -> None:
         """Count an attempt that found the model unable to answer."""
-        before = self._totals.get(purpose, Totals())
-        self._totals[purpose] = replace(before, unavailable=before.unavailable + 1)
+        self._add(purpose, unavailable=1)
 
     def add_failure(self, purpose: str) -> None:
         """Count a call that ended without a usable answer."""
+        self._add(purpose, failures=1)
+
+    def _add(self, purpose: str, **more: float) -> None:
         before = self._totals.get(purpose, Totals())
-        self._totals[purpose] = replace(before, failures=before.failures + 1)
+        sums: dict[str, Any] = {name: getattr(before, name) + added for name, added in more.items()}
+        self._totals[purpose] = replace(before, **sums)
 
     def _today(self) -> date:
         today = self._clock().astimezone(UTC).date()

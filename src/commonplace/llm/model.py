@@ -48,12 +48,13 @@ class Completion(Generic[V_co]):
     extractive: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class _Call:
-    """A running call: its purpose, and its deadline by the clock of the event loop."""
+    """A running call: its purpose, its deadline by the clock of the event loop, and how its last attempt failed."""
 
     purpose: str
     ends_at: float
+    failure: ModelUnavailableError | None = None
 
 
 class Model:
@@ -194,12 +195,16 @@ class Model:
     ) -> Completion[BaseModel | None]:
         ends_at = asyncio.get_running_loop().time() + allowed_s
         scope = asyncio.timeout_at(ends_at)
+        call = _Call(purpose=purpose, ends_at=ends_at)
         try:
             async with scope:
-                return await self._answer(request, output, _Call(purpose=purpose, ends_at=ends_at))
+                return await self._answer(request, output, call)
         except TimeoutError:
             if not scope.expired():
                 raise
+            if call.failure:
+                # It says more than the time that has passed: the address that nobody answers, the fault of the server.
+                raise call.failure from None
             message = f"the model {self.name!r} gave no answer within {allowed_s:g} s ({purpose})"
             raise ModelTimeoutError(message) from None
 
@@ -234,8 +239,10 @@ class Model:
                 reply = await (await self._connected()).send(request)
                 break
             except ModelUnavailableError as error:
+                call.failure = error
                 self.ledger.add_unavailable(call.purpose)
                 await self._pause(next(pauses, None), error, call)
+        call.failure = None
         self.ledger.add_answer(call.purpose, reply.usage)
         if reply.cut_off:
             raise ModelOutputError(

@@ -36,9 +36,7 @@ class CliOptions:
 
     Args:
         name: A key of :data:`PROGRAMS`.
-        executable: The program.
         model: A name that the CLI knows, such as ``haiku``; ``None`` for the default of the account.
-        environ: The environment of the CLI.
     """
 
     name: str

@@ -39,11 +39,7 @@ def role_for(tool: str) -> Role:
 
 
 class RoleGate(Middleware):
-    """Middleware that shows callers the tools that they may use, and refuses the others.
-
-    Args:
-        caller: Returns the caller of the current request.
-    """
+    """Middleware that shows the caller of a request the tools that the caller may use, and refuses the others."""
 
     def __init__(self, caller: Callable[[], Principal]) -> None:
         self._caller = caller

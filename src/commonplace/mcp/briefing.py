@@ -5,7 +5,6 @@ behind it is imported at the first reading, because a client waits about a secon
 """
 
 from collections.abc import Awaitable, Callable
-from functools import partial
 from importlib import import_module
 from typing import Any, Final
 
@@ -29,9 +28,7 @@ Give = Callable[..., Awaitable[str]]
 def add_briefing(server: FastMCP, give: Give) -> None:
     """Add the briefing to a server, as a resource and as a template with a prompt, an app and a butler.
 
-    Args:
-        server: The server.
-        give: Called at each reading, on behalf of the reader.
+    ``give`` is called at each reading, on behalf of the reader.
     """
 
     async def briefing() -> str:
@@ -55,24 +52,14 @@ def add_briefing(server: FastMCP, give: Give) -> None:
 def from_settings(settings: Settings, **options: Any) -> Give:  # noqa: ANN401 - those of briefing.brief
     """Return a function that opens the memories of the settings for each reading, and closes them again.
 
-    A reader that names no butler gets that of the project in the workspace.
-
-    Args:
-        settings: The memories and their places.
-        options: Further options of :func:`commonplace.briefing.brief`, such as an open knowledge memory.
+    A reader that names no butler gets that of the project in the workspace. The further options are those of
+    :func:`commonplace.briefing.brief`, such as an open knowledge memory.
     """
-    return partial(_brief, settings, options)
 
+    async def give(*, prompt: str = "", app: str | None = None, butler: str | None = None) -> str:
+        own = butler or Projects(settings.home).butler_for(settings.workspace)
+        brief = import_module("commonplace.briefing").brief
+        text: str = (await brief(settings, prompt=prompt, app=app, butler=own, **options)).text
+        return text
 
-async def _brief(
-    settings: Settings,
-    options: dict[str, Any],
-    *,
-    prompt: str = "",
-    app: str | None = None,
-    butler: str | None = None,
-) -> str:
-    own = butler or Projects(settings.home).butler_for(settings.workspace)
-    brief = import_module("commonplace.briefing").brief
-    text: str = (await brief(settings, prompt=prompt, app=app, butler=own, **options)).text
-    return text
+    return give

@@ -1,4 +1,4 @@
-"""Profiles, which choose the tools of a server, and names, which keep the tools of several servers apart."""
+"""Views of a server: the tools that it shows, and the names that keep the tools of several servers apart."""
 
 import re
 from collections.abc import Iterable
@@ -33,18 +33,6 @@ class Names:
     prefix: str
     tools: frozenset[str]
 
-    @classmethod
-    def of(cls, tools: Iterable[str], *, prefix: str = "") -> "Names":
-        """Return the names of tools with a prefix.
-
-        Raises:
-            InvalidInputError: The prefix cannot be part of a name.
-        """
-        if prefix and not _PREFIX.fullmatch(prefix):
-            form = f"a letter, then letters, digits, _ or -, at most {MAX_PREFIX_CHARS} characters"
-            raise InvalidInputError("prefix", form, prefix)
-        return cls(prefix=prefix, tools=frozenset(tools))
-
     def shown(self, tool: str) -> str:
         """Return the name of a tool as a client sees it."""
         return f"{self.prefix}_{tool}" if self.prefix else tool
@@ -54,3 +42,35 @@ class Names:
         if not self.prefix:
             return text
         return re.sub(r"\w+", lambda word: self.shown(word[0]) if word[0] in self.tools else word[0], text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """How a client sees a server.
+
+    Attributes:
+        butler: The default of ``butler`` and ``scope`` in tools of knowledge memory, and the reader of its resources.
+        prefix: Stands before the names of tools and prompts.
+        profile: The tools to show.
+
+    Raises:
+        InvalidInputError: The prefix cannot be part of a name.
+    """
+
+    butler: str | None = None
+    prefix: str = ""
+    profile: Profile = Profile.FULL
+
+    def __post_init__(self) -> None:
+        """Check the prefix."""
+        if self.prefix and not _PREFIX.fullmatch(self.prefix):
+            form = f"a letter, then letters, digits, _ or -, at most {MAX_PREFIX_CHARS} characters"
+            raise InvalidInputError("prefix", form, self.prefix)
+
+    def names(self, tools: Iterable[str]) -> Names:
+        """Return the names of tools by their plain names."""
+        return Names(prefix=self.prefix, tools=frozenset(tools))
+
+
+WHOLE: Final = View()
+"""All tools under their plain names, with no default of ``butler``."""

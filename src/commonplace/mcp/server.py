@@ -32,13 +32,7 @@ class RefuseMissingArguments(Middleware):
 
 
 def new_server(name: str, instructions: str, *, middleware: Sequence[Middleware] = ()) -> FastMCP:
-    """Return a server without tools.
-
-    Args:
-        name: The name that clients see.
-        instructions: The text that clients show their model.
-        middleware: Called for each message.
-    """
+    """Return a server without tools, whose instructions clients show their model."""
     checked = [RefuseMissingArguments(), *middleware]
     return FastMCP(
         name,

@@ -7,12 +7,15 @@ import re
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
 from typing import BinaryIO, Final, cast
 
 from fastmcp import FastMCP
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.settings import Settings, load_settings
+from commonplace.mcp.profiles import WHOLE, View
+from commonplace.projects import Projects
 
 STOPPING: Final = (signal.SIGINT, signal.SIGTERM)
 _ESCAPES: Final = re.compile(
@@ -20,12 +23,26 @@ _ESCAPES: Final = re.compile(
 )
 
 
-def serve(server: Callable[[Settings], Coroutine[None, None, None]]) -> int:
-    """Serve the memories that the settings name until the client hangs up, and return the exit status."""
+def serve(
+    server: Callable[[Settings, View], Coroutine[None, None, None]],
+    view: View = WHOLE,
+    *,
+    of_project: bool = False,
+) -> int:
+    """Serve the memories that the settings name until the client hangs up, and return the exit status.
+
+    Args:
+        server: Serves a view of the memories on standard input and output.
+        view: How the client sees the server.
+        of_project: Whether a view without a butler gets that of the project in the workspace.
+    """
     # Each call is durable on its own, and a thread waits on standard input: an interrupt may end the process at once.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        asyncio.run(server(load_settings(read_current_directory=False).settings))
+        settings = load_settings(read_current_directory=False).settings
+        if of_project and view.butler is None:
+            view = replace(view, butler=Projects(settings.home).butler_at(settings.workspace))
+        asyncio.run(server(settings, view))
     except CommonplaceError as error:
         sys.stderr.write(f"error: {error}\n")
         return 1

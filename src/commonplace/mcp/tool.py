@@ -9,7 +9,7 @@ import asyncio
 import inspect
 import itertools
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
@@ -107,15 +107,10 @@ class MemoryTool(Tool):
         defaults: Mapping[str, object] = NO_DEFAULTS,
         profile: Profile = Profile.FULL,
     ) -> "MemoryTool":
-        """Return the tool of an offer.
+        """Return the tool of an offer, on the memory that ``caller`` returns for each call.
 
-        Args:
-            offer: The function of the tool and its effects.
-            caller: Returns the memory of the caller; called for each call of the tool.
-            names: The names of all tools of the server.
-            hints: Hints for a parameter that was refused.
-            defaults: Values that replace the defaults of the function.
-            profile: What the client sees of the tool; a call may pass all parameters in any profile.
+        The hints are for a parameter that was refused. The defaults replace those of the function. A call may pass all
+        parameters in any profile.
         """
         arguments, schema = _form(offer.run, frozenset(defaults))
         shown = offer.agent if profile is Profile.AGENT else None
@@ -166,25 +161,20 @@ class MemoryTool(Tool):
         return ToolResult(structured_content=answer)
 
     def _refused(self, error: Exception) -> ToolResult:
+        if isinstance(error, ValidationError):
+            error = _first_fault(error, known=self._arguments.model_fields)
         match error:
-            case ValidationError():
-                return _refused_arguments(error, list(self._arguments.model_fields), self._hints)
             case InvalidInputError():
-                own_hint = self._hints.get(error.field.partition(".")[0], REPEAT_HINT)
-                return _refused_input(
-                    error, SECRET_HINT if isinstance(error, SecretRefusedError) else own_hint
+                own = self._hints.get(error.field.partition(".")[0], REPEAT_HINT)
+                hint = SECRET_HINT if isinstance(error, SecretRefusedError) else own
+                return refusal(
+                    str(error), field=error.field, expected=error.expected, got=error.got, hint=hint
                 )
             case NotFoundError():
                 own = f"{error.kind}_id"
                 field = own if own in self._arguments.model_fields else "memory_id"
-                expected = f"the id of an existing {error.kind}"
-                return refusal(
-                    str(error),
-                    field=field,
-                    expected=expected,
-                    got=str(error.key),
-                    hint=self._hints.get(field, REPEAT_HINT),
-                )
+                expected, hint = f"the id of an existing {error.kind}", self._hints.get(field, REPEAT_HINT)
+                return refusal(str(error), field=field, expected=expected, got=str(error.key), hint=hint)
             case StorageError() | EmbeddingError() | SettingsError():
                 message = f"memory is out of reach: {error}"
             case _:
@@ -265,16 +255,10 @@ async def _progress(title: str) -> AsyncGenerator[None]:
         await asyncio.gather(reporting, return_exceptions=True)  # A client that is gone needs no report.
 
 
-def _refused_arguments(error: ValidationError, known: list[str], hints: Mapping[str, str]) -> ToolResult:
+def _first_fault(error: ValidationError, *, known: Iterable[str]) -> InvalidInputError:
     """Return the error about the first invalid argument."""
     fault = error.errors()[0]
     invalid = invalid_input(fault, whole="arguments")
-    if fault["type"] == "extra_forbidden":
-        invalid = InvalidInputError(
-            invalid.field, f"one of the parameters {', '.join(known)}", fault["input"]
-        )
-    return _refused_input(invalid, hints.get(invalid.field.partition(".")[0], REPEAT_HINT))
-
-
-def _refused_input(error: InvalidInputError, hint: str) -> ToolResult:
-    return refusal(str(error), field=error.field, expected=error.expected, got=error.got, hint=hint)
+    if fault["type"] != "extra_forbidden":
+        return invalid
+    return InvalidInputError(invalid.field, f"one of the parameters {', '.join(known)}", fault["input"])

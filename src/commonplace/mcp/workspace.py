@@ -5,7 +5,6 @@ so nothing imported here needs a database or a model.
 """
 
 import sys
-from functools import partial
 from typing import Any, Final
 
 from fastmcp import FastMCP
@@ -17,7 +16,7 @@ from pydantic import PrivateAttr
 from commonplace.core.settings import Settings
 from commonplace.mcp import stdio
 from commonplace.mcp.briefing import add_briefing, from_settings
-from commonplace.mcp.profiles import Names, Profile
+from commonplace.mcp.profiles import WHOLE, Names, Profile, View
 from commonplace.mcp.server import new_server
 from commonplace.workspace import TOOLS, Tool, WorkspaceMemory, call_tool, system_prompt_section
 
@@ -69,8 +68,8 @@ class _WorkspaceTool(McpTool):
     _names: Names = PrivateAttr()
 
     @classmethod
-    def wrap(cls, tool: Tool, memory: WorkspaceMemory, *, names: Names, profile: Profile) -> "_WorkspaceTool":
-        is_short = profile is Profile.AGENT
+    def wrap(cls, tool: Tool, memory: WorkspaceMemory, view: View) -> "_WorkspaceTool":
+        is_short, names = view.profile is Profile.AGENT, _names(view)
         wrapped = cls(
             name=names.shown(tool.name),
             title=tool.title,
@@ -96,63 +95,43 @@ class _WorkspaceTool(McpTool):
         return ToolResult(structured_content=answer)
 
 
-def build_server(memory: WorkspaceMemory, *, prefix: str = "", profile: Profile = Profile.FULL) -> FastMCP:
+def build_server(memory: WorkspaceMemory, *, view: View = WHOLE) -> FastMCP:
     """Return an MCP server with ``memory_store``, ``memory_search`` and ``memory_delete`` over an open memory.
 
     Its instructions are the section of the system prompt in the specification (WSP-12).
-
-    Args:
-        memory: An open memory.
-        prefix: Stands before the names of the tools.
-        profile: With :attr:`.Profile.AGENT`, descriptions are short.
-
-    Raises:
-        InvalidInputError: The prefix cannot be part of a name.
     """
-    server = new_server(SERVER_NAME, instructions_for(prefix=prefix))
-    add_tools(server, memory, prefix=prefix, profile=profile)
+    server = new_server(SERVER_NAME, instructions_for(view))
+    add_tools(server, memory, view)
     return server
 
 
-def instructions_for(*, prefix: str = "") -> str:
-    """Return the instructions of a server whose tools have a prefix."""
-    return _names(prefix).within(system_prompt_section())
+def instructions_for(view: View) -> str:
+    """Return the instructions of a server."""
+    return _names(view).within(system_prompt_section())
 
 
-def add_tools(
-    server: FastMCP, memory: WorkspaceMemory, *, prefix: str = "", profile: Profile = Profile.FULL
-) -> None:
-    """Add the tools to a server; see :func:`build_server` for the arguments."""
+def add_tools(server: FastMCP, memory: WorkspaceMemory, view: View) -> None:
+    """Add the tools to a server; in the profile of an agent, their descriptions are short."""
     for tool in TOOLS:
-        server.add_tool(_WorkspaceTool.wrap(tool, memory, names=_names(prefix), profile=profile))
+        server.add_tool(_WorkspaceTool.wrap(tool, memory, view))
 
 
-def _names(prefix: str) -> Names:
-    return Names.of((tool.name for tool in TOOLS), prefix=prefix)
+def _names(view: View) -> Names:
+    return view.names(tool.name for tool in TOOLS)
 
 
-async def serve_stdio(settings: Settings, *, prefix: str = "", profile: Profile = Profile.FULL) -> None:
-    """Serve the workspace of the settings on standard input and output until the client closes it.
-
-    Args:
-        settings: The settings.
-        prefix: Stands before the names of the tools.
-        profile: See :func:`build_server`.
+async def serve_stdio(settings: Settings, view: View) -> None:
+    """Serve the workspace of the settings, by default the current directory, until the client closes standard input.
 
     Raises:
         InvalidInputError: The workspace is not a directory.
         SettingsError: Its ``agent.json`` cannot be used.
     """
     async with WorkspaceMemory.open(settings) as memory:
-        server = build_server(memory, prefix=prefix, profile=profile)
+        server = build_server(memory, view=view)
         add_briefing(server, from_settings(settings))
         await stdio.run(server)
 
 
-def main(*, prefix: str = "", profile: Profile = Profile.FULL) -> int:
-    """Serve the workspace of the settings, by default the current directory, and return the exit status."""
-    return stdio.serve(partial(serve_stdio, prefix=prefix, profile=profile))
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(stdio.serve(serve_stdio))

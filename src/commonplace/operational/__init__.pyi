@@ -3,7 +3,6 @@ from commonplace.operational.context import format_confidence as format_confiden
 from commonplace.operational.cooldowns import Cooldown as Cooldown
 from commonplace.operational.decay import GRACE as GRACE
 from commonplace.operational.events import Event as Event
-from commonplace.operational.lifecycle import Effect as Effect
 from commonplace.operational.memories import DEFAULT_CONFIDENCE as DEFAULT_CONFIDENCE
 from commonplace.operational.memories import Change as Change
 from commonplace.operational.memories import ChangeKind as ChangeKind
@@ -18,6 +17,7 @@ from commonplace.operational.output import OutputKind as OutputKind
 from commonplace.operational.output import OutputLine as OutputLine
 from commonplace.operational.output import Shown as Shown
 from commonplace.operational.receipts import AddReceipt as AddReceipt
+from commonplace.operational.receipts import Effect as Effect
 from commonplace.operational.receipts import Receipt as Receipt
 from commonplace.operational.receipts import ReceiptKind as ReceiptKind
 from commonplace.operational.receipts import ReceiptOutcome as ReceiptOutcome

@@ -4,10 +4,9 @@ Each function runs in a transaction that its caller opened, and says in a receip
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
-from enum import StrEnum
 from typing import Final
 
 from commonplace.core import confidence
@@ -16,6 +15,7 @@ from commonplace.core.text import plural
 from commonplace.operational import decay, memories, reviews
 from commonplace.operational.judge import Judgement, Verdict, joined, judge
 from commonplace.operational.memories import Author, ChangeKind, Memory
+from commonplace.operational.receipts import Effect, LearningReceipt, ReceiptOutcome
 from commonplace.operational.reviews import Decision, Review
 from commonplace.operational.transcript.markers import MemoryMarker
 from commonplace.storage.database import Statements
@@ -24,44 +24,6 @@ REINFORCEMENT: Final = Decimal("0.1")
 CONTRADICTION: Final = Decimal("-0.2")
 
 STALENESS: Final = "staleness"
-
-
-class Outcome(StrEnum):
-    """Result of a memory marker."""
-
-    CREATED = "created"
-    REINFORCED = "reinforced"
-    REFINED = "refined"
-    UNCHANGED = "unchanged"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effect:
-    """A change of one memory's confidence, and its reason."""
-
-    memory_id: int
-    observation: str
-    confidence_before: float
-    confidence_after: float
-    active: bool
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LearningReceipt:
-    """Result of an observation.
-
-    Attributes:
-        outcome: Whether a memory was created, reinforced or refined, or nothing had to change.
-        memory: The memory that now holds the observation.
-        reason: Why, in one sentence.
-        contradicted: The memories that lost confidence over it.
-    """
-
-    outcome: Outcome
-    memory: Memory
-    reason: str
-    contradicted: tuple[Effect, ...] = ()
 
 
 _Judged = tuple[Memory, Judgement]
@@ -84,13 +46,12 @@ async def learn(
     known = await memories.lock_candidates(sql, marker.service, marker.category)
     decided = await reviews.decided_pairs(sql, marker) if known else {}
     judged = [(memory, _judged(memory, marker, decided, asks_model=asks_model)) for memory in known]
-    corrected = _of(judged, Verdict.CORRECT)
     receipt = await _hold(sql, marker, judged, author)
     effects = [
-        await _contradict(sql, memory, verdict.reason, receipt.memory, author)
-        for memory, verdict in corrected
+        await _contradict(sql, memory, author.because(verdict.reason, receipt.memory.id))
+        for memory, verdict in _of(judged, Verdict.CORRECT)
     ]
-    if receipt.outcome is Outcome.CREATED:
+    if receipt.outcome is ReceiptOutcome.CREATED:
         for memory, verdict in judged:
             if verdict.verdict is Verdict.DOUBTFUL:
                 await reviews.add(sql, memory, receipt.memory, verdict.reason, author.now)
@@ -122,12 +83,12 @@ async def _hold(
 ) -> LearningReceipt:
     """Give the observation the memory that holds it."""
     for memory, verdict in _of(judged, Verdict.SAME):
-        return await _reinforce(sql, memory, marker.observation, verdict.reason, author)
+        return await _reinforce(sql, memory, marker.observation, author.because(verdict.reason))
     refined = _of(judged, Verdict.REFINE)
     for memory, verdict in refined:
         text = joined(memory.observation, marker.observation)
         if text is not None:
-            return await _refine(sql, memory, text, marker.observation, verdict.reason, author)
+            return await _refine(sql, memory, text, marker.observation, author.because(verdict.reason))
     related, reason = _relation(judged, refined)
     created = await memories.create(
         sql,
@@ -135,13 +96,11 @@ async def _hold(
         category=marker.category,
         observation=marker.observation,
         confidence=memories.DEFAULT_CONFIDENCE,
-        author=author,
-        reason=reason if related else "",
-        related_id=related,
+        author=author.because(reason, related) if related else author,
     )
     for memory, verdict in refined[:1]:
-        await _reinforce(sql, memory, marker.observation, verdict.reason, author, related_id=created.id)
-    return LearningReceipt(outcome=Outcome.CREATED, memory=created, reason=reason)
+        await _reinforce(sql, memory, marker.observation, author.because(verdict.reason, created.id))
+    return LearningReceipt(outcome=ReceiptOutcome.CREATED, memory=created, reason=reason)
 
 
 def _relation(judged: Sequence[_Judged], refined: Sequence[_Judged]) -> tuple[int | None, str]:
@@ -163,57 +122,39 @@ def _relation(judged: Sequence[_Judged], refined: Sequence[_Judged]) -> tuple[in
     return None, "the first memory of its service and category"
 
 
-async def _reinforce(
-    sql: Statements,
-    memory: Memory,
-    wording: str,
-    reason: str,
-    author: Author,
-    *,
-    related_id: int | None = None,
-) -> LearningReceipt:
+async def _reinforce(sql: Statements, memory: Memory, wording: str, author: Author) -> LearningReceipt:
     if await memories.session_changed(sql, memory, ChangeKind.REINFORCED, author.session_id):
         if wording != memory.observation:
-            await memories.replace(
-                sql, memory, memory, ChangeKind.REPEATED, author, reason=reason, wording=wording
-            )
+            alone = author.because(author.reason)
+            await memories.replace(sql, memory, memory, ChangeKind.REPEATED, alone, wording=wording)
         why = "this session has reinforced it before"
-        return LearningReceipt(outcome=Outcome.UNCHANGED, memory=memory, reason=why)
+        return LearningReceipt(outcome=ReceiptOutcome.UNCHANGED, memory=memory, reason=why)
     stronger = replace(
         memory, confidence=confidence.step(memory.confidence, REINFORCEMENT), updated_at=author.now
     )
-    kind = ChangeKind.REINFORCED
-    stronger = await memories.replace(
-        sql, memory, stronger, kind, author, reason=reason, wording=wording, related_id=related_id
-    )
-    return LearningReceipt(outcome=Outcome.REINFORCED, memory=stronger, reason=reason)
+    stronger = await memories.replace(sql, memory, stronger, ChangeKind.REINFORCED, author, wording=wording)
+    return LearningReceipt(outcome=ReceiptOutcome.REINFORCED, memory=stronger, reason=author.reason)
 
 
 async def _refine(
-    sql: Statements, memory: Memory, text: str, wording: str, reason: str, author: Author
+    sql: Statements, memory: Memory, text: str, wording: str, author: Author
 ) -> LearningReceipt:
     """Give a memory the text that holds both wordings, and reinforce it unless its session did so before."""
     witnessed = await memories.session_changed(sql, memory, ChangeKind.REINFORCED, author.session_id)
     trusted = memory.confidence if witnessed else confidence.step(memory.confidence, REINFORCEMENT)
     refined = replace(memory, observation=text, confidence=trusted, updated_at=author.now)
-    refined = await memories.replace(
-        sql, memory, refined, ChangeKind.REFINED, author, reason=reason, wording=wording
-    )
-    why = f"{reason} Its text holds both wordings."
-    return LearningReceipt(outcome=Outcome.REFINED, memory=refined, reason=why)
+    refined = await memories.replace(sql, memory, refined, ChangeKind.REFINED, author, wording=wording)
+    why = f"{author.reason} Its text holds both wordings."
+    return LearningReceipt(outcome=ReceiptOutcome.REFINED, memory=refined, reason=why)
 
 
-async def _contradict(
-    sql: Statements, memory: Memory, reason: str, by: Memory, author: Author
-) -> Effect | None:
+async def _contradict(sql: Statements, memory: Memory, author: Author) -> Effect | None:
     """Weaken a memory, without refreshing it; ``None`` where this session did so before."""
     if await memories.session_changed(sql, memory, ChangeKind.CONTRADICTED, author.session_id):
         return None
     weaker = _with_confidence(memory, confidence.step(memory.confidence, CONTRADICTION))
-    await memories.replace(
-        sql, memory, weaker, ChangeKind.CONTRADICTED, author, reason=reason, related_id=by.id
-    )
-    return _effect(memory, weaker, reason)
+    await memories.replace(sql, memory, weaker, ChangeKind.CONTRADICTED, author)
+    return _effect(memory, weaker, author.reason)
 
 
 async def settle(
@@ -238,19 +179,20 @@ async def settle(
     reason = f"Decided in review {review.id}: #{new.id} {_PHRASES[decision]} #{old.id}."
     reason += f" {explanation}" if explanation else ""
     if old.active and new.active:
+        by_new, by_old = author.because(reason, new.id), author.because(reason, old.id)
         match decision:
             case Decision.SAME:
-                await _reinforce(sql, old, new.observation, reason, author, related_id=new.id)
-                await _retire(sql, new, reason, old, author)
+                await _reinforce(sql, old, new.observation, by_new)
+                await _retire(sql, new, by_old)
             case Decision.REFINES:
                 text = joined(old.observation, new.observation)
                 if text is None:
-                    await _reinforce(sql, old, new.observation, reason, author, related_id=new.id)
+                    await _reinforce(sql, old, new.observation, by_new)
                 else:
-                    await _refine(sql, old, text, new.observation, reason, author)
-                    await _retire(sql, new, reason, old, author)
+                    await _refine(sql, old, text, new.observation, author.because(reason))
+                    await _retire(sql, new, by_old)
             case Decision.CORRECTS:
-                await _contradict(sql, old, reason, new, author)
+                await _contradict(sql, old, by_new)
             case Decision.DISTINCT:
                 pass
     return await reviews.get(sql, review.id)
@@ -267,8 +209,8 @@ async def undo(sql: Statements, review: Review, author: Author) -> Review:
         memory = await memories.lock(sql, memory_id)
         before = replace(memory, **states[memory_id])
         if before != memory:
-            reason = f"Undid the decision of review {review.id}."
-            await memories.replace(sql, memory, before, ChangeKind.EDITED, author, reason=reason)
+            undone = author.because(f"Undid the decision of review {review.id}.")
+            await memories.replace(sql, memory, before, ChangeKind.EDITED, undone)
     return await reviews.get(sql, review.id)
 
 
@@ -280,12 +222,9 @@ _PHRASES: Final = {
 }
 
 
-async def _retire(sql: Statements, memory: Memory, reason: str, holder: Memory, author: Author) -> None:
+async def _retire(sql: Statements, memory: Memory, author: Author) -> None:
     """Make a memory inactive whose words another one holds now."""
-    inactive = replace(memory, active=False)
-    await memories.replace(
-        sql, memory, inactive, ChangeKind.EDITED, author, reason=reason, related_id=holder.id
-    )
+    await memories.replace(sql, memory, replace(memory, active=False), ChangeKind.EDITED, author)
 
 
 async def run_decay(sql: Statements, now: datetime) -> list[Effect]:
@@ -304,7 +243,7 @@ async def run_decay(sql: Statements, now: datetime) -> list[Effect]:
             continue
         weaker = _with_confidence(memory, decay.decayed(memory.confidence, due))
         reason = f"not reinforced since {memory.updated_at:%Y-%m-%d}: {due} more week{'s'[: due > 1]} past the grace"
-        await memories.replace(sql, memory, weaker, ChangeKind.DECAYED, author, reason=reason)
+        await memories.replace(sql, memory, weaker, ChangeKind.DECAYED, author.because(reason))
         await sql.charge_decay(memory_id=memory.id, counted_from=row["updated_at"], weeks_charged=weeks)
         effects.append(_effect(memory, weaker, reason))
     return effects

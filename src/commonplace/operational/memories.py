@@ -4,6 +4,7 @@ Every change writes the row and its history in the transaction of the statements
 decides whether something should change: that is :mod:`~commonplace.operational.lifecycle`.
 """
 
+import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Any, Final, Literal
 from commonplace.core.clock import format_timestamp
 from commonplace.core.confidence import is_active
 from commonplace.operational.transcript.markers import MemoryCategory
-from commonplace.storage.database import Statements
+from commonplace.storage.database import Statements, containing
 from commonplace.storage.nouns import Noun
 
 DEFAULT_CONFIDENCE: Final = 0.7
@@ -44,8 +45,6 @@ class Memory(Noun):
     Attributes:
         id: Never used again, also after deletion.
         service: ``None`` for a general memory.
-        category: Its subject.
-        observation: The text that was learned.
         confidence: 0.0 to 1.0.
         active: Whether it may be shown to the agent.
         created_at: Aware UTC.
@@ -98,12 +97,21 @@ class Wording:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Author:
-    """Author and time of a change: the actor's name, and the session if the actor is the agent."""
+    """Author, time and reason of a change; the session if the actor is the agent.
+
+    ``related_id`` is the other memory that the change is about.
+    """
 
     actor: str
     now: datetime
     session_id: int | None = None
     tier: int = 1
+    reason: str = ""
+    related_id: int | None = None
+
+    def because(self, reason: str, related_id: int | None = None) -> "Author":
+        """Return the author of a change with this reason."""
+        return dataclasses.replace(self, reason=reason, related_id=related_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,13 +121,10 @@ class MemoryFilter:
     Attributes:
         service: Of one service, in any case of letters.
         general: Only those of no service.
-        category: Of one category.
         active: Only active or only inactive ones.
         search: Text that the observation holds, in any case of letters.
         sort: ``"service"`` groups them, general last, most trusted first within; ``"confidence"`` puts the most
             trusted first, ``"recency"`` the last updated. Ties: the newest id first.
-        limit: At most this many.
-        offset: After skipping this many.
     """
 
     service: str | None = None
@@ -185,12 +190,6 @@ def _conditions(wanted: MemoryFilter) -> dict[str, Any]:
     }
 
 
-def containing(text: str) -> str:
-    """Return a pattern of LIKE for texts that hold a text; ``!`` escapes wildcards."""
-    literal = text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
-    return f"%{literal}%"
-
-
 async def lock_candidates(sql: Statements, service: str | None, category: MemoryCategory) -> list[Memory]:
     """Return the active memories of one service and category, oldest first, to be changed; see :func:`lock`."""
     return Memory.from_rows(await sql.lock_candidates(service=service, category=category))
@@ -242,10 +241,8 @@ async def create(
     observation: str,
     confidence: float,
     author: Author,
-    reason: str = "",
-    related_id: int | None = None,
 ) -> Memory:
-    """Add a memory; ``related_id`` is the memory that it corrects or refines, for the reason given."""
+    """Add a memory; the author's ``related_id`` is the memory that it corrects or refines."""
     row = await sql.insert_memory(
         service=service,
         category=category,
@@ -257,10 +254,7 @@ async def create(
         tier=author.tier,
     )
     memory = Memory.from_row(row)
-    after = state_of(memory)
-    await _record(
-        sql, memory.id, ChangeKind.CREATED, author, after=after, reason=reason, related_id=related_id
-    )
+    await _record(sql, memory.id, ChangeKind.CREATED, author, after=state_of(memory))
     return memory
 
 
@@ -271,21 +265,12 @@ async def replace(
     kind: ChangeKind,
     author: Author,
     *,
-    reason: str = "",
     wording: str | None = None,
-    related_id: int | None = None,
 ) -> Memory:
     """Write what may change of a memory: observation, confidence, active, ``updated_at``.
 
-    Args:
-        sql: The transaction in which ``before`` was locked.
-        before: The memory as it stands in the database.
-        after: The memory as it is to be.
-        kind: The kind of change.
-        author: Who did it, and when.
-        reason: Why.
-        wording: The emitted text; kept if the memory says it in other words.
-        related_id: The other memory that the change is about.
+    ``before`` is the memory as it was locked in this transaction. ``wording`` is the emitted text, which is kept if the
+    memory says it in other words.
 
     Returns:
         The memory as it is now.
@@ -310,9 +295,7 @@ async def replace(
         author,
         before={key: old[key] for key in changed},
         after={key: new[key] for key in changed},
-        reason=reason,
         wording=None if wording in {before.observation, after.observation} else wording,
-        related_id=related_id,
     )
     return changed_memory
 
@@ -342,9 +325,7 @@ async def _record(
     *,
     before: dict[str, Any] | None = None,
     after: dict[str, Any] | None = None,
-    reason: str = "",
     wording: str | None = None,
-    related_id: int | None = None,
 ) -> None:
     await sql.record_change(
         memory_id=memory_id,
@@ -353,8 +334,8 @@ async def _record(
         session_id=author.session_id,
         before=None if before is None else json.dumps(before, ensure_ascii=False),
         after=None if after is None else json.dumps(after, ensure_ascii=False),
-        reason=reason,
+        reason=author.reason,
         wording=wording,
-        related_id=related_id,
+        related_id=author.related_id,
         moment=format_timestamp(author.now),
     )

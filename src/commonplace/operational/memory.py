@@ -19,10 +19,9 @@ from commonplace.operational import lifecycle, memories, reviews, sessions
 from commonplace.operational.context import MemoryContext, build_memory_context
 from commonplace.operational.cooldowns import Cooldown
 from commonplace.operational.events import Event
-from commonplace.operational.lifecycle import Effect
 from commonplace.operational.memories import Author, Change, ChangeKind, Memory, MemoryFilter, Wording
 from commonplace.operational.output import OutputLine
-from commonplace.operational.receipts import AddReceipt, Receipt, ReceiptOutcome, SessionReport
+from commonplace.operational.receipts import AddReceipt, Effect, Receipt, ReceiptOutcome, SessionReport
 from commonplace.operational.reviews import Decision, Review
 from commonplace.operational.sessions import Session
 from commonplace.operational.transcript.markers import (
@@ -143,12 +142,6 @@ class OperationalMemory:
     ) -> Recorder:
         """Return a recorder that stores a session event by event.
 
-        Args:
-            tier: 1, 2 or 3.
-            trigger: The reason why the session runs.
-            prompt_text: The prompt of the session.
-            on_receipt: Called with each receipt as soon as its marker is durable.
-
         Raises:
             InvalidInputError: The tier is not 1, 2 or 3.
         """
@@ -192,8 +185,7 @@ class OperationalMemory:
             ClockError: The time is implausible; nothing was changed.
         """
         if self._home is not None:
-            async with self._store.reading() as sql:
-                newest = await sql.newest_update()
+            newest = await self._store.reads.newest_update()
             ClockGuard(self._home, clock=self._clock).require(newest and parse_timestamp(newest))
         async with self._store.writing(lock="operational:decay") as sql:
             return await lifecycle.run_decay(sql, self._store.now())
@@ -328,17 +320,16 @@ class OperationalMemory:
             known = memories.wordings(await memories.history(sql, memory_id))
             if not 1 <= number <= len(known):
                 raise InvalidInputError("wording", f"a number from 1 to {len(known)}", number)
-            author, reason = self._author(), f"Restored wording {number}."
+            author = self._author().because(f"Restored wording {number}.")
             text = known[number - 1].text
             after = lifecycle.edited(before, observation=text, confidence_value=None, now=author.now)
-            return await memories.replace(sql, before, after, ChangeKind.EDITED, author, reason=reason)
+            return await memories.replace(sql, before, after, ChangeKind.EDITED, author)
 
     async def reviews(self, *, decided: bool = False, limit: int = 50, offset: int = 0) -> list[Review]:
         """Return the pairs that wait for a decision, oldest first, or the decided ones, newest first."""
-        async with self._store.reading() as sql:
-            return Review.from_rows(
-                await sql.reviews_of_status(decided=int(decided), limit=limit, offset=offset)
-            )
+        return Review.from_rows(
+            await self._store.reads.reviews_of_status(decided=int(decided), limit=limit, offset=offset)
+        )
 
     async def get_review(self, review_id: int) -> Review:
         """Return a pair, decided or not.
@@ -351,8 +342,7 @@ class OperationalMemory:
 
     async def count_reviews(self, *, decided: bool = False) -> int:
         """Return how many pairs wait for a decision, or were decided."""
-        async with self._store.reading() as sql:
-            return int(await sql.count_reviews(decided=int(decided)))
+        return int(await self._store.reads.count_reviews(decided=int(decided)))
 
     async def decide(
         self, review_id: int, verdict: str, *, explanation: str = "", actor: str | None = None
@@ -395,26 +385,21 @@ class OperationalMemory:
         Raises:
             InvalidInputError: The tier is not 1, 2 or 3.
         """
-        async with self._store.reading() as sql:
-            row = await sql.last_session(tier=sessions.require_tier(tier), trigger=trigger)
+        row = await self._store.reads.last_session(tier=sessions.require_tier(tier), trigger=trigger)
         return None if row is None else Session.from_row(row)
 
     async def session_output(self, session_id: int, *, after: int = 0, limit: int = 500) -> list[OutputLine]:
         """Return output lines of a session, which may still run in another process.
 
-        Args:
-            session_id: The session; an unknown session has no lines.
-            after: The ``seq`` of the last line that the caller has; 0 starts with the first line.
-            limit: The largest number of lines.
+        ``after`` is the ``seq`` of the last line that the caller has. An unknown session has no lines.
 
         Returns:
             Lines by ascending ``seq``. The first numbers may be missing: the newest 2,000 lines of a session are kept,
             for the newest 500 sessions.
         """
-        async with self._store.reading() as sql:
-            return OutputLine.from_rows(
-                await sql.list_output(session_id=session_id, after=after, limit=limit)
-            )
+        return OutputLine.from_rows(
+            await self._store.reads.list_output(session_id=session_id, after=after, limit=limit)
+        )
 
     async def events(self, *, session_id: int | None = None, limit: int = 50, offset: int = 0) -> list[Event]:
         """Return the events of one session or of all sessions, newest first."""

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from commonplace.operational.lifecycle import Effect
 from commonplace.operational.memories import Memory
 from commonplace.operational.sessions import Session
 
@@ -39,19 +38,42 @@ class ReceiptOutcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """A change of one memory's confidence, and its reason."""
+
+    memory_id: int
+    observation: str
+    confidence_before: float
+    confidence_after: float
+    active: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearningReceipt:
+    """Result of an observation.
+
+    Attributes:
+        outcome: Whether a memory was created, reinforced or refined, or nothing had to change.
+        contradicted: The memories that lost confidence over it.
+    """
+
+    outcome: ReceiptOutcome
+    memory: Memory
+    reason: str
+    contradicted: tuple[Effect, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
     """The outcome of one marker or line.
 
     Attributes:
         session: The id of the session's row; ``None`` before the first session of a stream.
-        kind: The kind of marker that the receipt answers.
-        outcome: The outcome.
         text: The observation, message or reason, or the start of the line.
         category: The category of a memory, the level of an event, or the action of a cooldown.
-        service: The service of the marker, if it names one.
         record_id: The row that now holds the marker's text.
         confidence: The confidence of the memory in that row.
-        reason: The reason for the outcome.
         contradicted: The memories that lost confidence because of the marker.
     """
 

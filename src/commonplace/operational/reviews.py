@@ -48,19 +48,12 @@ class Review(Noun):
 
     Attributes:
         id: Never used again.
-        kind: The kind of the two texts.
         service: Of both memories; `None` for general ones.
-        category: Of both memories.
         old_id: The memory that was there.
         old_observation: Its text now.
         new_id: The memory that was kept beside it.
         new_observation: Its text now.
-        reason: Why the judge was in doubt.
         decision: `None` for a pair that waits.
-        decided_by: The actor who decided.
-        explanation: Why, where a model decided.
-        created_at: Aware UTC.
-        decided_at: Aware UTC.
     """
 
     id: int

@@ -123,13 +123,7 @@ async def finish(
 ) -> Session:
     """End a session and store its result.
 
-    Args:
-        sql: The statements.
-        session_id: The row of the session.
-        result: The result line, if there was one.
-        now: The end.
-        exit_code: The exit status of the agent's process, if known; negative for a signal.
-        status: Replaces the status that :func:`status_after` returns.
+    ``exit_code`` is negative for a signal. ``status`` replaces the status that :func:`status_after` returns.
 
     Raises:
         NotFoundError: No session has this id.

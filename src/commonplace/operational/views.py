@@ -12,6 +12,7 @@ from commonplace.operational.events import Event
 from commonplace.operational.memories import Memory, MemoryFilter
 from commonplace.operational.sessions import Session, SessionStatus
 from commonplace.operational.transcript.markers import EventLevel
+from commonplace.storage.database import containing
 from commonplace.storage.nouns import Noun
 from commonplace.storage.store import Store
 
@@ -31,9 +32,7 @@ class MemoryPage:
     """A part of the memories that match a filter.
 
     Attributes:
-        memories: In the order of the filter.
         active: How many active memories match the other conditions of the filter.
-        inactive: How many inactive memories match them.
     """
 
     memories: list[Memory]
@@ -94,8 +93,7 @@ class OperationalViews:
     async def services(self) -> list[ServiceCount]:
         """Return every service that has memories, by name, general last; case does not tell services apart."""
         counts: dict[str | None, ServiceCount] = {}
-        async with self._store.reading() as sql:
-            rows = await sql.services_of_memories()
+        rows = await self._store.reads.services_of_memories()
         for row in rows:
             name: str | None = row["service"]
             key = name.lower() if name else None
@@ -105,27 +103,25 @@ class OperationalViews:
 
     async def recent_memories(self, *, limit: int) -> list[Memory]:
         """Return the latest memories, newest first."""
-        async with self._store.reading() as sql:
-            return Memory.from_rows(await sql.recent_memories(limit=limit))
+        return Memory.from_rows(await self._store.reads.recent_memories(limit=limit))
 
     async def fading_memories(self, *, limit: int) -> list[Memory]:
         """Return active memories that lose confidence by age, the weakest first."""
-        async with self._store.reading() as sql:
-            return Memory.from_rows(
-                await sql.fading_memories(updated_before=self._before(GRACE), limit=limit)
-            )
+        return Memory.from_rows(
+            await self._store.reads.fading_memories(updated_before=self._before(GRACE), limit=limit)
+        )
 
     async def memories_of_session(self, session_id: int, *, limit: int = 100) -> list[Memory]:
         """Return the memories that a session created and that still exist, oldest first."""
-        async with self._store.reading() as sql:
-            return Memory.from_rows(await sql.memories_of_session(session_id=session_id, limit=limit))
+        return Memory.from_rows(
+            await self._store.reads.memories_of_session(session_id=session_id, limit=limit)
+        )
 
     async def changes_of_session(self, session: Session, *, limit: int = 100) -> list[ListedChange]:
         """Return the changes that a session made to memories beyond creating them, oldest first."""
-        async with self._store.reading() as sql:
-            rows = await sql.changes_of_session(
-                session_id=session.id, since=format_timestamp(session.started_at), limit=limit
-            )
+        rows = await self._store.reads.changes_of_session(
+            session_id=session.id, since=format_timestamp(session.started_at), limit=limit
+        )
         return ListedChange.from_rows(rows)
 
     async def place_of(self, memory_id: int, session_id: int) -> int | None:
@@ -136,7 +132,7 @@ class OperationalViews:
         async with self._store.reading() as sql:
             known = memories.wordings(await memories.history(sql, memory_id))
             places = [
-                await sql.place_in_output(session_id=session_id, pattern=memories.containing(one.text))
+                await sql.place_in_output(session_id=session_id, pattern=containing(one.text))
                 for one in known
             ]
         return min((place for place in places if place is not None), default=None)
@@ -147,8 +143,7 @@ class OperationalViews:
         Raises:
             NotFoundError: No session has this id.
         """
-        async with self._store.reading() as sql:
-            return Session.existing(await sql.get_session(id=session_id), session_id)
+        return Session.existing(await self._store.reads.get_session(id=session_id), session_id)
 
     async def sessions(
         self,
@@ -205,26 +200,22 @@ class OperationalViews:
 
     async def figures(self) -> Figures:
         """Return the counts of an overview."""
-        async with self._store.reading() as sql:
-            row = await sql.figures(week_ago=self._before(WEEK), updated_before=self._before(GRACE))
+        row = await self._store.reads.figures(week_ago=self._before(WEEK), updated_before=self._before(GRACE))
         return Figures(**row)
 
     async def change_stamp(self) -> str:
         """Return a text that changes when a memory, a session or an event is stored or a session ends."""
-        async with self._store.reading() as sql:
-            row = await sql.change_stamp()
+        row = await self._store.reads.change_stamp()
         return "-".join(str(value) for value in tuple(row))
 
     async def learned_by_day(self, *, since: datetime) -> dict[date, int]:
         """Return the number of memories by day of creation (UTC), without days that have none."""
-        async with self._store.reading() as sql:
-            rows = await sql.learned_by_day(since=format_timestamp(since))
+        rows = await self._store.reads.learned_by_day(since=format_timestamp(since))
         return {date.fromisoformat(row["day"]): row["memories"] for row in rows}
 
     async def changes(self, *, since: datetime, limit: int) -> list[ListedChange]:
         """Return the changes of all memories since a time, newest first."""
-        async with self._store.reading() as sql:
-            rows = await sql.changes_since(since=format_timestamp(since), limit=limit)
+        rows = await self._store.reads.changes_since(since=format_timestamp(since), limit=limit)
         return ListedChange.from_rows(rows)
 
     def now(self) -> datetime:

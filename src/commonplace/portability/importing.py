@@ -74,8 +74,6 @@ class Importer:
 
     Args:
         knowledge: Takes entities, facts, rules and episodes, for its tenant.
-        operational: Takes operational memories.
-        workspace: Takes workspace memories.
         allow_secrets: Whether text that looks like a secret is stored.
     """
 

@@ -62,12 +62,7 @@ Item = EntityItem | FactDraft | RuleDraft | EpisodeDraft | OperationalItem | Wor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreadable:
-    """A line, file or row of a source that cannot be read as an item.
-
-    Attributes:
-        place: The line, file or row.
-        reason: What is wrong with it.
-    """
+    """A line, file or row of a source that cannot be read as an item."""
 
     place: str
     reason: str

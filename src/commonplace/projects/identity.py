@@ -120,8 +120,8 @@ class Place:
     def nearest(self, identities: Mapping[str, Identity]) -> str | None:
         """Return the key of the identity that holds for the directory: its own, else that of the next one above."""
         path = Path(self.inner)
-        keys = [path.as_posix(), *(parent.as_posix() for parent in path.parents)] if self.inner else []
-        return next((key for key in [*(key for key in keys if key != "."), ""] if key in identities), None)
+        keys = (*(each.as_posix() for each in (path, *path.parents)), "")
+        return next((key for key in keys if key in identities), None)
 
 
 def write_json(path: Path, document: Mapping[str, object], *, mode: int) -> None:

@@ -51,12 +51,7 @@ class Project:
 
 
 class Projects:
-    """The projects of one home.
-
-    Args:
-        home: The home.
-        clock: Returns the current time.
-    """
+    """The projects of one home."""
 
     def __init__(self, home: Path, *, clock: Clock = utc_now) -> None:
         self._home = home
@@ -239,20 +234,19 @@ class Projects:
         known: Mapping[str, Project],
         copied_from: tuple[str, ...],
     ) -> Project:
-        before = known.get(identity.id)
-        clues = before.clues if before is not None else Clues.of(place.git) if place.git else Clues()
+        path, now = place.top / key, self._clock()
+        if before := known.get(identity.id):
+            return replace(before, path=path, file=place.file, seen_at=now)
+        clues = Clues.of(place.git) if place.git else Clues()
         alike = [each.id for each in known.values() if each.file != place.file and each.clues.agree(clues)]
         return Project(
             id=identity.id,
-            name=identity.name if before is None else before.name,
-            path=place.top / key,
+            name=identity.name,
+            path=path,
             file=place.file,
-            seen_at=self._clock(),
+            seen_at=now,
             clues=clues,
-            merged_into=None if before is None else before.merged_into,
-            looks_like=(*copied_from, *(each for each in alike if each not in copied_from))
-            if before is None
-            else before.looks_like,
+            looks_like=(*copied_from, *(each for each in alike if each not in copied_from)),
         )
 
     def _copied_from(

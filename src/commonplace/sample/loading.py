@@ -39,11 +39,7 @@ async def is_loaded(memories: Memories) -> bool:
 
 
 async def load(memories: Memories, *, beside_others: bool = False) -> SampleReceipt:
-    """Store the sample memories.
-
-    Args:
-        memories: The memories of the home.
-        beside_others: Whether to store them in a home that has other memories.
+    """Store the sample memories, with ``beside_others`` also in a home that has other memories.
 
     Raises:
         InvalidInputError: The home has the sample memories, or has other memories.

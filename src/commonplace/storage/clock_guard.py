@@ -37,7 +37,6 @@ class Sighting:
     """A moment at which the machine was seen.
 
     Attributes:
-        at: The time of the clock.
         uptime_s: Seconds since the machine started, sleep included.
         boot: The id of the start; empty if unknown.
     """
@@ -50,14 +49,7 @@ class Sighting:
 def fault_of(
     now: Sighting, last: Sighting | None, newest_row: datetime | None, *, is_synchronised: bool
 ) -> str | None:
-    """Return why a time is implausible, or ``None``. Pure.
-
-    Args:
-        now: The machine now.
-        last: The machine as it was last seen.
-        newest_row: The time of the newest row in the database.
-        is_synchronised: Whether the machine follows a time server.
-    """
+    """Return why a time is implausible, or ``None``. Pure."""
     if last is not None and now.boot and now.boot == last.boot:
         expected = last.at + timedelta(seconds=now.uptime_s - last.uptime_s)
         return (

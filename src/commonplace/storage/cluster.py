@@ -22,6 +22,7 @@ import stat
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote, urlencode
 
 from commonplace.core.directories import make_directories
 from commonplace.core.drafts import draft_of
@@ -299,6 +300,12 @@ def socket_directory(cluster: Cluster) -> Path:
         if len(os.fsencode(socket)) <= MAX_SOCKET_PATH_BYTES and re.fullmatch(r"[\w/.+@ -]+", str(path)):
             return path
     raise EmbeddedPostgresError(f"no path is short enough for a socket: {own}")
+
+
+def socket_url(sockets: Path, *, role: str, database: str = DATABASE) -> str:
+    """Return the URL of a database behind the socket in a directory, for asyncpg and for libpq."""
+    place = urlencode({"host": str(sockets), "port": PORT}, quote_via=quote, safe="/")
+    return f"postgresql://{quote(role)}@/{quote(database)}?{place}"
 
 
 def _own_directory(path: Path, account: ServerAccount) -> None:

@@ -33,10 +33,7 @@ def contents(dump: Path) -> str:
 def load(url: str, dump: Path, *options: str) -> None:
     """Load a dump into a database with pgvector, in one transaction.
 
-    Args:
-        url: The database.
-        dump: The file; a list of its entries is written beside it.
-        *options: Further options of ``pg_restore``.
+    A list of the entries of the dump is written beside it. ``options`` are further options of ``pg_restore``.
 
     Raises:
         StorageError: The dump cannot be read, or the server refuses a statement.

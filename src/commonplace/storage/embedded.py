@@ -50,19 +50,18 @@ import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-from urllib.parse import quote, urlencode
 
 from commonplace.core.errors import EmbeddedPostgresError
 from commonplace.storage import reaper
 from commonplace.storage.cluster import (
     APPLICATION_ROLE,
     DATABASE,
-    PORT,
     Cluster,
     configure,
     create_data,
     locate_cluster,
     socket_directory,
+    socket_url,
 )
 from commonplace.storage.file_locks import POLL_S, FileLock
 from commonplace.storage.majors import finish_upgrade, upgrade_major
@@ -77,10 +76,7 @@ START_TIMEOUT_S = 60.0
 class Membership:
     """One user's membership in the running server, until the user leaves or the process dies.
 
-    Args:
-        cluster: The server's directory.
-        sockets: The directory of its socket.
-        users: The lock, held shared.
+    ``users`` is the lock, held shared.
     """
 
     def __init__(self, cluster: Cluster, sockets: Path, users: FileLock) -> None:
@@ -90,8 +86,7 @@ class Membership:
 
     def url(self, *, role: str = APPLICATION_ROLE, database: str = DATABASE) -> str:
         """Return the URL of a database in the cluster, for asyncpg and for libpq."""
-        place = urlencode({"host": str(self.sockets), "port": PORT}, quote_via=quote, safe="/")
-        return f"postgresql://{quote(role)}@/{quote(database)}?{place}"
+        return socket_url(self.sockets, role=role, database=database)
 
     def leave(self) -> None:
         """Leave the server, which stops soon after its last user left. A second call does nothing."""
@@ -131,18 +126,18 @@ def join_server(directory: Path, *, timeout_s: float = START_TIMEOUT_S) -> Membe
         ) from error
 
 
-def remove_cluster(directory: Path, *, timeout_s: float = START_TIMEOUT_S) -> None:
+def remove_cluster(directory: Path) -> None:
     """Delete the server of a directory with all its data, after its last user has left.
 
     This blocks. A directory without a server is not changed.
 
     Raises:
-        EmbeddedPostgresError: The server is still in use after ``timeout_s``, or it cannot be deleted.
+        EmbeddedPostgresError: The server is still in use after a minute, or it cannot be deleted.
     """
     if not os.path.lexists(directory):
         return
     cluster = locate_cluster(directory)
-    deadline = time.monotonic() + timeout_s
+    deadline = time.monotonic() + START_TIMEOUT_S
     with cluster.lock("start") as start, cluster.lock("users") as users, cluster.lock("server") as server:
         # The reaper needs ``users`` to stop the server, so wait for its end before taking that lock.
         if not (

@@ -14,20 +14,18 @@ import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
-from urllib.parse import quote, urlencode
 
 from commonplace.core.directories import make_directories
 from commonplace.core.errors import EmbeddedPostgresError, StorageError
 from commonplace.storage.cluster import (
     APPLICATION_ROLE,
-    DATABASE,
-    PORT,
     SUPERUSER,
     SYSTEM_DIRECTORY,
     Cluster,
     configure,
     create_data,
     share_with_account,
+    socket_url,
 )
 from commonplace.storage.dumps import load, run_program
 from commonplace.storage.file_locks import FileLock
@@ -128,8 +126,7 @@ def _running(cluster: Cluster, server_lock: FileLock) -> Generator[str]:
     sockets = configure(cluster)
     start_postmaster(cluster, sockets, server_lock, timeout_s=START_TIMEOUT_S)
     try:
-        place = urlencode({"host": str(sockets), "port": PORT}, quote_via=quote, safe="/")
-        yield f"postgresql://{SUPERUSER}@/{DATABASE}?{place}"
+        yield socket_url(sockets, role=SUPERUSER)
     finally:
         stop_postmaster(cluster)
 

@@ -60,20 +60,17 @@ async def open_pool(
     return await _pool(access, source, application_name, max_size, statement_timeout_s)
 
 
-async def open_replica_pool(url: str, primary: str, *, max_size: int = MAX_POOL_SIZE) -> asyncpg.Pool:
+async def open_replica_pool(url: str, primary: str) -> asyncpg.Pool:
     """Open a pool of connections to a replica. The caller closes it.
 
-    Args:
-        url: The replica.
-        primary: The URL of the primary, whose role the connections assume if the role of ``url`` is privileged.
-        max_size: Most connections at once; one is opened immediately.
+    The connections assume the role of ``primary``, a URL, if the role of ``url`` is privileged.
 
     Raises:
         SettingsError: A URL is not a PostgreSQL URL.
         StorageUnavailableError: One of the servers cannot be reached or used. No message holds the password.
     """
     access = await replica_access(url, await access_to(primary))
-    return await _pool(access, url, "commonplace", max_size, STATEMENT_TIMEOUT_S)
+    return await _pool(access, url, "commonplace", MAX_POOL_SIZE, STATEMENT_TIMEOUT_S)
 
 
 async def _pool(
@@ -111,10 +108,6 @@ async def close_pool(pool: asyncpg.Pool) -> None:
 
 async def access_to(source: str | PostgresUrls | EmbeddedPostgres, *, as_owner: bool = False) -> Access:
     """Return the access to a server; the embedded server is started if it does not run.
-
-    Args:
-        source: One or two URLs, or the embedded server.
-        as_owner: See :func:`open_pool`.
 
     Raises:
         SettingsError: The URL is not a PostgreSQL URL.

@@ -8,6 +8,8 @@ privileges. A pooler passes no such setting on: a URL of a pooler must name a pl
 """
 
 import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -104,10 +106,7 @@ async def connect(
 
     A connection to a pooler gets no setting but ``application_name``.
 
-    Args:
-        url: A PostgreSQL URL.
-        where: Host and database in words, from :func:`~commonplace.storage.postgres_url.describe_url`.
-        **options: Further arguments of ``asyncpg.connect``.
+    ``options`` are further arguments of ``asyncpg.connect``.
 
     Raises:
         SettingsError: The URL has unknown parameters.
@@ -129,24 +128,33 @@ async def connect(
         raise SettingsError(f"the PostgreSQL URL of {where}: {mask_password(str(error), url)}") from None
 
 
+@asynccontextmanager
+async def connected(
+    url: str,
+    *,
+    where: str | None = None,
+    **options: Any,  # noqa: ANN401 - as above
+) -> AsyncGenerator[asyncpg.Connection]:
+    """Yield one connection, and close it at the end of the block; see :func:`connect`."""
+    connection = await connect(url, where=where or describe_url(url), **options)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
 async def replica_access(url: str, primary: Access) -> Access:
     """Return the access to a replica of a prepared server; everything that it needs comes from the primary.
-
-    Args:
-        url: The replica.
-        primary: The access to its primary.
 
     Raises:
         StorageUnavailableError: The replica cannot be reached, or its role does not fit.
     """
     where = describe_url(url)
-    connection = await connect(url, where=where)
     try:
-        found = await connection.fetchrow(_LOOK)
+        async with connected(url) as connection:
+            found = await connection.fetchrow(_LOOK)
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
         raise StorageUnavailableError(f"cannot read from {where}: {error}") from error
-    finally:
-        await connection.close()
     if found and is_pooled(url):
         _refuse_behind_pooler(found, where)
     is_privileged = found is not None and found["is_privileged"]
@@ -170,23 +178,21 @@ async def prepare_access(url: str, *, plain_role: str = PLAIN_ROLE) -> Access:
             or a plain role. No message holds the password.
     """
     where = describe_url(url)
-    connection = await connect(url, where=where)
     try:
-        _require_version(connection.get_server_version().major, where)
-        found = await connection.fetchrow(_LOOK)
-        if is_pooled(url) and found:
-            _refuse_behind_pooler(found, where)
-        if found and not found["is_privileged"] and found["vector_schema"]:
-            # One statement is enough for nearly every connection; nothing has to be created.
-            return Access(url=url, where=where, role=None, vector_schema=found["vector_schema"])
-        async with connection.transaction():
-            await connection.execute(_SERIALISE)
-            role = await _plain_role(connection, where, plain_role)
-            vector_schema = await _vector_schema(connection, where)
+        async with connected(url) as connection:
+            _require_version(connection.get_server_version().major, where)
+            found = await connection.fetchrow(_LOOK)
+            if is_pooled(url) and found:
+                _refuse_behind_pooler(found, where)
+            if found and not found["is_privileged"] and found["vector_schema"]:
+                # One statement is enough for nearly every connection; nothing has to be created.
+                return Access(url=url, where=where, role=None, vector_schema=found["vector_schema"])
+            async with connection.transaction():
+                await connection.execute(_SERIALISE)
+                role = await _plain_role(connection, where, plain_role)
+                vector_schema = await _vector_schema(connection, where)
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
         raise StorageUnavailableError(f"cannot prepare {where}: {error}") from error
-    finally:
-        await connection.close()
     return Access(url=url, where=where, role=role, vector_schema=vector_schema)
 
 

@@ -44,9 +44,7 @@ def urls_of_hosts(url: str) -> list[str]:
 def require_direct(url: str, work: str) -> None:
     """Require that a URL leads to the server itself.
 
-    Args:
-        url: A PostgreSQL URL.
-        work: What needs the server, for the message.
+    ``work`` names what needs the server, for the message.
 
     Raises:
         SettingsError: The URL leads to a pooler.

@@ -17,7 +17,7 @@ import asyncpg
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.storage.cluster import APPLICATION_ROLE, SUPERUSER
 from commonplace.storage.embedded import EmbeddedPostgres
-from commonplace.storage.postgres_access import Access, PostgresUrls, connect, prepare_access
+from commonplace.storage.postgres_access import Access, PostgresUrls, connected, prepare_access
 from commonplace.storage.postgres_url import describe_url
 
 OWNER_ROLE: Final = "commonplace_owner"
@@ -102,39 +102,33 @@ async def owner_access(source: PostgresUrls | EmbeddedPostgres) -> Access:
     if isinstance(source, PostgresUrls):
         return await _owner_by_url(source)
     url = await source.start()
-    where = describe_url(url)
-    connection = await connect(url, where=where)
-    try:
+    async with connected(url) as connection:
         is_separate = await connection.fetchval(_IS_SEPARATE)
-    finally:
-        await connection.close()
     if not is_separate:
         await separate_roles(url)
-    return Access(url=as_role(url, OWNER_ROLE), where=where, role=None, vector_schema="public")
+    return embedded_owner(url)
+
+
+def embedded_owner(url: str) -> Access:
+    """Return the owner's access to a database of the embedded server whose roles are separate."""
+    return Access(url=as_role(url, OWNER_ROLE), where=describe_url(url), role=None, vector_schema="public")
 
 
 async def separate_roles(url: str) -> None:
     """Give all tables of a database of the embedded server to the owner, and the application its rights to the rows.
 
-    Args:
-        url: The database, with any role.
-
     Raises:
         StorageUnavailableError: The server cannot be reached or used.
     """
-    where = describe_url(url)
-    connection = await connect(as_role(url, SUPERUSER), where=where)
     try:
-        async with connection.transaction():
+        async with connected(as_role(url, SUPERUSER)) as connection, connection.transaction():
             await connection.execute(_SERIALISE)
             await connection.execute(_SEPARATE)
             await _grant(connection, APPLICATION_ROLE)
     except (asyncpg.PostgresError, OSError) as error:
         raise StorageUnavailableError(
-            f"{where}: the tables cannot be given to their owner: {error}"
+            f"{describe_url(url)}: the tables cannot be given to their owner: {error}"
         ) from error
-    finally:
-        await connection.close()
 
 
 async def _grant(connection: asyncpg.Connection, application: str) -> None:
@@ -144,30 +138,21 @@ async def _grant(connection: asyncpg.Connection, application: str) -> None:
 
 async def _owner_by_url(urls: PostgresUrls) -> Access:
     access = await prepare_access(urls.owner_url, plain_role=OWNER_ROLE)
-    application = await _application(urls.url)
-    connection = await connect(access.url, where=access.where, server_settings=access.server_settings)
+    async with connected(urls.url) as connection:
+        application = cast("asyncpg.Record", await connection.fetchrow(_APPLICATION))
     try:
-        owner = await connection.fetchval("SELECT current_user::text")
-        is_member = await connection.fetchval(
-            "SELECT pg_has_role($1::name, current_user, 'MEMBER')", application["name"]
-        )
-        _require_two_roles(access.where, application, owner, is_member=is_member)
-        async with connection.transaction():
-            await connection.execute(_SERIALISE)
-            await _grant(connection, application["name"])
+        async with connected(access.url, server_settings=access.server_settings) as connection:
+            owner = await connection.fetchval("SELECT current_user::text")
+            is_member = await connection.fetchval(
+                "SELECT pg_has_role($1::name, current_user, 'MEMBER')", application["name"]
+            )
+            _require_two_roles(access.where, application, owner, is_member=is_member)
+            async with connection.transaction():
+                await connection.execute(_SERIALISE)
+                await _grant(connection, application["name"])
     except (asyncpg.PostgresError, OSError) as error:
         raise StorageUnavailableError(f"{access.where}: the owner cannot grant rights: {error}") from error
-    finally:
-        await connection.close()
     return access
-
-
-async def _application(url: str) -> asyncpg.Record:
-    connection = await connect(url, where=describe_url(url))
-    try:
-        return cast("asyncpg.Record", await connection.fetchrow(_APPLICATION))
-    finally:
-        await connection.close()
 
 
 def _require_two_roles(where: str, application: asyncpg.Record, owner: str, *, is_member: bool) -> None:

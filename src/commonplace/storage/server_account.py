@@ -46,12 +46,7 @@ class ServerAccount:
         The minimal environment keeps variables such as ``PGPORT``, ``PGDATA`` and ``TZ`` from affecting the program;
         the session keeps Ctrl-C in the caller's terminal from reaching it.
 
-        Args:
-            command: The program and its arguments.
-            directory: The working directory, which the account can enter.
-            timeout_s: Seconds after which the program is killed.
-            text: The program's standard input.
-            pass_fds: File descriptors that the program inherits.
+        The account can enter ``directory``. ``text`` is the program's standard input.
 
         Raises:
             EmbeddedPostgresError: The program cannot be run, or took longer than ``timeout_s``.

@@ -1,9 +1,11 @@
 """A memory's store: an open database, the memory's named statements and a clock."""
 
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from aiosql.queries import Queries
 
@@ -17,7 +19,6 @@ class Store:
     Args:
         database: Shared by everything in this process; the code that opened it closes it.
         directory: Holds the ``.sql`` files of the memory.
-        clock: Returns the time of each row.
     """
 
     def __init__(self, database: Database, directory: Path, clock: Clock) -> None:
@@ -37,9 +38,28 @@ class Store:
         """Open a transaction; see :meth:`.Database.transaction`."""
         return self._database.transaction(self._queries, lock=lock)
 
+    @property
+    def reads(self) -> "_Reads":
+        """The statements, each in a view of its own: ``await store.reads.count_memories(app_id=…)``."""
+        return _Reads(self)
+
     def reading(self) -> AbstractAsyncContextManager[Statements]:
         """Open a consistent view for reading; see :meth:`.Database.reading`."""
         return self._database.reading(self._queries)
+
+
+class _Reads:
+    """Statements of a store, for the reads that need only one of them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        async def run(**parameters: object) -> object:
+            async with self._store.reading() as sql:
+                return await getattr(sql, name)(**parameters)
+
+        return run
 
 
 @cache

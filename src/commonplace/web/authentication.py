@@ -14,6 +14,7 @@ from commonplace.access import LOCAL, Logins, Tokens
 from commonplace.core.errors import CommonplaceError
 from commonplace.web.access import CHALLENGE, Caller, Means
 from commonplace.web.guards import MCP_PREFIX
+from commonplace.web.middleware import HttpMiddleware
 from commonplace.web.problems import LOGIN, UNAUTHENTICATED, ProblemError, problem_of
 from commonplace.web.rate_limits import Credential, Limiter, address_of
 from commonplace.web.refusals import answer, refusal_response
@@ -28,42 +29,29 @@ FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 """Headers that proxies add; see :meth:`Authentication._without_credentials`."""
 
 
-class Authentication:
-    """Puts a :class:`~commonplace.web.access.Caller` into the scope of each request, or answers 401 or 429.
-
-    Args:
-        app: The next application.
-        tokens: The token store, open as long as requests arrive.
-        options: Say whether a login is required.
-        limiter: Counts requests and failures.
-    """
+class Authentication(HttpMiddleware):
+    """Puts a :class:`~commonplace.web.access.Caller` into the scope of each request, or answers 401 or 429."""
 
     def __init__(self, app: ASGIApp, *, tokens: Tokens, options: SecurityOptions, limiter: Limiter) -> None:
-        self._app = app
+        super().__init__(app)
         self._tokens = tokens
         self._logins = Logins(tokens)
         self._options = options
         self._limiter = limiter
         self._secret_of_process = secrets.token_bytes()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on with its caller, or refuse it."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
         try:
             caller = await self._caller(HTTPConnection(scope))
         except ProblemError as refusal:
-            response = refusal_response(
-                HTTPConnection(scope), refusal.kind, str(refusal), headers=refusal.headers
-            )
-            await response(scope, receive, send)
+            await refusal_response(HTTPConnection(scope), refusal)(scope, receive, send)
             return
         except CommonplaceError as error:
             await answer(HTTPConnection(scope), problem_of(error))(scope, receive, send)
             return
         scope.setdefault("state", {})["caller"] = caller
-        await self._app(scope, receive, send)
+        await self.app(scope, receive, send)
 
     async def _caller(self, connection: HTTPConnection) -> Caller | None:
         address = address_of(connection.scope)

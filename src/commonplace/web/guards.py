@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from commonplace.core.text import trim_to
 from commonplace.web.access import SAFE_METHODS
 from commonplace.web.client_urls import split_url
+from commonplace.web.middleware import HttpMiddleware
 from commonplace.web.problems import FOREIGN_HOST, FORGED, TOO_LARGE
 from commonplace.web.refusals import answer
 from commonplace.web.security import SecurityOptions
@@ -36,17 +37,11 @@ _SHOWN_CHARS: Final = 200
 TRANSPORT_SECURITY: Final = "max-age=31536000"
 
 
-class SecurityHeaders:
+class SecurityHeaders(HttpMiddleware):
     """Adds the security headers to every answer, including those of the other middleware."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on and add the headers that its answer lacks."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -58,10 +53,10 @@ class SecurityHeaders:
                     headers.setdefault("Strict-Transport-Security", TRANSPORT_SECURITY)
             await send(message)
 
-        await self._app(scope, receive, with_headers)
+        await self.app(scope, receive, with_headers)
 
 
-class KnownHostsOnly:
+class KnownHostsOnly(HttpMiddleware):
     """Refuses requests for an unknown host, and changes that a page of another site requests.
 
     A page elsewhere can let its own name resolve to this machine and then send requests that the browser takes for
@@ -70,14 +65,11 @@ class KnownHostsOnly:
     """
 
     def __init__(self, app: ASGIApp, *, options: SecurityOptions) -> None:
-        self._app = app
+        super().__init__(app)
         self._options = options
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 421 or 403."""
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-            return
         headers = Headers(scope=scope)
         if not self._options.allows_host(host_of(headers.get("host", ""))):
             detail = (
@@ -93,7 +85,7 @@ class KnownHostsOnly:
             )
             await answer(HTTPConnection(scope), FORGED.problem(detail))(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        await self.app(scope, receive, send)
 
 
 def _of_another_site(headers: Headers) -> bool:
@@ -111,21 +103,21 @@ def host_of(header: str) -> str:
     return host if separator and port.isdecimal() else header
 
 
-class BodyLimit:
+class BodyLimit(HttpMiddleware):
     """Refuses bodies that are too large, by their stated or actual length, and bodies that arrive too slowly."""
 
     def __init__(self, app: ASGIApp, *, options: SecurityOptions) -> None:
-        self._app = app
+        super().__init__(app)
         self._options = options
         self._detail = f"the body is larger than {options.max_body_bytes} bytes"
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 413 if its body is too large and 408 if it is too slow."""
-        stated = Headers(scope=scope).get("content-length", "") if scope["type"] == "http" else ""
+        stated = Headers(scope=scope).get("content-length", "")
         if stated.isdecimal() and int(stated) > self._options.max_body_bytes:
             await answer(HTTPConnection(scope), TOO_LARGE.problem(self._detail))(scope, receive, send)
             return
-        await self._app(scope, self._limited(receive) if scope["type"] == "http" else receive, send)
+        await self.app(scope, self._limited(receive), send)
 
     def _limited(self, receive: Receive) -> Receive:
         came, complete = 0, False

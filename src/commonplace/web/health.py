@@ -1,8 +1,7 @@
 """Health check of the service, part by part.
 
 Supervisors ask every few seconds, so the check only reads: writes would wear the disk and take locks. A part that is
-still starting is not down. Without background work or read replicas
-the service is degraded, not down.
+still starting is not down. Without background work or read replicas the service is degraded, not down.
 """
 
 import asyncio
@@ -24,16 +23,16 @@ from commonplace.core.errors import CommonplaceError, StorageUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.embedding.backend import BackendName
 from commonplace.embedding.model_files import find_model
-from commonplace.knowledge import KnowledgeMemory, worker_status
+from commonplace.knowledge import worker_status
 from commonplace.llm.ledger import Ledger
 from commonplace.memories import Memories
 from commonplace.web.access import OpenMemories, known_caller
-from commonplace.web.problems import MEDIA_TYPE, UNHEALTHY, Problem
+from commonplace.web.problems import UNHEALTHY, Problem
+from commonplace.web.refusals import problem_response
 from commonplace.web.shape import Shape
 
 TIMEOUT_S: Final = 3.0
 """The time that a part has to answer; load balancers and supervisors give up after a few seconds."""
-
 
 NOT_REQUIRED: Final = frozenset({"background work", "read replicas"})
 """Parts that the service can do without."""
@@ -158,14 +157,10 @@ class Checks:
         knowledge = self.memories.knowledge
         if self.settings is None or not knowledge.database.was_tried:
             return State.STARTING
-        return await _working(knowledge, self.settings)
-
-
-async def _working(knowledge: KnowledgeMemory, settings: Settings) -> State:
-    status = await worker_status(knowledge, settings)
-    if any(worker.alive for worker in status.workers):
-        return State.OK
-    return State.DEGRADED if status.began else State.STARTING
+        status = await worker_status(knowledge, self.settings)
+        if any(worker.alive for worker in status.workers):
+            return State.OK
+        return State.DEGRADED if status.began else State.STARTING
 
 
 async def _look(check: Callable[[], Awaitable[State]]) -> PartShape:
@@ -216,19 +211,11 @@ async def health(request: Request, _memories: OpenMemories) -> HealthShape | JSO
     Needs no token. Callers of the installation, and on loopback without a login all callers, see the parts.
     """
     if request.app.state.draining:
-        problem = UNHEALTHY.problem("the service is stopping")
-        return JSONResponse(problem.model_dump(exclude_none=True), problem.status, media_type=MEDIA_TYPE)
+        return problem_response(UNHEALTHY.problem("the service is stopping"))
     parts = await cast("Checks", request.app.state.checks).run()
-    state = state_of(parts)
-    shown = parts if _may_see(request) else None
+    state, caller = state_of(parts), known_caller(request)
+    shown = parts if caller is not None and caller.principal.of_installation else None
     if state is State.DOWN:
         down = ", ".join(name for name, part in parts.items() if part.status is State.DOWN)
-        problem = HealthProblem(**UNHEALTHY.problem(f"down: {down}").model_dump(), parts=shown)
-        content = problem.model_dump(mode="json", by_alias=True, exclude_none=True)
-        return JSONResponse(content, UNHEALTHY.status, media_type=MEDIA_TYPE)
+        return problem_response(HealthProblem(**UNHEALTHY.problem(f"down: {down}").model_dump(), parts=shown))
     return HealthShape(status=state, version=version("commonplace"), parts=shown)
-
-
-def _may_see(request: Request) -> bool:
-    caller = known_caller(request)
-    return caller is not None and caller.principal.of_installation

@@ -1,6 +1,6 @@
-"""Middleware for ``Idempotency-Key``: a POST of the REST API that is sent again changes nothing twice.
+"""Middleware for ``Idempotency-Key``: a POST of the REST API that is sent twice runs once.
 
-The answer is kept in the database of knowledge memory, so that every process of the service knows it. A request that
+The database of knowledge memory keeps the answer, so that every process of the service knows it. A request that
 failed and changed nothing may run again. Source: draft-ietf-httpapi-idempotency-key-header-07.
 """
 
@@ -15,11 +15,12 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.knowledge import LEASE, Claim, Conflict, KeptAnswer, KeptAnswers, claimed
 from commonplace.web.access import knowledge_of, known_caller
+from commonplace.web.middleware import HttpMiddleware
 from commonplace.web.problems import ANSWER_LOST, KEY_REUSED, RUNNING, problem_of
 from commonplace.web.refusals import answer, on_http_error
 
@@ -40,21 +41,18 @@ _PROBLEMS: Final = {
 _KEPT_PREFIX: Final = "/api/"
 
 
-class Idempotency:
+class Idempotency(HttpMiddleware):
     """Runs each request with an ``Idempotency-Key`` once, and answers repetitions with its answer."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer it with the kept answer or a problem."""
-        if scope["type"] != "http" or scope["method"] != "POST" or not scope["path"].startswith(_KEPT_PREFIX):
-            await self._app(scope, receive, send)
+        if scope["method"] != "POST" or not scope["path"].startswith(_KEPT_PREFIX):
+            await self.app(scope, receive, send)
             return
         request = Request(scope, receive)
         key = request.headers.get(HEADER)
         if key is None or known_caller(request) is None:
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         try:
             _require_key(key)
@@ -83,7 +81,7 @@ class Idempotency:
         try:
             async with _renewed(answers, claim):
                 with claimed(claim):
-                    await self._app(scope, receive, collect)
+                    await self.app(scope, receive, collect)
         except BaseException:
             await answers.release(claim)
             raise

@@ -27,7 +27,7 @@ async def login_page(request: Request, *, following: Annotated[str, Query(alias=
     """Show the login form, or redirect a caller who is logged in."""
     if known_caller(request) is not None:
         return RedirectResponse(own_page(following), HTTPStatus.SEE_OTHER)
-    return _page(following, error=None)
+    return _page(following)
 
 
 @router.post(LOGIN)
@@ -93,14 +93,14 @@ async def _refused(request: Request, following: str) -> HTMLResponse:
             Credential.LOGIN, address_of(request.scope)
         )
     except ProblemError as refusal:
-        wait = (refusal.headers or {})["Retry-After"]
-        answer = _page(following, error=f"{WRONG} Too many failed attempts: try again in {wait} s.")
-        answer.status_code, answer.headers["Retry-After"] = refusal.kind.status, wait
+        wait = refusal.headers["Retry-After"]
+        answer = _page(
+            following, f"{WRONG} Too many failed attempts: try again in {wait} s.", refusal.kind.status
+        )
+        answer.headers["Retry-After"] = wait
         return answer
-    answer = _page(following, error=WRONG)
-    answer.status_code = HTTPStatus.UNAUTHORIZED
-    return answer
+    return _page(following, WRONG, HTTPStatus.UNAUTHORIZED)
 
 
-def _page(following: str, *, error: str | None) -> HTMLResponse:
-    return plain_page("login.html", following=own_page(following), error=error)
+def _page(following: str, error: str = "", http_status: int = HTTPStatus.OK) -> HTMLResponse:
+    return plain_page("login.html", http_status=http_status, following=own_page(following), error=error)

@@ -7,7 +7,7 @@ loopback only. Source: APP-10.5.
 import errno
 import os
 import socket
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final
 
 from commonplace.core.errors import InvalidInputError, ListenError
@@ -17,17 +17,17 @@ BACKLOG: Final = 2048
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is ``localhost`` or a loopback address, without a lookup.
+    """Return whether a host without a port is ``localhost``, in any case, or a loopback address; without a lookup."""
+    address = parse_address(host)
+    return host.lower() == LOCALHOST if address is None else address.is_loopback
 
-    Args:
-        host: As in a URL or without its brackets, in any case, without a port.
-    """
-    if host.lower() == LOCALHOST:
-        return True
+
+def parse_address(host: str) -> IPv4Address | IPv6Address | None:
+    """Return the address that a host is, with or without brackets; ``None`` if the host is a name."""
     try:
-        return ip_address(host.removeprefix("[").removesuffix("]")).is_loopback
+        return ip_address(host.removeprefix("[").removesuffix("]"))
     except ValueError:
-        return False
+        return None
 
 
 def require_address(host: str) -> str:
@@ -36,14 +36,11 @@ def require_address(host: str) -> str:
     Raises:
         InvalidInputError: The host is neither ``localhost`` nor an IP address.
     """
-    name = host.removeprefix("[").removesuffix("]")
-    if name.lower() == LOCALHOST:
-        return "127.0.0.1"
-    try:
-        return str(ip_address(name))
-    except ValueError:
+    address = parse_address("127.0.0.1" if host.lower() == LOCALHOST else host)
+    if address is None:
         form = "localhost or an IP address of this machine, such as 127.0.0.1, ::1 or 0.0.0.0 for all of them"
-        raise InvalidInputError("host", form, host) from None
+        raise InvalidInputError("host", form, host)
+    return str(address)
 
 
 def listen(host: str, port: int) -> socket.socket:

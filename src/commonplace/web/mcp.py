@@ -17,22 +17,21 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from commonplace.core.context import request_context
 from commonplace.memories import Memories
 from commonplace.web.access import actor_of, caller_of, of_another_tenant
+from commonplace.web.middleware import HttpMiddleware
 from commonplace.web.problems import FORBIDDEN
 from commonplace.web.refusals import problem_response
 
-WORKSPACE: Final = "/mcp/workspace"
-KNOWLEDGE: Final = "/mcp/knowledge"
-APPS: Final = "/mcp/apps"
-ALL: Final = "/mcp/all"
-"""The tools of the three servers under distinct names."""
+SERVERS: Final = {
+    "/mcp/workspace": "workspace",
+    "/mcp/knowledge": "knowledge",
+    "/mcp/apps": "apps",
+    "/mcp/all": "all",
+}
+"""The servers by their paths; the last one has the tools of the others under distinct names."""
 
 
 class McpServers:
-    """The servers; they run inside of :meth:`running`.
-
-    Args:
-        memories: Open as long as the servers run.
-    """
+    """The servers; they run inside of :meth:`running`, as long as the memories are open."""
 
     def __init__(self, memories: Memories) -> None:
         self._memories = memories
@@ -41,10 +40,9 @@ class McpServers:
 
     def mount(self, app: FastAPI) -> None:
         """Mount the servers at their paths, with and without a slash at the end."""
-        app.mount(WORKSPACE, _acting(self._loaded("workspace"), installation=True), name="mcp workspace")
-        app.mount(KNOWLEDGE, _acting(self._loaded("knowledge")), name="mcp knowledge")
-        app.mount(APPS, _acting(self._loaded("apps"), installation=True), name="mcp apps")
-        app.mount(ALL, _acting(self._loaded("all"), installation=True), name="mcp all")
+        for path, name in SERVERS.items():
+            server = _acting(self._loaded(name), installation=name != "knowledge")
+            app.mount(path, server, name=f"mcp {name}")
         app.add_middleware(_WithSlash)
 
     @asynccontextmanager
@@ -88,9 +86,7 @@ class McpServers:
 def _acting(app: ASGIApp, *, installation: bool = False) -> ASGIApp:
     """Return an application that runs each request in the context of its caller.
 
-    Args:
-        app: The server.
-        installation: Whether to refuse callers of other tenants than the installation's.
+    A server of the installation refuses callers of other tenants.
     """
 
     async def act(scope: Scope, receive: Receive, send: Send) -> None:
@@ -104,13 +100,10 @@ def _acting(app: ASGIApp, *, installation: bool = False) -> ASGIApp:
     return act
 
 
-class _WithSlash:
+class _WithSlash(HttpMiddleware):
     """Adds the slash at the end of a server's path, because clients are configured with and without it."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"] in {WORKSPACE, KNOWLEDGE, APPS, ALL}:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] in SERVERS:
             scope = {**scope, "path": f"{scope['path']}/", "raw_path": f"{scope['path']}/".encode()}
-        await self._app(scope, receive, send)
+        await self.app(scope, receive, send)

@@ -5,13 +5,13 @@ If a memory does not answer, ``commonplace_up`` says so and its metrics are miss
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable
 from typing import Final, cast
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector
 
@@ -19,6 +19,7 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.web.access import OpenMemories
 from commonplace.web.health import Checks
 from commonplace.web.metrics import apps, knowledge, models, operational, workspace
+from commonplace.web.metrics.families import gauges
 
 TIMEOUT_S: Final = 5.0
 """The time that each part has; Prometheus gives up after ten seconds."""
@@ -57,7 +58,9 @@ async def read_figures(checks: Checks) -> list[Metric]:
         if checks.settings is not None:
             parts["background work"] = knowledge.figures_of_work(memories.knowledge, checks.settings)
     answers = dict(zip(parts, await asyncio.gather(*map(_within_time, parts.items())), strict=True))
-    return [_up(answers), *(metric for found in answers.values() for metric in found or ())]
+    up = {name: float(found is not None) for name, found in answers.items()}
+    read = (metric for found in answers.values() for metric in found or ())
+    return [*gauges("commonplace_", ("up{memory}", "Whether the memory answers: 1 or 0", up)), *read]
 
 
 async def _within_time(part: tuple[str, Awaitable[list[Metric]]]) -> list[Metric] | None:
@@ -68,13 +71,6 @@ async def _within_time(part: tuple[str, Awaitable[list[Metric]]]) -> list[Metric
     except (CommonplaceError, TimeoutError) as error:
         _log.warning("no metrics of %s: %s", name, error or f"no answer within {TIMEOUT_S:g} s")
         return None
-
-
-def _up(answers: Mapping[str, list[Metric] | None]) -> Metric:
-    up = GaugeMetricFamily("commonplace_up", "Whether the memory answers: 1 or 0", labels=["memory"])
-    for name, found in answers.items():
-        up.add_metric([name], found is not None)
-    return up
 
 
 router = APIRouter(tags=["operations"])

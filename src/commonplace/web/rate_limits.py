@@ -8,7 +8,7 @@ import logging
 import math
 import time
 from enum import StrEnum
-from ipaddress import IPv6Address, ip_address, ip_network
+from ipaddress import IPv6Address, ip_network
 from typing import Final
 
 from limits import RateLimitItem, parse
@@ -17,6 +17,7 @@ from limits.aio.strategies import MovingWindowRateLimiter
 from prometheus_client import CollectorRegistry, Counter
 from starlette.types import Scope
 
+from commonplace.web.loopback import parse_address
 from commonplace.web.problems import TOO_MANY, ProblemError
 from commonplace.web.security import RateLimits
 
@@ -33,12 +34,7 @@ class Credential(StrEnum):
 
 
 class Limiter:
-    """Counts requests and refuses those above the limits; counts and logs refused credentials.
-
-    Args:
-        limits: The limits.
-        registry: The registry of the metric of refused credentials.
-    """
+    """Counts requests and refuses those above the limits; counts in a metric and logs refused credentials."""
 
     def __init__(self, limits: RateLimits, registry: CollectorRegistry) -> None:
         self._refused = Counter(
@@ -94,10 +90,7 @@ def address_of(scope: Scope) -> str:
     """Return the address or network that a request counts for."""
     client = scope.get("client")
     host = client[0] if client else ""
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return host
-    if isinstance(address, IPv6Address) and address.ipv4_mapped is None:
-        return str(ip_network((address, HOUSEHOLD_BITS), strict=False))
-    return str(getattr(address, "ipv4_mapped", None) or address)
+    address = parse_address(host)
+    if not isinstance(address, IPv6Address):
+        return str(address or host)
+    return str(address.ipv4_mapped or ip_network((address, HOUSEHOLD_BITS), strict=False))

@@ -28,7 +28,6 @@ from commonplace.web.problems import (
     RETRY_AFTER_S,
     TOO_LARGE,
     UNAUTHENTICATED,
-    Kind,
     Problem,
     ProblemError,
     encodable,
@@ -58,22 +57,21 @@ def answer(
     return page
 
 
-def refusal_response(
-    connection: HTTPConnection, kind: Kind, detail: str, *, headers: Mapping[str, str] | None = None
-) -> Response:
+def refusal_response(connection: HTTPConnection, refusal: ProblemError) -> Response:
     """Return a refusal as a response; a browser without a login is redirected to the login.
 
     HTMX, which asks for a part of a page, is told to redirect the whole page.
     """
-    if kind is not UNAUTHENTICATED:
-        return answer(connection, kind.problem(detail), headers=headers)
+    problem = refusal.kind.problem(str(refusal))
+    if refusal.kind is not UNAUTHENTICATED:
+        return answer(connection, problem, headers=refusal.headers)
     where = f"{LOGIN}?{urlencode({'next': _page_to_return_to(connection)})}"
     if "hx-request" in connection.headers:
-        return problem_response(kind.problem(detail), headers={**(headers or {}), "HX-Redirect": where})
+        return problem_response(problem, headers={**refusal.headers, "HX-Redirect": where})
     has_tried = "authorization" in connection.headers or connection.scope["path"] == LOGIN
     if _a_person_waits(connection) and not has_tried:
         return RedirectResponse(where, HTTPStatus.SEE_OTHER)
-    return answer(connection, kind.problem(detail), headers=headers)
+    return answer(connection, problem, headers=refusal.headers)
 
 
 def _a_person_waits(connection: HTTPConnection) -> bool:
@@ -119,8 +117,7 @@ async def _on_commonplace_error(request: Request, error: Exception) -> Response:
 
 
 async def _on_problem(request: Request, error: Exception) -> Response:
-    refusal = cast("ProblemError", error)
-    return refusal_response(request, refusal.kind, str(refusal), headers=refusal.headers)
+    return refusal_response(request, cast("ProblemError", error))
 
 
 async def _on_invalid_request(request: Request, error: Exception) -> Response:

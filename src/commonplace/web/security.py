@@ -2,11 +2,11 @@
 
 import re
 from dataclasses import dataclass, field
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_network
 from typing import Final
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.web.loopback import is_loopback
+from commonplace.web.loopback import is_loopback, parse_address
 
 _LABEL: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?"
 _HOST_NAME: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
@@ -60,11 +60,15 @@ class SecurityOptions:
     def __post_init__(self) -> None:
         """Refuse hosts and proxies that would have no effect."""
         for host in self.allowed_hosts:
-            if not _HOST_NAME.fullmatch(host) and not _is_address(host):
+            if not _HOST_NAME.fullmatch(host) and parse_address(host) is None:
                 form = "a name without scheme, port and path, such as memory.example"
                 raise InvalidInputError("allowed_host", form, host)
         for proxy in self.trusted_proxies:
-            _require_network(proxy)
+            try:
+                ip_network(proxy)
+            except ValueError:
+                form = "an address or a network, such as 10.0.0.2 or 10.0.0.0/24"
+                raise InvalidInputError("trusted_proxy", form, proxy) from None
 
     def allows_host(self, host: str) -> bool:
         """Return whether requests may name a host: loopback, an allowed name, or with a login any IP address.
@@ -76,20 +80,4 @@ class SecurityOptions:
         """
         if is_loopback(host) or host.lower() in {name.lower() for name in self.allowed_hosts}:
             return True
-        return self.login_required and _is_address(host)
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host.removeprefix("[").removesuffix("]"))
-    except ValueError:
-        return False
-    return True
-
-
-def _require_network(proxy: str) -> None:
-    try:
-        ip_network(proxy)
-    except ValueError:
-        form = "an address or a network, such as 10.0.0.2 or 10.0.0.0/24"
-        raise InvalidInputError("trusted_proxy", form, proxy) from None
+        return self.login_required and parse_address(host) is not None

@@ -10,12 +10,13 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any, Final
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from commonplace.core.errors import SettingsError
 from commonplace.core.tracing import span, trace_with
 from commonplace.core.urls import mask_url
 from commonplace.web.metrics.requests import method_of, route_of
+from commonplace.web.middleware import HttpMiddleware
 
 SERVICE: Final = "commonplace"
 EXPORT_TIMEOUT_S: Final = 5
@@ -65,22 +66,16 @@ def _provider(endpoint: str) -> Any:  # noqa: ANN401 - the type is in an optiona
     return provider
 
 
-class RequestSpans:
+class RequestSpans(HttpMiddleware):
     """Records a span ``http.request`` for each request, with its method and its route.
 
     The route is the path as declared, never the path of the request, which may contain anything.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on in a span."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
         with span("http.request", method=method_of(scope)) as request:
             try:
-                await self._app(scope, receive, send)
+                await self.app(scope, receive, send)
             finally:
                 request.set_attribute("route", route_of(scope))

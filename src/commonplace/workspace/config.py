@@ -30,7 +30,6 @@ class MemoryConfig:
         inject_mode: ``relevant`` scores memories against the last user message, ``recent_only`` takes the newest,
             ``off`` shows none; the tools work in every mode.
         max_inject_chars: Most characters of memory text in the prompt, without the block's header and ids.
-        max_inject_count: Most memories in the prompt.
         max_total: Most memories kept; a store beyond it deletes the oldest.
     """
 

@@ -32,11 +32,7 @@ def select(
     They are taken in this order until the count or the budget of characters is reached. The first memory that does
     not fit ends the selection, so that a worse or older memory never replaces a better or newer one.
 
-    Args:
-        memories: From oldest to newest.
-        message: The last user message.
-        config: Mode, budget and count.
-        now: The current time (aware).
+    ``memories`` go from oldest to newest; ``message`` is the last user message.
     """
     newest_first = tuple(reversed(memories))
     match config.inject_mode:

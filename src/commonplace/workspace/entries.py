@@ -44,8 +44,6 @@ class Memory:
     Attributes:
         number: The n of the id ``m-<n>``; it counts up, and no number is used twice.
         text: 1 to 500 characters.
-        scope: The subject of the fact.
-        tags: At most five, in the order given.
         created_at: Aware UTC, in whole seconds when this package wrote it.
     """
 

@@ -13,9 +13,7 @@ from commonplace.workspace.entries import Memory, age_key, format_line, number_i
 class Problem:
     """A line that cannot be read as a memory. It is never changed or removed.
 
-    Attributes:
-        line: The number of the line, from 1.
-        reason: The fault of the line.
+    ``line`` counts from 1.
     """
 
     line: int
@@ -38,7 +36,6 @@ class Contents:
     Attributes:
         lines: Every line, byte for byte, in file order.
         memories: The readable memories, from oldest to newest.
-        problems: The unreadable lines, in file order.
         highest: The largest number of an id in the file, damaged lines included; 0 if there is no id.
         terminated: Whether the last line ends with a newline. If not, the line was torn or typed by hand.
     """

@@ -22,7 +22,6 @@ class LockFile:
     file that is now at the path. A forked process opens the file for itself.
 
     Args:
-        path: The lock file.
         prepare: Called before the file is opened, to create or check its directory.
         timeout_s: How long to wait for another holder.
     """

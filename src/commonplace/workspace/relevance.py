@@ -42,7 +42,6 @@ class Relevance:
     """The score of a memory for a message.
 
     Attributes:
-        memory: The memory.
         words: The words that the memory shares with the message.
         bonus: The recency bonus, 0.0 to 1.0; 0.0 if no word is shared.
     """
@@ -94,10 +93,7 @@ def relevance(memory: Memory, message_words: frozenset[str], now: datetime) -> R
 def rank(memories: Iterable[Memory], message: str, now: datetime) -> tuple[Relevance, ...]:
     """Return the memories that share a word with a message, best first; of equal scores, newest first.
 
-    Args:
-        memories: From oldest to newest.
-        message: The last user message.
-        now: The current time (aware).
+    ``memories`` go from oldest to newest; ``message`` is the last user message.
     """
     message_words = words(message)
     if not message_words:

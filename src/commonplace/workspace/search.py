@@ -33,11 +33,7 @@ def search(
     Case and the encoding of accents do not matter. An empty query or tag matches every memory. The query is a
     substring, so text in any script is found, with or without spaces between its words.
 
-    Args:
-        memories: From oldest to newest.
-        query: Searched as one piece, spaces included.
-        tag: Compared with whole tags.
-        limit: Most memories returned; ``None`` for all.
+    ``memories`` go from oldest to newest; ``limit=None`` returns all that are found.
     """
     wanted, wanted_tag = _fold(query.strip()), _fold(tag.strip())
     found: list[Memory] = []

@@ -29,9 +29,6 @@ class Tool:
 
     Attributes:
         name: The name in a model's call.
-        title: The name for people.
-        description: The description for the model.
-        parameters: The JSON Schema of the arguments.
         reads_only: Whether the tool leaves the memory as it is.
         destroys: Whether the effect of the tool cannot be undone.
         run: Takes the memory and the arguments, and returns the result.

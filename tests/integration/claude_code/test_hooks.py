@@ -155,9 +155,7 @@ def test_a_hook_gives_up_in_time(commonplace: CommandLine) -> None:
         "cwd": str(commonplace.directory),
     }
     impatient = (
-        "import dataclasses, sys; from commonplace.cli import hook; "
-        "hook.HOOKS['session-end'] = dataclasses.replace(hook.HOOKS['session-end'], deadline_s=1.5); "
-        "hook.app(['session-end'])"
+        "from commonplace.cli import hook; hook.DEADLINES_S['session-end'] = 1.5; hook.app(['session-end'])"
     )
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"postgresql://x@127.0.0.1:{silent.getsockname()[1]}/x"

@@ -3,6 +3,7 @@
 import json
 import shutil
 import stat
+from copy import deepcopy
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -59,10 +60,11 @@ def files_of(root: Path, scope: Scope = Scope.PROJECT) -> list[SettingsFile]:
 
 def added(document: Document, ours: Ours) -> Document:
     """Return a document with all that goes into the two files of a project."""
+    document = deepcopy(document)
     for file in files_of(Path("/nowhere")):
         assert isinstance(file, JsonSettings)
         for part in file.parts:
-            document = part.added(document, ours)
+            part.add(document, ours)
     return document
 
 

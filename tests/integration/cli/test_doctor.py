@@ -16,6 +16,7 @@ from commonplace.storage.database import Database, load_queries
 from commonplace.storage.opening import open_database
 from commonplace.storage.trial import trial
 from support.commands import CommandLine
+from support.deadlines import DEADLINE_S
 from support.model_api import Decides, Fails, ModelApi, Says
 from support.service import open_app_memory
 
@@ -122,7 +123,7 @@ async def test_a_model_that_does_not_answer_is_named_with_its_address(settings: 
         with pytest.raises(ModelOutputError, match="answered twice without a valid"):
             await check_model(served(settings, api))
     with pytest.raises(ModelUnavailableError, match=f"cannot be reached at {api.url}/v1: "):
-        await check_model(served(settings, api).model_copy(update={"model_timeout_s": 3.0}))
+        await check_model(served(settings, api).model_copy(update={"model_timeout_s": DEADLINE_S}))
 
 
 @pytest.mark.requirement("DIG-05.4")

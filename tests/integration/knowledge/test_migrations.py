@@ -9,8 +9,9 @@ import pytest
 
 from commonplace.core.context import request_context
 from commonplace.core.errors import DatabaseTooNewError
-from commonplace.knowledge.connection.unit_of_work import queries, unit_of_work
+from commonplace.knowledge.connection.unit_of_work import kind_queries, queries, unit_of_work
 from commonplace.knowledge.events import EventType, record_event
+from commonplace.knowledge.kinds import MemoryType
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.migrations.runner import HEADS, migrate_postgres
 from commonplace.storage.postgres import open_pool
@@ -379,8 +380,13 @@ async def test_processes_may_migrate_at_once(
 
 async def test_every_statement_is_accepted_by_the_server(knowledge_pool: asyncpg.Pool) -> None:
     """Each named statement is prepared against the real schema."""
-    names = [name for name in queries().available_queries if not name.endswith("_cursor")]
-    assert len(names) > 20
+    statements = [
+        getattr(loaded, name).sql
+        for loaded in (queries(), *map(kind_queries, MemoryType))
+        for name in loaded.available_queries
+        if not name.endswith("_cursor")
+    ]
+    assert len(statements) > 20
     async with knowledge_pool.acquire() as connection:
-        for name in names:
-            await connection.prepare(getattr(queries(), name).sql)
+        for statement in statements:
+            await connection.prepare(statement)

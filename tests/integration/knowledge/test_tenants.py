@@ -21,6 +21,7 @@ from uuid import UUID
 
 import aiosql
 import pytest
+from aiosql.queries import Queries
 from fastmcp import Client
 
 from commonplace.core.errors import CommonplaceError
@@ -29,7 +30,6 @@ from commonplace.knowledge.config import SearchMode
 from commonplace.knowledge.connection import unit_of_work
 from commonplace.knowledge.episodes import EpisodeDraft
 from commonplace.knowledge.facts import FactDraft
-from commonplace.knowledge.kinds import COLUMN_GAPS
 from commonplace.knowledge.links import Relation
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.rules import RuleDraft
@@ -349,16 +349,28 @@ TOOLS: Mapping[str, Arguments] = {
 def statements(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The statements of knowledge memory: as they are, or with nothing in them that names a tenant to look at."""
     if request.param == "without conditions":
-        files = sorted(file for directory in unit_of_work.SQL_DIRECTORIES for file in directory.glob("*.sql"))
-        text, taken = CONDITION.subn("true", "\n\n".join(file.read_text() for file in files))
-        assert taken > 10
-        loose = aiosql.from_str(Template(text).safe_substitute(COLUMN_GAPS), "asyncpg")
-        monkeypatch.setattr(unit_of_work, "queries", lambda: loose)
+        monkeypatch.setattr(unit_of_work, "load_queries", _load_without_conditions)
+        _forget_statements()
         assert CONDITION.fullmatch(search_statements._OWN)
         monkeypatch.setattr(search_statements, "_OWN", "true")
         _forget_search_statements()
     yield
+    monkeypatch.undo()
+    _forget_statements()
     _forget_search_statements()
+
+
+def _load_without_conditions(directories: Iterable[Path], _: str, *, gaps: Mapping[str, str]) -> Queries:
+    files = [file for directory in directories for file in sorted(directory.glob("*.sql"))]
+    text = Template("\n\n".join(file.read_text() for file in files)).safe_substitute(gaps)
+    text, taken = CONDITION.subn("true", text)
+    assert taken
+    return aiosql.from_str(text, "asyncpg")
+
+
+def _forget_statements() -> None:
+    unit_of_work.queries.cache_clear()
+    unit_of_work.kind_queries.cache_clear()
 
 
 def _forget_search_statements() -> None:

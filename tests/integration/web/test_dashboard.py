@@ -1,7 +1,9 @@
 """The dashboard over HTTP: pages and their parts, who may see and change what, static files."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -220,6 +222,35 @@ async def test_a_card_that_fails_takes_no_other_with_it() -> None:
         ("the server is down", {}),
         ("", {"count": 1}),
     ]
+
+
+async def test_a_card_that_is_late_loads_itself() -> None:
+    """A page holds the cards that answer in time; it does not ask a memory that is still opening."""
+    asked: list[str] = []
+
+    async def works(_request: Request) -> Mapping[str, Any]:
+        asked.append("works")
+        return {"count": 1}
+
+    async def hangs(_request: Request) -> Mapping[str, Any]:
+        await asyncio.Event().wait()
+        return {}
+
+    quick, slow = (
+        Card(title=read.__name__, template="-", read=read, url="/", key=read.__name__, timeout_s=DEADLINE_S)
+        for read in (works, hangs)
+    )
+    opening = replace(quick, is_starting=lambda _request: True)
+    request = Request({"type": "http"})
+    found = await read_cards([quick, slow, opening], request)
+    assert [(one.is_late, dict(one.values)) for one in found] == [
+        (False, {"count": 1}),
+        (True, {}),
+        (True, {}),
+    ]
+    (refreshed,) = await read_cards([quick], request, first_s=0)
+    assert refreshed.is_late
+    assert asked == ["works"]
 
 
 @pytest.mark.requirement("JDG-04.1")

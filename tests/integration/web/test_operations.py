@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
 
 import httpx2
 import pytest
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from commonplace.access import Tokens
@@ -17,6 +19,8 @@ from commonplace.web.problems import KINDS
 from commonplace.web.service import create_app
 from support.deadlines import DEADLINE_S
 from support.service import open_app_memory, open_memories, serving, serving_app
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -123,6 +127,26 @@ async def test_metrics_tell_of_the_other_memories(
         {("commonplace_knowledge_episodes_dead_letter",): 0},
     ):
         assert {key: figures[key] for key in expected} == expected
+
+
+async def test_alerts_name_metrics_and_routes_that_exist(settings: Settings, knowledge_url: str) -> None:
+    """A service with a replica serves every metric of the alerting rules and of the handbook."""
+    settings = settings.model_copy(update={"postgres_url": knowledge_url, "postgres_read_url": knowledge_url})
+    async with open_memories(settings) as memories, Tokens.open(settings) as tokens:
+        await memories.knowledge.list_facts()
+        app = create_app(memories, tokens=tokens, settings=settings)
+        async with serving_app(app) as url, httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as client:
+            text = (await client.get("/metrics")).text
+            routes = set((await client.get("/openapi.json")).json()["paths"])
+    kinds = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
+    of_histograms = {name + suffix for name in kinds for suffix in ("_bucket", "_count", "_sum")}
+    groups = yaml.safe_load((ROOT / "packaging" / "alerts.yml").read_text(encoding="utf-8"))["groups"]
+    rules = " ".join(rule["expr"] for group in groups for rule in group["rules"])
+    pages = "".join(map(Path.read_text, (ROOT / "docs" / "operations").glob("*.md")))
+    named = set(re.findall(r"commonplace_\w+", rules)) | set(re.findall(r"`(commonplace_\w+)`", pages))
+    assert len(named) > 10
+    assert named <= {*kinds, *of_histograms}
+    assert set(re.findall(r'route="([^"]+)"', rules)) <= routes
 
 
 @pytest.mark.requirement("APP-12.5")

@@ -57,7 +57,7 @@ def test_it_serves_as_soon_as_it_says_so(settings: Settings, knowledge_url: str)
             computed = computed_s(service.process.pid)
             assert service.line == f"commonplace is listening on {service.url} (press Ctrl-C to stop)\n"
             assert service.url.startswith("http://127.0.0.1:")
-            assert httpx2.get(f"{service.url}/healthz").status_code == 200
+            assert httpx2.get(f"{service.url}/healthz", timeout=DEADLINE_S).status_code == 200
         return computed
 
     assert computes_less(computed_to_start, than=MOST_BESIDE_LIBRARIES, imports=LIBRARIES)
@@ -231,9 +231,9 @@ def test_with_a_token_it_serves_all_addresses(
     everywhere = ("--host", "0.0.0.0", "--no-worker")  # noqa: S104 - to use it
     with service_process(commonplace.home, *everywhere, program=command_server.program) as service:
         url = service.url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104
-        assert httpx2.get(f"{url}/api/v1/apps").status_code == 401
+        assert httpx2.get(f"{url}/api/v1/apps", timeout=DEADLINE_S).status_code == 401
         headers = {"authorization": f"Bearer {token}"}
-        assert httpx2.get(f"{url}/api/v1/apps", headers=headers).status_code == 200
+        assert httpx2.get(f"{url}/api/v1/apps", headers=headers, timeout=DEADLINE_S).status_code == 200
         assert token not in service.line
 
 

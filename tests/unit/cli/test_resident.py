@@ -99,22 +99,21 @@ async def test_nothing_begins_after_the_stop(tmp_path: Path) -> None:
 async def test_the_stop_waits_for_answers_and_for_the_work_that_they_begin(tmp_path: Path) -> None:
     """An answer under way is not cut off."""
     done: list[str] = []
-    with socket.socket() as listener:
-        resident = Resident(Place(str(tmp_path)), listener, "b", Settings(home=tmp_path))
+    resident = Resident(Place(str(tmp_path)), "b", Settings(home=tmp_path), cast("KnowledgeMemory", None))
 
-        async def learn() -> None:
-            await asyncio.sleep(0)
-            done.append("learned")
+    async def learn() -> None:
+        await asyncio.sleep(0)
+        done.append("learned")
 
-        async def answer() -> None:
-            await asyncio.sleep(0)
-            resident._begin_behind(learn())
-            done.append("answered")
+    async def answer() -> None:
+        await asyncio.sleep(0)
+        resident._begin_behind(learn())
+        done.append("answered")
 
-        task = asyncio.create_task(answer())
-        resident._answers.add(task)
-        task.add_done_callback(resident._answers.discard)
-        await resident._finish()
+    task = asyncio.create_task(answer())
+    resident._answers.add(task)
+    task.add_done_callback(resident._answers.discard)
+    await resident._finish()
     assert done == ["answered", "learned"]
 
 

@@ -5,14 +5,24 @@ import logging
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from commonplace.core.errors import EmbeddingError, InvalidInputError
-from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions, engine, get_embedding_engine
+from commonplace.embedding import (
+    BackendName,
+    EmbeddingEngine,
+    EmbeddingOptions,
+    engine,
+    fake_backend,
+    get_embedding_engine,
+)
 from support.deadlines import DEADLINE_S
 
 FAKE = EmbeddingOptions(backend=BackendName.FAKE)
@@ -121,6 +131,68 @@ async def test_awaited_work_has_one_thread_of_the_engine(fake: EmbeddingEngine) 
     assert len(ours) == 1
     fake.close()
     assert not ours[0].is_alive()
+
+
+class GatedBackend(fake_backend.FakeBackend):
+    """A backend that notes the texts of each run, begins only when the gate is open, and refuses one text."""
+
+    def __init__(self) -> None:
+        self.runs: list[list[str]] = []
+        self.begun = threading.Event()
+        self.gate = threading.Event()
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Note the texts, wait, and compute."""
+        self.runs.append(list(texts))
+        self.begun.set()
+        assert self.gate.wait(DEADLINE_S)
+        if "refused" in texts:
+            raise EmbeddingError("refused")
+        return super().encode(texts)
+
+
+@pytest.fixture
+def gated(monkeypatch: pytest.MonkeyPatch) -> GatedBackend:
+    """Return a backend for the engine of the test."""
+    backend = GatedBackend()
+    monkeypatch.setattr(fake_backend, "load", lambda _options: backend)
+    return backend
+
+
+async def _wait_behind_a_run(
+    fake: EmbeddingEngine, gated: GatedBackend, *texts: str
+) -> list[asyncio.Task[list[float]]]:
+    """Ask for texts while the thread of the engine computes another one."""
+    first = asyncio.create_task(fake.embed_async("first"))
+    assert await asyncio.to_thread(gated.begun.wait, DEADLINE_S)
+    tasks = [first, *(asyncio.create_task(fake.embed_async(text)) for text in texts)]
+    await asyncio.sleep(0)
+    return tasks
+
+
+async def test_texts_that_wait_are_computed_together(fake: EmbeddingEngine, gated: GatedBackend) -> None:
+    """Ten texts wait for one run: eight share the next run, and each caller gets the vector of its own text."""
+    waiting = [f"text {number}" for number in range(10)]
+    tasks = await _wait_behind_a_run(fake, gated, *waiting)
+    gated.gate.set()
+    vectors = await asyncio.gather(*tasks)
+    fake.close()
+    assert gated.runs == [["first"], waiting[:8], waiting[8:]]
+    assert vectors == [EmbeddingEngine(FAKE).embed(text) for text in ("first", *waiting)]
+
+
+async def test_a_text_that_fails_fails_alone(fake: EmbeddingEngine, gated: GatedBackend) -> None:
+    """Of texts that wait together, one is refused and one is no longer wanted: the others get their vectors."""
+    tasks = await _wait_behind_a_run(fake, gated, "one", "refused", "unwanted", "two")
+    tasks[3].cancel()
+    await asyncio.sleep(0)
+    gated.gate.set()
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    fake.close()
+    assert isinstance(results[2], EmbeddingError)
+    assert isinstance(results[3], asyncio.CancelledError)
+    assert [results[at] for at in (1, 4)] == [EmbeddingEngine(FAKE).embed(text) for text in ("one", "two")]
+    assert not any("unwanted" in run for run in gated.runs)
 
 
 async def test_a_closed_engine_begins_anew(fake: EmbeddingEngine) -> None:

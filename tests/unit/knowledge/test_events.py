@@ -1,12 +1,12 @@
 """The words of the audit stream: what writes them and what filters by them agree on one list."""
 
 import re
-from importlib.resources import files
 
 import pytest
 
-from commonplace.knowledge.connection.unit_of_work import SQL_DIRECTORIES
+from commonplace.knowledge.connection.unit_of_work import kind_queries, queries
 from commonplace.knowledge.events import EventType
+from commonplace.knowledge.kinds import MemoryType
 
 _WRITTEN = re.compile(
     r"INSERT INTO memory_events[^;]*?current_setting\('commonplace\.tenant_id'\),\s+'(\w+)'(?!\s*\|\|)"
@@ -14,8 +14,8 @@ _WRITTEN = re.compile(
 _TAGGED = re.compile(r"'(\w+_(?:un)?(?:pinned|tagged))'")
 """The events of tags and pins; one statement writes them all."""
 
-_SWEPT = re.compile(r"changing\.left_over, '\$\{memory_type\}(\w+)'")
-"""The endings of the events of the sweep, whose statement is filled in for facts and for rules."""
+_SWEPT = re.compile(r"changing\.left_over, '(\w+)'")
+"""The events of the sweep."""
 
 _REVIEWED = re.compile(r"'(review_(?:decided|reopened))'")
 """The events of a decision about two facts; one statement writes either."""
@@ -27,18 +27,18 @@ _ENDED = ("consolidation_failed", "consolidation_refused")
 @pytest.mark.requirement("KNW-33.1")
 def test_every_word_that_a_statement_writes_is_known() -> None:
     """Each is a type of event, and each type that no statement writes is one that the code records by name."""
+    loaded = [queries(), *map(kind_queries, MemoryType)]
     statements = "\n".join(
-        path.read_text(encoding="utf-8")
-        for path in (path for folder in SQL_DIRECTORIES for path in folder.glob("*.sql"))
+        getattr(each, name).sql
+        for each in loaded
+        for name in each.available_queries
+        if not name.endswith("_cursor")
     )
-    (sweep,) = files("commonplace.knowledge.upkeep").joinpath("sql_by_table").iterdir()
-    endings = _SWEPT.findall(sweep.read_text(encoding="utf-8"))
-    swept = {f"{memory_type}{ending}" for memory_type in ("fact", "rule") for ending in endings}
     written = {
         *_WRITTEN.findall(statements),
         *_TAGGED.findall(statements),
         *_REVIEWED.findall(statements),
-        *swept,
+        *_SWEPT.findall(statements),
         *_ENDED,
     }
     assert written <= set(EventType)

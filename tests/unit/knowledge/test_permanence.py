@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from commonplace.knowledge.lifecycle.permanence import DECAY_RATES, Permanence, require_permanence
+from commonplace.core.choices import require_one_of
+from commonplace.knowledge.lifecycle.permanence import DECAY_RATES, Permanence
 
 
 @pytest.mark.requirement("KNW-04.1")
@@ -25,10 +26,10 @@ def test_each_permanence_has_its_decay_rate() -> None:
 def test_another_word_is_refused_with_the_list(word: str) -> None:
     """As a ValueError that names the five."""
     with pytest.raises(ValueError, match="one of permanent, stable, standard, volatile, ephemeral, got"):
-        require_permanence(word)
+        require_one_of(Permanence, word, field="permanence")
 
 
 def test_rates_are_shares_per_day() -> None:
     """A standard fact keeps half of its confidence for about three months, an ephemeral one for a week."""
-    half_lives = [math.log(2) / DECAY_RATES[require_permanence(word)] for word in ("standard", "ephemeral")]
+    half_lives = [math.log(2) / DECAY_RATES[each] for each in (Permanence.STANDARD, Permanence.EPHEMERAL)]
     assert half_lives == pytest.approx([86.6, 6.93], abs=0.05)

@@ -27,7 +27,9 @@ class Decision(BaseModel):
     keep: bool
 
 
-def paused_model(script: Script, pauses: list[float], *, most: int = 4, timeout_s: float = 60) -> Model:
+def paused_model(
+    script: Script, pauses: list[float], *, most: int = 4, first_s: float = 0.5, timeout_s: float = 60
+) -> Model:
     """Return a model of a script that notes its pauses instead of making them."""
 
     async def connect() -> ModelBackend:
@@ -40,7 +42,7 @@ def paused_model(script: Script, pauses: list[float], *, most: int = 4, timeout_
         name="noted",
         connect=connect,
         timeout_s=timeout_s,
-        retries=Retries(most=most),
+        retries=Retries(most=most, first_s=first_s),
         sleep=sleep,
         chance=lambda: 0.0,
     )
@@ -137,6 +139,22 @@ async def test_no_pause_outlasts_the_time_limit() -> None:
     with pytest.raises(ModelUnavailableError, match="come back later"):
         await paused_model(script, pauses, timeout_s=30).complete("?", purpose=PURPOSE)
     assert pauses == []
+
+
+async def test_the_time_limit_keeps_the_last_failure() -> None:
+    """The address that nobody answers says more than "no answer within 0.6 s"."""
+    script = Script(ModelUnavailableError("nobody listens there"), Hang())
+    with pytest.raises(ModelUnavailableError, match="nobody listens there"):
+        await paused_model(script, [], timeout_s=600).complete("?", purpose=PURPOSE, timeout_s=0.6)
+
+
+async def test_a_failure_before_an_answer_is_past() -> None:
+    """The second question of the call has no answer in time, and nothing else failed since the first answer."""
+    script = Script(ModelUnavailableError("busy"), "{}", Hang())
+    with pytest.raises(ModelTimeoutError):
+        await paused_model(script, [], timeout_s=0.2, first_s=0).complete(
+            "?", purpose=PURPOSE, output=Decision
+        )
 
 
 @pytest.mark.parametrize("error", [ModelRefusedError("wrong key"), ModelOutputError("not JSON")])

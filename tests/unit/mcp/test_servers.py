@@ -19,7 +19,7 @@ from commonplace.knowledge import KnowledgeMemory
 from commonplace.mcp import combined, workspace
 from commonplace.mcp.apps import server as apps
 from commonplace.mcp.knowledge import server as knowledge
-from commonplace.mcp.profiles import Names, Profile
+from commonplace.mcp.profiles import Profile, View
 from commonplace.mcp.stdio import WholeCharacters
 from commonplace.mcp.tool import MemoryTool, Offer
 from commonplace.workspace import WorkspaceMemory
@@ -74,9 +74,9 @@ async def test_a_prefix_stands_before_every_name(memories: Two) -> None:
     """In the list and wherever a text mentions a tool, so that servers can be mounted beside each other."""
     facts, notes = memories
     for server, count in (
-        (knowledge.build_server(facts, prefix="brain"), 19),
-        (workspace.build_server(notes, prefix="brain"), 3),
-        (apps.build_server(no_memory, prefix="brain"), 6),
+        (knowledge.build_server(facts, view=View(prefix="brain")), 19),
+        (workspace.build_server(notes, view=View(prefix="brain")), 3),
+        (apps.build_server(no_memory, view=View(prefix="brain")), 6),
     ):
         tools = await tools_of(server)
         assert len(tools) == count
@@ -88,12 +88,12 @@ async def test_a_prefix_stands_before_every_name(memories: Two) -> None:
             assert name.startswith("brain_")
             assert not re.search(rf"\b{name.removeprefix('brain_')}\b", " ".join(shown))
     with pytest.raises(InvalidInputError, match="prefix: expected a letter, then"):
-        knowledge.build_server(facts, prefix="my tools")
+        View(prefix="my tools")
 
 
 async def test_an_agent_gets_few_tools_for_few_tokens(memories: Two) -> None:
     """What it needs while it works: nothing for upkeep, and a third of the tokens of all tools."""
-    tools = await tools_of(combined.build_server(*memories, no_memory, profile=Profile.AGENT))
+    tools = await tools_of(combined.build_server(*memories, no_memory, view=View(profile=Profile.AGENT)))
     assert tools.keys() == {
         "memory_store_episode", "memory_store_fact", "memory_store_rule", "memory_search", "memory_recall",
         "memory_confirm", "memory_mark_helpful", "memory_mark_harmful", "memory_forget",
@@ -117,6 +117,7 @@ async def test_every_answer_but_text_has_a_schema(memories: Two) -> None:
         assert schema is not None
         jsonschema.Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
+        assert "Attributes:" not in str(schema), "docstrings for developers"
         refused = (
             {"ok": False, "error": "no"} if "workspace" in name else {"error": {"message": "no", "hint": "x"}}
         )
@@ -143,7 +144,7 @@ async def test_a_long_call_reports_its_progress() -> None:
 
     server = FastMCP("test")
     offer = Offer(run=dream, title="Dream", is_long=True)
-    server.add_tool(MemoryTool.make(offer, memory, names=Names.of(["dream"]), hints={}))
+    server.add_tool(MemoryTool.make(offer, memory, names=View().names(["dream"]), hints={}))
     async with Client(server) as client:
         result = await client.call_tool("dream", {}, progress_handler=note)
     assert text(result) == "done"

@@ -15,10 +15,10 @@ PACKAGE = Path(commonplace.__file__).parent
 OWNERS = ("access", "apps", "knowledge", "operational", "storage")
 """The packages that have statements, each with names of its own."""
 
-RECEIVERS = frozenset({"sql", "_sql", "statements", "_steps"})
+RECEIVERS = frozenset({"sql", "_sql", "reads", "statements", "_steps"})
 """What statements bound to a connection are called; see :class:`~commonplace.storage.database.Statements`."""
 
-BINDERS = frozenset({"of_table", "Statements"})
+BINDERS = frozenset({"of_kind", "of_table", "Statements"})
 """What binds statements to a connection in the middle of an expression."""
 
 _HEADER = re.compile(r"^-- name: (\w+?)(?:\(([^)]*)\))?(?:[\^$!#]|<!|\*!|\$\$)*$", re.MULTILINE)

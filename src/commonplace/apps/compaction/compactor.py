@@ -23,10 +23,10 @@ from commonplace.apps.compaction.decision import (
     first_in_first_out,
     plan_for,
 )
+from commonplace.apps.counts import Counts
 from commonplace.apps.digests.retrying import twice
 from commonplace.apps.energy import EnergyBudget, Operation, compaction_cost
 from commonplace.apps.memories import MAX_MEMORIES, Author, Memory
-from commonplace.apps.metrics import Metrics
 from commonplace.apps.receipts import CompactionAction, CompactionReceipt
 from commonplace.apps.store import actor, memories_lock
 from commonplace.apps.vectors import Vectors
@@ -48,12 +48,7 @@ class Compactor:
     """Makes room among the memories of apps; see the module.
 
     Args:
-        store: The database.
         model: Decides; in place of the extractive model a rule decides.
-        energy: The budget that pays for compactions.
-        vectors: Stores the vectors of merged memories.
-        metrics: The counters.
-        timeout_s: The time limit of one decision.
     """
 
     def __init__(
@@ -62,7 +57,7 @@ class Compactor:
         model: Model,
         energy: EnergyBudget,
         vectors: Vectors,
-        metrics: Metrics,
+        counts: Counts,
         *,
         timeout_s: float,
     ) -> None:
@@ -70,7 +65,7 @@ class Compactor:
         self._model = model
         self._energy = energy
         self._vectors = vectors
-        self._metrics = metrics
+        self._counts = counts
         self._timeout_s = timeout_s
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -128,7 +123,7 @@ class Compactor:
         if isinstance(plan, CompactionReceipt):
             return self._count(plan)
         try:
-            receipt = await twice(lambda: self._apply(request, plan), self._metrics, app_id=request.app_id)
+            receipt = await twice(lambda: self._apply(request, plan), self._counts, app_id=request.app_id)
         except StorageError as error:
             log.error(  # noqa: TRY400 - an outage, no fault of the program
                 "compaction for app %s failed; the oldest memory is removed instead: %s",
@@ -190,8 +185,7 @@ class Compactor:
     async def _admitted(self, request: MemoryCompactionRequest) -> bool:
         new = request.new_memory
         source = new.source_conversation_id or ""
-        async with self._store.reading() as sql:
-            chars = await sql.conversation_chars(conversation_id=source)
+        chars = await self._store.reads.conversation_chars(conversation_id=source)
         units = compaction_cost(chars)
         return await self._energy.admit(
             Operation.COMPACTION, units, app_id=request.app_id, conversation_id=source
@@ -252,7 +246,7 @@ class Compactor:
         )
 
     def _count(self, receipt: CompactionReceipt) -> CompactionReceipt:
-        self._metrics.compacted(receipt)
+        self._counts.add_compaction(receipt)
         extra = {"app_id": receipt.app_id}
         changed = receipt.edited or next(iter(receipt.removed), None)
         if changed:

@@ -106,10 +106,7 @@ class Conflict:
     """Two memories that contradict each other.
 
     Attributes:
-        older: The outdated memory.
-        newer: The valid memory.
         sentence: The outdated sentence of the older memory.
-        reason: The contradiction in words.
     """
 
     older: Memory

@@ -83,11 +83,8 @@ class Plan:
     """A plan to remove a memory, or to give it a new text.
 
     Attributes:
-        target: The memory to remove or edit.
         content: The new text; ``None`` removes the target.
         gone: The memory that an edit merges into the target; ``None`` if the edit merges nothing.
-        decider: Who decided.
-        reason: The reason.
         fallback: The failure that led to first in, first out.
     """
 
@@ -125,10 +122,7 @@ def plan_for(
 ) -> Plan:
     """Return the plan of a model's decision.
 
-    Args:
-        decision: The decision.
-        request: The memories that it is about.
-        may_trim: Whether a text that is too long is trimmed; the reason of the plan says so.
+    With ``may_trim``, a text that is too long is trimmed; the reason of the plan says so.
 
     Raises:
         InvalidDecisionError: The target is unknown, or an edit has no text to store, loses the new memory, is too long

@@ -13,13 +13,13 @@ from typing import Final
 from commonplace.apps import conversations
 from commonplace.apps.context import format_memories
 from commonplace.apps.conversations import Conversation, ConversationStatus, Message, require_reason
+from commonplace.apps.counts import Counts
 from commonplace.apps.digests import queue
 from commonplace.apps.digests.background import Background
 from commonplace.apps.digests.queue import ListedState, QueuedDigest
 from commonplace.apps.digests.subagent import MemorySubAgent
 from commonplace.apps.energy import EnergyBudget
 from commonplace.apps.memories import Memory
-from commonplace.apps.metrics import Metrics
 from commonplace.apps.receipts import (
     CompactionAction,
     CompactionReceipt,
@@ -54,8 +54,6 @@ class Focus:
     """The input of a model at an injection point.
 
     Attributes:
-        point: The injection point.
-        app: The app of the conversations.
         conversations: The conversation in focus, or the candidates for a selection.
         memories: The memories in the block, newest first.
         messages: The block as a system message, if it is not empty, then the messages of the conversation in focus.
@@ -87,10 +85,6 @@ class SensitiveLoop:
     """Ends conversations, and puts memories into the context of later ones.
 
     Args:
-        store: The database.
-        subagent: Makes the memories.
-        energy: Tells when waiting work can run.
-        metrics: The counters.
         on_receipt: Called with the receipt of every digest made in the background.
         holds: Whether a text is in quarantine.
     """
@@ -100,7 +94,7 @@ class SensitiveLoop:
         store: Store,
         subagent: MemorySubAgent,
         energy: EnergyBudget,
-        metrics: Metrics,
+        counts: Counts,
         *,
         on_receipt: Callable[[DigestReceipt], None] | None = None,
         holds: Callable[[str], bool] = lambda _: False,
@@ -109,7 +103,7 @@ class SensitiveLoop:
         self._store = store
         self._subagent = subagent
         self._energy = energy
-        self._metrics = metrics
+        self._counts = counts
         self._on_receipt = on_receipt
         self._background = Background()
         self._slots = asyncio.Semaphore(MOST_AT_ONCE)
@@ -152,9 +146,8 @@ class SensitiveLoop:
     ) -> Focus | None:
         """Return an unanswered conversation with the memories of its app; ``None`` if all are answered.
 
-        Args:
-            conversation_id: The conversation; ``None`` for the one that has waited longest.
-            app_id: Consider only conversations of this app.
+        Without ``conversation_id``, this is the conversation that has waited longest, among those of ``app_id`` if
+        given.
 
         Raises:
             NotFoundError: No conversation has this id.
@@ -190,10 +183,8 @@ class SensitiveLoop:
     async def select_to_improve(self, app_id: str, *, user_id: str | None = None, limit: int = 10) -> Focus:
         """Return the last ended conversations of an app with its memories, to choose a conversation to improve.
 
-        Args:
-            app_id: The app; its memories never appear beside another app's conversations.
-            user_id: Only conversations of this user; the user's memories are included.
-            limit: The maximum number of conversations.
+        The memories of an app never appear beside another app's conversations. With ``user_id``, only conversations of
+        this user count, and the user's memories are included.
 
         Raises:
             NotFoundError: No app has this id.
@@ -224,8 +215,7 @@ class SensitiveLoop:
     async def retry_skipped(self, conversation_id: str | None = None) -> list[DigestReceipt]:
         """Retry skipped digests, until one has to wait.
 
-        Args:
-            conversation_id: Retry only the digest of this conversation.
+        ``conversation_id`` retries only the digest of this conversation.
 
         Raises:
             NotFoundError: No digest of this conversation was skipped.
@@ -297,12 +287,11 @@ class SensitiveLoop:
         receipt = DigestReceipt(
             app_id=app_id, conversation_id=conversation_id, outcome=outcome, reason=reason
         )
-        self._metrics.digested(receipt)
+        self._counts.add_digest(receipt)
         return receipt
 
     async def _open_digests(self) -> list[QueuedDigest]:
-        async with self._store.reading() as sql:
-            rows = await sql.open_digests(moment=self._store.moment(), limit=MOST_PER_ROUND)
+        rows = await self._store.reads.open_digests(moment=self._store.moment(), limit=MOST_PER_ROUND)
         waiting = [QueuedDigest.from_row(row) for row in rows]
         return [one for one in waiting if (one.app_id, one.conversation_id) not in self._in_flight]
 
@@ -335,7 +324,7 @@ class SensitiveLoop:
 
     async def _note_shown(self, point: InjectionPoint, focused: Sequence[Conversation], shown: int) -> None:
         """Count the context, and store on the conversation in focus the greatest number of memories shown."""
-        self._metrics.shown(memories=shown)
+        self._counts.contexts["with" if shown else "without"] += 1
         if point is InjectionPoint.SELECTION:
             return
         for conversation in focused:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from commonplace.apps.metrics import Metrics
+from commonplace.apps.counts import Counts
 from commonplace.core.errors import StorageError
 
 log = logging.getLogger(__name__)
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 async def twice(
     work: Callable[[], Awaitable[T]],
-    metrics: Metrics,
+    counts: Counts,
     *,
     app_id: str,
     conversation_id: str | None = None,
@@ -27,7 +27,7 @@ async def twice(
     try:
         return await work()
     except StorageError as error:
-        metrics.fell_back("retry")
+        counts.fallbacks["retry"] += 1
         log.warning(
             "the database failed; the transaction is retried once: %s",
             error,

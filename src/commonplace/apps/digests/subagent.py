@@ -18,6 +18,7 @@ from commonplace.apps.compaction.conflicts import Conflict, find_conflicts
 from commonplace.apps.compaction.decision import MemoryCompactionRequest
 from commonplace.apps.compaction.importance import assess
 from commonplace.apps.context import shown_to_user
+from commonplace.apps.counts import Counts
 from commonplace.apps.digests import queue
 from commonplace.apps.digests.digest import Digest, MemoryCreationRequest, creation_prompt, read_digest
 from commonplace.apps.digests.queue import Claim
@@ -32,7 +33,6 @@ from commonplace.apps.memories import (
     Memory,
     Metadata,
 )
-from commonplace.apps.metrics import Metrics
 from commonplace.apps.names import require_app_id, require_id
 from commonplace.apps.receipts import (
     CompactionAction,
@@ -69,13 +69,7 @@ class MemorySubAgent:
     """Creates, compacts, reads and deletes the memories of apps.
 
     Args:
-        store: The database.
         model: Writes digests and decides on compactions; the extractive model picks sentences, and a rule decides.
-        engine: Computes the vectors of memories.
-        energy: The budget that pays for the work.
-        metrics: The counters.
-        timeout_s: The time limit of one model answer.
-        zone: The zone of dates in prompts.
     """
 
     def __init__(
@@ -84,7 +78,7 @@ class MemorySubAgent:
         model: Model,
         engine: EmbeddingEngine,
         energy: EnergyBudget,
-        metrics: Metrics,
+        counts: Counts,
         *,
         timeout_s: float = DEFAULT_TIMEOUT_S,
         zone: tzinfo = UTC,
@@ -93,10 +87,10 @@ class MemorySubAgent:
         self._zone = zone
         self._model = model
         self._energy = energy
-        self._metrics = metrics
+        self._counts = counts
         self._timeout_s = timeout_s
-        self._vectors = Vectors(store, engine, metrics)
-        self._compactor = Compactor(store, model, energy, self._vectors, metrics, timeout_s=timeout_s)
+        self._vectors = Vectors(store, engine, counts)
+        self._compactor = Compactor(store, model, energy, self._vectors, counts, timeout_s=timeout_s)
 
     async def create_memory(self, request: MemoryCreationRequest) -> Memory | None:
         """Make the memory of a conversation; ``None`` if there is none. :meth:`digest` also returns the reason."""
@@ -117,7 +111,7 @@ class MemorySubAgent:
         try:
             claim = await twice(
                 lambda: self._claim(request),
-                self._metrics,
+                self._counts,
                 app_id=app_id,
                 conversation_id=request.conversation_id,
             )
@@ -161,14 +155,13 @@ class MemorySubAgent:
             found = await memories.visible(sql, app_id, user_id=user_id, limit=most)
         if len(found) > limit:
             found = shown_to_user(found, limit)
-        self._metrics.retrieved()
+        self._counts.retrievals += 1
         log.debug("retrieved %d memories for app %s", len(found), app_id, extra={"app_id": app_id})
         return found
 
     async def get_memory_count(self, app_id: str) -> int:
         """Return the number of an app's memories in all its spaces."""
-        async with self._store.reading() as sql:
-            return await sql.count_memories(app_id=app_id)
+        return await self._store.reads.count_memories(app_id=app_id)
 
     async def delete_app_memories(self, app_id: str) -> PurgeReceipt:
         """Delete every memory of an app permanently, including the texts in their history.
@@ -202,8 +195,9 @@ class MemorySubAgent:
 
     async def settle_overfull(self) -> list[CompactionReceipt]:
         """Bring every space with more than ten memories back to ten, as far as energy allows."""
-        async with self._store.reading() as sql:
-            spaces = [(row["app_id"], row["user_id"]) for row in await sql.overfull(most=MAX_MEMORIES)]
+        spaces = [
+            (row["app_id"], row["user_id"]) for row in await self._store.reads.overfull(most=MAX_MEMORIES)
+        ]
         receipts: list[CompactionReceipt] = []
         for app_id, user_id in spaces:
             async with self._compactor.turn(app_id):
@@ -241,7 +235,7 @@ class MemorySubAgent:
             reason = f"{type(error).__name__}: {error}"
             return await self._settled(request, claim, DigestOutcome.SKIPPED, reason)
         digest = read_digest(completion.text)
-        self._metrics.left_out(len(digest.secrets))
+        self._counts.secrets += len(digest.secrets)
         return await self._decide(request, claim, completion, digest)
 
     async def _prompt(self, request: MemoryCreationRequest) -> str:
@@ -257,7 +251,7 @@ class MemorySubAgent:
         """Take or give back the energy of a digest with an operation of the budget."""
         about = {"app_id": request.app_id, "conversation_id": request.conversation_id}
         units = creation_cost(request.chars)
-        return await twice(lambda: book(Operation.CREATION, units, **about), self._metrics, **about)
+        return await twice(lambda: book(Operation.CREATION, units, **about), self._counts, **about)
 
     async def _decide(
         self, request: MemoryCreationRequest, claim: Claim, completion: Completion[None], digest: Digest
@@ -282,7 +276,7 @@ class MemorySubAgent:
         async with self._compactor.turn(request.app_id):
             receipt = await twice(
                 lambda: self._store_memory(request, claim, draft, vector, digest),
-                self._metrics,
+                self._counts,
                 app_id=request.app_id,
                 conversation_id=request.conversation_id,
             )
@@ -335,7 +329,7 @@ class MemorySubAgent:
 
     def _reported(self, receipt: DigestReceipt) -> DigestReceipt:
         """Count and log a receipt, and return it."""
-        self._metrics.digested(receipt)
+        self._counts.add_digest(receipt)
         extra = {"app_id": receipt.app_id, "conversation_id": receipt.conversation_id}
         match receipt.outcome:
             case DigestOutcome.CREATED:
@@ -346,7 +340,7 @@ class MemorySubAgent:
                     extra=extra,
                 )
             case DigestOutcome.SKIPPED:
-                self._metrics.fell_back("creation")
+                self._counts.fallbacks["creation"] += 1
                 log.error(
                     "memory creation failed for %s: %s", receipt.conversation_id, receipt.reason, extra=extra
                 )

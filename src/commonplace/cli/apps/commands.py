@@ -26,7 +26,7 @@ from commonplace.apps import (
 )
 from commonplace.cli.command import Answer, commands, listing
 from commonplace.cli.output import print_json, table
-from commonplace.cli.run import settings, use
+from commonplace.cli.run import run, settings
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.faults import invalid_input
 from commonplace.core.text import plural, replace_surrogates
@@ -276,7 +276,12 @@ async def conflicts(memory: AppMemory, app_id: AppArgument) -> Answer:
 @app.command("export")
 def export_memories(app_id: AppArgument) -> None:
     """Print an app's memories as a JSON document for import."""
-    print_json(use(_opened(), lambda memory: memory.export(app_id)).as_json())
+
+    async def exported() -> None:
+        async with _opened() as memory:
+            print_json((await memory.export(app_id)).as_json())
+
+    run(exported())
 
 
 @command("import")

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -55,7 +56,7 @@ def _directory(record: SessionRecord) -> Path | None:
     """Return the directory of a session, if its transcript names one that still exists."""
     try:
         with record.transcript.open(encoding="utf-8", errors="replace") as lines:
-            named = next(_directories(line for _, line in zip(range(_LINES), lines, strict=False)), None)
+            named = next(_directories(islice(lines, _LINES)), None)
     except OSError:
         return None
     return Path(named) if named is not None and Path(named).is_dir() else None

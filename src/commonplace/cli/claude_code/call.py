@@ -32,7 +32,6 @@ class HookCall:
         source: Why the session starts, such as ``startup`` or ``compact``; empty for other events.
         named_butler: The butler that the installation names; ``None`` for the project of the workspace.
         settings: The settings; the project is the workspace unless they name another.
-        host: The name of the host.
         event: The host's name of the event.
         service: The service that has knowledge memory; ``None`` for the memory of the home.
     """
@@ -74,16 +73,11 @@ def read_call(
     directory: Path | None = None,
     service: Service | None = None,
 ) -> HookCall:
-    """Read the host's input.
+    """Read the host's input, one JSON object whose names of fields may be the host's own.
 
-    Args:
-        document: One JSON object.
-        loaded: The settings; if they name no workspace, the host's project is the workspace.
-        environ: The environment, which names the directory of the project.
-        butler: The butler of the session; ``None`` for the id of the project.
-        host: The name of the host, whose names of fields may be its own.
-        directory: The directory from which relative paths of the document count; ``None`` for the current one.
-        service: The service that has knowledge memory; ``None`` for the memory of the home.
+    If the settings name no workspace, the project that the environment or the document names is the workspace. Relative
+    paths of the document count from ``directory``, by default the current one. See :class:`HookCall` for ``butler``,
+    ``host`` and ``service``.
 
     Raises:
         InvalidInputError: The document is not a JSON object, or a field is missing.

@@ -40,7 +40,6 @@ class Message:
 
     Attributes:
         id: The id of the line; a copied session has the same ids.
-        role: The author.
         text: The text, without blocks that commonplace injected.
         said_at: The time; ``None`` if the line has none.
     """
@@ -52,21 +51,13 @@ class Message:
 
 
 def parse(record: Record, place: int) -> Message | None:
-    """Return the message of a line.
-
-    Args:
-        record: The JSON object of the line.
-        place: The number of the line, which is the id of a message without one.
-    """
-    message = next((parser for fits, parser in _FORMATS if fits(record)), _none)(record, place)
+    """Return the message of a line; the number of the line is the id of a message without one."""
+    parser = next((parser for fits, parser in _FORMATS if fits(record)), None)
+    message = parser(record, place) if parser else None
     if message is None:
         return None
     text = clean_text(_INSERTED.sub("", without_injected(message.text))).strip()
     return Message(id=message.id, role=message.role, text=text, said_at=message.said_at) if text else None
-
-
-def _none(record: Record, place: int) -> Message | None:
-    del record, place
 
 
 def _claude(record: Record, place: int) -> Message | None:

@@ -18,12 +18,7 @@ _STANDING: Final = re.compile(r"( \((?:confidence|maturity): [^()]*\))?( \[[efr]
 
 
 class Given:
-    """The lines that one session was given.
-
-    Args:
-        home: The home.
-        session_id: The session, a UUID.
-    """
+    """The lines that one session, a UUID, was given."""
 
     def __init__(self, home: Path, session_id: str) -> None:
         self._file = home / DIRECTORY / f"{session_id}{GIVEN_SUFFIX}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from commonplace.cli.claude_code.formats import Message
 from commonplace.cli.claude_code.outbox import Outbox
@@ -32,37 +32,8 @@ MAX_TRANSCRIPT_BYTES: Final = 256 * 1024 * 1024
 _log = logging.getLogger(__name__)
 
 
-class EpisodeStore(Protocol):
-    """The place for the episodes of sessions."""
-
-    @property
-    def clock(self) -> Clock:
-        """Returns the current time."""
-        ...
-
-    async def has(self, record: SessionRecord, content: str) -> bool:
-        """Tell whether an episode of a session was stored."""
-        ...
-
-    async def store(self, record: SessionRecord, content: str, happened_at: datetime | None) -> None:
-        """Store an episode of a session.
-
-        Raises:
-            StorageUnavailableError: The episode was not stored; a later session tries again.
-        """
-        ...
-
-    async def deliver(self) -> int:
-        """Send what waits; return the number of episodes."""
-        ...
-
-
 class InMemory:
-    """Episodes of sessions in knowledge memory on this machine.
-
-    Args:
-        memory: May be lazy.
-    """
+    """Episodes of sessions in knowledge memory on this machine, which may be lazy."""
 
     def __init__(self, memory: KnowledgeMemory) -> None:
         self._memory = memory
@@ -85,7 +56,11 @@ class InMemory:
         )
 
     async def store(self, record: SessionRecord, content: str, happened_at: datetime | None) -> None:
-        """Store an episode; see :class:`EpisodeStore`."""
+        """Store an episode of a session.
+
+        Raises:
+            StorageUnavailableError: The episode was not stored; a later session tries again.
+        """
         receipt = await self._memory.store_episode(
             content=content,
             butler=record.butler,
@@ -101,6 +76,10 @@ class InMemory:
     async def deliver(self) -> int:
         """Return 0, because no episode waits."""
         return 0
+
+
+EpisodeStore = InMemory | Outbox
+"""The place for the episodes of sessions: this machine, or the queue for a service."""
 
 
 def store_of(home: Path, memory: KnowledgeMemory, record: SessionRecord) -> EpisodeStore:

@@ -10,13 +10,13 @@ import logging
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, cast
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from commonplace.cli.claude_code.sessions import DIRECTORY, KEPT_S, SessionRecord
+from commonplace.cli.claude_code.sessions import DIRECTORY, SessionRecord, delete_old
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.directories import make_directories
 from commonplace.core.drafts import write_text
@@ -74,12 +74,7 @@ def list_queues(home: Path) -> list[Queue]:
 
 
 class Outbox:
-    """The episodes of one home that wait for one service.
-
-    Args:
-        home: The home.
-        service: The service.
-    """
+    """The episodes of one home that wait for one service."""
 
     def __init__(self, home: Path, service: Service) -> None:
         self._directory = home / DIRECTORY / "outbox"
@@ -128,7 +123,7 @@ class Outbox:
                 entry = _load(path)
                 if entry is not None and entry.server == self._service.url:
                     sent += await self._send(path, entry)
-        self._forget_old()
+        delete_old([*self._directory.glob("*.sent"), *self._directory.glob("*.refused")])
         return sent
 
     def waiting(self) -> list[Path]:
@@ -137,15 +132,14 @@ class Outbox:
 
     async def _send(self, path: Path, entry: Waiting) -> bool:
         if entry.tried_at is None:
-            self._put(path, Waiting(server=entry.server, document=entry.document, tried_at=time.time()))
+            self._put(path, replace(entry, tried_at=time.time()))
         elif time.time() - entry.tried_at > KEY_HOLDS_S and await self._is_there(entry.document):
             return self._end(path)
         try:
             await self._service.post(EPISODES, entry.document, key=path.stem)
         except InvalidInputError as error:
             _log.error("%s refuses an episode, which stays in %s: %s", entry.server, self._directory, error)
-            self._refuse(path)
-            return False
+            return self._refuse(path)
         return self._end(path)
 
     async def _is_there(self, document: Mapping[str, Any]) -> bool:
@@ -163,25 +157,16 @@ class Outbox:
         path.unlink(missing_ok=True)
         return True
 
-    def _refuse(self, path: Path) -> None:
+    def _refuse(self, path: Path) -> bool:
         path.rename(path.with_suffix(".refused"))
+        return False
 
     def _put(self, path: Path, entry: Waiting) -> None:
         try:
             make_directories(self._directory)
-            write_text(
-                path,
-                json.dumps({"server": entry.server, "document": entry.document, "tried_at": entry.tried_at}),
-            )
+            write_text(path, json.dumps(asdict(entry)))
         except OSError as error:
             raise StorageUnavailableError(f"{path}: {error.strerror}") from error
-
-    def _forget_old(self) -> None:
-        oldest = time.time() - KEPT_S
-        for path in [*self._directory.glob("*.sent"), *self._directory.glob("*.refused")]:
-            with suppress(FileNotFoundError):
-                if path.stat().st_mtime < oldest:
-                    path.unlink()
 
 
 def _key(service: Service, session_id: str, content: str) -> UUID:

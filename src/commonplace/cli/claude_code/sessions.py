@@ -8,7 +8,7 @@ and never ended.
 import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -35,14 +35,11 @@ class SessionRecord:
     Attributes:
         session_id: The client's id of the session, a UUID.
         transcript: The transcript file, which may not exist yet.
-        butler: The butler of the session's episodes.
         ended: Whether the session's end was seen; otherwise it may still run.
         storing: Whether an episode was about to be stored; the episode may exist.
         size: The size of the transcript in bytes when it was last read.
         read: The ids of the messages that were read.
-        host: The name of the host.
         server: The address of the service that has the knowledge memory of the session; empty for that of the home.
-        token_file: The file with the token for the service.
     """
 
     session_id: str
@@ -150,11 +147,7 @@ class SessionRecords:
 
     def forget_old(self) -> None:
         """Delete the files of sessions without a change for thirty days."""
-        oldest = time.time() - KEPT_S
-        for path in [*self._paths(), *self._directory.glob(f"*{GIVEN_SUFFIX}")]:
-            with suppress(FileNotFoundError):
-                if path.stat().st_mtime < oldest:
-                    path.unlink()
+        delete_old([*self._paths(), *self._directory.glob(f"*{GIVEN_SUFFIX}")])
 
     def _paths(self) -> list[Path]:
         return list(self._directory.glob("*.json"))
@@ -165,6 +158,15 @@ class SessionRecords:
         except ValueError:
             raise InvalidInputError("session_id", "a UUID", session_id) from None
         return self._directory / f"{name}.json"
+
+
+def delete_old(paths: Iterable[Path]) -> None:
+    """Delete the files without a change for thirty days."""
+    oldest = time.time() - KEPT_S
+    for path in paths:
+        with suppress(FileNotFoundError):
+            if path.stat().st_mtime < oldest:
+                path.unlink()
 
 
 def _dump(record: SessionRecord) -> str:

@@ -3,7 +3,7 @@
 import difflib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,17 +79,6 @@ class JsonFile:
         text = read_text(path)
         return cls(path=path, text=text, document={} if text is None else _parse(path, text))
 
-    def edited(self, edit: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
-        """Return the document after an edit.
-
-        Raises:
-            SettingsError: The edit refuses the document.
-        """
-        try:
-            return edit(self.document)
-        except SettingsError as error:
-            raise SettingsError(f"{self.path}: {error}: nothing was written") from None
-
     def change(
         self,
         document: dict[str, Any],
@@ -100,11 +89,7 @@ class JsonFile:
     ) -> FileChange:
         """Return the change to another document; unchanged parts keep every byte, and nothing is written.
 
-        Args:
-            document: The new document.
-            mode: The mode of a new file.
-            interiors: See :func:`rewrite`.
-            may_go: Whether to delete the file if the document is empty.
+        If the file ``may_go``, it is deleted if the document is empty. See :func:`rewrite` for ``interiors``.
         """
         if document == self.document:
             after = self.text

@@ -1,11 +1,12 @@
 """The engine that installs commonplace into the settings of a host and removes it again."""
 
+import copy
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from commonplace.cli.hosts.files import SHARED, FileChange, JsonFile, read_text
 from commonplace.cli.hosts.json_text import interior
@@ -16,9 +17,11 @@ from commonplace.cli.hosts.parts import (
     Part,
     containers,
     present_words,
-    without_containers,
+    remove_containers,
 )
+from commonplace.cli.hosts.toml_settings import TomlSettings
 from commonplace.core.drafts import PRIVATE
+from commonplace.core.errors import SettingsError
 
 
 class Scope(StrEnum):
@@ -28,37 +31,11 @@ class Scope(StrEnum):
     USER = "user"
 
 
-class SettingsFile(Protocol):
-    """A settings file of a host."""
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        ...
-
-    def install(self, ours: Ours, note: Note | None) -> tuple[FileChange, Note | None]:
-        """Return the change that installs commonplace, and the new note; ``None`` if the note stays as it is.
-
-        Raises:
-            SettingsError: The file cannot be read, or holds values that an installation would damage.
-        """
-        ...
-
-    def uninstall(self, note: Note | None) -> tuple[FileChange, Note]:
-        """Return the change that removes commonplace, and the note that it went by.
-
-        Raises:
-            SettingsError: The file cannot be read.
-        """
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonSettings:
     """A settings file in JSON.
 
     Attributes:
-        path: The file.
         parts: What an installation adds to it.
         private: Whether others may not read a new file, because the host keeps keys in it.
         constants: Entries that every file needs; they are written into a new file.
@@ -70,36 +47,47 @@ class JsonSettings:
     constants: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def install(self, ours: Ours, note: Note | None) -> tuple[FileChange, Note | None]:
-        """Return the change that installs commonplace, and the new note; see :class:`SettingsFile`."""
+        """Return the change that installs commonplace, and the new note; ``None`` if the note stays as it is.
+
+        Raises:
+            SettingsError: The file cannot be read, or holds values that an installation would damage.
+        """
         file = JsonFile.read(self.path)
-        document = file.edited(lambda document: self._added(file, document, ours))
+        document = self._added(file, ours)
         change = file.change(document, mode=PRIVATE if self.private else SHARED)
         if document == file.document:
             return change, None
         return change, self._note(file, document, self._known(file, note))
 
     def uninstall(self, note: Note | None) -> tuple[FileChange, Note]:
-        """Return the change that removes commonplace, and the note that it went by; see :class:`SettingsFile`."""
+        """Return the change that removes commonplace, and the note that it went by.
+
+        Raises:
+            SettingsError: The file cannot be read.
+        """
         file = JsonFile.read(self.path)
         note = note or self._unnoted(file)
         document = self._removed(file.document, note)
         if document != file.document:
-            document = without_containers(document, self.parts, note.containers)
+            remove_containers(document, self.parts, note.containers)
         if note.file and document == self.constants:
             document = {}
         return file.change(document, interiors=note.interiors, may_go=note.file), note
 
-    def _added(self, file: JsonFile, document: Document, ours: Ours) -> Document:
-        if file.text is None:
-            document = {**self.constants, **document}
-        for part in self.parts:
-            document = part.added(document, ours)
-        return document
+    def _added(self, file: JsonFile, ours: Ours) -> Document:
+        changed = copy.deepcopy(file.document if file.text is not None else {**self.constants})
+        try:
+            for part in self.parts:
+                part.add(changed, ours)
+        except SettingsError as error:
+            raise SettingsError(f"{self.path}: {error}: nothing was written") from None
+        return changed
 
     def _removed(self, document: Document, note: Note) -> Document:
+        changed = copy.deepcopy(document)
         for part in self.parts:
-            document = part.removed(document, note.permissions)
-        return document
+            part.remove(changed, note.permissions)
+        return changed
 
     def _known(self, file: JsonFile, note: Note | None) -> Note:
         """Return what earlier installations made in a file; an empty note if none of it is left."""
@@ -131,6 +119,9 @@ class JsonSettings:
         )
 
 
+SettingsFile = JsonSettings | TomlSettings
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """The changes of an installation or its removal.
@@ -147,12 +138,7 @@ class Plan:
 
 
 def plan_install(files: Sequence[SettingsFile], ours: Ours, *, home: Path) -> Plan:
-    """Return the changes of an installation; nothing is written.
-
-    Args:
-        files: The settings files of the host.
-        ours: The command; see :func:`commonplace_command`.
-        home: The home, which keeps the notes.
+    """Return the changes of an installation, with notes in the home; nothing is written.
 
     Raises:
         SettingsError: A file cannot be read, or holds values that an installation would damage.
@@ -170,11 +156,7 @@ def plan_install(files: Sequence[SettingsFile], ours: Ours, *, home: Path) -> Pl
 def plan_uninstall(files: Sequence[SettingsFile], *, home: Path) -> Plan:
     """Return the changes that remove an installation; nothing is written.
 
-    Containers, words and files are removed only if the notes say that an installation made them.
-
-    Args:
-        files: The settings files of the host.
-        home: The home, which keeps the notes.
+    Containers, words and files are removed only if the notes in the home say that an installation made them.
 
     Raises:
         SettingsError: A file cannot be read.

@@ -60,9 +60,8 @@ class _Part:
     Attributes:
         lead: White space before the part.
         name: Key and colon with the space around them; empty in a list.
-        key: The key; ``None`` in a list.
+        key: ``None`` in a list.
         text: The text of the value.
-        value: The value.
         tail: White space after the part, before the comma or the closing bracket.
     """
 

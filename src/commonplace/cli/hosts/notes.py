@@ -23,7 +23,6 @@ class Note:
     """The parts of a settings file that an installation made.
 
     Attributes:
-        path: The file.
         directories: The number of directories that it made: the file's own, the one around it, and so on.
         file: Whether it made the file.
         containers: The objects and lists that it made.

@@ -25,12 +25,6 @@ _FORMS: Final[Mapping[str, Callable[[str, str], str]]] = {
 
 
 def rendered(text: str, *, host: str, event: str) -> str:
-    """Return a text for the model in the form of a host; an empty text stays empty.
-
-    Args:
-        text: The text.
-        host: The name of the host.
-        event: The host's name of the event.
-    """
+    """Return a text for the model in the form of a host; ``event`` is the host's name. An empty text stays empty."""
     form = _FORMS.get(host)
     return form(event, text) if text and form else text

@@ -1,12 +1,11 @@
-"""Parts of a host's JSON settings that commonplace adds and removes. Pure: documents in, documents out.
+"""Parts of a host's JSON settings that commonplace adds and removes, in a document of the caller.
 
-Each function returns a new document and keeps other entries as and where they are. Entries of commonplace are
-recognised by their command (``… hook session-start``, ``… mcp workspace``), so that an installation at another path or
-of an earlier release is replaced and removed like this one. Only :func:`without_containers` removes empty objects and
-lists, because a document does not tell who made them.
+Other entries stay as and where they are. Entries of commonplace are recognised by their command (``… hook
+session-start``, ``… mcp workspace``), so that an installation at another path or of an earlier release is replaced and
+removed like this one. Only :func:`remove_containers` removes empty objects and lists, because a document does not tell
+who made them.
 """
 
-import copy
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -62,21 +61,16 @@ class Part(Protocol):
         """The objects and lists that hold entries of commonplace, outer ones first."""
         ...
 
-    @property
-    def words(self) -> Sequence[str]:
-        """The texts that the part adds to a list, and that only a note tells from the user's own."""
-        ...
-
-    def added(self, document: Document, ours: Ours) -> Document:
-        """Return the document with the part.
+    def add(self, document: Document, ours: Ours) -> None:
+        """Add the part to a document.
 
         Raises:
             SettingsError: A value has another type, or another entry has a name of commonplace.
         """
         ...
 
-    def removed(self, document: Document, words: Collection[str]) -> Document:
-        """Return the document without the part; of its words, only the given ones are removed."""
+    def remove(self, document: Document, words: Collection[str]) -> None:
+        """Remove the part from a document; of its words, only the given ones."""
         ...
 
 
@@ -97,15 +91,9 @@ class Servers:
         """The object."""
         return [(self.key,)]
 
-    @property
-    def words(self) -> Sequence[str]:
-        """No words."""
-        return ()
-
-    def added(self, document: Document, ours: Ours) -> Document:
-        """Return the document with both servers; what a user added to their entries stays."""
-        changed = copy.deepcopy(document)
-        servers = _inner(changed, self.key, dict)
+    def add(self, document: Document, ours: Ours) -> None:
+        """Add both servers; what a user added to their entries stays."""
+        servers = _inner(document, self.key, dict)
         for server in SERVERS:
             key = server_key(server)
             entry = servers.get(key)
@@ -114,17 +102,14 @@ class Servers:
                     f"{self.key}.{key}: expected nothing or an earlier installation, got {entry!r}"
                 )
             servers[key] = {**(entry or {}), **self.entry(ours.server(server))}
-        return changed
 
-    def removed(self, document: Document, words: Collection[str]) -> Document:
-        """Return the document without the servers."""
+    def remove(self, document: Document, words: Collection[str]) -> None:
+        """Remove the servers."""
         del words
-        changed = copy.deepcopy(document)
-        servers = _at(changed, (self.key,))
+        servers = _at(document, (self.key,))
         for server in SERVERS:
             if isinstance(servers, dict) and is_server(servers.get(server_key(server)), server):
                 del servers[server_key(server)]
-        return changed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,31 +131,22 @@ class Hooks:
         """``hooks``, and the list of each event."""
         return [("hooks",), *(("hooks", event) for event in self.events)]
 
-    @property
-    def words(self) -> Sequence[str]:
-        """No words."""
-        return ()
-
-    def added(self, document: Document, ours: Ours) -> Document:
-        """Return the document with one hook for each event."""
-        changed = copy.deepcopy(document)
-        hooks = _inner(changed, "hooks", dict)
+    def add(self, document: Document, ours: Ours) -> None:
+        """Add one hook for each event."""
+        hooks = _inner(document, "hooks", dict)
         for event, calls in self.events.items():
             groups = _inner(hooks, event, list)
             wanted = self._group(calls, ours)
             if [group for group in groups if _is_touched(group, calls)] != [wanted]:
                 hooks[event] = [*_without_ours(groups, calls), wanted]
-        return changed
 
-    def removed(self, document: Document, words: Collection[str]) -> Document:
-        """Return the document without the hooks."""
+    def remove(self, document: Document, words: Collection[str]) -> None:
+        """Remove the hooks."""
         del words
-        changed = copy.deepcopy(document)
         for event, calls in self.events.items():
-            groups = _at(changed, ("hooks", event))
+            groups = _at(document, ("hooks", event))
             if isinstance(groups, list):
                 groups[:] = _without_ours(groups, calls)
-        return changed
 
     def _group(self, calls: Event, ours: Ours) -> Document:
         handler = self.handler(ours.hook(calls.argument), calls.timeout)
@@ -181,7 +157,7 @@ class Hooks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """Texts in a list, such as permissions.
+    """Texts in a list, such as permissions, which only a note tells from the user's own.
 
     Attributes:
         keys: The path of the list.
@@ -196,24 +172,24 @@ class Words:
         """The list, and the objects around it."""
         return [self.keys[: depth + 1] for depth in range(len(self.keys))]
 
-    def added(self, document: Document, ours: Ours) -> Document:
-        """Return the document with the texts behind those that are there."""
+    def add(self, document: Document, ours: Ours) -> None:
+        """Add the texts behind those that are there."""
         del ours
-        changed = copy.deepcopy(document)
-        inner: Any = changed
+        inner: Any = document
         for key in self.keys[:-1]:
             inner = _inner(inner, key, dict)
         listed = _inner(inner, self.keys[-1], list)
         listed += [word for word in self.words if word not in listed]
-        return changed
 
-    def removed(self, document: Document, words: Collection[str]) -> Document:
-        """Return the document without those of the texts that are given."""
-        changed = copy.deepcopy(document)
-        listed = _at(changed, self.keys)
-        if isinstance(listed, list):
-            listed[:] = [word for word in listed if word not in words]
-        return changed
+    def remove(self, document: Document, words: Collection[str]) -> None:
+        """Remove those of the texts that are given."""
+        listed = self.listed(document)
+        listed[:] = [word for word in listed if word not in words]
+
+    def listed(self, document: Document) -> list[Any]:
+        """Return the list in a document; an empty list if it is missing."""
+        found = _at(document, self.keys)
+        return found if isinstance(found, list) else []
 
 
 def server_key(server: str) -> str:
@@ -233,11 +209,8 @@ def is_server(entry: object, server: str) -> bool:
 
 def present_words(document: Document, parts: Sequence[Part]) -> list[str]:
     """Return the words of the parts that stand anywhere in the document's lists."""
-    found: list[str] = []
-    for part in parts:
-        listed = _at(document, part.containers[-1]) if part.words else None
-        found += [word for word in part.words if isinstance(listed, list) and word in listed]
-    return found
+    lists = [part for part in parts if isinstance(part, Words)]
+    return [word for part in lists for word in part.words if word in part.listed(document)]
 
 
 def containers(document: Document, parts: Sequence[Part]) -> list[Keys]:
@@ -245,14 +218,12 @@ def containers(document: Document, parts: Sequence[Part]) -> list[Keys]:
     return [keys for part in parts for keys in part.containers if _at(document, keys) is not None]
 
 
-def without_containers(document: Document, parts: Sequence[Part], which: Collection[Keys]) -> Document:
-    """Return the document without the given objects and lists that are empty, inner ones first."""
-    changed = copy.deepcopy(document)
+def remove_containers(document: Document, parts: Sequence[Part], which: Collection[Keys]) -> None:
+    """Remove those of the given objects and lists that are empty, inner ones first."""
     for keys in [keys for part in reversed(parts) for keys in reversed(part.containers)]:
-        outer = _at(changed, keys[:-1])
+        outer = _at(document, keys[:-1])
         if keys in which and isinstance(outer, dict) and outer.get(keys[-1]) in ({}, []):
             del outer[keys[-1]]
-    return changed
 
 
 def _at(document: Document, keys: Keys) -> Document | list[Any] | None:

@@ -20,11 +20,9 @@ TEXTS: Final = Path(__file__).with_name("plugin")
 
 
 def write_plugin(directory: Path, ours: Ours) -> list[Path]:
-    """Write a marketplace with the plugin into a directory, and return the files.
+    """Write a marketplace with the plugin into a new or empty directory, and return the files.
 
-    Args:
-        directory: A new or empty directory, or one with an earlier plugin, which is replaced.
-        ours: The commands of servers and hooks.
+    An earlier plugin in the directory is replaced.
 
     Raises:
         InvalidInputError: The directory holds something else.
@@ -72,5 +70,5 @@ def _added(kind: type[Part], ours: Ours) -> Document:
     for file in HOSTS["claude-code"].files(Where(scope=Scope.PROJECT, project=Path(), environ={})):
         for part in file.parts if isinstance(file, JsonSettings) else ():
             if isinstance(part, kind):
-                document = part.added(document, ours)
+                part.add(document, ours)
     return document

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from commonplace.cli.hosts.installation import JsonSettings, Scope, SettingsFile
+from commonplace.cli.hosts.output import CLAUDE_CODE
 from commonplace.cli.hosts.parts import Document, Event, Hooks, Part, Servers, Words, server_keys
 from commonplace.cli.hosts.toml_settings import TomlSettings
 from commonplace.core.settings import CONFIG_VARIABLE, variable_of
@@ -53,7 +54,6 @@ class Host:
         files: Returns the settings files for a scope.
         adds: What an installation adds, for the help text.
         note: Returns a hint for a person after an installation in a scope.
-        hook_options: The options of the hooks.
         takes_butler: Whether an installation can name the butler of the sessions.
         model: The name of its program as a model; empty if it cannot be one.
     """
@@ -63,11 +63,15 @@ class Host:
     program: str
     traces: Sequence[str]
     files: Callable[[Where], list[SettingsFile]]
-    adds: str
+    adds: str = "both MCP servers, a briefing at the start of each session, and an episode at its end"
     note: Callable[[Scope], str] = lambda _: ""
-    hook_options: Sequence[str] = ()
     takes_butler: bool = True
     model: str = ""
+
+    @property
+    def hook_options(self) -> Sequence[str]:
+        """The options of the hooks."""
+        return () if self.name == CLAUDE_CODE else ("--host", self.name)
 
     def is_there(self, environ: Mapping[str, str]) -> bool:
         """Tell whether the host seems to be installed."""
@@ -236,19 +240,18 @@ HOSTS: Final[Mapping[str, Host]] = {
     host.name: host
     for host in (
         Host(
-            name="claude-code",
+            name=CLAUDE_CODE,
             title="Claude Code",
             program="claude",
             traces=(".claude",),
             files=_claude_code,
-            adds="both MCP servers, a briefing at the start of each session, and an episode at its end",
             note=lambda scope: (
                 "Claude Code asks before it uses the tools of a project. Allow them when it asks, or start it with "
                 "--allowedTools 'mcp__commonplace-workspace,mcp__commonplace-knowledge'."
                 if scope is Scope.PROJECT
                 else ""
             ),
-            model="claude-code",
+            model=CLAUDE_CODE,
         ),
         Host(
             name="codex",
@@ -256,12 +259,10 @@ HOSTS: Final[Mapping[str, Host]] = {
             program="codex",
             traces=(".codex",),
             files=_codex,
-            adds="both MCP servers, a briefing at the start of each session, and an episode at its end",
             note=lambda scope: (
                 "Codex runs new hooks after you have reviewed them: start `codex` and enter /hooks."
                 + (" It reads .codex of trusted projects only." if scope is Scope.PROJECT else "")
             ),
-            hook_options=("--host", "codex"),
             model="codex",
         ),
         Host(
@@ -270,13 +271,11 @@ HOSTS: Final[Mapping[str, Host]] = {
             program="gemini",
             traces=(".gemini",),
             files=_gemini,
-            adds="both MCP servers, a briefing at the start of each session, and an episode at its end",
             note=lambda scope: (
                 "Gemini CLI reads .gemini of trusted folders only, and asks before it uses the tools."
                 if scope is Scope.PROJECT
                 else ""
             ),
-            hook_options=("--host", "gemini"),
             model="gemini-cli",
         ),
         Host(
@@ -285,9 +284,7 @@ HOSTS: Final[Mapping[str, Host]] = {
             program="cursor",
             traces=(".cursor",),
             files=_cursor,
-            adds="both MCP servers, a briefing at the start of each session, and an episode at its end",
             note=lambda _: "Cursor also runs the hooks of Claude Code: install into one of the two.",
-            hook_options=("--host", "cursor"),
         ),
         Host(
             name="vscode",
@@ -299,7 +296,6 @@ HOSTS: Final[Mapping[str, Host]] = {
             note=lambda _: (
                 "VS Code also runs the hooks of Claude Code, and asks before it starts the servers."
             ),
-            hook_options=("--host", "vscode"),
         ),
         Host(
             name="opencode",
@@ -314,6 +310,6 @@ HOSTS: Final[Mapping[str, Host]] = {
 }
 
 
-def hosts_there(environ: Mapping[str, str] = os.environ) -> list[Host]:
+def hosts_there() -> list[Host]:
     """Return the hosts that seem to be installed."""
-    return [host for host in HOSTS.values() if host.is_there(environ)]
+    return [host for host in HOSTS.values() if host.is_there(os.environ)]

@@ -24,7 +24,6 @@ class TomlSettings:
     """A settings file in TOML with tables ``[mcp_servers.NAME]``.
 
     Attributes:
-        path: The file.
         constants: Values that each server needs beside its command.
     """
 
@@ -32,7 +31,7 @@ class TomlSettings:
     constants: Mapping[str, object]
 
     def install(self, ours: Ours, note: Note | None) -> tuple[FileChange, Note | None]:
-        """Return the change that adds the servers, and the new note; see :class:`SettingsFile`."""
+        """Return the change that adds the servers, and the new note; see :class:`.JsonSettings`."""
         text = read_text(self.path)
         servers = _servers(self._parse(text or ""), self.path)
         wanted = {server_key(name): self._entry(ours.server(name)) for name in SERVERS}
@@ -59,7 +58,7 @@ class TomlSettings:
         return self._change(text, after), made
 
     def uninstall(self, note: Note | None) -> tuple[FileChange, Note]:
-        """Return the change that removes the servers, and the note that it went by; see :class:`SettingsFile`."""
+        """Return the change that removes the servers, and the note that it went by; see :class:`.JsonSettings`."""
         note = note or Note()
         text = read_text(self.path)
         if text is None:

@@ -1,6 +1,5 @@
 """``commonplace knowledge reembed``: moves all memories of all tenants to another embedding model."""
 
-from contextlib import AbstractAsyncContextManager
 from typing import Annotated
 
 import typer
@@ -22,13 +21,8 @@ from commonplace.knowledge import (
     MoveStatus,
 )
 
-
-def _opened() -> AbstractAsyncContextManager[KnowledgeMemory]:
-    return opened()
-
-
 app = typer.Typer()
-command = commands(app, _opened)
+command = commands(app, lambda: opened())  # noqa: PLW0108 - without the option --tenant
 
 
 @command("reembed")

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -43,11 +42,7 @@ app.command("run")(ops_run.run_once)
 app.command("watch")(ops_run.watch)
 
 
-def _opened() -> AbstractAsyncContextManager[OperationalMemory]:
-    return OperationalMemory.open(settings())
-
-
-command = commands(app, _opened)
+command = commands(app, lambda: OperationalMemory.open(settings()))
 
 
 async def read_chunks(source: str) -> AsyncGenerator[bytes]:

@@ -48,10 +48,7 @@ class DiedError(Exception):
 
 
 def answer_hook(arguments: list[str]) -> bool:
-    """Have the resident process answer a hook, and print the answer.
-
-    Args:
-        arguments: The arguments after ``hook``.
+    """Have the resident process answer a hook with the arguments after ``hook``, and print the answer.
 
     Returns:
         Whether the hook is done. Otherwise the caller does the work, with the same standard input.
@@ -110,10 +107,7 @@ def serve_mcp(arguments: list[str]) -> int | None:
     """Have an MCP server started by a process that has imported what it needs, and wait for its end.
 
     That process is started if none runs, so that the servers and hooks of a session import everything once. The server
-    has the standard streams of this process, and ends with it.
-
-    Args:
-        arguments: The arguments of the command, ``mcp`` first.
+    has the standard streams of this process, and ends with it. The first argument is ``mcp``.
 
     Returns:
         The exit status of the server; ``None`` if the caller has to serve.
@@ -287,12 +281,6 @@ def process_at(connection: socket.socket) -> int:
     return int(struct.unpack(form, credentials)[0])
 
 
-def _start(home: str) -> int:
-    """Start a resident process, and return its id."""
-    # -P: modules of the workspace, the current directory, must not be imported.
-    return _spawn([sys.executable, "-P", "-m", "commonplace.cli.resident.start", home])
-
-
 def _spawn(command: list[str]) -> int:
     """Start a process apart from the terminal of this one, and return its id."""
     devnull = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
@@ -308,7 +296,8 @@ def _started(place: Place, deadline: float) -> socket.socket:
     Raises:
         OSError: The process ended at once, or does not listen soon.
     """
-    child = _start(place.home)
+    # -P: modules of the workspace, the current directory, must not be imported.
+    child = _spawn([sys.executable, "-P", "-m", "commonplace.cli.resident.start", place.home])
     until = min(time.monotonic() + START_S, deadline)
     while True:
         try:

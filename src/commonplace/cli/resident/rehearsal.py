@@ -10,6 +10,7 @@ from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.mcp.knowledge.server import add_to
+from commonplace.mcp.profiles import View
 from commonplace.mcp.server import new_server
 
 NEEDED: Final = (
@@ -31,7 +32,7 @@ def rehearse() -> None:
 async def _list_all() -> None:
     async with KnowledgeMemory.open(Settings(), engine=EmbeddingEngine(), lazy=True) as memory:
         server = new_server("rehearsal", "")
-        add_to(server, memory, butler="rehearsal")
+        add_to(server, memory, view=View(butler="rehearsal"))
         async with Client(server) as client:
             await client.list_tools()
             await client.list_prompts()

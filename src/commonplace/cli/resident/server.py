@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import IO, Any, Final, cast
 
 from commonplace.cli.claude_code.call import HookCall, read_call
-from commonplace.cli.claude_code.events import ACTOR, HOOKS, handler
+from commonplace.cli.claude_code.events import ACTOR, handler
 from commonplace.cli.claude_code.log import log_to
 from commonplace.cli.claude_code.session_hooks import note_end, session_start, sweep_all
 from commonplace.cli.hosts.output import CLAUDE_CODE, rendered
-from commonplace.cli.resident.client import MAX_INPUT_BYTES, PREPARE
+from commonplace.cli.resident.client import DEADLINES_S, MAX_INPUT_BYTES, PREPARE
 from commonplace.cli.resident.place import Place
 from commonplace.cli.resident.upkeep import Consolidation
 from commonplace.cli.resident.watch import Watch
@@ -51,18 +51,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A request of a hook.
+    """A request of a hook: its event, or :data:`.client.PREPARE`, and the arguments of :func:`read_call`.
 
     Attributes:
         build: The identity of the client's code.
-        event: The event of a hook, or :data:`.client.PREPARE`.
-        butler: The butler that the installation names.
-        host: The name of the host.
-        document: The client's input.
         environ: The client's settings.
-        directory: The client's current directory.
         server: The address of the service that has knowledge memory; ``None`` for the memory of the home.
-        token_file: The file with the token for the service.
     """
 
     build: str
@@ -79,77 +73,76 @@ class Request:
 def serve(
     place: Place, listener: socket.socket, build: str, release: Callable[[], None], forks: IO[bytes]
 ) -> int:
-    """Serve until nobody needs the process; return the exit status.
-
-    Args:
-        place: The place, which the process holds.
-        listener: The listening socket.
-        build: The identity of the process's code.
-        release: Called once the memory has opened its database, or failed to.
-        forks: The input of the process that forks MCP servers. It gets a line when this process has time, and then
-            the end.
-    """
+    """Serve until nobody needs the process; return the exit status. See :class:`Resident` for the arguments."""
     log_to(Path(place.home))
     try:
-        settings = load_settings(read_current_directory=False).settings
-        asyncio.run(Resident(place, listener, build, settings).run(release, forks))
+        asyncio.run(_serve(place, listener, build, release, forks))
     except Exception:  # noqa: BLE001 - the outer door of the process
         _log.exception("the resident process ended")
         return 1
     return 0
 
 
+async def _serve(
+    place: Place, listener: socket.socket, build: str, release: Callable[[], None], forks: IO[bytes]
+) -> None:
+    settings = _without_workspace(load_settings(read_current_directory=False).settings)
+    async with KnowledgeMemory.open(settings, actor=ACTOR, lazy=True) as memory:
+        await Resident(place, build, settings, memory).run(listener, release, forks)
+
+
 class Resident:
-    """The process: its socket, its settings, and the work under way.
+    """The process: its settings, its memory, and the work under way.
 
     Args:
         place: The place, which the process holds.
-        listener: The listening socket.
         build: The identity of the process's code.
         settings: The settings; requests with others replace the process.
+        memory: The memory of the home, which is opened when a request needs it.
     """
 
-    def __init__(self, place: Place, listener: socket.socket, build: str, settings: Settings) -> None:
+    def __init__(self, place: Place, build: str, settings: Settings, memory: KnowledgeMemory) -> None:
         self._place = place
-        self._listener = listener
         self._build = build
-        self._settings = _without_workspace(settings)
+        self._settings = settings
+        self._memory = memory
+        self._consolidation = Consolidation(settings, memory)
+        self._watch = Watch(lambda call: self._begin_behind(self._learn(call)))
         self._used_at = time.monotonic()
         self._answers: set[asyncio.Task[Any]] = set()
         self._behind: set[asyncio.Task[None]] = set()
-        self._consolidation: Consolidation | None = None
         self._needs_memory = False
         self._answered = asyncio.Event()
         self._stopping = asyncio.Event()
 
-    async def run(self, release: Callable[[], None], forks: IO[bytes]) -> None:
-        """Answer requests until the process is idle for long, replaced, stopped, or its home is gone."""
+    async def run(self, listener: socket.socket, release: Callable[[], None], forks: IO[bytes]) -> None:
+        """Answer requests until the process is idle for long, replaced, stopped, or its home is gone.
+
+        Args:
+            listener: The listening socket.
+            release: Called once the memory has opened its database, or failed to.
+            forks: The input of the process that forks MCP servers. It gets a line when this process has time, and then
+                the end.
+        """
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stopping.set)
-        async with KnowledgeMemory.open(self._settings, actor=ACTOR, lazy=True) as memory:
-            self._consolidation = Consolidation(self._settings, memory)
-            watch = Watch(lambda call: self._begin_behind(self._learn(memory, call)))
-            server = await asyncio.start_unix_server(
-                lambda reader, writer: self._answer(memory, watch, reader, writer), sock=self._listener
-            )
-            self._begin_behind(self._warm(memory, release, forks))
-            try:
-                while not self._stopping.is_set():
-                    self._stop_if_idle()
-                    try:
-                        await asyncio.wait_for(self._stopping.wait(), TEND_EVERY_S)
-                    except TimeoutError:
-                        continue
-            finally:
-                server.close()
-                self._place.leave()
-                watch.close()
-                forks.close()
-                await self._finish()
-                await self._consolidation.stop()
+        server = await asyncio.start_unix_server(self._answer, sock=listener)
+        self._begin_behind(self._warm(release, forks))
+        try:
+            while not self._stopping.is_set():
+                self._stop_if_idle()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._stopping.wait(), TEND_EVERY_S)
+        finally:
+            server.close()
+            self._place.leave()
+            self._watch.close()
+            forks.close()
+            await self._finish()
+            await self._consolidation.stop()
 
-    async def _warm(self, memory: KnowledgeMemory, release: Callable[[], None], forks: IO[bytes]) -> None:
+    async def _warm(self, release: Callable[[], None], forks: IO[bytes]) -> None:
         """Load the model if knowledge memory is in this home, then let the start of MCP servers be prepared.
 
         The first start of a session needs no model, so the model waits for it, but not for long.
@@ -157,26 +150,26 @@ class Resident:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._answered.wait(), MODEL_WAITS_S)
         if self._needs_memory:
-            memory.database.begin().add_done_callback(lambda _: release())
-            memory.begin()
-            await memory.engine.embed_async(None)
+            self._memory.database.begin().add_done_callback(lambda _: release())
+            self._memory.begin()
+            await self._memory.engine.embed_async(None)
         else:
             release()
         with suppress(OSError, ValueError):  # The process may be gone, or this one may stop.
             forks.write(b"\n")
 
-    def _need_memory(self, memory: KnowledgeMemory) -> None:
+    def _need_memory(self) -> None:
         """Begin to open knowledge memory of the home; hooks whose memory is a service do not need it."""
         if not self._needs_memory:
             self._needs_memory = True
-            memory.database.begin()
+            self._memory.database.begin()
             if self._answered.is_set():
-                memory.begin()
+                self._memory.begin()
 
-    async def _learn_later(self, memory: KnowledgeMemory) -> None:
+    async def _learn_later(self) -> None:
         """Learn from sessions that nobody waits for, once those that wait have their answers."""
         await asyncio.sleep(LEARNING_S)
-        await sweep_all(self._settings.home, memory)
+        await sweep_all(self._settings.home, self._memory)
         self._consolidate()
 
     async def _finish(self) -> None:
@@ -187,25 +180,18 @@ class Resident:
                     await asyncio.wait(under_way)
 
     def _stop_if_idle(self) -> None:
-        is_consolidating = self._consolidation is not None and self._consolidation.is_running
-        busy = self._answers or self._behind or is_consolidating
+        busy = self._answers or self._behind or self._consolidation.is_running
         idle_s = 0.0 if busy else time.monotonic() - self._used_at
         if not self._place.is_held() or idle_s > self._settings.resident_idle_s:
             self._stopping.set()
 
-    async def _answer(
-        self,
-        memory: KnowledgeMemory,
-        watch: Watch,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-    ) -> None:
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = cast("asyncio.Task[Any]", asyncio.current_task())
         self._answers.add(task)
         try:
             async with asyncio.timeout(READING_S):
                 request = await _read(reader)
-            answer = await self._handle(memory, watch, request, writer.get_extra_info("socket"))
+            answer = await self._handle(request, writer.get_extra_info("socket"))
             writer.write(json.dumps(answer).encode())
             await writer.drain()
         except (OSError, TimeoutError, ValueError, KeyError, TypeError) as error:
@@ -216,9 +202,7 @@ class Resident:
             self._answered.set()
             self._used_at = time.monotonic()
 
-    async def _handle(
-        self, memory: KnowledgeMemory, watch: Watch, request: Request, connection: socket.socket
-    ) -> Mapping[str, str]:
+    async def _handle(self, request: Request, connection: socket.socket) -> Mapping[str, str]:
         try:
             loaded = load_settings(read_current_directory=False, environ=request.environ)
             if request.build != self._build or _without_workspace(loaded.settings) != self._settings:
@@ -227,7 +211,7 @@ class Resident:
                 return _REPLACED
             if request.event == PREPARE:
                 if request.server is None:
-                    self._need_memory(memory)
+                    self._need_memory()
                 return {"text": ""}
             call = await asyncio.to_thread(
                 read_call,
@@ -240,12 +224,12 @@ class Resident:
                 service=Service.at(request.server, request.token_file) if request.server else None,
             )
             if request.event == "session-end":
-                watch.end(call.session_id)
+                self._watch.end(call.session_id)
             else:
-                watch.begin(connection, call)
+                self._watch.begin(connection, call)
             if call.service is None:
-                self._need_memory(memory)
-            text = await self._do(memory, request.event, call)
+                self._need_memory()
+            text = await self._do(request.event, call)
             return {"text": rendered(text, host=call.host, event=call.event)}
         except (CommonplaceError, OSError) as error:
             _log.error("%s: %s", request.event, str(error) or "no answer in time")
@@ -253,23 +237,23 @@ class Resident:
             _log.exception("%s failed", request.event)
         return {"text": ""}
 
-    async def _do(self, memory: KnowledgeMemory, event: str, call: HookCall) -> str:
+    async def _do(self, event: str, call: HookCall) -> str:
         if event == "session-end":
             await asyncio.to_thread(note_end, call)
-            self._begin_behind(self._learn(memory, call))
+            self._begin_behind(self._learn(call))
             return ""
-        async with asyncio.timeout(HOOKS[event].deadline_s - MARGIN_S):
+        async with asyncio.timeout(DEADLINES_S[event] - MARGIN_S):
             if event == "session-start":
-                self._begin_behind(self._learn_later(memory))
-                return await session_start(call, memory, learning_s=LEARNING_S)
-            return await handler(event)(call, memory)
+                self._begin_behind(self._learn_later())
+                return await session_start(call, self._memory, learning_s=LEARNING_S)
+            return await handler(event)(call, self._memory)
 
-    async def _learn(self, memory: KnowledgeMemory, call: HookCall) -> None:
-        await handler("session-end")(call, memory)
+    async def _learn(self, call: HookCall) -> None:
+        await handler("session-end")(call, self._memory)
         self._consolidate()
 
     def _consolidate(self) -> None:
-        if self._consolidation is not None and self._needs_memory:
+        if self._needs_memory:
             self._consolidation.begin()
 
     def _begin_behind(self, work: Coroutine[Any, Any, None]) -> None:

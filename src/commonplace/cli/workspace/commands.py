@@ -1,6 +1,5 @@
 """``commonplace workspace``: commands of workspace memory."""
 
-from contextlib import AbstractAsyncContextManager
 from typing import Annotated
 
 import typer
@@ -14,11 +13,7 @@ from commonplace.workspace import Scope, WorkspaceMemory
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 
-def _opened() -> AbstractAsyncContextManager[WorkspaceMemory]:
-    return WorkspaceMemory.open(settings())
-
-
-command = commands(app, _opened)
+command = commands(app, lambda: WorkspaceMemory.open(settings()))
 
 
 @command()

@@ -58,6 +58,10 @@ class Graph:
         """Add a node, unless the graph has it."""
         self.nodes.setdefault(node.id, node)
 
+    def join(self, source: object, target: object, relation: str) -> None:
+        """Add an edge between two nodes, by their ids."""
+        self.edges.append(Edge(source=str(source), target=str(target), relation=relation))
+
     def only(self, kinds: Collection[str]) -> "Graph":
         """Return the nodes of some kinds and the edges between them."""
         nodes = {key: node for key, node in self.nodes.items() if node.kind in kinds}
@@ -89,9 +93,7 @@ class GraphMethods(KnowledgeSession):
             limit: Most entities without an entity, up to 800.
 
         Raises:
-            InvalidInputError: A parameter is malformed.
             NotFoundError: The entity does not exist, or was merged into another.
-            StorageUnavailableError: The server cannot be reached.
         """
         key = inputs.optional_id(entity_id, field="entity_id")
         own = inputs.optional_scope(scope)
@@ -133,10 +135,6 @@ class GraphMethods(KnowledgeSession):
         Returns:
             The nodes in the order of the way, and the edge between each node and the next; an empty graph if the search
             finds no way.
-
-        Raises:
-            InvalidInputError: An id is malformed.
-            StorageUnavailableError: The server cannot be reached.
         """
         first = inputs.require_id(first_id, field="first_id")
         second = inputs.require_id(second_id, field="second_id")
@@ -173,35 +171,27 @@ def _walked(first: UUID, way: Sequence[Row], names: Mapping[UUID, str]) -> Graph
     for edge in way:
         node = Node(id=str(edge["to_id"]), kind=edge["to_kind"], label=names.get(edge["to_id"], "")[:300])
         graph.add(node)
-        graph.edges.append(Edge(source=str(edge["from_id"]), target=node.id, relation=edge["relation"]))
+        graph.join(edge["from_id"], node.id, edge["relation"])
     return graph
 
 
 def _drawn(entities: list[Row], facts: list[Row], relations: list[Row], links: list[Row]) -> Graph:
     graph = Graph()
     for entity in entities:
-        graph.add(
-            Node(id=str(entity["id"]), kind="entity", label=entity["canonical_name"], facts=entity["facts"])
-        )
+        name, facts_about = entity["canonical_name"], entity["facts"]
+        graph.add(Node(id=str(entity["id"]), kind="entity", label=name, facts=facts_about))
     for fact in facts:
         graph.add(Node(id=str(fact["id"]), kind="fact", label=_label(fact)))
-        graph.edges.append(
-            Edge(source=str(fact["entity_id"]), target=str(fact["id"]), relation=fact["predicate"])
-        )
+        graph.join(fact["entity_id"], fact["id"], fact["predicate"])
     for row in relations:
         for end in ("source", "target"):
             graph.add(Node(id=str(row[f"{end}_id"]), kind="entity", label=row[f"{end}_name"]))
-        graph.edges.append(
-            Edge(source=str(row["source_id"]), target=str(row["target_id"]), relation=row["predicate"])
-        )
+        graph.join(row["source_id"], row["target_id"], row["predicate"])
     for link in links:
         for end in ("source", "target"):
-            graph.add(
-                Node(id=str(link[f"{end}_id"]), kind=link[f"{end}_type"], label=link[f"{end}_text"] or "")
-            )
-        graph.edges.append(
-            Edge(source=str(link["source_id"]), target=str(link["target_id"]), relation=link["relation"])
-        )
+            label = link[f"{end}_text"] or ""
+            graph.add(Node(id=str(link[f"{end}_id"]), kind=link[f"{end}_type"], label=label))
+        graph.join(link["source_id"], link["target_id"], link["relation"])
     return graph
 
 

@@ -47,7 +47,6 @@ class HistoryMethods(KnowledgeSession):
 
         Raises:
             InvalidInputError: A parameter is malformed, or the later moment is not later.
-            StorageUnavailableError: The server cannot be reached.
         """
         require_page(limit, offset)
         now = self.clock()
@@ -97,7 +96,6 @@ class HistoryMethods(KnowledgeSession):
 
         Raises:
             InvalidInputError: A parameter is malformed, or neither a subject nor an entity is given.
-            StorageUnavailableError: The server cannot be reached.
         """
         require_page(limit, offset)
         key = inputs.optional_id(entity_id, field="entity_id")

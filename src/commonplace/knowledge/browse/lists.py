@@ -49,33 +49,29 @@ class ListMethods(KnowledgeSession):
         offset: int = 0,
         after: str | None = None,
     ) -> list[Fact]:
-        """Return facts in an order, by default the newest first.
+        """Return facts in an order, by default the newest first. Each filter that is given narrows the list.
 
         Args:
             ids: Return these facts only.
-            validity: Return facts of this validity only: ``active``, ``superseded``, ``expired`` or ``retracted``.
+            validity: A :class:`Validity`.
             fading: Return only facts that are marked as fading, or only other facts.
-            scope: Return facts of this scope only, without the global one.
-            subject: Return facts with exactly this subject only.
-            predicate: Return facts with exactly this predicate only.
-            entity_id: Return facts about this entity only.
+            scope: The scope; the global one is another scope.
+            subject: The exact subject.
+            predicate: The exact predicate.
+            entity_id: The entity that the facts are about.
             as_of: Return facts that were known at this moment; their fields are those of today.
             valid_at: Return facts that were true at this moment, also superseded facts.
-            text: Return facts with this text in subject, predicate or content, in any case of letters.
-            tag: Return facts with this tag only.
+            text: A text in subject, predicate or content, in any case of letters.
+            tag: One of the tags.
             unused: Return only facts that no search or block has shown, or only other facts.
-            source: Return facts of this :class:`~commonplace.core.sources.Source` only.
-            source_butler: Return facts that this butler stored only.
-            max_confidence: Return facts whose effective confidence is at most this, 0.0 to 1.0.
+            source: A :class:`~commonplace.core.sources.Source`.
+            source_butler: The butler that stored the facts.
+            max_confidence: The most effective confidence, 0.0 to 1.0.
             sort: A :class:`FactOrder`.
             reverse: Return the facts in the opposite order.
             limit: Most facts, 1 to 1,000.
             offset: The number of facts to skip.
             after: The cursor of the last fact before the page, from ``cursor_of`` with the same order.
-
-        Raises:
-            InvalidInputError: A parameter is malformed.
-            StorageUnavailableError: The server cannot be reached.
         """
         require_page(limit, offset)
         order = require_one_of(FactOrder, sort, field="sort")
@@ -106,12 +102,7 @@ class ListMethods(KnowledgeSession):
             return [Fact.from_row(row, now=self.clock()) for row in rows]
 
     async def fact_chain(self, fact_id: UUID | str) -> list[Fact]:
-        """Return a fact with the facts before and after it, the newest first; an empty list if it does not exist.
-
-        Raises:
-            InvalidInputError: The id is malformed.
-            StorageUnavailableError: The server cannot be reached.
-        """
+        """Return a fact with the facts before and after it, the newest first; an empty list if it does not exist."""
         key = inputs.require_id(fact_id, field="fact_id")
         async with self._reading() as sql:
             return [Fact.from_row(row, now=self.clock()) for row in await sql.fact_chain(id=key)]
@@ -138,29 +129,9 @@ class ListMethods(KnowledgeSession):
     ) -> list[Rule]:
         """Return rules in an order, by default the newest first.
 
-        Args:
-            ids: Return these rules only.
-            maturity: Return rules of this maturity only: ``candidate``, ``established``, ``proven`` or
-                ``anti_pattern``.
-            forgotten: Return only forgotten rules, or only other rules.
-            scope: Return rules of this scope only, without the global one.
-            text: Return rules with this text, in any case of letters.
-            tag: Return rules with this tag only.
-            unused: Return only rules that no search or block has shown, or only other rules.
-            source: Return rules of this :class:`~commonplace.core.sources.Source` only.
-            source_butler: Return rules that this butler stored only.
-            max_confidence: Return rules whose effective confidence is at most this, 0.0 to 1.0.
-            sort: A :class:`RuleOrder`.
-            reverse: Return the rules in the opposite order.
-            as_of: Return rules that were stored at this moment, with ``forgotten`` as it was then; their fields are
-                those of today.
-            limit: Most rules, 1 to 1,000.
-            offset: The number of rules to skip.
-            after: The cursor of the last rule before the page, from ``cursor_of`` with the same order.
-
-        Raises:
-            InvalidInputError: A parameter is malformed.
-            StorageUnavailableError: The server cannot be reached.
+        The parameters are those of :meth:`list_facts`, but ``sort`` is a :class:`RuleOrder`. ``maturity`` is a
+        :class:`Maturity`; ``forgotten`` returns only forgotten rules, or only other rules. ``as_of`` returns rules that
+        were stored at this moment, with ``forgotten`` as it was then; their fields are those of today.
         """
         require_page(limit, offset)
         order = require_one_of(RuleOrder, sort, field="sort")
@@ -191,10 +162,6 @@ class ListMethods(KnowledgeSession):
     ) -> list[RuleApplication]:
         """Return the applications of a rule, the latest first.
 
-        Raises:
-            InvalidInputError: The id is malformed.
-            StorageUnavailableError: The server cannot be reached.
-
         Source: KNW-30.1.
         """
         require_page(limit, 0)
@@ -221,10 +188,6 @@ class ListMethods(KnowledgeSession):
             limit: Most episodes, 1 to 1,000.
             offset: The number of episodes to skip.
             after: The cursor of the last episode before the page, from ``cursor_of``.
-
-        Raises:
-            InvalidInputError: A parameter is malformed.
-            StorageUnavailableError: The server cannot be reached.
         """
         require_page(limit, offset)
         now = self.clock()
@@ -259,10 +222,6 @@ class ListMethods(KnowledgeSession):
             limit: Most entities, 1 to 1,000.
             offset: The number of entities to skip.
             after: The cursor of the last entity before the page, from ``cursor_of``.
-
-        Raises:
-            InvalidInputError: A parameter is malformed.
-            StorageUnavailableError: The server cannot be reached.
         """
         require_page(limit, offset)
         names = [name] if isinstance(name, str) else name or []
@@ -280,11 +239,7 @@ class ListMethods(KnowledgeSession):
 
 
 def require_page(limit: int, offset: int) -> None:
-    """Refuse a limit or an offset that is out of range.
-
-    Raises:
-        InvalidInputError: The limit or the offset is out of range.
-    """
+    """Raise :class:`InvalidInputError` if a limit or an offset is out of range."""
     if not 1 <= limit <= MAX_LIMIT:
         raise InvalidInputError("limit", f"1 to {MAX_LIMIT}", limit)
     if not 0 <= offset <= MAX_OFFSET:

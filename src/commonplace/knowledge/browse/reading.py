@@ -9,8 +9,9 @@ from uuid import UUID
 from commonplace.core.errors import NotFoundError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession
+from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.kinds import NOUNS, Episode, Fact, Memory, MemoryType, Rule, Validity
-from commonplace.knowledge.short_ids import find_id, parse_id
+from commonplace.knowledge.short_ids import find_id
 from commonplace.storage.database import Row, Statements
 
 NO_TEXT = "deleted"
@@ -23,8 +24,6 @@ class Linked:
     Attributes:
         relation: The relation of the link's source to its target.
         is_outgoing: Whether the other memory is the target.
-        memory_type: The kind of the other memory.
-        memory_id: The id of the other memory.
         text: The first 300 characters of the other memory, or ``"deleted"``.
         state: The validity, maturity or consolidation status of the other memory; ``None`` if it was deleted.
         created_at: When the link was made (aware UTC).
@@ -45,12 +44,7 @@ async def read_one(sql: Statements, kind: MemoryType, key: UUID, *, now: datetim
     Raises:
         NotFoundError: The memory does not exist.
     """
-    read = {
-        MemoryType.EPISODE: sql.read_episode,
-        MemoryType.FACT: sql.read_fact,
-        MemoryType.RULE: sql.read_rule,
-    }
-    return require_found(await read[kind](id=key), kind, key, now=now)
+    return require_found(await of_kind(kind, sql).read(id=key), kind, key, now=now)
 
 
 async def read_then(sql: Statements, kind: MemoryType, key: UUID, *, as_of: datetime) -> Memory:
@@ -65,7 +59,7 @@ async def read_then(sql: Statements, kind: MemoryType, key: UUID, *, as_of: date
             state: Row | None = await sql.fact_state(id=key, as_of=as_of)
             is_known = state is not None and state["validity"] != Validity.RETRACTED
             if state is not None:
-                row: Row = await sql.read_fact(id=key)
+                row: Row = await of_kind(kind, sql).read(id=key)
                 found = Fact.from_row({**row, **state}, now=as_of)
         case Rule():
             is_known = found.created_at <= as_of and not await sql.rule_forgotten(id=key, as_of=as_of)
@@ -104,20 +98,14 @@ class ReadingMethods(KnowledgeSession):
         Raises:
             InvalidInputError: The type or id is malformed, or several memories have the short id.
             NotFoundError: The memory does not exist.
-            StorageUnavailableError: The server cannot be reached.
         """
         kind = inputs.require_memory_type(memory_type)
-        wanted = parse_id(memory_id, kind, field="memory_id")
         async with self._reading() as sql:
-            key = await find_id(sql, wanted, kind, field="memory_id")
+            key = await find_id(sql, memory_id, kind, field="memory_id")
             return await read_one(sql, kind, key, now=self.clock())
 
     async def list_linked(self, memory_type: str, memory_id: UUID | str) -> list[Linked]:
         """Return the memories that a memory is linked to in either direction, the oldest link first.
-
-        Raises:
-            InvalidInputError: The type or id is malformed.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-26.1.
         """
@@ -152,9 +140,6 @@ class ReadingMethods(KnowledgeSession):
 
         Returns:
             At most 120 characters for each id. Forgotten memories, expired episodes and unknown ids are left out.
-
-        Raises:
-            StorageUnavailableError: The server cannot be reached.
         """
         async with self._reading() as sql:
             return {row["id"]: row["name"] for row in await sql.names_of(ids=list(ids), now=self.clock())}
@@ -164,9 +149,6 @@ class ReadingMethods(KnowledgeSession):
 
         Args:
             ids: Of facts and rules. Other ids are left out.
-
-        Raises:
-            StorageUnavailableError: The server cannot be reached.
         """
         async with self._reading() as sql:
             return {row["id"]: row["scope"] for row in await sql.scopes_of(ids=list(ids))}

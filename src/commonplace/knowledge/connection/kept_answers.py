@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import Final
@@ -11,7 +11,7 @@ from commonplace.knowledge.connection.claims import Claim
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.storage.database import Row, Statements
-from commonplace.storage.nouns import read_row
+from commonplace.storage.nouns import Noun
 
 KEEP: Final = timedelta(days=1)
 """The time that an answer is kept."""
@@ -32,7 +32,7 @@ class Conflict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptAnswer:
+class KeptAnswer(Noun):
     """The answer of a request.
 
     Attributes:
@@ -46,11 +46,6 @@ class KeptAnswer:
     media_type: str
     location: str
     body: str
-
-    @classmethod
-    def from_row(cls, row: Row) -> "KeptAnswer":
-        """Read a row of ``kept_answers``."""
-        return read_row(cls, row)
 
 
 class KeptAnswers:
@@ -95,14 +90,7 @@ class KeptAnswers:
     async def keep(self, claim: Claim, answer: KeptAnswer) -> None:
         """Keep the answer of a request; do nothing if the claim was lost."""
         async with self._writing() as sql:
-            await sql.keep_answer(
-                key=claim.key,
-                claim=claim.id,
-                status=answer.status,
-                media_type=answer.media_type,
-                location=answer.location,
-                body=answer.body,
-            )
+            await sql.keep_answer(key=claim.key, claim=claim.id, **asdict(answer))
 
     async def release(self, claim: Claim) -> None:
         """Give up a claim whose request has changed nothing, so that it may run again."""

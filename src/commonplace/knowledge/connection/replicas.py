@@ -31,6 +31,8 @@ REST_S: Final = 1.0
 """Time after a failure in which reads leave a replica alone."""
 
 POLL_S: Final = 0.001
+MOST_POLL_S: Final = 0.008
+"""Time before a replica is asked again; it doubles with each question of a read, up to the limit."""
 
 _POSITION: Final = "SELECT CAST(pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0') AS bigint)"
 _REPLAYED: Final = """
@@ -72,7 +74,7 @@ class Replicas:
     Args:
         primary: The pool of the primary.
         primary_url: The URL of the primary.
-        read_url: The URL of the replicas, one or several hosts.
+        read_url: The URL of the replicas, one or several hosts; if the primary is one of them, it takes its turn.
     """
 
     def __init__(self, primary: asyncpg.Pool, primary_url: str, read_url: str) -> None:
@@ -121,7 +123,8 @@ class Replicas:
     def _choose(self) -> "_Replica | None":
         ready = [each for each in self._replicas if each.is_ready()]
         self._turn += 1
-        return ready[self._turn % len(ready)] if ready else None
+        chosen = ready[self._turn % len(ready)] if ready else None
+        return None if chosen is None or chosen.rests() else chosen
 
     async def _position(self) -> int:
         """Return the position of the primary's log at the call or later; reads that wait share one question."""
@@ -148,12 +151,16 @@ class _Replica:
 
     def is_ready(self) -> bool:
         """Return whether to try a read here; if the replica is not connected, connect it in the background."""
-        if asyncio.get_running_loop().time() < self._rests_until:
-            return False
+        if self.rests():
+            return self._fault == _NOT_REPLICA  # the primary is listed too, and takes its turn
         if self._pool is None:
             self._begin()
             return False
         return self._pool.get_idle_size() > 0 or self._pool.get_size() < self._pool.get_max_size()
+
+    def rests(self) -> bool:
+        """Return whether reads leave the server alone after a failure."""
+        return asyncio.get_running_loop().time() < self._rests_until
 
     async def lend(self, position: int, stack: AsyncExitStack) -> "PoolConnectionProxy | None":
         """Return a connection until the stack ends, or ``None`` if the replica is not there yet."""
@@ -212,13 +219,14 @@ class _Replica:
 
     async def _take(self, position: int) -> "PoolConnectionProxy | None":
         """Return a connection of a replica that has replayed the log up to a position; note a failure."""
-        pool, connection = self._pool_in_use, None
+        pool, connection, pause_s = self._pool_in_use, None, POLL_S
         try:
             with translated_errors(self._name):
                 async with asyncio.timeout(WAIT_S):
                     connection = await pool.acquire()
-                    while await _replayed(connection) < position:  # noqa: ASYNC110 - the server tells nobody
-                        await asyncio.sleep(POLL_S)
+                    while await _replayed(connection) < position:
+                        await asyncio.sleep(pause_s)
+                        pause_s = min(2 * pause_s, MOST_POLL_S)  # questions slow down a busy replica
         except BaseException as error:
             if connection is not None:
                 connection.terminate()  # a question may be under way

@@ -19,34 +19,36 @@ from commonplace.core.tracing import span
 from commonplace.knowledge.connection.claims import unmarked_claim
 from commonplace.knowledge.connection.replicas import Replicas
 from commonplace.knowledge.connection.vectors import refused_vectors
-from commonplace.knowledge.kinds import COLUMN_GAPS
+from commonplace.knowledge.kinds import COLUMNS, KIND_GAPS, SQL_GAPS, MemoryType
 from commonplace.storage.database import Statements, load_queries
 from commonplace.storage.postgres_database import translated_errors
 
 _PACKAGE: Final = Path(__file__).parents[1]
-SQL_DIRECTORIES: Final = (
-    _PACKAGE / "sql",
-    *(
-        _PACKAGE / room / "sql"
-        for room in (
-            "browse",
-            "consolidation",
-            "entities",
-            "lifecycle",
-            "reembedding",
-            "scopes",
-            "search",
-            "upkeep",
-        )
-    ),
-)
+_PARTS: Final = _PACKAGE / "sql_parts"
+"""Parts that several statements share; each fills the gaps of its name."""
+
 _WHERE: Final = "the database of knowledge memory"
 
 
 @cache
 def queries() -> Queries:
-    """Return the named statements of every ``.sql`` file of knowledge memory."""
-    return load_queries(SQL_DIRECTORIES, "postgresql", gaps=COLUMN_GAPS)
+    """Return the named statements of knowledge memory, without those of the queue of its workers."""
+    parts = {file.stem: file.read_text(encoding="utf-8") for file in _PARTS.glob("*.sql")}
+    rooms = sorted(each for each in _PACKAGE.glob("*/sql") if each.parent.name != "workers")
+    return load_queries([_PACKAGE / "sql", *rooms], "postgresql", gaps=SQL_GAPS | parts)
+
+
+@cache
+def kind_queries(kind: MemoryType) -> Queries:
+    """Return the named statements that are written once for several kinds of memory, for one of them."""
+    folders = ["any_memory"] if kind is MemoryType.EPISODE else ["any_memory", "fact_or_rule"]
+    gaps = {**KIND_GAPS[kind], "memory_type": kind.value, "columns": ", ".join(COLUMNS[kind])}
+    return load_queries([_PACKAGE / "sql_by_kind" / folder for folder in folders], "postgresql", gaps=gaps)
+
+
+def of_kind(kind: MemoryType, sql: Statements) -> Statements:
+    """Return the statements of one kind of memory, on the connection of other statements."""
+    return Statements(kind_queries(kind), sql.connection)
 
 
 def require_context() -> RequestContext:

@@ -11,17 +11,18 @@ from uuid import UUID
 import asyncpg
 
 from commonplace.core.errors import CommonplaceError, InvalidInputError
+from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.connection.vectors import refused_vectors
-from commonplace.knowledge.consolidation import reviews
 from commonplace.knowledge.consolidation.leases import Lease, describe
 from commonplace.knowledge.consolidation.policy import OUTAGES
+from commonplace.knowledge.consolidation.reviews import LEAST_IMPORTANCE
 from commonplace.knowledge.consolidation.runs import ActionKind
 from commonplace.knowledge.consolidation.siblings import plain
 from commonplace.knowledge.consolidation.steps import Confirm, Retract, Step, Steps, StoreFact, StoreRule
 from commonplace.knowledge.entities.subjects import Subjects
-from commonplace.knowledge.facts import GLOBAL_SCOPE, all_keys, insert_facts, with_entities
-from commonplace.knowledge.inputs import MemoryType
-from commonplace.knowledge.rules import insert_rules
+from commonplace.knowledge.facts import all_keys, insert_facts, with_entities
+from commonplace.knowledge.kinds import GLOBAL_SCOPE, MemoryType
+from commonplace.knowledge.rules import insert_rules, supersede_rule
 from commonplace.storage.database import Statements
 
 _SERVER_FAULTS: Final = (
@@ -102,7 +103,7 @@ async def _lock(sql: Statements, steps: Steps, butler: str) -> None:
         subjects=[step.draft.subject for step in facts] * 2,
         predicates=[*(step.draft.predicate for step in facts), *(step.said for step in facts)],
     )
-    await sql.lock_rules(
+    await of_kind(MemoryType.RULE, sql).lock(
         ids=list(rules | {step.memory_id for step in named if step.memory_type is MemoryType.RULE})
     )
 
@@ -162,8 +163,12 @@ async def _new_fact(sql: Statements, step: StoreFact, lease: Lease, found: Subje
     if receipt.superseded_id is None:
         note = "" if receipt.contradicts_id is None else _held(receipt.contradicts_id)
         return _Done(action=ActionKind.FACT_CREATED, memory_id=receipt.id, note=note)
-    waits = await reviews.queue(
-        sql, run_id=lease.run_id, old_id=receipt.superseded_id, new_id=receipt.id, now=now
+    waits = await sql.queue_review(
+        run_id=lease.run_id,
+        old_id=receipt.superseded_id,
+        new_id=receipt.id,
+        least_importance=LEAST_IMPORTANCE,
+        now=now,
     )
     return _Done(
         action=ActionKind.FACT_CREATED,
@@ -231,15 +236,7 @@ async def _updated_rule(sql: Statements, step: StoreRule, now: datetime) -> _Don
         return await _confirm(sql, MemoryType.RULE, step.target_id, now)
     await _require_rank(sql, MemoryType.RULE, step.target_id)
     (receipt,) = await insert_rules(sql, [step.draft], step.embeddings, now=now)
-    await sql.forget_rule(id=step.target_id)
-    await sql.create_link(
-        source_type=MemoryType.RULE,
-        source_id=receipt.id,
-        target_type=MemoryType.RULE,
-        target_id=step.target_id,
-        relation="supersedes",
-        now=now,
-    )
+    await supersede_rule(sql, step.target_id, by_id=receipt.id, now=now)
     await _link(sql, MemoryType.RULE, receipt.id, step, now)
     return _Done(action=ActionKind.RULE_UPDATED, memory_id=receipt.id, superseded_ids=[step.target_id])
 
@@ -259,9 +256,7 @@ async def _retract(sql: Statements, step: Retract, now: datetime) -> _Done:
     await _require_rank(sql, step.memory_type, step.memory_id)
     await (sql.retract_fact if is_fact else sql.forget_rule)(id=step.memory_id)
     await _link(sql, step.memory_type, step.memory_id, step, now, relation="contradicts")
-    return _Done(
-        action=ActionKind.FACT_RETRACTED if is_fact else ActionKind.RULE_RETRACTED, memory_id=step.memory_id
-    )
+    return _Done(action=ActionKind(f"{step.memory_type}_retracted"), memory_id=step.memory_id)
 
 
 async def _require_rank(sql: Statements, memory_type: MemoryType, memory_id: UUID) -> None:
@@ -270,7 +265,7 @@ async def _require_rank(sql: Statements, memory_type: MemoryType, memory_id: UUI
     Raises:
         InvalidInputError: It is more trusted.
     """
-    if await sql.is_outranked(memory_type=memory_type, id=memory_id):
+    if await of_kind(memory_type, sql).is_outranked(id=memory_id):
         expected = f"a {memory_type} that is no more trusted than the episodes"
         raise InvalidInputError("target_id", expected, str(memory_id))
 
@@ -299,10 +294,8 @@ async def _link(
 
 
 async def _confirm(sql: Statements, memory_type: MemoryType, memory_id: UUID, now: datetime) -> _Done:
-    before = await sql.confirmed_at(memory_type=memory_type, id=memory_id)
-    is_fact = memory_type is MemoryType.FACT
-    confirm = sql.confirm_fact if is_fact else sql.confirm_rule
-    if await confirm(id=memory_id, now=now) is None:
+    before = await of_kind(memory_type, sql).confirmed_at(id=memory_id)
+    if await of_kind(memory_type, sql).confirm(id=memory_id, now=now) is None:
         raise InvalidInputError("id", f"a {memory_type} that is still active", str(memory_id))
-    action = ActionKind.FACT_CONFIRMED if is_fact else ActionKind.RULE_CONFIRMED
+    action = ActionKind(f"{memory_type}_confirmed")
     return _Done(action=action, memory_id=memory_id, confirmed_before=before, confirmed_at=now)

@@ -76,6 +76,11 @@ class Failed:
     error: Exception
     again_at: datetime | None = None
 
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """The failure in one line."""
+        return (leases.describe(self.error),)
+
 
 async def attempt(means: Means, butler: str) -> Run | NotDue | Failed:
     """Lease the butler's oldest episodes, have the model consolidate them, and apply its answer.

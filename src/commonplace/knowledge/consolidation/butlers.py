@@ -1,22 +1,17 @@
 """Consolidation of a tenant, butler by butler; a group that fails does not stop the others (KNW-24.3)."""
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, tzinfo
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
-import asyncpg
-
-from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError
-from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
+from commonplace.knowledge.connection.session import storage_function
 from commonplace.knowledge.consolidation import leases
 from commonplace.knowledge.consolidation.attempt import Approve, Failed, Means, attempt
-from commonplace.knowledge.consolidation.dry_run import planned_runs
+from commonplace.knowledge.consolidation.dry_run import PlannedRun, runs_of
 from commonplace.knowledge.consolidation.executor import FORGOTTEN
 from commonplace.knowledge.consolidation.leases import NotDue
-from commonplace.knowledge.consolidation.pending import pending_groups
+from commonplace.knowledge.consolidation.pending import PendingMethods
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.runs import Run, RunState
@@ -27,98 +22,109 @@ Notify = Callable[[Run], None]
 _log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True, kw_only=True)
-class _Outcome:
-    """The results of the groups so far."""
-
-    runs: list[Run] = field(default_factory=list[Run])
-    failed: list[str] = field(default_factory=list[str])
-    busy: list[str] = field(default_factory=list[str])
-    waiting: list[str] = field(default_factory=list[str])
-    again_at: list[datetime] = field(default_factory=list[datetime])
-    errors: list[str] = field(default_factory=list[str])
+Outcome = Run | NotDue | Failed
+"""The outcome of one attempt on a butler's oldest episodes."""
 
 
-async def run_consolidation(
-    pool: asyncpg.Pool,
-    engine: EmbeddingEngine,
-    cc_spawner: Spawner | None = None,
-    *,
-    butler: str | None = None,
-    worker: str | None = None,
-    policy: Policy | None = None,
-    approve: Approve | None = None,
-    notify: Notify | None = None,
-    clock: Clock = utc_now,
-    zone: tzinfo = UTC,
-) -> ConsolidationReport:
-    """Consolidate the tenant's episodes, butler by butler, the oldest first, until no episode is due.
+class ConsolidationMethods(PendingMethods):
+    """The methods of knowledge memory that consolidate, and count what waits."""
 
-    Several workers may do this at once: one worker at a time holds a butler's episodes.
+    async def run_consolidation(
+        self,
+        cc_spawner: Spawner | None = None,
+        *,
+        butler: str | None = None,
+        worker: str | None = None,
+        policy: Policy | None = None,
+        approve: Approve | None = None,
+        notify: Notify | None = None,
+    ) -> ConsolidationReport:
+        """Consolidate the tenant's episodes, butler by butler, the oldest first, until no episode is due.
 
-    Args:
-        pool: The pool of the knowledge database.
-        engine: Computes the vectors of new memories.
-        cc_spawner: Asks the model. Without a spawner, episodes are counted, the runs that would be made are named, and
-            nothing changes.
-        butler: Only this butler's episodes.
-        worker: The worker's name for operators; host and process by default.
-        policy: Time limits and pauses.
-        approve: Called with each plan before it is applied; if it returns false, the group stays as it was.
-        notify: Called with each run that was applied or refused.
-        clock: Gives the present.
-        zone: The zone of dates in the prompt.
+        Several workers may do this at once: one worker at a time holds a butler's episodes. Dates in the prompt have
+        the zone of the settings.
 
-    Raises:
-        InvalidInputError: ``butler`` is not a valid name.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached at the start; later outages are in ``errors``.
+        Args:
+            cc_spawner: Asks the model. Without a spawner, episodes are counted, the runs that would be made are named,
+                and nothing changes.
+            butler: Only this butler's episodes.
+            worker: The worker's name for operators; host and process by default.
+            policy: Time limits and pauses.
+            approve: Called with each plan before it is applied; if it returns false, the group stays as it was.
+            notify: Called with each run that was applied or refused.
 
-    Source: KNW-12, KNW-14, KNW-24.3.
-    """
-    wanted = None if butler is None else inputs.require_scope(butler, field="butler")
-    policy = policy or Policy()
-    groups = {
-        group.butler: group.episodes
-        for group in await pending_groups(pool, clock=clock)
-        if wanted in {None, group.butler}
-    }
-    if cc_spawner is None:
-        planned = await planned_runs(pool, list(groups), policy=policy, clock=clock)
+        Raises:
+            StorageUnavailableError: The server cannot be reached at the start; later outages are in ``errors``.
+
+        Source: KNW-12, KNW-14, KNW-24.3.
+        """
+        wanted = inputs.optional_scope(butler, field="butler")
+        policy = policy or Policy()
+        pending = await self.pending_groups()
+        groups = {group.butler: group.episodes for group in pending if wanted in {None, group.butler}}
+        if cc_spawner is None:
+            return await self._planned(groups, policy)
+        async with self.acting() as pool:
+            means = Means(
+                pool=pool,
+                engine=self.engine,
+                spawner=cc_spawner,
+                worker=worker or leases.this_worker(),
+                policy=policy,
+                clock=self.clock,
+                zone=self.database.settings.zone,
+                approve=approve,
+            )
+            outcomes = [
+                (name, outcome) for name in groups async for outcome in _outcomes(means, name, notify)
+            ]
+        again_at = (each.again_at for _, each in outcomes if not isinstance(each, Run))
+        return ConsolidationReport(
+            dry_run=False,
+            groups=groups,
+            runs=tuple(each for _, each in outcomes if isinstance(each, Run)),
+            failed=tuple(name for name, each in outcomes if isinstance(each, Failed)),
+            busy=_not_due(outcomes, "busy"),
+            waiting=_not_due(outcomes, "waiting"),
+            again_at=min((at for at in again_at if at is not None), default=None),
+            errors=tuple(
+                f"{name}: {message}"
+                for name, each in outcomes
+                if not isinstance(each, NotDue)
+                for message in each.errors
+            ),
+        )
+
+    async def _planned(self, groups: Mapping[str, int], policy: Policy) -> ConsolidationReport:
+        now = self.clock()
+        planned: list[PlannedRun] = []
+        busy: list[str] = []
+        waiting: list[str] = []
+        async with self._reading() as sql:
+            for butler in groups:
+                if await sql.is_busy(butler=butler, now=now, latest_lease=policy.latest_lease(now)):
+                    busy.append(butler)
+                    continue
+                theirs = [run async for run in runs_of(sql, butler, policy, now)]
+                planned += theirs
+                if not theirs:
+                    waiting.append(butler)
         return ConsolidationReport(
             dry_run=True,
             groups=groups,
-            planned=planned.runs,
-            busy=planned.busy,
-            waiting=planned.waiting,
+            planned=tuple(planned),
+            busy=tuple(busy),
+            waiting=tuple(waiting),
             note=NOT_ASKED,
         )
-    means = Means(
-        pool=pool,
-        engine=engine,
-        spawner=cc_spawner,
-        worker=worker or leases.this_worker(),
-        policy=policy,
-        clock=clock,
-        zone=zone,
-        approve=approve,
-    )
-    outcome = _Outcome()
-    for name in groups:
-        await _consolidate_butler(means, name, outcome, notify)
-    return ConsolidationReport(
-        dry_run=False,
-        groups=groups,
-        runs=tuple(outcome.runs),
-        failed=tuple(outcome.failed),
-        busy=tuple(outcome.busy),
-        waiting=tuple(outcome.waiting),
-        again_at=min(outcome.again_at, default=None),
-        errors=tuple(outcome.errors),
-    )
 
 
-async def _consolidate_butler(means: Means, butler: str, outcome: _Outcome, notify: Notify | None) -> None:
+run_consolidation = storage_function(
+    ConsolidationMethods, ConsolidationMethods.run_consolidation, needs_engine=True
+)
+
+
+async def _outcomes(means: Means, butler: str, notify: Notify | None) -> AsyncIterator[Outcome]:
     """Consolidate a butler's episodes group by group, until a group fails or no episode is due.
 
     A group that was refused because an episode expired or was forgotten meanwhile is tried again without that episode:
@@ -126,32 +132,24 @@ async def _consolidate_butler(means: Means, butler: str, outcome: _Outcome, noti
     """
     while True:
         try:
-            run = await attempt(means, butler)
+            outcome = await attempt(means, butler)
         except Exception as error:  # noqa: BLE001 - the worker's outer door: the other butlers go on (KNW-24.3)
-            run = Failed(error=error)
-        if isinstance(run, Failed):
-            _note_failure(butler, run, outcome)
-            return
-        if isinstance(run, NotDue):
-            if run.reason != "done":
-                (outcome.busy if run.reason == "busy" else outcome.waiting).append(butler)
-            if run.until is not None:
-                outcome.again_at.append(run.until)
-            return
-        outcome.runs.append(run)
-        outcome.errors.extend(f"{butler}: {message}" for message in run.errors)
-        if notify is not None:
-            notify(run)
-        if run.state is not RunState.APPLIED and FORGOTTEN not in run.errors:
+            outcome = Failed(error=error)
+        if isinstance(outcome, Failed):
+            _log_failure(butler, outcome)
+        elif isinstance(outcome, Run) and notify is not None:
+            notify(outcome)
+        yield outcome
+        is_refused = isinstance(outcome, Run) and outcome.state is not RunState.APPLIED
+        if not isinstance(outcome, Run) or (is_refused and FORGOTTEN not in outcome.errors):
             return
 
 
-def _note_failure(butler: str, failed: Failed, outcome: _Outcome) -> None:
-    message = leases.describe(failed.error)
+def _log_failure(butler: str, failed: Failed) -> None:
     # Our own errors say what failed; other errors need their traceback.
     trace = None if isinstance(failed.error, CommonplaceError) else failed.error
-    _log.error("consolidation of butler %r failed: %s", butler, message, exc_info=trace)
-    if failed.again_at is not None:
-        outcome.again_at.append(failed.again_at)
-    outcome.failed.append(butler)
-    outcome.errors.append(f"{butler}: {message}")
+    _log.error("consolidation of butler %r failed: %s", butler, failed.errors[0], exc_info=trace)
+
+
+def _not_due(outcomes: Sequence[tuple[str, Outcome]], reason: str) -> tuple[str, ...]:
+    return tuple(name for name, each in outcomes if isinstance(each, NotDue) and each.reason == reason)

@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from commonplace.knowledge import inputs
-from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.storage.nouns import Noun
 
 MAX_SHOWN: Final = 1_000
@@ -31,12 +31,7 @@ class DeadLetterMethods(KnowledgeSession):
     """The methods of knowledge memory that show and retry dead letters."""
 
     async def list_dead_letters(self, *, butler: str | None = None) -> list[DeadLetter]:
-        """Return the tenant's dead letters, or one butler's, the oldest first, at most 1,000.
-
-        Raises:
-            InvalidInputError: ``butler`` is not a valid name.
-            StorageUnavailableError: The server cannot be reached.
-        """
+        """Return the tenant's dead letters, or one butler's, the oldest first, at most 1,000."""
         wanted = inputs.optional_scope(butler, field="butler")
         async with self._reading() as sql:
             return DeadLetter.from_rows(await sql.dead_letters(butler=wanted, limit=MAX_SHOWN))
@@ -52,16 +47,8 @@ class DeadLetterMethods(KnowledgeSession):
 
         Returns:
             The number of requeued episodes.
-
-        Raises:
-            InvalidInputError: ``butler`` is not a valid name, or the id is malformed.
-            StorageUnavailableError: The server cannot be reached.
         """
         wanted = inputs.optional_scope(butler, field="butler")
         key = inputs.optional_id(episode_id, field="episode_id")
         async with self._writing() as sql:
             return await sql.requeue_dead_letters(butler=wanted, episode_id=key, now=self.clock())
-
-
-list_dead_letters = storage_function(DeadLetterMethods, DeadLetterMethods.list_dead_letters)
-requeue_dead_letters = storage_function(DeadLetterMethods, DeadLetterMethods.requeue_dead_letters)

@@ -99,7 +99,6 @@ async def apply(
 
     Raises:
         EmbeddingError: The embedding model cannot be used, or is not the memories' model; nothing was written.
-        TenantUnsetError: No request context is set.
         StorageUnavailableError: The server could not be reached in several attempts; nothing was written.
 
     Source: KNW-14, R-KNW-3.
@@ -126,7 +125,6 @@ async def rehearse(
 
     Raises:
         EmbeddingError: The embedding model cannot be used, or is not the memories' model.
-        TenantUnsetError: No request context is set.
         StorageUnavailableError: The server could not be reached in several attempts.
     """
     steps = await _prepare(pool, engine, lease, result, known)

@@ -35,7 +35,6 @@ async def consolidate(
 
     Raises:
         SettingsError: The model is unknown, or a setting that it needs is missing.
-        InvalidInputError: ``butler`` is not a valid name.
         StorageError: The database cannot be opened or reached.
 
     Source: KNW-12.2, KNW-12.3.

@@ -30,10 +30,6 @@ class Known:
 async def known_to(pool: asyncpg.Pool, lease: Lease) -> Known:
     """Return the facts and rules that the butler of a lease sees: its own and the global ones; and named entities.
 
-    Raises:
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
-
     Source: KNW-12.1.
     """
     async with unit_of_work(pool, readonly=True) as sql:

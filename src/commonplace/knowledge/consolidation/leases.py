@@ -48,7 +48,6 @@ class Lease:
 
     Attributes:
         run_id: The run whose result will be accepted.
-        butler: The owner of the episodes.
         episodes: The oldest first.
         attempts: The most attempts on any of the episodes.
         policy: Sets the length of the lease.
@@ -68,11 +67,11 @@ class NotDue:
     Attributes:
         reason: ``"done"``: no episode waits. ``"busy"``: another run holds the oldest episode. ``"waiting"``: the
             oldest episode failed and is not due yet; younger episodes never overtake it.
-        until: When to look again, if ``busy`` or ``waiting``.
+        again_at: When to look again, if ``busy`` or ``waiting``.
     """
 
     reason: Literal["done", "busy", "waiting"]
-    until: datetime | None = None
+    again_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,19 +95,14 @@ def this_worker() -> str:
 async def take(
     pool: asyncpg.Pool, butler: str, *, worker: str, model: str | None, policy: Policy, clock: Clock
 ) -> Lease | NotDue:
-    """Lease as many of a butler's oldest episodes as fit into one run.
-
-    Raises:
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
-    """
+    """Lease as many of a butler's oldest episodes as fit into one run."""
     now = clock()
     async with unit_of_work(pool) as sql:
         await sql.serialise(keys=[f"consolidation of {butler}"])
         running = await sql.running_run(butler=butler)
         if running is not None:
             if now < running["leased_until"] <= policy.latest_lease(now):
-                return NotDue(reason="busy", until=running["leased_until"])
+                return NotDue(reason="busy", again_at=running["leased_until"])
             await _end_lost_run(sql, running, policy, now)
         rows = await sql.oldest_episodes(
             butler=butler,
@@ -120,8 +114,8 @@ async def take(
         )
         group = due_group(rows)
         if not group:
-            until = rows[0]["next_attempt_at"] if rows else None
-            return NotDue(reason="waiting" if rows else "done", until=until)
+            again_at = rows[0]["next_attempt_at"] if rows else None
+            return NotDue(reason="waiting" if rows else "done", again_at=again_at)
         lease = Lease(
             run_id=uuid4(),
             butler=butler,
@@ -209,12 +203,7 @@ async def _renew(pool: asyncpg.Pool, lease: Lease, clock: Clock) -> None:
 async def give_back(pool: asyncpg.Pool, lease: Lease, reason: str, *, state: str, clock: Clock) -> Run:
     """End a run without effect, release its episodes unchanged, and return the run.
 
-    Args:
-        pool: The pool of the knowledge database.
-        lease: The lease of the run; a run that was applied, undone or refused meanwhile stays as it is.
-        reason: The reason, for the operator.
-        state: ``"failed"`` or ``"refused"``.
-        clock: Gives the present.
+    A run that was applied, undone or refused meanwhile stays as it is. ``state`` is ``"failed"`` or ``"refused"``.
 
     Raises:
         StorageUnavailableError: The server cannot be reached; the lease expires.

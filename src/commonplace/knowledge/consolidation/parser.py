@@ -6,9 +6,11 @@ Models send lists as JSON strings, which are accepted, and made-up ids, which ar
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final, TypeVar, cast
 from uuid import UUID
 
+from commonplace.core.choices import require_one_of
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import require_text
 from commonplace.knowledge.consolidation.answer_blocks import find_block, read_list
@@ -16,21 +18,13 @@ from commonplace.knowledge.consolidation.results import (
     NO_JSON_BLOCK,
     Action,
     ConsolidationResult,
-    NewFact,
-    NewRule,
+    ProposedFact,
+    ProposedRule,
     Retraction,
-    UpdatedFact,
-    UpdatedRule,
 )
-from commonplace.knowledge.facts import DEFAULT_IMPORTANCE
-from commonplace.knowledge.inputs import (
-    MAX_CONTENT_CHARS,
-    MAX_IMPORTANCE,
-    MAX_KEY_CHARS,
-    MAX_TAG_CHARS,
-    MAX_TAGS,
-)
-from commonplace.knowledge.lifecycle.permanence import Permanence, require_permanence
+from commonplace.knowledge.inputs import MAX_CONTENT_CHARS, MAX_KEY_CHARS, MAX_TAG_CHARS, MAX_TAGS
+from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, MAX_IMPORTANCE
+from commonplace.knowledge.lifecycle.permanence import Permanence
 
 KEYS: Final = ("new_facts", "updated_facts", "new_rules", "confirmations", "updated_rules", "retractions")
 MIN_IMPORTANCE: Final = 1.0
@@ -166,7 +160,8 @@ class _Item:
         if given is None:
             return None
         try:
-            return require_permanence(given.strip().lower() if isinstance(given, str) else "")
+            word = given.strip().lower() if isinstance(given, str) else ""
+            return require_one_of(Permanence, word, field="permanence")
         except InvalidInputError as error:
             self._replaced("permanence", error.expected, given, Permanence.STANDARD)
             return Permanence.STANDARD
@@ -233,21 +228,23 @@ class _Item:
         self._reading.note(f"{error}; taken as {taken}")
 
 
-def _new_fact(item: _Item) -> NewFact:
-    return NewFact(
-        subject=item.text("subject", MAX_KEY_CHARS),
-        predicate=item.text("predicate", MAX_KEY_CHARS),
-        content=item.text("content", MAX_CONTENT_CHARS),
-        permanence=item.permanence() or Permanence.STANDARD,
-        importance=item.importance() or DEFAULT_IMPORTANCE,
-        tags=item.tags() or (),
-        evidence=item.evidence(),
+def _new_fact(item: _Item) -> ProposedFact:
+    fact = _fact(item)
+    return replace(
+        fact,
+        permanence=fact.permanence or Permanence.STANDARD,
+        importance=fact.importance or DEFAULT_IMPORTANCE,
+        tags=fact.tags or (),
     )
 
 
-def _updated_fact(item: _Item) -> UpdatedFact:
-    return UpdatedFact(
-        target_id=item.target(),
+def _updated_fact(item: _Item) -> ProposedFact:
+    return _fact(item, item.target())
+
+
+def _fact(item: _Item, target_id: UUID | None = None) -> ProposedFact:
+    return ProposedFact(
+        target_id=target_id,
         subject=item.text("subject", MAX_KEY_CHARS),
         predicate=item.text("predicate", MAX_KEY_CHARS),
         content=item.text("content", MAX_CONTENT_CHARS),
@@ -258,15 +255,18 @@ def _updated_fact(item: _Item) -> UpdatedFact:
     )
 
 
-def _new_rule(item: _Item) -> NewRule:
-    return NewRule(
-        content=item.text("content", MAX_CONTENT_CHARS), tags=item.tags() or (), evidence=item.evidence()
-    )
+def _new_rule(item: _Item) -> ProposedRule:
+    rule = _rule(item)
+    return replace(rule, tags=rule.tags or ())
 
 
-def _updated_rule(item: _Item) -> UpdatedRule:
-    return UpdatedRule(
-        target_id=item.target(),
+def _updated_rule(item: _Item) -> ProposedRule:
+    return _rule(item, item.target())
+
+
+def _rule(item: _Item, target_id: UUID | None = None) -> ProposedRule:
+    return ProposedRule(
+        target_id=target_id,
         content=item.text("content", MAX_CONTENT_CHARS),
         tags=item.tags(),
         evidence=item.evidence(),

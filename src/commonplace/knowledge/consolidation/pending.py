@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from commonplace.core.text import plural
-from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.storage.nouns import Noun
 
 EXPIRES_SOON_S: Final = 86_400.0
@@ -45,24 +45,14 @@ class PendingMethods(KnowledgeSession):
     async def pending_groups(self) -> list[PendingGroup]:
         """Return the tenant's waiting episodes by butler, without expired episodes.
 
-        Raises:
-            StorageUnavailableError: The server cannot be reached.
-
         Source: KNW-12.3.
         """
         async with self._reading() as sql:
             return PendingGroup.from_rows(await sql.pending_groups(now=self.clock()))
 
     async def expiring_episodes(self, *, within_s: float = EXPIRES_SOON_S) -> ExpiringEpisodes:
-        """Return the tenant's waiting episodes that expire within a time, by default a day.
-
-        Raises:
-            StorageUnavailableError: The server cannot be reached.
-        """
+        """Return the tenant's waiting episodes that expire within a time, by default a day."""
         now = self.clock()
         async with self._reading() as sql:
             row = await sql.expiring_episodes(now=now, before=now + timedelta(seconds=within_s))
         return ExpiringEpisodes.from_row(row)
-
-
-pending_groups = storage_function(PendingMethods, PendingMethods.pending_groups)

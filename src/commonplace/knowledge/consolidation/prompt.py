@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, tzinfo
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Final, TypeVar
 from uuid import UUID
@@ -179,8 +179,8 @@ def build_prompt(
             data_notice(EPISODE_TAG, BUTLER_TAG, FACTS_TAG, RULES_TAG, ENTITIES_TAG),
             f"Now: {local_minute(now, zone)}, {zone_name(zone)}. All dates and times below are in this time zone.",
             f"The butler:\n{fence(_butler(butler, episodes), BUTLER_TAG)}",
-            _known("facts", facts, _fact_line(zone), tag=FACTS_TAG, room=MAX_FACTS_CHARS),
-            _known("rules", rules, _rule_line(zone), tag=RULES_TAG, room=MAX_RULES_CHARS),
+            _known("facts", facts, partial(_fact_line, zone), tag=FACTS_TAG, room=MAX_FACTS_CHARS),
+            _known("rules", rules, partial(_rule_line, zone), tag=RULES_TAG, room=MAX_RULES_CHARS),
             _known("entities", entities, _entity_line, tag=ENTITIES_TAG, room=MAX_ENTITIES_CHARS),
             *(_episode(episode, f"{place} of {count}", zone) for place, episode in enumerate(episodes, 1)),
             "---",
@@ -261,39 +261,33 @@ def _known(
     return f"Known {what} ({len(lines)} of {len(known)}):\n{fenced}"
 
 
-def _fact_line(zone: tzinfo) -> Callable[[KnownFact, int], str]:
-    def line(fact: KnownFact, chars: int) -> str:
-        standing = f"{fact.permanence}, importance {fact.importance:g}{', fading' if fact.fading else ''}"
-        since, confirmed = _day(fact.created_at, zone), _day(fact.last_confirmed_at, zone)
-        return _json_line(
-            {
-                "id": str(fact.id),
-                "scope": _name(fact.scope),
-                "subject": _one_line(fact.subject),
-                "predicate": _one_line(fact.predicate),
-                "content": trim_to(_one_line(fact.content), chars),
-                "standing": standing,
-                "since": str(since),
-            }
-            | ({} if confirmed <= since else {"confirmed": str(confirmed)})
-        )
-
-    return line
+def _fact_line(zone: tzinfo, fact: KnownFact, chars: int) -> str:
+    standing = f"{fact.permanence}, importance {fact.importance:g}{', fading' if fact.fading else ''}"
+    since, confirmed = _day(fact.created_at, zone), _day(fact.last_confirmed_at, zone)
+    return _json_line(
+        {
+            "id": str(fact.id),
+            "scope": _name(fact.scope),
+            "subject": _one_line(fact.subject),
+            "predicate": _one_line(fact.predicate),
+            "content": trim_to(_one_line(fact.content), chars),
+            "standing": standing,
+            "since": str(since),
+        }
+        | ({} if confirmed <= since else {"confirmed": str(confirmed)})
+    )
 
 
-def _rule_line(zone: tzinfo) -> Callable[[KnownRule, int], str]:
-    def line(rule: KnownRule, chars: int) -> str:
-        return _json_line(
-            {
-                "id": str(rule.id),
-                "scope": _name(rule.scope),
-                "maturity": rule.maturity,
-                "content": trim_to(_one_line(rule.content), chars),
-                "since": str(_day(rule.created_at, zone)),
-            }
-        )
-
-    return line
+def _rule_line(zone: tzinfo, rule: KnownRule, chars: int) -> str:
+    return _json_line(
+        {
+            "id": str(rule.id),
+            "scope": _name(rule.scope),
+            "maturity": rule.maturity,
+            "content": trim_to(_one_line(rule.content), chars),
+            "since": str(_day(rule.created_at, zone)),
+        }
+    )
 
 
 def _entity_line(entity: KnownEntity, chars: int) -> str:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
-from commonplace.knowledge.facts import DEFAULT_IMPORTANCE
 from commonplace.knowledge.lifecycle.permanence import Permanence
 
 NO_JSON_BLOCK: Final = "No JSON block found in consolidation output"
@@ -13,30 +12,17 @@ NO_JSON_BLOCK: Final = "No JSON block found in consolidation output"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewFact:
-    """A fact to store; ``importance`` from 1 to 10."""
+class ProposedFact:
+    """A fact to store; it replaces the known fact ``target_id``, if given, in the scope of that fact (R-KNW-3).
 
-    subject: str
-    predicate: str
-    content: str
-    permanence: Permanence = Permanence.STANDARD
-    importance: float = DEFAULT_IMPORTANCE
-    tags: tuple[str, ...] = ()
-    evidence: tuple[UUID, ...] = ()
-    """The episodes that the fact was learned from; empty means all episodes of the group."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpdatedFact:
-    """A fact that replaces another fact, in the other's scope (R-KNW-3).
-
-    ``None`` for permanence, importance or tags means those of the other fact.
+    ``importance`` is 1 to 10. ``None`` for permanence, importance or tags means those of the replaced fact, or the
+    default. Empty ``evidence`` means that the fact was learned from all episodes of the group.
     """
 
-    target_id: UUID
     subject: str
     predicate: str
     content: str
+    target_id: UUID | None = None
     permanence: Permanence | None = None
     importance: float | None = None
     tags: tuple[str, ...] | None = None
@@ -44,20 +30,14 @@ class UpdatedFact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewRule:
-    """A rule to store as a candidate."""
+class ProposedRule:
+    """A rule to store as a candidate; it replaces the known rule ``target_id``, if given, in the scope of that rule.
+
+    ``None`` for tags means those of the replaced rule.
+    """
 
     content: str
-    tags: tuple[str, ...] = ()
-    evidence: tuple[UUID, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpdatedRule:
-    """A rule that replaces another rule, in the other's scope; ``None`` for tags means those of the other rule."""
-
-    target_id: UUID
-    content: str
+    target_id: UUID | None = None
     tags: tuple[str, ...] | None = None
     evidence: tuple[UUID, ...] = ()
 
@@ -70,7 +50,7 @@ class Retraction:
     evidence: tuple[UUID, ...] = ()
 
 
-Action = NewFact | UpdatedFact | NewRule | UpdatedRule | Retraction | UUID
+Action = ProposedFact | ProposedRule | Retraction | UUID
 """An action; an id alone is a confirmation."""
 
 
@@ -81,11 +61,11 @@ class ConsolidationResult:
     Corrections of known memories are applied before new facts, so that a new fact never takes an update's target.
     """
 
-    updated_facts: list[UpdatedFact] = field(default_factory=list[UpdatedFact])
+    updated_facts: list[ProposedFact] = field(default_factory=list[ProposedFact])
     retractions: list[Retraction] = field(default_factory=list[Retraction])
-    new_facts: list[NewFact] = field(default_factory=list[NewFact])
-    updated_rules: list[UpdatedRule] = field(default_factory=list[UpdatedRule])
-    new_rules: list[NewRule] = field(default_factory=list[NewRule])
+    new_facts: list[ProposedFact] = field(default_factory=list[ProposedFact])
+    updated_rules: list[ProposedRule] = field(default_factory=list[ProposedRule])
+    new_rules: list[ProposedRule] = field(default_factory=list[ProposedRule])
     confirmations: list[UUID] = field(default_factory=list[UUID])
     """Ids of facts and rules that the episodes confirm."""
     parse_errors: list[str] = field(default_factory=list[str])

@@ -14,11 +14,13 @@ from uuid import UUID
 
 import asyncpg
 
-from commonplace.core.clock import Clock, utc_now
+from commonplace.core.choices import require_one_of
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge.config import LIST_LIMIT
-from commonplace.knowledge.connection.unit_of_work import unit_of_work
+from commonplace.knowledge.connection.session import KnowledgeSession
+from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.consolidation import siblings
+from commonplace.knowledge.kinds import MemoryType
 from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
 
@@ -68,74 +70,54 @@ class FactReview(Noun):
     decided_at: datetime | None
 
 
-async def queue(sql: Statements, *, run_id: UUID, old_id: UUID, new_id: UUID, now: datetime) -> int | None:
-    """Queue a pair if the old fact matters and no decision about the two texts exists; return the review's id."""
-    queued: int | None = await sql.queue_review(
-        run_id=run_id, old_id=old_id, new_id=new_id, least_importance=LEAST_IMPORTANCE, now=now
-    )
-    return queued
+class FactReviewMethods(KnowledgeSession):
+    """The methods of knowledge memory that decide about pairs of facts."""
 
+    async def reviews(self, *, decided: bool = False, limit: int = LIST_LIMIT) -> list[FactReview]:
+        """Return the tenant's pairs that wait, the oldest first, or the decided pairs, the latest first."""
+        async with self._reading() as sql:
+            return FactReview.from_rows(await sql.list_fact_reviews(decided=decided, limit=limit))
 
-async def list_reviews(
-    pool: asyncpg.Pool, *, decided: bool = False, limit: int = LIST_LIMIT
-) -> list[FactReview]:
-    """Return the tenant's pairs that wait, the oldest first, or the decided pairs, the latest first.
+    async def decide(self, review_id: int, decision: str) -> FactReview:
+        """Decide about a pair, and return it.
 
-    Raises:
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
-    """
-    async with unit_of_work(pool, readonly=True) as sql:
-        return [FactReview.from_row(row) for row in await sql.list_fact_reviews(decided=decided, limit=limit)]
+        ``same`` and ``corrects`` leave the old fact superseded. ``refines`` and ``distinct`` make it active again; the
+        new fact stands beside it, with its value in the predicate.
 
+        Raises:
+            InvalidInputError: The decision is unknown, the pair is decided, or the old fact cannot become active again.
+            NotFoundError: No pair has the id.
+        """
+        wanted = require_one_of(Decision, decision, field="decision")
+        async with self._writing() as sql:
+            review = await _get(sql, review_id)
+            if review.decision is not None:
+                found = f"{review_id}, decided: {review.decision}"
+                raise InvalidInputError("review_id", "a pair that waits", found)
+            if wanted.keeps_both:
+                await _keep_both(sql, review)
+            await sql.set_decision(id=review_id, decision=wanted, now=self.clock())
+            return await _get(sql, review_id)
 
-async def decide(pool: asyncpg.Pool, review_id: int, decision: str, *, clock: Clock = utc_now) -> FactReview:
-    """Decide about a pair, and return it.
+    async def undo_decision(self, review_id: int) -> FactReview:
+        """Take a decision back, and return the pair: the old fact is superseded again.
 
-    ``same`` and ``corrects`` leave the old fact superseded. ``refines`` and ``distinct`` make it active again; the new
-    fact stands beside it, with its value in the predicate.
-
-    Raises:
-        InvalidInputError: The decision is unknown, the pair is decided, or the old fact cannot become active again.
-        NotFoundError: No pair has the id.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached; nothing was written.
-    """
-    if decision not in set(Decision):
-        raise InvalidInputError("decision", f"one of {', '.join(Decision)}", decision)
-    async with unit_of_work(pool) as sql:
-        review = await _get(sql, review_id)
-        if review.decision is not None:
-            raise InvalidInputError(
-                "review_id", "a pair that waits", f"{review_id}, decided: {review.decision}"
-            )
-        if Decision(decision).keeps_both:
-            await _keep_both(sql, review)
-        await sql.set_decision(id=review_id, decision=decision, now=clock())
-        return await _get(sql, review_id)
-
-
-async def undo_decision(pool: asyncpg.Pool, review_id: int, *, clock: Clock = utc_now) -> FactReview:
-    """Take a decision back, and return the pair: the old fact is superseded again.
-
-    Raises:
-        InvalidInputError: The pair waits, or one of its facts is no longer active.
-        NotFoundError: No pair has the id.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached; nothing was written.
-    """
-    async with unit_of_work(pool) as sql:
-        review = await _get(sql, review_id)
-        if review.decision is None:
-            raise InvalidInputError("review_id", "a decided pair", f"{review_id}, which waits")
-        if review.decision.keeps_both:
-            await _lock(sql, review)
-            now = clock()
-            if await sql.supersede_fact(id=review.old_id, by_id=review.new_id, now=now) is None:
-                raise InvalidInputError("review_id", "a pair whose facts are both active", review_id)
-            await sql.set_predicate(id=review.new_id, predicate=review.predicate)
-        await sql.set_decision(id=review_id, decision=None, now=clock())
-        return await _get(sql, review_id)
+        Raises:
+            InvalidInputError: The pair waits, or one of its facts is no longer active.
+            NotFoundError: No pair has the id.
+        """
+        now = self.clock()
+        async with self._writing() as sql:
+            review = await _get(sql, review_id)
+            if review.decision is None:
+                raise InvalidInputError("review_id", "a decided pair", f"{review_id}, which waits")
+            if review.decision.keeps_both:
+                await _lock(sql, review)
+                if await sql.supersede_fact(id=review.old_id, by_id=review.new_id, now=now) is None:
+                    raise InvalidInputError("review_id", "a pair whose facts are both active", review_id)
+                await sql.set_predicate(id=review.new_id, predicate=review.predicate)
+            await sql.set_decision(id=review_id, decision=None, now=now)
+            return await _get(sql, review_id)
 
 
 async def _keep_both(sql: Statements, review: FactReview) -> None:
@@ -154,7 +136,7 @@ async def _keep_both(sql: Statements, review: FactReview) -> None:
 
 
 async def _lock(sql: Statements, review: FactReview) -> None:
-    await sql.lock_facts(ids=[review.old_id, review.new_id], scopes=[], subjects=[], predicates=[])
+    await of_kind(MemoryType.FACT, sql).lock(ids=[review.old_id, review.new_id])
 
 
 async def _get(sql: Statements, review_id: int) -> FactReview:

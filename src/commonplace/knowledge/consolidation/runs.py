@@ -7,12 +7,11 @@ from typing import Final
 from uuid import UUID
 
 from commonplace.core.choices import optional_one_of
-from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import inputs
-from commonplace.knowledge.browse.lists import MAX_OFFSET
-from commonplace.knowledge.config import LIST_LIMIT, MAX_LIMIT
-from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
-from commonplace.knowledge.inputs import MemoryType
+from commonplace.knowledge.browse.lists import require_page
+from commonplace.knowledge.config import LIST_LIMIT
+from commonplace.knowledge.connection.session import KnowledgeSession
+from commonplace.knowledge.kinds import MemoryType
 from commonplace.storage.nouns import Noun
 
 
@@ -78,13 +77,10 @@ class Run(Noun):
         model: The model that answered, if known.
         started_at: When the episodes were leased (aware UTC).
         ended_at: When the run was applied or given up; ``None`` while it runs.
-        facts_created: New facts; a fact that is known already is confirmed instead.
+        facts_created: New facts; a fact that is known already is confirmed instead. Rules are counted alike.
         facts_updated: Facts that replaced a fact that the answer named.
         facts_confirmed: Facts whose decay restarted.
         facts_retracted: Facts that were withdrawn without another in their place.
-        rules_updated: Rules that replaced a rule that the answer named.
-        rules_confirmed: Rules whose decay restarted.
-        rules_retracted: Rules that were withdrawn.
         notes: Effects that the answer does not state: values that were told apart, facts that were superseded.
         errors: The parts of the answer that were not applied, with the reasons, or why the whole run failed.
         undone_by: The actor who undid the run.
@@ -117,12 +113,8 @@ class RunAction(Noun):
     """One change of a fact or rule by a run.
 
     Attributes:
-        position: The place in the run, from 0.
         superseded_ids: The facts that this fact replaced, or the rule that this rule replaced.
         confirmed_before: The confirmation before this one, if the action is a confirmation.
-        confirmed_at: The time of the confirmation.
-        subject: The subject of a fact.
-        predicate: The predicate of a fact.
         content: The memory's present content.
         state: The present validity of a fact, or the present maturity of a rule, or ``"forgotten"``.
     """
@@ -160,20 +152,9 @@ class RunMethods(KnowledgeSession):
     ) -> list[Run]:
         """Return the tenant's runs, the latest first.
 
-        Args:
-            butler: Only runs of this butler's episodes.
-            state: Only runs in this :class:`RunState`.
-            limit: The most runs to return, 1 to 1,000.
-            offset: The number of runs to skip.
-
-        Raises:
-            InvalidInputError: A parameter is malformed.
-            StorageUnavailableError: The server cannot be reached.
+        ``butler`` and ``state``, a :class:`RunState`, are filters; ``limit`` is 1 to 1,000.
         """
-        if not 1 <= limit <= MAX_LIMIT:
-            raise InvalidInputError("limit", f"a number from 1 to {MAX_LIMIT}", limit)
-        if not 0 <= offset <= MAX_OFFSET:
-            raise InvalidInputError("offset", f"a number from 0 to {MAX_OFFSET}", offset)
+        require_page(limit, offset)
         optional_one_of(RunState, state, field="state")
         wanted = inputs.optional_scope(butler, field="butler")
         async with self._reading() as sql:
@@ -183,15 +164,9 @@ class RunMethods(KnowledgeSession):
         """Return a run with its actions.
 
         Raises:
-            InvalidInputError: The id is malformed.
             NotFoundError: No run has the id.
-            StorageUnavailableError: The server cannot be reached.
         """
         key = inputs.require_id(run_id, field="run_id")
         async with self._reading() as sql:
             run = Run.existing(await sql.get_run(run_id=key), str(key))
             return RunRecord(run=run, actions=tuple(RunAction.from_rows(await sql.run_actions(run_id=key))))
-
-
-list_runs = storage_function(RunMethods, RunMethods.list_runs)
-get_run = storage_function(RunMethods, RunMethods.get_run)

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, assert_never
+from typing import Final, TypeVar, assert_never
 from uuid import UUID
 
 import asyncpg
@@ -23,17 +23,16 @@ from commonplace.knowledge.consolidation.prompt import KnownFact, KnownRule
 from commonplace.knowledge.consolidation.results import (
     Action,
     ConsolidationResult,
-    NewFact,
-    NewRule,
+    ProposedFact,
+    ProposedRule,
     Retraction,
-    UpdatedFact,
-    UpdatedRule,
 )
-from commonplace.knowledge.facts import DEFAULT_IMPORTANCE, FactDraft, checked_fact, fact_text, with_period
-from commonplace.knowledge.inputs import MemoryType
-from commonplace.knowledge.kinds import GLOBAL_SCOPE
+from commonplace.knowledge.facts import FactDraft, checked_fact, fact_text, with_period
+from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, MemoryType
 from commonplace.knowledge.lifecycle.permanence import Permanence
 from commonplace.knowledge.rules import RuleDraft, checked_rule
+
+_NO_VECTORS: Final = Embeddings(vectors=[], model="", version="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +46,7 @@ class StoreFact:
     draft: FactDraft
     said: str
     evidence: tuple[UUID, ...]
-    embeddings: Embeddings
+    embeddings: Embeddings = _NO_VECTORS
     target_id: UUID | None = None
 
 
@@ -58,7 +57,7 @@ class StoreRule:
     place: str
     draft: RuleDraft
     evidence: tuple[UUID, ...]
-    embeddings: Embeddings
+    embeddings: Embeddings = _NO_VECTORS
     target_id: UUID | None = None
 
 
@@ -82,7 +81,7 @@ class Confirm:
 
 
 Step = StoreFact | StoreRule | Retract | Confirm
-_NO_VECTORS: Final = Embeddings(vectors=[], model="", version="")
+_Known = TypeVar("_Known", KnownFact, KnownRule)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +116,6 @@ async def prepare(
 
     Raises:
         EmbeddingError: The embedding model cannot be used.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
     """
     steps: list[Step] = []
     errors: list[str] = []
@@ -210,24 +207,10 @@ def _step(place: str, action: Action, group: Group) -> Step:
                 memory_id=action.target_id,
                 evidence=group.evidence(action.evidence),
             )
-        case NewRule():
-            return _rule(place, action, group, None)
-        case UpdatedRule():
-            rule = group.known.rules.get(action.target_id)
-            if rule is None:
-                raise InvalidInputError(
-                    "target_id", "the id of a rule that the model was shown", action.target_id
-                )
-            return _rule(place, action, group, rule)
-        case NewFact():
-            return _fact(place, action, group, None)
-        case UpdatedFact():
-            fact = group.known.facts.get(action.target_id)
-            if fact is None:
-                raise InvalidInputError(
-                    "target_id", "the id of a fact that the model was shown", action.target_id
-                )
-            return _fact(place, action, group, fact)
+        case ProposedRule():
+            return _rule(place, action, group, _target(action.target_id, group.known.rules, "rule"))
+        case ProposedFact():
+            return _fact(place, action, group, _target(action.target_id, group.known.facts, "fact"))
         case _:
             assert_never(action)
 
@@ -238,6 +221,15 @@ def _type_of(memory_id: UUID, known: Known, field: str) -> MemoryType:
     if memory_id in known.rules:
         return MemoryType.RULE
     raise InvalidInputError(field, "the id of a fact or rule that the model was shown", memory_id)
+
+
+def _target(target_id: UUID | None, shown: Mapping[UUID, _Known], kind: str) -> _Known | None:
+    """Return the memory that an action replaces; ``None`` if it replaces none."""
+    if target_id is None:
+        return None
+    if target_id not in shown:
+        raise InvalidInputError("target_id", f"the id of a {kind} that the model was shown", target_id)
+    return shown[target_id]
 
 
 def _own_scope(group: Group) -> str:
@@ -253,7 +245,7 @@ def _own_scope(group: Group) -> str:
     return group.butler
 
 
-def _rule(place: str, rule: NewRule | UpdatedRule, group: Group, target: KnownRule | None) -> StoreRule:
+def _rule(place: str, rule: ProposedRule, group: Group, target: KnownRule | None) -> StoreRule:
     evidence = group.evidence(rule.evidence)
     inherited = () if target is None else target.tags
     draft = RuleDraft(
@@ -267,8 +259,7 @@ def _rule(place: str, rule: NewRule | UpdatedRule, group: Group, target: KnownRu
         place=place,
         draft=checked_rule(draft),
         evidence=evidence,
-        embeddings=_NO_VECTORS,
-        target_id=None if target is None else target.id,
+        target_id=rule.target_id,
     )
 
 
@@ -278,7 +269,7 @@ def _dated(draft: FactDraft, said_at: Sequence[datetime]) -> FactDraft:
     return first if early == late else draft
 
 
-def _fact(place: str, fact: NewFact | UpdatedFact, group: Group, target: KnownFact | None) -> StoreFact:
+def _fact(place: str, fact: ProposedFact, group: Group, target: KnownFact | None) -> StoreFact:
     evidence = group.evidence(fact.evidence)
     permanence, importance, tags = fact.permanence, fact.importance, fact.tags
     if target is not None:
@@ -304,8 +295,7 @@ def _fact(place: str, fact: NewFact | UpdatedFact, group: Group, target: KnownFa
         draft=draft,
         said=draft.predicate,
         evidence=evidence,
-        embeddings=_NO_VECTORS,
-        target_id=None if target is None else target.id,
+        target_id=fact.target_id,
     )
 
 

@@ -10,16 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-import asyncpg
-
-from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import inputs
-from commonplace.knowledge.connection.unit_of_work import unit_of_work
+from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.consolidation.runs import Run, RunAction, RunState
 from commonplace.knowledge.facts import fact_key
-from commonplace.knowledge.inputs import MemoryType
-from commonplace.knowledge.kinds import Validity
+from commonplace.knowledge.kinds import MemoryType, Validity
 from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
 
@@ -73,45 +70,45 @@ class _Since(Noun):
         return "it has been confirmed since" if self.is_confirmed else None
 
 
-async def undo_run(
-    pool: asyncpg.Pool, run_id: UUID | str, *, requeue: bool = False, clock: Clock = utc_now
-) -> UndoReport:
-    """Undo a run, in one transaction.
+class RunUndoMethods(KnowledgeSession):
+    """The method of knowledge memory that undoes runs."""
 
-    Args:
-        pool: The pool of the knowledge database.
-        run_id: A run that was applied.
-        requeue: Consolidate the run's episodes again, unless they have expired.
-        clock: Gives the present.
+    async def undo_run(self, run_id: UUID | str, *, requeue: bool = False) -> UndoReport:
+        """Undo a run, in one transaction.
 
-    Raises:
-        InvalidInputError: The id is malformed, or the run was not applied.
-        NotFoundError: No run has the id.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached; nothing was written.
-    """
-    key = inputs.require_id(run_id, field="run_id")
-    async with unit_of_work(pool) as sql:
-        await sql.set_run(run_id=str(key))
-        run = Run.existing(await sql.lock_run(run_id=key), str(key))
-        if run.state is RunState.UNDONE:
-            return UndoReport(run_id=key, already_undone=True)
-        if run.state is not RunState.APPLIED:
-            raise InvalidInputError("run_id", "a run that was applied", f"a run that is {run.state}")
-        now = clock()
-        requeued = await sql.requeue_run(run_id=key, now=now) if requeue else 0
-        await sql.mark_undone(run_id=key, now=now)
-        actions = RunAction.from_rows(await sql.run_actions(run_id=key))
-        undoing = _Undoing(sql, run, actions, await _replaced(sql, actions))
-        await undoing.undo_all()
-    return UndoReport(
-        run_id=key,
-        already_undone=False,
-        episodes_requeued=requeued,
-        episodes_expired=len(run.episode_ids) - requeued if requeue else 0,
-        kept=tuple(undoing.kept),
-        **undoing.counts,
-    )
+        Args:
+            run_id: A run that was applied.
+            requeue: Consolidate the run's episodes again, unless they have expired.
+
+        Raises:
+            InvalidInputError: The id is malformed, or the run was not applied.
+            NotFoundError: No run has the id.
+        """
+        key = inputs.require_id(run_id, field="run_id")
+        async with self._writing() as sql:
+            await sql.set_run(run_id=str(key))
+            run = Run.existing(await sql.lock_run(run_id=key), str(key))
+            if run.state is RunState.UNDONE:
+                return UndoReport(run_id=key, already_undone=True)
+            if run.state is not RunState.APPLIED:
+                raise InvalidInputError("run_id", "a run that was applied", f"a run that is {run.state}")
+            now = self.clock()
+            requeued = await sql.requeue_run(run_id=key, now=now) if requeue else 0
+            await sql.mark_undone(run_id=key, now=now)
+            actions = RunAction.from_rows(await sql.run_actions(run_id=key))
+            undoing = _Undoing(sql, run, actions, await _replaced(sql, actions))
+            await undoing.undo_all()
+        return UndoReport(
+            run_id=key,
+            already_undone=False,
+            episodes_requeued=requeued,
+            episodes_expired=len(run.episode_ids) - requeued if requeue else 0,
+            kept=tuple(undoing.kept),
+            **undoing.counts,
+        )
+
+
+undo_run = storage_function(RunUndoMethods, RunUndoMethods.undo_run)
 
 
 async def _replaced(sql: Statements, actions: Sequence[RunAction]) -> dict[UUID, tuple[UUID, ...]]:
@@ -175,8 +172,8 @@ class _Undoing:
         rows = await self._sql.fact_keys(ids=ids)
         keys = [fact_key(row["scope"], row["predicate"], row["entity_id"] or row["subject"]) for row in rows]
         await self._sql.serialise_fact_keys(keys=keys)
-        facts = await self._sql.lock_facts(ids=ids, scopes=[], subjects=[], predicates=[])
-        await self._sql.lock_rules(ids=ids)
+        facts = await of_kind(MemoryType.FACT, self._sql).lock(ids=ids)
+        await of_kind(MemoryType.RULE, self._sql).lock(ids=ids)
         return [row["id"] for row in facts]
 
     async def _take_back(self, action: RunAction) -> None:
@@ -252,9 +249,11 @@ class _Undoing:
     async def _unconfirm(self, action: RunAction) -> None:
         """Restore the confirmation before a run; take back a memory that only this run still kept in place."""
         memory_type, memory_id = action.action.memory_type, action.memory_id
-        unconfirm = self._sql.unconfirm_fact if memory_type is MemoryType.FACT else self._sql.unconfirm_rule
         before = await self._confirmed_before(action)
-        if await unconfirm(id=memory_id, confirmed_before=before, confirmed_at=action.confirmed_at) is None:
+        undone = await of_kind(memory_type, self._sql).unconfirm(
+            id=memory_id, confirmed_before=before, confirmed_at=action.confirmed_at
+        )
+        if undone is None:
             self.kept.append(f"{memory_type} {memory_id} has been confirmed again since")
         else:
             self.counts["confirmations_undone"] += 1

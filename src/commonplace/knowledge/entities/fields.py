@@ -3,7 +3,6 @@
 from enum import StrEnum
 from typing import Any, Final, cast
 
-from commonplace.core.choices import require_one_of
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.entities.names import normal_name, without_repeats
 from commonplace.knowledge.inputs import require_safe_text
@@ -25,11 +24,6 @@ class EntityType(StrEnum):
     ORGANIZATION = "organization"
     PLACE = "place"
     OTHER = "other"
-
-
-def require_type(value: object) -> EntityType:
-    """Return an entity's type; the error lists the types. Source: KNW-16.3."""
-    return require_one_of(EntityType, value, field="entity_type")
 
 
 def require_name(value: object, *, field: str, allow_secrets: bool) -> str:

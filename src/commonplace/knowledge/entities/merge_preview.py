@@ -57,7 +57,6 @@ class MergePreviewMethods(KnowledgeSession):
 
         Raises:
             InvalidInputError: Both ids are the same, an id names no entity, or an entity was already merged.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-18.
         """

@@ -19,7 +19,6 @@ from commonplace.knowledge.entities.registry import (
 )
 from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.inputs import require_id
-from commonplace.knowledge.serialization import json_safe
 from commonplace.storage.database import Statements
 
 
@@ -154,13 +153,13 @@ def payload_of(
     """Return the payload of the event of a merge or an unmerge, for a source and its target."""
     source, target = before
     return {
-        "source_entity_id": str(source.id),
-        "target_entity_id": str(target.id),
+        "source_entity_id": source.id,
+        "target_entity_id": target.id,
         **counts,
         "before": {"source": source.image(), "target": target.image()},
         "after": {"source": after[0].image(), "target": after[1].image()},
-        "facts": json_safe(changes),
-        "links": json_safe(links),
+        "facts": changes,
+        "links": links,
     }
 
 

@@ -12,6 +12,7 @@ from uuid import UUID
 
 import asyncpg
 
+from commonplace.core.choices import require_one_of
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge.connection.session import KnowledgeSession
@@ -21,7 +22,6 @@ from commonplace.knowledge.entities.fields import (
     EntityType,
     require_aliases,
     require_name,
-    require_type,
 )
 from commonplace.knowledge.entities.names import fold_names, without_repeats
 from commonplace.knowledge.events import EventType, record_event
@@ -89,11 +89,7 @@ class Entity(Noun):
 
 
 def require_tenant(own: str, tenant_id: str | None) -> None:
-    """Refuse a tenant other than the request's own; ``None`` passes.
-
-    Raises:
-        InvalidInputError: The tenant is not the request's.
-    """
+    """Raise :class:`InvalidInputError` for a tenant other than the request's own; ``None`` passes."""
     if tenant_id not in (None, own):
         raise InvalidInputError("tenant_id", f"the tenant of this request ({own!r})", tenant_id)
 
@@ -129,7 +125,7 @@ class RegistryMethods(KnowledgeSession):
         Source: KNW-16.
         """
         require_tenant(self.tenant_id, tenant_id)
-        kind = require_type(entity_type)
+        kind = require_one_of(EntityType, entity_type, field="entity_type")
         name = require_name(canonical_name, field="canonical_name", allow_secrets=allow_secrets)
         others = require_aliases(aliases, allow_secrets=allow_secrets)
         data = require_metadata(metadata, reserved=RESERVED_METADATA, allow_secrets=allow_secrets)
@@ -300,7 +296,7 @@ async def record_change(sql: Statements, event_type: EventType, before: Entity |
     old = before.image() if before else {}
     changed = [key for key in new if key not in old or old[key] != new[key]]
     payload = {
-        "entity_id": str(after.id),
+        "entity_id": after.id,
         "before": {key: old[key] for key in changed} if before else None,
         "after": {key: new[key] for key in changed} | ({} if before else {"entity_type": after.entity_type}),
     }

@@ -24,9 +24,7 @@ class EntityRelation(Noun):
         predicate: The predicate of the fact, the name of the relation.
         source_id: The entity that the fact is about.
         target_id: The entity that the text of the fact names.
-        fact_id: The fact.
         text: The first 300 characters of the fact.
-        scope: The scope of the fact.
     """
 
     predicate: str
@@ -61,9 +59,7 @@ class RelationMethods(KnowledgeSession):
             limit: Most relations, 1 to 1,000.
 
         Raises:
-            InvalidInputError: A parameter is malformed.
             NotFoundError: The entity does not exist.
-            StorageUnavailableError: The server cannot be reached.
         """
         require_page(limit, 0)
         wanted = inputs.require_id(entity_id, field="entity_id")

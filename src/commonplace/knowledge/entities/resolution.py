@@ -119,9 +119,6 @@ class ResolutionMethods(KnowledgeSession):
         Returns:
             Candidates by score, then canonical name, then id; at most 500 by name and 500 by similarity.
 
-        Raises:
-            InvalidInputError: A value is malformed.
-
         Source: KNW-17, R-KNW-7, R-KNW-10.
         """
         require_tenant(self.tenant_id, tenant_id)

@@ -150,7 +150,7 @@ async def _restore_both(
         "aliases_removed": len(target.aliases) - len(poorer.aliases),
     }
     payload = payload_of((source, target), (risen, poorer), plan.changes, record.links, counts)
-    payload |= {"merge_event_id": str(record.event_id), "kept": list(kept)}
+    payload |= {"merge_event_id": record.event_id, "kept": kept}
     event_id = await record_event(sql, EventType.ENTITY_UNMERGED, payload=payload)
     return UnmergeReceipt(
         source_entity_id=source.id, target_entity_id=target.id, kept=kept, event_id=event_id, **counts

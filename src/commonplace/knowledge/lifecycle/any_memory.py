@@ -16,9 +16,10 @@ from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.reading import read_one, read_then, require_found
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.connection.traced import traced
-from commonplace.knowledge.facts import fact_key
+from commonplace.knowledge.connection.unit_of_work import of_kind
+from commonplace.knowledge.facts import FactDraft
 from commonplace.knowledge.kinds import PINNED, Fact, Memory, MemoryType, Moment, Rule, Validity
-from commonplace.knowledge.short_ids import find_id, parse_id
+from commonplace.knowledge.short_ids import find_id
 from commonplace.storage.database import Statements
 
 
@@ -42,7 +43,6 @@ class AnyMemoryMethods(KnowledgeSession):
         Raises:
             InvalidInputError: The type or id is malformed, or several memories have the short id.
             NotFoundError: The memory does not exist or was forgotten, or the episode has expired.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-05.6, R-KNW-7.
         """
@@ -51,21 +51,16 @@ class AnyMemoryMethods(KnowledgeSession):
             if moment is None:
                 return note(await self._get(memory_type, memory_id))
             kind = inputs.require_memory_type(memory_type)
-            wanted = parse_id(memory_id, kind, field="memory_id")
             async with self._reading() as sql:
-                key = await find_id(sql, wanted, kind, field="memory_id")
+                key = await find_id(sql, memory_id, kind, field="memory_id")
                 return note(await read_then(sql, kind, key, as_of=moment))
 
     async def _get(self, memory_type: str, memory_id: UUID | str, *, retracted: bool = False) -> Memory:
         now = self.clock()
         async with self._changing(memory_type, memory_id) as (sql, kind, key):
-            count = {
-                MemoryType.EPISODE: sql.bump_episode,
-                MemoryType.FACT: sql.bump_fact,
-                MemoryType.RULE: sql.bump_rule,
-            }
-            found = require_found(await count[kind](id=key, now=now), kind, key, now=now)
-            if isinstance(found, Fact) and found.validity is Validity.RETRACTED and not retracted:
+            row = await of_kind(kind, sql).count_use(id=key, now=now)
+            found = require_found(row, kind, key, now=now)
+            if isinstance(found, Fact) and found.is_forgotten and not retracted:
                 raise NotFoundError(kind, str(key))
             return found
 
@@ -79,7 +74,6 @@ class AnyMemoryMethods(KnowledgeSession):
             InvalidInputError: The type or id is malformed, several memories have the short id, the memory is an
                 episode, which has no confidence, or the fact is held and waits for a person.
             NotFoundError: No such active fact or rule exists.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-05.7.
         """
@@ -88,8 +82,7 @@ class AnyMemoryMethods(KnowledgeSession):
         async with traced(self, "update_memory") as note, changing as (sql, kind, key):
             if kind is MemoryType.FACT and await self._accepted(sql, key, now):
                 return note(await read_one(sql, kind, key, now=now))
-            confirm = sql.confirm_fact if kind is MemoryType.FACT else sql.confirm_rule
-            if await confirm(id=key, now=now) is None:
+            if await of_kind(kind, sql).confirm(id=key, now=now) is None:
                 raise NotFoundError(kind, str(key))
             return note(await read_one(sql, kind, key, now=now))
 
@@ -101,9 +94,7 @@ class AnyMemoryMethods(KnowledgeSession):
         if self.source is not Source.PERSON:
             expected = "a fact that is not held; a person decides about this one with commonplace review"
             raise InvalidInputError("memory_id", expected, str(key))
-        await sql.serialise_fact_keys(
-            keys=[fact_key(fact.scope, fact.predicate, fact.entity_id or fact.subject)]
-        )
+        await sql.serialise_fact_keys(keys=[FactDraft.of(fact).key])
         rival: UUID | None = await sql.rival_of_held_fact(id=key)
         if rival is not None:
             await sql.supersede_fact(id=rival, by_id=key, now=now)
@@ -126,12 +117,10 @@ class AnyMemoryMethods(KnowledgeSession):
                 episode, or it has as many tags as a memory may have.
             SecretRefusedError: The tag looks like a secret.
             NotFoundError: No such active fact or rule exists.
-            StorageUnavailableError: The server cannot be reached.
         """
         (name,) = inputs.require_tags([tag], allow_secrets=False)
         async with self._changing(memory_type, memory_id, no_episode="has no tags") as (sql, kind, key):
-            change = sql.tag_fact if kind is MemoryType.FACT else sql.tag_rule
-            if await change(id=key, tag=name, tagged=tagged) is None:
+            if await of_kind(kind, sql).tag(id=key, tag=name, tagged=tagged) is None:
                 raise NotFoundError(kind, str(key))
             memory = await read_one(sql, kind, key, now=self.clock())
             if isinstance(memory, Fact | Rule) and tagged:
@@ -149,7 +138,6 @@ class AnyMemoryMethods(KnowledgeSession):
         Raises:
             InvalidInputError: The type or id is malformed, or several memories have the short id.
             NotFoundError: The memory does not exist.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-02.3, KNW-05.8, KNW-05.9.
         """
@@ -175,13 +163,11 @@ class AnyMemoryMethods(KnowledgeSession):
         kind = inputs.require_memory_type(memory_type)
         if no_episode and kind is MemoryType.EPISODE:
             raise InvalidInputError("memory_type", f"fact or rule, for an episode {no_episode}", str(kind))
-        wanted = parse_id(memory_id, kind, field="memory_id")
         async with self._writing() as sql:
-            yield sql, kind, await find_id(sql, wanted, kind, field="memory_id")
+            yield sql, kind, await find_id(sql, memory_id, kind, field="memory_id")
 
 
 confirm_memory = storage_function(AnyMemoryMethods, AnyMemoryMethods.confirm_memory)
-pin_memory = storage_function(AnyMemoryMethods, AnyMemoryMethods.pin_memory)
 forget_memory = storage_function(AnyMemoryMethods, AnyMemoryMethods.forget_memory)
 _get_memory = storage_function(AnyMemoryMethods, AnyMemoryMethods._get, retracted=True)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - of this file
 

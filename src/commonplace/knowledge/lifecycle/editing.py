@@ -6,6 +6,7 @@ from uuid import UUID
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.sources import RANKS, Source
 from commonplace.knowledge.browse.reading import ReadingMethods, read_one
+from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.connection.vectors import embed
 from commonplace.knowledge.facts import (
     FactDraft,
@@ -15,8 +16,8 @@ from commonplace.knowledge.facts import (
     insert_facts,
     with_entities,
 )
-from commonplace.knowledge.kinds import Episode, Fact, Memory, MemoryType, Rule, Validity
-from commonplace.knowledge.rules import RuleDraft, checked_rule, insert_rules
+from commonplace.knowledge.kinds import Episode, Fact, Memory, MemoryType, Rule
+from commonplace.knowledge.rules import RuleDraft, checked_rule, insert_rules, supersede_rule
 
 
 class EditingMethods(ReadingMethods):
@@ -38,7 +39,6 @@ class EditingMethods(ReadingMethods):
             SecretRefusedError: The text looks like a secret, and ``allow_secrets`` is not set.
             NotFoundError: The memory does not exist.
             EmbeddingError: The model cannot be used.
-            StorageUnavailableError: The server cannot be reached; nothing was written.
         """
         old = await self.read_memory(memory_type, memory_id)
         match _standing(old):
@@ -63,7 +63,7 @@ class EditingMethods(ReadingMethods):
                 await sql.supersede_fact(id=receipt.contradicts_id, by_id=receipt.id, now=now)
                 await sql.accept_fact(id=receipt.id, now=now)
             elif self.source is Source.PERSON and old.source_episode_id is not None:
-                await sql.confirm_fact(id=receipt.id, now=now)
+                await of_kind(MemoryType.FACT, sql).confirm(id=receipt.id, now=now)
             return await read_one(sql, MemoryType.FACT, receipt.id, now=now)
 
     async def _edit_rule(self, old: Rule, content: str, *, allow_secrets: bool) -> Memory:
@@ -73,24 +73,16 @@ class EditingMethods(ReadingMethods):
         now = self.clock()
         async with self._writing() as sql:
             standing = _standing(await read_one(sql, MemoryType.RULE, old.id, now=now))
-            await sql.forget_rule(id=old.id)
             (receipt,) = await insert_rules(sql, [rule], embeddings, now=now)
             if self.source is Source.PERSON and old.source_episode_id is not None:
-                await sql.confirm_rule(id=receipt.id, now=now)
+                await of_kind(MemoryType.RULE, sql).confirm(id=receipt.id, now=now)
             new = await read_one(sql, MemoryType.RULE, receipt.id, now=now)
             if _is_displaced(standing, new):
                 raise InvalidInputError(
                     "memory_id", "a rule that a person edits, because this edit is less trusted", str(old.id)
                 )
-            await sql.create_link(
-                source_type=MemoryType.RULE,
-                source_id=receipt.id,
-                target_type=MemoryType.RULE,
-                target_id=old.id,
-                relation="supersedes",
-                now=now,
-            )
-            return await read_one(sql, MemoryType.RULE, receipt.id, now=now)
+            await supersede_rule(sql, old.id, by_id=receipt.id, now=now)
+            return new
 
 
 def _is_displaced(old: Memory, new: Memory) -> bool:
@@ -101,11 +93,6 @@ def _is_displaced(old: Memory, new: Memory) -> bool:
 def _standing(memory: Memory) -> Fact | Rule:
     if isinstance(memory, Episode):
         raise InvalidInputError("memory_type", "fact or rule, for an episode is a record", "episode")
-    is_standing = (
-        memory.validity is Validity.ACTIVE
-        if isinstance(memory, Fact)
-        else memory.metadata.get("forgotten") is not True
-    )
-    if not is_standing:
+    if not memory.is_current:
         raise InvalidInputError("memory_id", f"a {memory.memory_type} that still holds", str(memory.id))
     return memory

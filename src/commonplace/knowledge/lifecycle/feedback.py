@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, cast
+from typing import Any, Final
 from uuid import UUID
 
 from commonplace.core.errors import EmbeddingError, InvalidInputError, NotFoundError, StorageError
@@ -19,8 +19,7 @@ from commonplace.knowledge.kinds import MemoryType, Rule
 from commonplace.knowledge.lifecycle import maturity
 from commonplace.knowledge.lifecycle.maturity import Maturity, Standing
 from commonplace.knowledge.search.search_text import search_text
-from commonplace.knowledge.serialization import json_safe
-from commonplace.knowledge.short_ids import find_id, parse_id
+from commonplace.knowledge.short_ids import find_id
 from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
 
@@ -65,7 +64,6 @@ class FeedbackMethods(KnowledgeSession):
         Raises:
             InvalidInputError: ``rule_id`` or ``context`` is malformed, or several rules have the short id.
             NotFoundError: The rule does not exist, or is forgotten.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-21.1, KNW-30.1.
         """
@@ -89,7 +87,6 @@ class FeedbackMethods(KnowledgeSession):
             InvalidInputError: A parameter is malformed, or several rules have the short id.
             NotFoundError: The rule does not exist, or is forgotten.
             SecretRefusedError: The reason looks like a secret.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-21.2, KNW-21.3, KNW-30.1.
         """
@@ -113,7 +110,6 @@ class FeedbackMethods(KnowledgeSession):
 
         Raises:
             EmbeddingError: The model cannot be used.
-            StorageUnavailableError: The server cannot be reached.
         """
         async with self._reading() as sql:
             waiting = [row["id"] for row in await sql.rules_to_invert()]
@@ -134,7 +130,6 @@ class FeedbackMethods(KnowledgeSession):
             InvalidInputError: The rule has fewer than three harmful marks, or an effectiveness of 0.3 or more.
             NotFoundError: The rule does not exist, or is forgotten.
             EmbeddingError: The model cannot be used.
-            StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-03.5.
         """
@@ -172,9 +167,8 @@ class FeedbackMethods(KnowledgeSession):
     async def _mark(self, rule_id: UUID | str, outcome: Outcome, reason: str | None, context: object) -> Rule:
         now = self.clock()
         details = inputs.require_metadata(context, allow_secrets=False)
-        wanted = parse_id(rule_id, MemoryType.RULE, field="rule_id")
         async with self._writing() as sql:
-            key = await find_id(sql, wanted, MemoryType.RULE, field="rule_id")
+            key = await find_id(sql, rule_id, MemoryType.RULE, field="rule_id")
             rule = await _lock(sql, key, now)
             before, helpful = _standing(rule), outcome is Outcome.HELPFUL
             after = (
@@ -241,8 +235,8 @@ def _standing(rule: Rule) -> Standing:
 async def _record(
     sql: Statements, event: EventType, rule_id: UUID, before: dict[str, Any], after: dict[str, Any]
 ) -> None:
-    payload = {"memory_type": "rule", "memory_id": rule_id, "before": before, "after": after}
-    await record_event(sql, event, payload=cast("dict[str, Any]", json_safe(payload)))
+    payload = {"memory_type": MemoryType.RULE, "memory_id": rule_id, "before": before, "after": after}
+    await record_event(sql, event, payload=payload)
 
 
 def _marked(metadata: Mapping[str, Any], reason: str | None, *, needs_inversion: bool) -> dict[str, Any]:

@@ -5,8 +5,6 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from commonplace.core.choices import require_one_of
-
 
 class Permanence(StrEnum):
     """The five levels of permanence."""
@@ -28,8 +26,3 @@ DECAY_RATES: Final[Mapping[Permanence, float]] = MappingProxyType(
     }
 )
 """Share of the confidence lost per day, continuously. Source: KNW-04.1."""
-
-
-def require_permanence(value: object) -> Permanence:
-    """Return a permanence; the error lists the five. Source: KNW-04.2."""
-    return require_one_of(Permanence, value, field="permanence")

@@ -12,9 +12,11 @@ from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.config import LIST_LIMIT
 from commonplace.knowledge.connection.session import KnowledgeSession
-from commonplace.knowledge.events import EventType, record_event
+from commonplace.knowledge.connection.unit_of_work import of_kind
+from commonplace.knowledge.events import record_decision
 from commonplace.knowledge.kinds import MemoryType, Validity
-from commonplace.knowledge.short_ids import find_id, parse_id
+from commonplace.knowledge.rules import supersede_rule
+from commonplace.knowledge.short_ids import find_id
 from commonplace.knowledge.upkeep.decay import FAINT
 from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
@@ -93,9 +95,6 @@ class ReviewMethods(KnowledgeSession):
         were used and fade within 14 days, memories whose source was superseded or forgotten after they were last
         confirmed, and rules that did harm since. A person's confirmation takes a memory off the list. Of equal facts
         that are held, the first is listed.
-
-        Raises:
-            StorageUnavailableError: The server cannot be reached.
         """
         now = self.clock()
         async with self._reading() as sql:
@@ -108,9 +107,6 @@ class ReviewMethods(KnowledgeSession):
         """Return pairs of facts, and of rules, of one scope that may say the same, the latest first.
 
         The 500 newest facts are compared with the 5,000 newest, and the 500 newest rules with the 2,000 newest.
-
-        Raises:
-            StorageUnavailableError: The server cannot be reached.
         """
         async with self._reading() as sql:
             rows = await sql.list_duplicates(
@@ -135,7 +131,6 @@ class ReviewMethods(KnowledgeSession):
         Raises:
             InvalidInputError: A parameter is malformed, both ids are those of one memory, or the memories are episodes.
             NotFoundError: One of the memories is not active, or is forgotten.
-            StorageUnavailableError: The server cannot be reached.
         """
         now = self.clock()
         async with self._changing_pair(memory_type, older_id, newer_id) as (sql, kind, older, newer):
@@ -144,9 +139,7 @@ class ReviewMethods(KnowledgeSession):
                 await _supersede(sql, kind, (older, newer), now)
             else:
                 await sql.tell_apart(first_id=older, second_id=newer, now=now)
-            after = {"other": str(older), "decision": "same" if same else "distinct"}
-            payload = {"memory_type": kind, "memory_id": str(newer), "before": None, "after": after}
-            await record_event(sql, EventType.REVIEW_DECIDED, payload=payload)
+            await record_decision(sql, kind, newer, older, "same" if same else "distinct")
 
     async def undo_duplicate(self, memory_type: str, older_id: UUID | str, newer_id: UUID | str) -> None:
         """Take a decision about a pair back: the pair waits again.
@@ -157,14 +150,11 @@ class ReviewMethods(KnowledgeSession):
             InvalidInputError: A parameter is malformed, the pair is not decided, or the older memory cannot be restored
                 because another memory has replaced it since.
             NotFoundError: One of the memories does not exist.
-            StorageUnavailableError: The server cannot be reached.
         """
         async with self._changing_pair(memory_type, older_id, newer_id) as (sql, kind, older, newer):
             if await sql.forget_distinction(first_id=older, second_id=newer) is None:
                 await _restore(sql, kind, older, newer)
-            after = {"other": str(older), "decision": None}
-            payload = {"memory_type": kind, "memory_id": str(newer), "before": None, "after": after}
-            await record_event(sql, EventType.REVIEW_REOPENED, payload=payload)
+            await record_decision(sql, kind, newer, older, None)
 
     @asynccontextmanager
     async def _changing_pair(
@@ -174,10 +164,9 @@ class ReviewMethods(KnowledgeSession):
         kind = inputs.require_memory_type(memory_type)
         if kind is MemoryType.EPISODE:
             raise InvalidInputError("memory_type", "fact or rule: episodes are not compared", str(kind))
-        fields = ("older_id", older_id), ("newer_id", newer_id)
-        wanted = {field: parse_id(given, kind, field=field) for field, given in fields}
         async with self._writing() as sql:
-            older, newer = [await find_id(sql, each, kind, field=field) for field, each in wanted.items()]
+            older = await find_id(sql, older_id, kind, field="older_id")
+            newer = await find_id(sql, newer_id, kind, field="newer_id")
             if older == newer:
                 raise InvalidInputError("newer_id", "the id of another memory than the older", str(newer))
             yield sql, kind, older, newer
@@ -189,31 +178,19 @@ async def _require_living(sql: Statements, kind: MemoryType, *ids: UUID) -> None
     Raises:
         NotFoundError: A fact is not active, or a rule is forgotten.
     """
-    lock = sql.standing_fact if kind is MemoryType.FACT else sql.standing_rule
-    if kind is MemoryType.FACT:
-        await sql.lock_facts(ids=list(ids), scopes=[], subjects=[], predicates=[])
-    else:
-        await sql.lock_rules(ids=list(ids))
+    living = {row["id"] for row in await of_kind(kind, sql).lock(ids=list(ids)) if row["lives"]}
     for each in ids:
-        if await lock(id=each) is None:
+        if each not in living:
             raise NotFoundError(kind, str(each))
 
 
 async def _supersede(sql: Statements, kind: MemoryType, pair: tuple[UUID, UUID], now: datetime) -> None:
-    rows = await sql.by_trust_and_age(memory_type=kind, ids=list(pair))
+    rows = await of_kind(kind, sql).by_trust_and_age(ids=list(pair))
     weaker, stronger = (row["id"] for row in rows)
     if kind is MemoryType.FACT:
         await sql.supersede_fact(id=weaker, by_id=stronger, now=now)
-        return
-    await sql.forget_rule(id=weaker)
-    await sql.create_link(
-        source_type=kind,
-        source_id=stronger,
-        target_type=kind,
-        target_id=weaker,
-        relation="supersedes",
-        now=now,
-    )
+    else:
+        await supersede_rule(sql, weaker, by_id=stronger, now=now)
 
 
 async def _restore(sql: Statements, kind: MemoryType, older: UUID, newer: UUID) -> None:

@@ -21,7 +21,6 @@ class UndoingMethods(AnyMemoryMethods):
             InvalidInputError: The type or id is malformed, the memory is an episode, or its last confirmation cannot be
                 undone: the memory changed since, or the fact that it replaced cannot be restored.
             NotFoundError: The memory does not exist.
-            StorageUnavailableError: The server cannot be reached.
         """
         async with self._changing(memory_type, memory_id, no_episode="has no confidence") as (sql, kind, key):
             memory = await read_one(sql, kind, key, now=self.clock())
@@ -48,7 +47,6 @@ class UndoingMethods(AnyMemoryMethods):
             InvalidInputError: The type or id is malformed, the memory is an episode, it is not forgotten, or another
                 memory has replaced it.
             NotFoundError: The memory does not exist.
-            StorageUnavailableError: The server cannot be reached.
         """
         async with self._changing(memory_type, memory_id, no_episode="expires when it is forgotten") as found:
             sql, kind, key = found

@@ -15,11 +15,10 @@ from commonplace.core.clock import Clock
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge.browse.reading import read_one
 from commonplace.knowledge.connection.session import KnowledgeSession
-from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.inputs import require_id, require_memory_type, require_scope
 from commonplace.knowledge.kinds import Episode, MemoryType
-from commonplace.knowledge.short_ids import find_id, parse_id
+from commonplace.knowledge.short_ids import find_id
 from commonplace.storage.database import Row, Statements
 
 
@@ -31,9 +30,7 @@ class ScopeMove:
         event_id: The event of the move, by which it is undone; ``None`` if there was nothing to move.
         source: The scope that they were in.
         target: The scope that they are in.
-        episodes: The episodes that moved.
         facts: The facts that moved, in whatever state.
-        rules: The rules that moved.
         superseded: Pairs of facts of one key: the fact that stays, and the fact that it superseded.
     """
 
@@ -78,14 +75,7 @@ class ScopeMove:
 
     def to_payload(self) -> dict[str, Any]:
         """Return the record of the move for its event."""
-        return {
-            "source": self.source,
-            "target": self.target,
-            "episodes": list(map(str, self.episodes)),
-            "facts": list(map(str, self.facts)),
-            "rules": list(map(str, self.rules)),
-            "superseded": [[str(stays), str(superseded)] for stays, superseded in self.superseded],
-        }
+        return {name: getattr(self, name) for name in self.__slots__ if name != "event_id"}
 
 
 class ScopeMethods(KnowledgeSession):
@@ -109,10 +99,9 @@ class ScopeMethods(KnowledgeSession):
 
         Raises:
             InvalidInputError: A scope is malformed, both are the same, or the id of a session is no UUID.
-            StorageUnavailableError: The server cannot be reached; nothing was written.
         """
         wanted = _wanted(source, target, sessions)
-        async with self.acting() as pool, unit_of_work(pool) as sql:
+        async with self._writing() as sql:
             rows = await sql.memories_to_move(source=source, sessions=wanted, ids=None)
             if not dry_run:
                 return await _move(sql, source, target, rows, self.clock)
@@ -131,9 +120,8 @@ class ScopeMethods(KnowledgeSession):
             NotFoundError: The memory does not exist.
         """
         kind = require_memory_type(memory_type)
-        wanted = parse_id(memory_id, kind, field="memory_id")
-        async with self.acting() as pool, unit_of_work(pool) as sql:
-            key = await find_id(sql, wanted, kind, field="memory_id")
+        async with self._writing() as sql:
+            key = await find_id(sql, memory_id, kind, field="memory_id")
             memory = await read_one(sql, kind, key, now=self.clock())
             if isinstance(memory, Episode):
                 raise InvalidInputError(
@@ -153,7 +141,7 @@ class ScopeMethods(KnowledgeSession):
             NotFoundError: No move has this event.
         """
         key = require_id(event_id, field="event_id")
-        async with self.acting() as pool, unit_of_work(pool) as sql:
+        async with self._writing() as sql:
             row = await sql.scope_move(event_id=key)
             if row is None:
                 raise NotFoundError("move", str(key))
@@ -168,10 +156,9 @@ class ScopeMethods(KnowledgeSession):
 
         Raises:
             InvalidInputError: A scope is malformed, or both are the same.
-            StorageUnavailableError: The server cannot be reached; nothing was written.
         """
         _wanted(source, target, None)
-        async with self.acting() as pool, unit_of_work(pool) as sql:
+        async with self._writing() as sql:
             rows = await sql.standing_scope_moves(source=source, target=target)
             return [await _undo(sql, ScopeMove.from_payload(row["id"], row["payload"])) for row in rows]
 
@@ -190,8 +177,8 @@ async def _undo(sql: Statements, made: ScopeMove) -> ScopeMove:
     restored = {each["id"] for each in await sql.restore_rivals(stays=stays, superseded=superseded)}
     back = ScopeMove.of(made.target, made.source, rows)
     payload = back.to_payload() | {
-        "move_id": str(made.event_id),
-        "restored": [str(each) for each in superseded if each in restored],
+        "move_id": made.event_id,
+        "restored": [each for each in superseded if each in restored],
     }
     return replace(back, event_id=await record_event(sql, EventType.SCOPE_MOVE_UNDONE, payload=payload))
 

@@ -40,12 +40,6 @@ SELECT
   )
 FROM stored;
 
--- name: bump_episode(id, now)^
--- Count a use of an episode that has not expired, and return the episode.
-UPDATE episodes SET reference_count = reference_count + 1, last_referenced_at = :now
-WHERE id = :id AND (expires_at IS NULL OR expires_at > :now)
-RETURNING ${episode_columns};
-
 -- name: forget_episode(id, now)$
 -- Expire an episode now and write the event, unless it has expired. Return the id of an episode that exists.
 WITH known AS (

@@ -178,39 +178,6 @@ SELECT
 FROM stored JOIN rated USING (id) JOIN input USING (id)
 ORDER BY input.place;
 
--- name: bump_fact(id, now)^
--- Count a use of a fact, and return the fact.
-UPDATE facts SET reference_count = reference_count + 1, last_referenced_at = :now
-WHERE id = :id
-RETURNING ${fact_columns};
-
--- name: confirm_fact(id, now)$
--- Restart the decay of an active fact, which a person then stands for, and write the event. Return the id of a fact that was confirmed.
-WITH known AS (
-  SELECT id, last_confirmed_at, trust FROM facts WHERE id = :id AND validity = 'active' FOR UPDATE
-),
-changed AS (
-  UPDATE facts SET
-    last_confirmed_at = :now,
-    trust = CASE WHEN commonplace_source() = 'person' THEN 'person' ELSE facts.trust END
-  FROM known WHERE facts.id = known.id
-  RETURNING
-    facts.id, known.last_confirmed_at AS confirmed_before, facts.last_confirmed_at, known.trust AS trust_before,
-    facts.trust
-),
-event AS (
-  INSERT INTO memory_events (tenant_id, event_type, payload)
-  SELECT
-    current_setting('commonplace.tenant_id'), 'fact_confirmed',
-    jsonb_build_object(
-      'memory_type', 'fact', 'memory_id', id,
-      'before', jsonb_build_object('last_confirmed_at', confirmed_before, 'trust', trust_before),
-      'after', jsonb_build_object('last_confirmed_at', last_confirmed_at, 'trust', trust)
-    )
-  FROM changed
-)
-SELECT id FROM known;
-
 -- name: rival_of_held_fact(id)$
 -- The active fact of the key of a held fact.
 SELECT facts.id
@@ -242,40 +209,6 @@ event AS (
   FROM changed
 )
 SELECT id FROM changed;
-
--- name: tag_fact(id, tag, tagged)$
--- Add a tag to an active fact, or remove it, and write the event if that is a change. Return the id of such a fact.
-WITH known AS (
-  SELECT id, tags, tags @> jsonb_build_array(CAST(:tag AS text)) AS had_tag FROM facts
-  WHERE id = :id AND validity = 'active'
-  FOR UPDATE
-),
-changed AS (
-  UPDATE facts SET
-    tags = CASE WHEN CAST(:tagged AS boolean) THEN known.tags || jsonb_build_array(CAST(:tag AS text))
-      ELSE known.tags - CAST(:tag AS text) END
-  FROM known WHERE facts.id = known.id AND known.had_tag <> CAST(:tagged AS boolean)
-  RETURNING facts.id, known.had_tag, jsonb_array_length(known.tags) AS tags_before, jsonb_array_length(facts.tags) AS tags
-),
-event AS (
-  INSERT INTO memory_events (tenant_id, event_type, payload)
-  SELECT
-    current_setting('commonplace.tenant_id'),
-    CASE
-      WHEN :tag = 'pinned' THEN CASE WHEN had_tag THEN 'fact_unpinned' ELSE 'fact_pinned' END
-      WHEN had_tag THEN 'fact_untagged' ELSE 'fact_tagged'
-    END,
-    jsonb_build_object('memory_type', 'fact', 'memory_id', id) || CASE
-      WHEN :tag = 'pinned' THEN jsonb_build_object(
-        'before', jsonb_build_object('pinned', had_tag), 'after', jsonb_build_object('pinned', NOT had_tag)
-      )
-      ELSE jsonb_build_object(
-        'before', jsonb_build_object('tags', tags_before), 'after', jsonb_build_object('tags', tags)
-      )
-    END
-  FROM changed
-)
-SELECT id FROM known;
 
 -- name: retract_fact(id)$
 -- Retract a fact and write the event, unless it is retracted. Return the id of a fact that exists.

@@ -46,16 +46,10 @@ events AS (
 )
 SELECT id, flags FROM stored;
 
--- name: bump_rule(id, now)^
--- Count a use of a rule that is not forgotten, and return the rule.
-UPDATE rules SET reference_count = reference_count + 1, last_referenced_at = :now
-WHERE id = :id AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
-RETURNING ${rule_columns};
-
 -- name: lock_rule(id)^
 -- Lock a rule that is not forgotten until the transaction ends, and return the rule.
 SELECT ${rule_columns} FROM rules
-WHERE id = :id AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
+WHERE id = :id AND ${rule_lives}
 FOR UPDATE;
 
 -- name: record_application(rule_id, outcome, reason, context, now)!
@@ -93,71 +87,8 @@ RETURNING ${rule_columns};
 -- The rules that wait for their inversion, by id.
 SELECT id FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND metadata -> 'needs_inversion' = 'true'
-  AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
+  AND ${rule_lives}
 ORDER BY id;
-
--- name: confirm_rule(id, now)$
--- Restart the decay of a rule, which a person then stands for, and write the event. Return the id of a rule that was confirmed.
-WITH known AS (
-  SELECT id, last_confirmed_at, trust FROM rules
-  WHERE id = :id AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
-  FOR UPDATE
-),
-changed AS (
-  UPDATE rules SET
-    last_confirmed_at = :now,
-    trust = CASE WHEN commonplace_source() = 'person' THEN 'person' ELSE rules.trust END
-  FROM known WHERE rules.id = known.id
-  RETURNING
-    rules.id, known.last_confirmed_at AS confirmed_before, rules.last_confirmed_at, known.trust AS trust_before,
-    rules.trust
-),
-event AS (
-  INSERT INTO memory_events (tenant_id, event_type, payload)
-  SELECT
-    current_setting('commonplace.tenant_id'), 'rule_confirmed',
-    jsonb_build_object(
-      'memory_type', 'rule', 'memory_id', id,
-      'before', jsonb_build_object('last_confirmed_at', confirmed_before, 'trust', trust_before),
-      'after', jsonb_build_object('last_confirmed_at', last_confirmed_at, 'trust', trust)
-    )
-  FROM changed
-)
-SELECT id FROM known;
-
--- name: tag_rule(id, tag, tagged)$
--- Add a tag to a rule that is not forgotten, or remove it, and write the event if that is a change. Return the id of such a rule.
-WITH known AS (
-  SELECT id, tags, tags @> jsonb_build_array(CAST(:tag AS text)) AS had_tag FROM rules
-  WHERE id = :id AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
-  FOR UPDATE
-),
-changed AS (
-  UPDATE rules SET
-    tags = CASE WHEN CAST(:tagged AS boolean) THEN known.tags || jsonb_build_array(CAST(:tag AS text))
-      ELSE known.tags - CAST(:tag AS text) END
-  FROM known WHERE rules.id = known.id AND known.had_tag <> CAST(:tagged AS boolean)
-  RETURNING rules.id, known.had_tag, jsonb_array_length(known.tags) AS tags_before, jsonb_array_length(rules.tags) AS tags
-),
-event AS (
-  INSERT INTO memory_events (tenant_id, event_type, payload)
-  SELECT
-    current_setting('commonplace.tenant_id'),
-    CASE
-      WHEN :tag = 'pinned' THEN CASE WHEN had_tag THEN 'rule_unpinned' ELSE 'rule_pinned' END
-      WHEN had_tag THEN 'rule_untagged' ELSE 'rule_tagged'
-    END,
-    jsonb_build_object('memory_type', 'rule', 'memory_id', id) || CASE
-      WHEN :tag = 'pinned' THEN jsonb_build_object(
-        'before', jsonb_build_object('pinned', had_tag), 'after', jsonb_build_object('pinned', NOT had_tag)
-      )
-      ELSE jsonb_build_object(
-        'before', jsonb_build_object('tags', tags_before), 'after', jsonb_build_object('tags', tags)
-      )
-    END
-  FROM changed
-)
-SELECT id FROM known;
 
 -- name: forget_rule(id)$
 -- Forget a rule and write the event, unless it is forgotten. Return the id of a rule that exists.

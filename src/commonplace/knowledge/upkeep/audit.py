@@ -43,7 +43,7 @@ class AuditMethods(KnowledgeSession):
 
         Args:
             event_type: A :class:`~commonplace.knowledge.events.EventType`.
-            event_types: Several types; an event of any of them is returned.
+            event_types: Return events of any of these types.
             memory_id: The episode, fact, rule or entity that the event is about.
             run_id: The consolidation run that caused the event; not together with ``memory_id``.
             actor: The actor who caused the event.
@@ -54,7 +54,6 @@ class AuditMethods(KnowledgeSession):
 
         Raises:
             InvalidInputError: An id is malformed, or both ids are given.
-            StorageUnavailableError: The server cannot be reached.
         """
         if memory_id is not None and run_id is not None:
             raise InvalidInputError("run_id", "no memory_id beside it", str(run_id))
@@ -77,11 +76,7 @@ class AuditMethods(KnowledgeSession):
         return Event.from_rows(rows)
 
     async def change_stamp(self) -> str:
-        """Return a text that changes when the tenant's memories change; empty before the first change.
-
-        Raises:
-            StorageUnavailableError: The server cannot be reached.
-        """
+        """Return a text that changes when the tenant's memories change; empty before the first change."""
         async with self._reading() as sql:
             row = await sql.latest_event()
         return "" if row is None else str(row["id"])
@@ -90,9 +85,7 @@ class AuditMethods(KnowledgeSession):
         """Return one event.
 
         Raises:
-            InvalidInputError: The id is malformed.
             NotFoundError: No event has the id.
-            StorageUnavailableError: The server cannot be reached.
         """
         key = require_id(event_id, field="event_id")
         async with self._reading() as sql:

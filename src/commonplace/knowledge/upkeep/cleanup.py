@@ -54,7 +54,6 @@ class CleanupMethods(KnowledgeSession):
 
         Raises:
             InvalidInputError: ``max_entries`` is not a whole number from 0 to 100,000,000.
-            StorageUnavailableError: The server cannot be reached.
             ClockError: The time is implausible; nothing was changed.
 
         Source: KNW-15.

@@ -2,16 +2,13 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Final
 from uuid import UUID
 
-from aiosql.queries import Queries
-
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.unit_of_work import of_kind
+from commonplace.knowledge.kinds import MemoryType
 from commonplace.knowledge.upkeep.progress import OnUpkeep, UpkeepProgress, silent
-from commonplace.storage.database import Statements, load_queries
 
 GONE: Final = 0.05
 """Below this effective confidence a fact expires and a rule is forgotten. Source: KNW-09.3."""
@@ -21,25 +18,6 @@ FAINT: Final = 0.2
 
 PAGE_ROWS: Final = 2_000
 _FIRST: Final = UUID(int=0)
-_DIRECTORY: Final = Path(__file__).parent / "sql_by_table"
-_GAPS: Final = {
-    "facts": {
-        "memories": "facts",
-        "memory_type": "fact",
-        "lives": "validity = 'active'",
-        "expire": "validity = 'expired'",
-        "before": "'validity', 'active'",
-        "after": "'validity', 'expired'",
-    },
-    "rules": {
-        "memories": "rules",
-        "memory_type": "rule",
-        "lives": "(metadata -> 'forgotten') IS DISTINCT FROM 'true'",
-        "expire": """metadata = metadata || '{"forgotten": true}'""",
-        "before": "'forgotten', false",
-        "after": "'forgotten', true",
-    },
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,14 +58,13 @@ class DecayMethods(KnowledgeSession):
             on_progress: Called after each page with the number of rows checked, facts first.
 
         Raises:
-            StorageUnavailableError: The server cannot be reached.
             ClockError: The time is implausible; nothing was changed.
 
         Source: KNW-09.3, KNW-02.4, KNW-02.5, R-KNW-2.
         """
         await self._require_plausible_clock()
-        facts = await self._sweep("facts", on_progress)
-        rules = await self._sweep("rules", on_progress)
+        facts = await self._sweep(MemoryType.FACT, on_progress)
+        rules = await self._sweep(MemoryType.RULE, on_progress)
         return DecayReceipt(
             facts_evaluated=facts["read"],
             facts_fading=facts["fading"],
@@ -99,25 +76,20 @@ class DecayMethods(KnowledgeSession):
             rules_recovered=rules["recovered"],
         )
 
-    async def _sweep(self, table: str, on_progress: OnUpkeep) -> Counter[str]:
+    async def _sweep(self, kind: MemoryType, on_progress: OnUpkeep) -> Counter[str]:
         totals: Counter[str] = Counter()
         after_id = _FIRST
         now = self.clock()
         while True:
             async with self._writing() as sql:
-                page = await Statements(_queries(table), sql.connection).sweep(
+                page = await of_kind(kind, sql).sweep(
                     after_id=after_id, limit=PAGE_ROWS, now=now, gone=GONE, faint=FAINT
                 )
             totals.update({name: page[name] for name in ("read", "gone", "fading", "recovered")})
-            on_progress(UpkeepProgress(step=f"{table} checked", done=totals["read"]))
+            on_progress(UpkeepProgress(step=f"{kind}s checked", done=totals["read"]))
             if page["read"] < PAGE_ROWS:
                 return totals
             after_id = page["last_id"]
 
 
 run_decay_sweep = storage_function(DecayMethods, DecayMethods.run_decay_sweep)
-
-
-@cache
-def _queries(table: str) -> Queries:
-    return load_queries([_DIRECTORY], "postgresql", gaps=_GAPS[table])

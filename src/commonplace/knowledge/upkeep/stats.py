@@ -79,10 +79,6 @@ class StatsMethods(KnowledgeSession):
         Args:
             scope: Count only facts and rules of the global scope and of this scope; all episodes count.
 
-        Raises:
-            InvalidInputError: ``scope`` is not a valid scope name.
-            StorageUnavailableError: The server cannot be reached.
-
         Source: KNW-22.
         """
         wanted = inputs.optional_scope(scope)
@@ -90,11 +86,7 @@ class StatsMethods(KnowledgeSession):
             return MemoryStats.from_row(await sql.memory_stats(scope=wanted, now=self.clock()))
 
     async def learned_by_day(self, *, since: datetime) -> Mapping[date, int]:
-        """Return the number of facts and rules stored on each day (UTC); days without any are left out.
-
-        Raises:
-            StorageUnavailableError: The server cannot be reached.
-        """
+        """Return the number of facts and rules stored on each day (UTC); days without any are left out."""
         async with self._reading() as sql:
             return {row["day"]: row["memories"] for row in await sql.learned_by_day(since=since)}
 

@@ -14,8 +14,9 @@ from procrastinate.exceptions import AlreadyEnqueued
 
 from commonplace.core.errors import UpkeepError
 from commonplace.core.settings import Settings
-from commonplace.knowledge.consolidation import ConsolidationReport, without_model
+from commonplace.knowledge.consolidation.from_settings import without_model
 from commonplace.knowledge.consolidation.policy import Policy
+from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.spawner import model_spawner
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.workers.outcomes import AGAIN_IN_S

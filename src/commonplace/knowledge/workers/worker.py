@@ -19,7 +19,7 @@ from procrastinate.worker import logger as queue_log
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, StorageError
 from commonplace.core.settings import Settings
-from commonplace.knowledge.consolidation import this_worker
+from commonplace.knowledge.consolidation.leases import this_worker
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.workers.outcomes import SILENT_S, Outcomes, bring_forward, in_one_line
 from commonplace.knowledge.workers.queue import open_queue

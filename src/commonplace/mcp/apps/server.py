@@ -6,7 +6,6 @@ A client waits about a second for the handshake, so app memory is opened by the 
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from functools import partial
 from typing import Final
 
 from fastmcp import FastMCP
@@ -16,7 +15,7 @@ from commonplace.core.settings import Settings
 from commonplace.mcp import stdio
 from commonplace.mcp.apps.tools import OFFERS
 from commonplace.mcp.briefing import add_briefing, from_settings
-from commonplace.mcp.profiles import Names
+from commonplace.mcp.profiles import WHOLE, Names, View
 from commonplace.mcp.server import new_server
 from commonplace.mcp.tool import MemoryTool
 
@@ -38,11 +37,9 @@ HINTS: Final = {
 
 
 class OpenedByFirstCall:
-    """App memory that the first call opens; it also makes the digests that an earlier process left waiting.
+    """App memory that the first call opens, and that ``stack`` closes.
 
-    Args:
-        settings: The settings of the memory.
-        stack: Closes the memory.
+    The first call also makes the digests that an earlier process left waiting.
     """
 
     def __init__(self, settings: Settings, stack: AsyncExitStack) -> None:
@@ -65,53 +62,41 @@ class OpenedByFirstCall:
             await self._memory.loop.cancel()
 
 
-def build_server(memory: Callable[[], Awaitable[AppMemory]], *, prefix: str = "") -> FastMCP:
+def build_server(memory: Callable[[], Awaitable[AppMemory]], *, view: View = WHOLE) -> FastMCP:
     """Return an MCP server with the six tools.
 
     Args:
         memory: Returns the open memory; called for each call of a tool.
-        prefix: Stands before the names of the tools.
-
-    Raises:
-        InvalidInputError: The prefix cannot be part of a name.
+        view: Its prefix stands before the names of the tools.
     """
-    server = new_server(SERVER_NAME, instructions_for(prefix=prefix))
-    add_tools(server, memory, prefix=prefix)
+    server = new_server(SERVER_NAME, instructions_for(view))
+    add_tools(server, memory, view)
     return server
 
 
-def instructions_for(*, prefix: str = "") -> str:
-    """Return the instructions of a server whose tools have a prefix."""
-    return _names(prefix).within(INSTRUCTIONS)
+def instructions_for(view: View) -> str:
+    """Return the instructions of a server."""
+    return _names(view).within(INSTRUCTIONS)
 
 
-def add_tools(server: FastMCP, memory: Callable[[], Awaitable[AppMemory]], *, prefix: str = "") -> None:
+def add_tools(server: FastMCP, memory: Callable[[], Awaitable[AppMemory]], view: View) -> None:
     """Add the tools to a server; see :func:`build_server` for the arguments."""
     for offer in OFFERS:
-        server.add_tool(MemoryTool.make(offer, memory, names=_names(prefix), hints=HINTS))
+        server.add_tool(MemoryTool.make(offer, memory, names=_names(view), hints=HINTS))
 
 
-def _names(prefix: str) -> Names:
-    return Names.of((offer.name for offer in OFFERS), prefix=prefix)
+def _names(view: View) -> Names:
+    return view.names(offer.name for offer in OFFERS)
 
 
-async def serve_stdio(settings: Settings, *, prefix: str = "") -> None:
+async def serve_stdio(settings: Settings, view: View) -> None:
     """Serve the app memory of the settings on standard input and output until the client hangs up.
 
     Running digests are made before the server ends; a signal puts them back into the queue.
-
-    Args:
-        settings: The settings.
-        prefix: Stands before the names of the tools.
     """
     async with AsyncExitStack() as stack:
         memory = OpenedByFirstCall(settings, stack)
         stdio.on_signal(memory.release)
-        server = build_server(memory, prefix=prefix)
+        server = build_server(memory, view=view)
         add_briefing(server, from_settings(settings))
         await stdio.run(server)
-
-
-def main(*, prefix: str = "") -> int:
-    """Serve on standard input and output; return the exit status."""
-    return stdio.serve(partial(serve_stdio, prefix=prefix))

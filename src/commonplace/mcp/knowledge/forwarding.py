@@ -6,7 +6,6 @@ tools need no connection, and a call works again as soon as the service does.
 
 import json
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -21,12 +20,10 @@ from commonplace.knowledge import KnowledgeMemory
 from commonplace.mcp import stdio
 from commonplace.mcp.briefing import add_briefing, from_settings
 from commonplace.mcp.knowledge import server as local
-from commonplace.mcp.knowledge.prompts import add_prompts
-from commonplace.mcp.knowledge.resources import BLOCK_URI, add_resources
-from commonplace.mcp.profiles import Names, Profile
+from commonplace.mcp.knowledge.resources import BLOCK_URI
+from commonplace.mcp.profiles import Names, View
 from commonplace.mcp.server import new_server
 from commonplace.mcp.tool import OUTAGE_HINT, refusal
-from commonplace.projects import Projects
 from commonplace.remote import Service
 
 OF_BUTLER: Final = ("butler", "scope")
@@ -36,11 +33,7 @@ TOKEN_HINT: Final = "Go on without memory, and tell the user about the token."  
 class Forward(Middleware):
     """Middleware that has the service carry out each call of a tool.
 
-    Args:
-        service: The service.
-        tools: The schemas of the tools by their plain names.
-        names: The names of the tools.
-        butler: The default of ``butler`` and ``scope``.
+    ``tools`` has the schemas of the tools by their plain names; ``butler`` is the default of ``butler`` and ``scope``.
     """
 
     def __init__(
@@ -79,11 +72,7 @@ class Forward(Middleware):
 
 
 class RemoteTexts:
-    """Texts of knowledge memory for resources and prompts, as a service writes them.
-
-    Args:
-        service: The service.
-    """
+    """Texts of knowledge memory for resources and prompts, as a service writes them."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -102,77 +91,27 @@ class RemoteTexts:
         return str(answer["contents"][0]["text"])
 
 
-def build_server(
-    service: Service,
-    memory: KnowledgeMemory,
-    *,
-    butler: str | None = None,
-    prefix: str = "",
-    profile: Profile = Profile.FULL,
-) -> FastMCP:
-    """Return an MCP server whose tools, resources and prompts use the memory of a service.
+def add_to(server: FastMCP, service: Service, memory: KnowledgeMemory, view: View) -> None:
+    """Add tools, resources and prompts that use the memory of a service to a server.
 
-    Args:
-        service: The service.
-        memory: Gives the defaults that the tools show; it is never opened.
-        butler: The default of ``butler`` and ``scope`` in every tool.
-        prefix: Stands before the names of tools and prompts.
-        profile: The tools to show.
-
-    Raises:
-        InvalidInputError: The prefix cannot be part of a name.
+    The memory of this machine gives the defaults that the tools show; it is never opened.
     """
-    server = new_server(local.SERVER_NAME, local.instructions_for(butler=butler, prefix=prefix))
-    add_to(server, service, memory, butler=butler, prefix=prefix, profile=profile)
-    return server
-
-
-def add_to(
-    server: FastMCP,
-    service: Service,
-    memory: KnowledgeMemory,
-    *,
-    butler: str | None = None,
-    prefix: str = "",
-    profile: Profile = Profile.FULL,
-) -> None:
-    """Add tools, resources and prompts to a server; see :func:`build_server` for the arguments."""
-    names = Names.of((offer.name for offer in local.OFFERS), prefix=prefix)
-    plain = {tool.name: tool.parameters for tool in local.build_tools(memory, butler=butler)}
-    server.add_middleware(Forward(service, plain, names, butler))
-    local.add_tools(server, memory, butler=butler, prefix=prefix, profile=profile)
+    plain = {tool.name: tool.parameters for tool in local.build_tools(memory, view=View(butler=view.butler))}
+    server.add_middleware(Forward(service, plain, local.names_in(view), view.butler))
     texts = RemoteTexts(service)
 
     async def of_service() -> RemoteTexts:
         return texts
 
-    add_resources(server, of_service, butler=butler)
-    add_prompts(server, of_service, names=names, butler=butler)
+    local.add_to(server, memory, view=view, texts=of_service)
 
 
-async def serve_stdio(
-    settings: Settings,
-    *,
-    service: Service,
-    of_project: bool = False,
-    butler: str | None = None,
-    prefix: str = "",
-    profile: Profile = Profile.FULL,
-) -> None:
-    """Serve the knowledge memory of a service on standard input and output until the client hangs up.
-
-    Args:
-        settings: The settings, which name the workspace.
-        service: The service.
-        of_project: Make the project of the workspace the default of ``butler`` and ``scope``.
-        butler: Another default.
-        prefix: Stands before the names of tools and prompts.
-        profile: The tools to show.
-    """
-    own = butler or (Projects(settings.home).butler_at(settings.workspace) if of_project else None)
+async def serve_stdio(settings: Settings, view: View, *, service: Service) -> None:
+    """Serve the knowledge memory of a service on standard input and output until the client hangs up."""
     async with local.open_for_stdio(settings) as memory:
-        server = build_server(service, memory, butler=own, prefix=prefix, profile=profile)
-        add_own_briefing(server, settings, service, own)
+        server = new_server(local.SERVER_NAME, local.instructions_for(view))
+        add_to(server, service, memory, view)
+        add_own_briefing(server, settings, service, view.butler)
         await stdio.run(server)
 
 
@@ -184,21 +123,3 @@ def add_own_briefing(server: FastMCP, settings: Settings, service: Service, own:
         return await brief(prompt=prompt, app=app, butler=butler or own)
 
     add_briefing(server, brief_own)
-
-
-def main(
-    *,
-    server: str,
-    token_file: str,
-    project: bool = False,
-    butler: str | None = None,
-    prefix: str = "",
-    profile: Profile = Profile.FULL,
-) -> int:
-    """Serve on standard input and output; return the exit status."""
-    service = Service.at(server, token_file)
-    return stdio.serve(
-        partial(
-            serve_stdio, service=service, of_project=project, butler=butler, prefix=prefix, profile=profile
-        )
-    )

@@ -35,13 +35,9 @@ def add_prompts(
     names: Names,
     butler: str | None = None,
 ) -> None:
-    """Add the prompts to a server.
+    """Add the prompts to a server; ``memory`` returns the memory of the caller, at each prompt.
 
-    Args:
-        server: The server.
-        memory: Returns the memory of the caller; called for each prompt.
-        names: The names of the tools that the prompts mention.
-        butler: Whose memories are recalled beside global ones.
+    The memories of the butler are recalled beside the global ones.
     """
 
     async def recall(topic: Topic) -> str:

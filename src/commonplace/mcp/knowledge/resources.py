@@ -47,12 +47,9 @@ class KnowledgeTexts(Protocol):
 def add_resources(
     server: FastMCP, memory: Callable[[], Awaitable[KnowledgeTexts]], *, butler: str | None = None
 ) -> None:
-    """Add the resources to a server.
+    """Add the resources to a server; ``memory`` returns the memory of the caller, at each reading.
 
-    Args:
-        server: The server.
-        memory: Returns the memory of the caller; called at each reading.
-        butler: Whose block it is if the reader names no butler; without it, the block holds global memories only.
+    A reader that names no butler gets the block of ``butler``; without it, the block holds global memories only.
     """
     own = butler or GLOBAL_SCOPE
 

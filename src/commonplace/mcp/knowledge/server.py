@@ -19,11 +19,10 @@ from commonplace.mcp import stdio
 from commonplace.mcp.briefing import add_briefing, from_settings
 from commonplace.mcp.knowledge import entities, feedback, management, reading, writing
 from commonplace.mcp.knowledge.prompts import add_prompts
-from commonplace.mcp.knowledge.resources import add_resources
-from commonplace.mcp.profiles import Names, Profile
+from commonplace.mcp.knowledge.resources import KnowledgeTexts, add_resources
+from commonplace.mcp.profiles import WHOLE, Names, Profile, View
 from commonplace.mcp.server import new_server
 from commonplace.mcp.tool import MemoryTool
-from commonplace.projects import Projects
 
 SERVER_NAME: Final = "knowledge"
 ACTOR: Final = "mcp"
@@ -89,12 +88,7 @@ class BeginAfterHandshake(Middleware):
 
 
 def build_server(
-    memory: KnowledgeMemory,
-    *,
-    caller: Callable[[], RequestContext] | None = None,
-    butler: str | None = None,
-    prefix: str = "",
-    profile: Profile = Profile.FULL,
+    memory: KnowledgeMemory, *, caller: Callable[[], RequestContext] | None = None, view: View = WHOLE
 ) -> FastMCP:
     """Return an MCP server with the tools, resources and prompts over an open memory.
 
@@ -102,26 +96,20 @@ def build_server(
         memory: May be lazy. Its configuration gives the defaults that the tools show.
         caller: Returns the authenticated tenant and actor of each call. Without it, every call acts as the memory's own
             tenant and actor. No argument of a tool changes the tenant or actor.
-        butler: The default of ``butler`` and ``scope`` in every tool. Without it, a tool that needs one requires it.
-        prefix: Stands before the names of tools and prompts.
-        profile: The tools to show; all 19 by default.
-
-    Raises:
-        InvalidInputError: The prefix cannot be part of a name.
+        view: How the client sees the server; all 19 tools by default. Without a butler, a tool that needs one requires
+            it.
 
     Source: KNW-19, KNW-29.
     """
-    server = new_server(
-        SERVER_NAME, instructions_for(butler=butler, prefix=prefix), middleware=[BeginAfterHandshake(memory)]
-    )
-    add_to(server, memory, caller=caller, butler=butler, prefix=prefix, profile=profile)
+    server = new_server(SERVER_NAME, instructions_for(view), middleware=[BeginAfterHandshake(memory)])
+    add_to(server, memory, caller=caller, view=view)
     return server
 
 
-def instructions_for(*, butler: str | None = None, prefix: str = "") -> str:
-    """Return the instructions of a server; see :func:`build_server` for the arguments."""
-    whose = "" if butler is None else f"\n{WHOSE.format(butler=butler)}"
-    return _names(prefix).within(INSTRUCTIONS) + whose
+def instructions_for(view: View) -> str:
+    """Return the instructions of a server."""
+    whose = "" if view.butler is None else f"\n{WHOSE.format(butler=view.butler)}"
+    return names_in(view).within(INSTRUCTIONS) + whose
 
 
 def add_to(
@@ -129,38 +117,22 @@ def add_to(
     memory: KnowledgeMemory,
     *,
     caller: Callable[[], RequestContext] | None = None,
-    butler: str | None = None,
-    prefix: str = "",
-    profile: Profile = Profile.FULL,
+    view: View = WHOLE,
+    texts: Callable[[], Awaitable[KnowledgeTexts]] | None = None,
 ) -> None:
-    """Add tools, resources and prompts to a server; see :func:`build_server` for the arguments."""
-    of_caller = _of_caller(memory, caller)
-    add_tools(server, memory, caller=caller, butler=butler, prefix=prefix, profile=profile)
-    add_resources(server, of_caller, butler=butler)
-    add_prompts(server, of_caller, names=_names(prefix), butler=butler)
+    """Add tools, resources and prompts to a server; see :func:`build_server` for the arguments.
 
-
-def add_tools(
-    server: FastMCP,
-    memory: KnowledgeMemory,
-    *,
-    caller: Callable[[], RequestContext] | None = None,
-    butler: str | None = None,
-    prefix: str = "",
-    profile: Profile = Profile.FULL,
-) -> None:
-    """Add the tools to a server, a host's own among them; see :func:`build_server` for the arguments."""
-    for tool in build_tools(memory, caller=caller, butler=butler, prefix=prefix, profile=profile):
+    ``texts`` returns what resources and prompts show; ``None`` for the memory of the caller.
+    """
+    for tool in build_tools(memory, caller=caller, view=view):
         server.add_tool(tool)
+    texts = texts or _of_caller(memory, caller)
+    add_resources(server, texts, butler=view.butler)
+    add_prompts(server, texts, names=names_in(view), butler=view.butler)
 
 
 def build_tools(
-    memory: KnowledgeMemory,
-    *,
-    caller: Callable[[], RequestContext] | None = None,
-    butler: str | None = None,
-    prefix: str = "",
-    profile: Profile = Profile.FULL,
+    memory: KnowledgeMemory, *, caller: Callable[[], RequestContext] | None = None, view: View = WHOLE
 ) -> list[MemoryTool]:
     """Return the tools over an open memory; see :func:`build_server` for the arguments."""
     retrieval = memory.config.retrieval
@@ -169,21 +141,22 @@ def build_tools(
         "mode": str(retrieval.default_mode),
         "limit": retrieval.door_limit,
         "max_entries": memory.database.settings.episode_max_entries,
-        **({} if butler is None else {"butler": butler, "scope": butler}),
+        **({} if view.butler is None else {"butler": view.butler, "scope": view.butler}),
     }
     make = partial(
         MemoryTool.make,
         caller=_of_caller(memory, caller),
-        names=_names(prefix),
+        names=names_in(view),
         hints=HINTS,
         defaults=defaults,
-        profile=profile,
+        profile=view.profile,
     )
-    return [make(offer) for offer in OFFERS if profile is Profile.FULL or offer.agent is not None]
+    return [make(offer) for offer in OFFERS if view.profile is Profile.FULL or offer.agent is not None]
 
 
-def _names(prefix: str) -> Names:
-    return Names.of((offer.name for offer in OFFERS), prefix=prefix)
+def names_in(view: View) -> Names:
+    """Return the names of the tools in a view."""
+    return view.names(offer.name for offer in OFFERS)
 
 
 def _of_caller(
@@ -206,24 +179,9 @@ def open_for_stdio(settings: Settings) -> AbstractAsyncContextManager[KnowledgeM
     return KnowledgeMemory.open(settings, actor=ACTOR, config=config, lazy=True)
 
 
-async def serve_stdio(
-    settings: Settings, *, of_project: bool = False, prefix: str = "", profile: Profile = Profile.FULL
-) -> None:
-    """Serve the knowledge memory of the settings on standard input and output until the client hangs up.
-
-    Args:
-        settings: The settings.
-        of_project: Make the project of the workspace the default of ``butler`` and ``scope``.
-        prefix: Stands before the names of tools and prompts.
-        profile: The tools to show.
-    """
-    butler = Projects(settings.home).butler_at(settings.workspace) if of_project else None
+async def serve_stdio(settings: Settings, view: View) -> None:
+    """Serve the knowledge memory of the settings on standard input and output until the client hangs up."""
     async with open_for_stdio(settings) as memory:
-        server = build_server(memory, butler=butler, prefix=prefix, profile=profile)
+        server = build_server(memory, view=view)
         add_briefing(server, from_settings(settings, knowledge=memory))
         await stdio.run(server)
-
-
-def main(*, project: bool = False, prefix: str = "", profile: Profile = Profile.FULL) -> int:
-    """Serve on standard input and output; return the exit status."""
-    return stdio.serve(partial(serve_stdio, of_project=project, prefix=prefix, profile=profile))

@@ -53,15 +53,9 @@ class RunRequest:
     """A session to run.
 
     Attributes:
-        executable: The ``claude`` program.
-        tier: 1, 2 or 3.
-        prompt: The tier prompt.
         services: The services to check; their memories are chosen first.
-        arguments: Further arguments of the CLI.
-        trigger: The reason why the session runs.
         timeout_s: The longest duration; ``None`` for no limit.
         grace_s: The time to end after SIGINT, and again after SIGTERM, before SIGKILL.
-        environ: The environment of the agent.
         directory: The working directory; ``None`` for the current one.
     """
 
@@ -215,8 +209,7 @@ class AgentProcess:
     async def stop(self, grace_s: float) -> None:
         """End the CLI and its descendants with SIGINT, which gives a result line, then SIGTERM, then SIGKILL.
 
-        Args:
-            grace_s: The time between two signals.
+        ``grace_s`` is the time between two signals.
         """
         for number in (signal.SIGINT, signal.SIGTERM):
             await self._list_descendants()

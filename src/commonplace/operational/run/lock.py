@@ -60,12 +60,7 @@ class RunLock:
         return True
 
     def name_agent(self, pid: int, mark: str) -> None:
-        """Write the agent to the file, for the next holder of the lock in case this process is killed.
-
-        Args:
-            pid: The process id of the agent.
-            mark: The mark of its processes; see :mod:`commonplace.operational.run.processes`.
-        """
+        """Write the agent to the file, for the next holder of the lock in case this process is killed."""
         try:
             started = psutil.Process(pid).create_time()
         except psutil.NoSuchProcess:

@@ -73,11 +73,6 @@ def is_gone(recorder: RecordingProcess, *, seen_at: datetime, now: datetime) -> 
 
     On this machine the process is looked up; on another machine or in another container, only the last time that it
     was seen can tell.
-
-    Args:
-        recorder: The process that began to record the session.
-        seen_at: When it last stored that it still records.
-        now: The current time.
     """
     if recorder.host != this_process().host:
         return now - seen_at > LOST_AFTER

@@ -42,9 +42,7 @@ log = logging.getLogger(__name__)
 def load_tier_prompt(tier: int, directory: Path | None = None) -> str:
     """Return the prompt of a tier.
 
-    Args:
-        tier: 1 observes, 2 investigates, 3 remediates.
-        directory: An operator's prompts with the same file names; ``None`` for the shipped ones.
+    ``directory`` holds an operator's prompts under the same file names; ``None`` takes the shipped ones.
 
     Raises:
         InvalidInputError: There is no such tier, or the directory has no readable UTF-8 file for it with a section on
@@ -76,11 +74,6 @@ def load_prompt(tier: int, file: Path | None = None, *, directory: Path | None =
 
     A file without a section on memory recording gets the shipped section, or the agent would print no markers.
 
-    Args:
-        tier: 1, 2 or 3.
-        file: Replaces the tier's prompt.
-        directory: See :func:`load_tier_prompt`.
-
     Raises:
         InvalidInputError: The file is empty or not readable UTF-8 text, or see :func:`load_tier_prompt`.
     """
@@ -101,10 +94,7 @@ def load_prompt(tier: int, file: Path | None = None, *, directory: Path | None =
 def render_environment(now: datetime, services: Sequence[str], cooldowns: Sequence[Cooldown]) -> str:
     """Return the section about the time, the services, and the actions of the last day.
 
-    Args:
-        now: The current time.
-        services: The services that the session will check.
-        cooldowns: Actions, newest first; at most 20 are shown.
+    ``cooldowns`` are newest first; at most 20 are shown.
     """
     lines = ["## Environment", "", f"- Time: {now:%Y-%m-%d %H:%M} UTC"]
     if services:

@@ -44,8 +44,7 @@ class SessionEnd:
 class LiveRecording:
     """Takes events without waiting, and stores them in a task of its own.
 
-    Attributes:
-        is_complete: Whether everything so far was stored.
+    ``is_complete`` tells whether everything so far was stored.
     """
 
     def __init__(self, recorder: Recorder) -> None:

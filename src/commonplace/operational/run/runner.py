@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from commonplace.core.clock import Clock, utc_now
+from commonplace.core.clock import utc_now
 from commonplace.core.secrets import mask_secrets
 from commonplace.core.settings import Settings
 from commonplace.core.text import trim_to
@@ -65,7 +65,6 @@ class RunReport:
     """A run that has ended.
 
     Attributes:
-        outcome: The outcome.
         reason: Why the run did not succeed; empty if it did.
         exit_code: The exit status of the CLI; negative for a signal.
         session: The row of the session; ``None`` if the database could not be reached.
@@ -101,25 +100,18 @@ async def run_session(
     lock: RunLock,
     stop: Stop,
     watcher: Watcher | None = None,
-    clock: Clock = utc_now,
 ) -> RunReport:
     """Run a session to its end and record it.
 
-    Args:
-        settings: Name the database and the home.
-        request: The session to run.
-        lock: The lock, which the caller holds.
-        stop: Ends the session when it is asked.
-        watcher: Observes the session.
-        clock: Returns the time of each row.
+    The caller holds the lock.
 
     Raises:
         InvalidInputError: The CLI cannot be started, or the prompt is too long.
     """
     watcher = watcher or Watcher()
-    async with open_or_none(settings, clock) as memory:
+    async with open_or_none(settings) as memory:
         recalled = await recall(memory, request, settings.home)
-        environment = render_environment(clock(), request.services, recalled.actions)
+        environment = render_environment(utc_now(), request.services, recalled.actions)
         system_prompt = build_system_prompt(request.prompt, environment, recalled.block)
         recorder = memory and memory.recorder(
             tier=request.tier,
@@ -137,7 +129,7 @@ async def run_session(
                 lock.name_agent(process.pid, process.mark)
                 process.on_listed = lock.name_tools
                 recording = LiveRecording(recorder) if recorder else None
-                transcript = TranscriptFile.create(settings.home, tier=request.tier, now=clock())
+                transcript = TranscriptFile.create(settings.home, tier=request.tier, now=utc_now())
                 report = await _Run(process, request, stop, watcher, recording, transcript).to_its_end()
             finally:
                 await process.close()

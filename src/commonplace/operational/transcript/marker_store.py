@@ -40,13 +40,8 @@ async def store_marker(
 ) -> Receipt:
     """Store a marker of a session, or refuse it, and return the receipt.
 
-    Args:
-        store: The store of operational memory.
-        session: The session that the marker belongs to.
-        marker: The marker.
-        fingerprint: Names the marker in its session.
-        allow_secrets: Whether to store text that looks like a secret.
-        asks_model: Whether a model decides doubtful pairs after the session.
+    The fingerprint names the marker in its session. With ``asks_model``, a model decides doubtful pairs after the
+    session.
     """
     receipt = _receipt(session, marker)
     if isinstance(marker, RejectedMarker):
@@ -80,7 +75,7 @@ async def _store(
             learned = await lifecycle.learn(sql, marker, author, asks_model=asks_model)
             return replace(
                 receipt,
-                outcome=ReceiptOutcome(learned.outcome.value),
+                outcome=learned.outcome,
                 reason=learned.reason,
                 record_id=learned.memory.id,
                 confidence=learned.memory.confidence,

@@ -45,12 +45,9 @@ class Recorder:
     Output lines are held back until :meth:`flush`, so that each chunk of a transcript costs one transaction.
 
     Args:
-        store: The store of operational memory.
         tiers: The tiers of the first session, the second, and so on; the last tier also holds for later sessions.
-        trigger: The reason why the sessions ran.
         allow_secrets: Whether to store text that looks like a secret.
         on_receipt: Called with each receipt as soon as its marker is durable.
-        prompt_text: The prompt of the sessions, if known.
         asks_model: Whether a model decides doubtful pairs after the session.
     """
 

@@ -100,12 +100,8 @@ class SessionResult:
     Attributes:
         subtype: ``success``, ``error_max_turns``, ``error_during_execution``, …
         is_error: Whether the run failed; also true with ``success`` if the API failed.
-        response: The last text, or ``None``.
         errors: Reasons for a failure, if the CLI names them.
-        cost_usd: The cost in US dollars, or ``None``.
-        turns: The number of turns.
         duration_ms: Wall-clock time.
-        session_id: The session that ended.
     """
 
     subtype: str | None

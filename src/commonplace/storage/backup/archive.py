@@ -37,13 +37,11 @@ class Manifest:
 
     Attributes:
         made_at: ISO 8601, when the copies were made.
-        release: The release that made the backup.
         files: The SHA-256 of each member, by name.
         revisions: The schema revisions of each database, by member.
         workspaces: The directory of each workspace, by the member with its memories.
         base: The name of the backup on which an incremental one is based, and the SHA-256 of that one's manifest.
         recipes: How to assemble members of an incremental backup; the other members are complete.
-        format: The format of the file.
     """
 
     made_at: str
@@ -91,11 +89,7 @@ def identity(file: Path) -> str:
 def make_incremental(directory: Path, manifest: Manifest, base: Path, unpacked: Path) -> Manifest:
     """Unpack a base, reduce the files of a directory to their new bytes, and return the new manifest.
 
-    Args:
-        directory: Holds the files of the manifest.
-        manifest: Describes the complete files.
-        base: The backup on which the new one is based.
-        unpacked: An empty directory for the files of the base.
+    ``unpacked`` is an empty directory for the files of the base.
 
     Raises:
         StorageError: The base cannot be read or is damaged.
@@ -113,11 +107,7 @@ def make_incremental(directory: Path, manifest: Manifest, base: Path, unpacked: 
 def pack(directory: Path, manifest: Manifest, target: Path, *, base: Path | None = None) -> None:
     """Write the files of a directory to a backup, read it again, and put it in place.
 
-    Args:
-        directory: Holds the files of the manifest, or their new bytes.
-        manifest: Describes the files.
-        target: The backup.
-        base: The unpacked base of an incremental backup.
+    The directory holds the files of the manifest, or their new bytes if the unpacked ``base`` is given.
 
     Raises:
         OSError: The backup cannot be written; nothing is left of it.
@@ -143,9 +133,7 @@ def _member(name: str, size: int) -> tarfile.TarInfo:
 def verify(file: Path, *, base: Path | None = None) -> Manifest:
     """Read a whole backup, compare each member with the manifest, and return the manifest.
 
-    Args:
-        file: The backup.
-        base: The unpacked base of an incremental backup, if it is at hand.
+    ``base`` is the unpacked base of an incremental backup, if it is at hand.
 
     Raises:
         StorageUnavailableError: The file cannot be read.

@@ -24,9 +24,10 @@ from commonplace.storage.cluster import DATABASE, SUPERUSER
 from commonplace.storage.dumps import run_program
 from commonplace.storage.embedded import join_server
 from commonplace.storage.file_locks import FileLock
+from commonplace.storage.migrations.runner import postgres_revisions, sqlite_revisions
 from commonplace.storage.opening import with_owner
-from commonplace.storage.postgres_access import Access, PostgresUrls, connect, prepare_access
-from commonplace.storage.postgres_url import describe_url, require_direct
+from commonplace.storage.postgres_access import Access, PostgresUrls, connected, prepare_access
+from commonplace.storage.postgres_url import require_direct
 from commonplace.storage.roles import owner_access
 
 SQLITE: Final = "commonplace.db"
@@ -45,9 +46,6 @@ NOT_KEPT: Final = frozenset({"postgres", "postgres.incoming", "models", "logs", 
 BACKUP_SUFFIXES: Final = (".tar.gz", ".tgz")
 LOCK_TIMEOUT_S: Final = 10.0
 
-_REVISIONS: Final = "SELECT version_num FROM alembic_version ORDER BY 1"
-_HAS_REVISIONS: Final = "SELECT to_regclass('alembic_version') IS NOT NULL"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
@@ -56,7 +54,6 @@ class Server:
     Attributes:
         url: The URL; the owner's if the database has two roles.
         admin_url: The superuser's URL of another database, if the server is the embedded one.
-        roles: Both URLs, if the database has two roles.
     """
 
     url: str
@@ -123,7 +120,7 @@ async def copy_everything(
     """
     async with AsyncExitStack() as stack:
         connections = {
-            name: await stack.enter_async_context(_connected(server)) for name, server in found.items()
+            name: await stack.enter_async_context(connected(server.url)) for name, server in found.items()
         }
         places = _copy_workspaces(workspaces, staging)
         reader = None
@@ -143,7 +140,7 @@ async def copy_everything(
         if reader is not None:
             revisions[SQLITE] = await asyncio.to_thread(_copy_sqlite, reader, staging / SQLITE)
         for name, connection in connections.items():
-            revisions[name] = await _revisions(connection)
+            revisions[name] = sorted(await postgres_revisions(connection))
             await dump(found[name].url, staging / name, snapshot=snapshots[name])
         return revisions, places
 
@@ -164,8 +161,7 @@ def _copy_sqlite(reader: sqlite3.Connection, target: Path) -> list[str]:
         reader.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")  # one file, without side files
         check_integrity(copy, target)
-        has_revisions = copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'").fetchone()
-        return [row[0] for row in copy.execute(_REVISIONS)] if has_revisions else []
+        return sorted(sqlite_revisions(copy))
 
 
 def check_integrity(connection: sqlite3.Connection, path: Path) -> None:
@@ -180,24 +176,9 @@ def check_integrity(connection: sqlite3.Connection, path: Path) -> None:
 
 
 @asynccontextmanager
-async def _connected(server: Server) -> AsyncGenerator[asyncpg.Connection]:
-    connection = await connect(server.url, where=describe_url(server.url))
-    try:
-        yield connection
-    finally:
-        await connection.close()
-
-
-@asynccontextmanager
 async def _snapshot(connection: asyncpg.Connection) -> AsyncGenerator[str]:
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         yield cast("str", await connection.fetchval("SELECT pg_export_snapshot()"))
-
-
-async def _revisions(connection: asyncpg.Connection) -> list[str]:
-    if not await connection.fetchval(_HAS_REVISIONS):
-        return []
-    return [row[0] for row in await connection.fetch(_REVISIONS)]
 
 
 def _copy_workspaces(workspaces: Iterable[Path], staging: Path) -> dict[str, str]:

@@ -22,7 +22,6 @@ from typing import Any, Final
 
 import asyncpg
 
-from commonplace.core.clock import Clock, utc_now
 from commonplace.core.directories import make_directories
 from commonplace.core.drafts import draft_of, write_text
 from commonplace.core.errors import InvalidInputError, StorageError, StorageUnavailableError
@@ -35,7 +34,8 @@ from commonplace.storage.backup.taking import DIRECTORY, BackupReceipt, back_up_
 from commonplace.storage.cluster import APPLICATION_ROLE, DATABASE
 from commonplace.storage.dumps import contents, load
 from commonplace.storage.file_locks import FileLock
-from commonplace.storage.postgres_access import connect
+from commonplace.storage.migrations.runner import postgres_revisions
+from commonplace.storage.postgres_access import connected
 from commonplace.storage.postgres_url import describe_url
 from commonplace.storage.roles import separate_roles
 
@@ -55,7 +55,6 @@ _RENAME: Final = (
     f"ALTER DATABASE {DATABASE} RENAME TO {REPLACED}; ALTER DATABASE {RESTORED} RENAME TO {DATABASE}"
 )
 _ATTEMPTS: Final = 5
-_IS_USED: Final = "SELECT to_regclass('alembic_version') IS NOT NULL"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +62,7 @@ class Elsewhere:
     """Workspace memory that could not be put into its workspace.
 
     Attributes:
-        workspace: The directory of the workspace.
         file: The file in the home that holds the memories.
-        reason: Why they are not in the workspace.
     """
 
     workspace: Path
@@ -78,7 +75,6 @@ class RestoreReceipt:
     """Result of a restore.
 
     Attributes:
-        backup: The contents of the backup.
         replaced: The backup of the earlier state; ``None`` if there was none.
         workspaces: The files with workspace memory, each where it was restored.
         elsewhere: Those of them that are not in their workspace.
@@ -92,16 +88,13 @@ class RestoreReceipt:
     newer: tuple[Path, ...]
 
 
-async def restore(
-    settings: Settings, file: Path, *, replace: bool = False, clock: Clock = utc_now
-) -> RestoreReceipt:
+async def restore(settings: Settings, file: Path, *, replace: bool = False) -> RestoreReceipt:
     """Restore the contents of a backup.
 
     Args:
         settings: The home and its databases. A PostgreSQL database with a URL must have no tables of commonplace.
         file: The backup.
         replace: Whether memories that exist are replaced; a backup of them is made first.
-        clock: Returns the current time.
 
     Raises:
         InvalidInputError: A database with a URL has tables of commonplace.
@@ -120,7 +113,7 @@ async def restore(
                 manifest = await check(file, staging)
                 _require_places(settings, manifest)
                 _require_paths(staging / copies.HOME, settings.home)
-                replaced = await _make_room(settings, replace=replace, clock=clock)
+                replaced = await _make_room(settings, replace=replace)
                 try:
                     await _load_and_exchange(settings, staging, manifest)
                     newer = _restore_home(staging / copies.HOME, settings.home)
@@ -191,7 +184,7 @@ def _require_places(settings: Settings, manifest: Manifest) -> None:
         )
 
 
-async def _make_room(settings: Settings, *, replace: bool, clock: Clock) -> Path | None:
+async def _make_room(settings: Settings, *, replace: bool) -> Path | None:
     used = [describe_url(server) for server in await _used_servers(settings)]
     if used:
         raise InvalidInputError("database", "a database without tables of commonplace", ", ".join(used))
@@ -202,7 +195,7 @@ async def _make_room(settings: Settings, *, replace: bool, clock: Clock) -> Path
             f"the home {settings.home} has databases, with memories or from a restore that was stopped: "
             "add --replace, which makes a backup of them and then replaces them"
         )
-    return await back_up_before(settings, "restore", clock=clock)
+    return await back_up_before(settings, "restore")
 
 
 async def _used_servers(settings: Settings) -> list[str]:
@@ -210,12 +203,9 @@ async def _used_servers(settings: Settings) -> list[str]:
     urls = {settings.postgres_url, settings.database if settings.database_is_postgres else None} - {None}
     used: list[str] = []
     for url in sorted(filter(None, urls)):
-        connection = await connect(url, where=describe_url(url))
-        try:
-            if await connection.fetchval(_IS_USED):
+        async with connected(url) as connection:
+            if await postgres_revisions(connection):
                 used.append(url)
-        finally:
-            await connection.close()
     return used
 
 
@@ -232,22 +222,22 @@ async def _loaded_beside(server: Server, dump: Path) -> AsyncGenerator[asyncpg.C
 
     Afterwards the database that is not in use is deleted.
     """
-    admin = await connect(str(server.admin_url), where="the embedded server")
-    try:
-        for statement in (*_DROP_LEFT, _CREATE):
-            await admin.execute(statement)
-        restored = server.url.replace(f"/{DATABASE}?", f"/{RESTORED}?")
-        await asyncio.to_thread(load, restored, dump, f"--role={APPLICATION_ROLE}")
-        await separate_roles(restored)
-        yield admin
-        for statement in _DROP_LEFT:
-            await admin.execute(statement)
-    except BaseException:
-        with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):  # the next restore deletes it
-            await admin.execute(_DROP_LEFT[0])
-        raise
-    finally:
-        await admin.close()
+    async with connected(str(server.admin_url), where="the embedded server") as admin:
+        try:
+            for statement in (*_DROP_LEFT, _CREATE):
+                await admin.execute(statement)
+            restored = server.url.replace(f"/{DATABASE}?", f"/{RESTORED}?")
+            await asyncio.to_thread(load, restored, dump, f"--role={APPLICATION_ROLE}")
+            await separate_roles(restored)
+            yield admin
+            for statement in _DROP_LEFT:
+                await admin.execute(statement)
+        except BaseException:
+            with suppress(
+                asyncpg.PostgresError, asyncpg.InterfaceError, OSError
+            ):  # the next restore deletes it
+                await admin.execute(_DROP_LEFT[0])
+            raise
 
 
 @asynccontextmanager

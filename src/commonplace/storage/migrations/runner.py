@@ -17,8 +17,7 @@ import asyncpg
 
 from commonplace.storage import sqlite
 from commonplace.storage.embedded import EmbeddedPostgres
-from commonplace.storage.postgres_access import PostgresUrls, connect, prepare_access
-from commonplace.storage.postgres_url import describe_url
+from commonplace.storage.postgres_access import PostgresUrls, connected, prepare_access
 from commonplace.storage.roles import IS_READY, owner_access
 
 Branch = Literal["operational", "apps", "memory", "access"]
@@ -51,7 +50,7 @@ async def migrate_sqlite(
         DatabaseTooOldError: A development version made the schema; nothing is written.
         StorageUnavailableError: The file cannot be opened or written.
     """
-    found = await asyncio.to_thread(_sqlite_revisions, path)
+    found = await asyncio.to_thread(_revisions_of_file, path)
     if HEADS[branch] not in found:
         await _prepare(branch, found, before)
         await asyncio.to_thread(_upgrades().upgrade_sqlite, path, branch, target)
@@ -63,12 +62,13 @@ async def _prepare(branch: Branch, found: set[str], before: Before | None) -> No
         await before()
 
 
-def _sqlite_revisions(path: Path) -> set[str]:
+def _revisions_of_file(path: Path) -> set[str]:
     with closing(sqlite.connect(path)) as connection, sqlite.translated_errors(path):
-        return _revisions_in(connection)
+        return sqlite_revisions(connection)
 
 
-def _revisions_in(connection: sqlite3.Connection) -> set[str]:
+def sqlite_revisions(connection: sqlite3.Connection) -> set[str]:
+    """Return the revisions of all branches in a SQLite file; empty for one without tables of commonplace."""
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'").fetchone():
         return set()
     return {row[0] for row in connection.execute("SELECT version_num FROM alembic_version")}
@@ -98,11 +98,10 @@ async def migrate_postgres(
     if isinstance(source, PostgresUrls) and HEADS[branch] in await _revisions_of_application(source.url):
         return
     access = await (prepare_access(source) if isinstance(source, str) else owner_access(source))
-    connection = await connect(access.url, where=access.where, server_settings=access.server_settings)
-    try:
-        found = await _postgres_revisions(connection)
-    finally:
-        await connection.close()
+    async with connected(
+        access.url, where=access.where, server_settings=access.server_settings
+    ) as connection:
+        found = await postgres_revisions(connection)
     if HEADS[branch] not in found:
         await _prepare(branch, found, before)
         await _upgrades().upgrade_postgres(access, branch, target)
@@ -110,14 +109,12 @@ async def migrate_postgres(
 
 async def _revisions_of_application(url: str) -> set[str]:
     """Return the revisions that the application's role sees; no revisions if the owner has work to do."""
-    connection = await connect(url, where=describe_url(url))
-    try:
-        return await _postgres_revisions(connection) if await connection.fetchval(IS_READY) else set()
-    finally:
-        await connection.close()
+    async with connected(url) as connection:
+        return await postgres_revisions(connection) if await connection.fetchval(IS_READY) else set()
 
 
-async def _postgres_revisions(connection: asyncpg.Connection) -> set[str]:
+async def postgres_revisions(connection: asyncpg.Connection) -> set[str]:
+    """Return the revisions of all branches in a PostgreSQL database; empty for one without tables of commonplace."""
     if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:
         return set()
     return {row[0] for row in await connection.fetch("SELECT version_num FROM alembic_version")}

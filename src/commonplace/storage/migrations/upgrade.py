@@ -63,11 +63,7 @@ def require_known(revisions: Iterable[str], *, where: str) -> None:
 def upgrade(connection: Connection, branch: str, target: str, *, where: str) -> None:
     """Run the missing revisions of a branch in the transaction that the caller opened.
 
-    Args:
-        connection: Of either server, inside a transaction that excludes other upgrades.
-        branch: A branch label.
-        target: A revision's name, or ``"head"`` for the newest of the branch.
-        where: The database in words.
+    ``target`` is a revision's name, or ``"head"`` for the newest of the branch.
 
     Raises:
         DatabaseTooNewError: The database holds a revision that this release does not know.

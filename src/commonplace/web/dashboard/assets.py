@@ -5,15 +5,17 @@ Third-party scripts are in ``static/vendor``, fetched by ``scripts/assets.py``; 
 links and forms.
 """
 
+import gzip
 import hashlib
+import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qs
 
-from starlette.middleware.gzip import GZipMiddleware
-from starlette.responses import Response
-from starlette.staticfiles import StaticFiles
+from starlette.datastructures import Headers
+from starlette.responses import FileResponse, Response
+from starlette.staticfiles import PathLike, StaticFiles
 from starlette.types import ASGIApp, Scope
 
 STATIC_PATH: Final = "/static"
@@ -29,7 +31,7 @@ ASK_FIRST: Final = "no-cache"
 
 
 class _VersionedFiles(StaticFiles):
-    """Static files that browsers may cache forever if the URL names the version."""
+    """Compressed static files that browsers may cache forever if the URL names the version."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
@@ -37,10 +39,22 @@ class _VersionedFiles(StaticFiles):
         response.headers["Cache-Control"] = FOR_GOOD if versioned else ASK_FIRST
         return response
 
+    def file_response(
+        self, full_path: PathLike, stat_result: os.stat_result, scope: Scope, status_code: int = 200
+    ) -> Response:
+        plain = super().file_response(full_path, stat_result, scope, status_code)
+        plain.headers.add_vary_header("Accept-Encoding")
+        accepted = Headers(scope=scope).get("accept-encoding", "")
+        if not isinstance(plain, FileResponse) or "gzip" not in accepted:
+            return plain
+        headers = {name: plain.headers[name] for name in ("content-type", "etag", "last-modified", "vary")}
+        content = _packed(Path(full_path), stat_result.st_mtime_ns, stat_result.st_size)
+        return Response(content, status_code, {**headers, "Content-Encoding": "gzip"})
+
 
 def static_app() -> ASGIApp:
-    """Return the application that serves the files, compressed, for :data:`STATIC_PATH`."""
-    return GZipMiddleware(_VersionedFiles(directory=DIRECTORY))
+    """Return the application that serves the files, for :data:`STATIC_PATH`."""
+    return _VersionedFiles(directory=DIRECTORY)
 
 
 def asset(name: str) -> str:
@@ -62,6 +76,11 @@ def has_asset(name: str) -> bool:
 def is_complete() -> bool:
     """Return whether the third-party files that every page loads exist."""
     return all(has_asset(name) for name in VENDORED)
+
+
+@lru_cache(maxsize=64)
+def _packed(path: Path, _changed_ns: int, _size: int) -> bytes:
+    return gzip.compress(path.read_bytes(), mtime=0)
 
 
 @lru_cache(maxsize=256)

@@ -2,7 +2,7 @@
 
 A card is a template in ``templates/cards/`` and a function that reads its values. Cards are read concurrently; a card
 that fails or takes too long shows an error line. A card of a memory that may be slow or still opening is ``apart``:
-the page renders without it, and the card then loads itself.
+the page holds the card if its values arrive within :data:`FIRST_S`, else the card loads itself.
 """
 
 import asyncio
@@ -16,6 +16,8 @@ from fastapi import Request
 from commonplace.core.errors import CommonplaceError
 
 TIMEOUT_S: Final = 2.0
+FIRST_S: Final = 0.2
+"""The time that a page waits for its cards that are apart."""
 
 log = logging.getLogger(__name__)
 
@@ -58,12 +60,13 @@ class Card:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadCard:
-    """A card with its values or an error; a card that loads itself has neither."""
+    """A card with its values or an error; a card that loads itself is late and has neither."""
 
     card: Card
     values: Mapping[str, Any] = field(default_factory=dict[str, Any])
     error: str = ""
     is_starting: bool = False
+    is_late: bool = False
 
     @property
     def is_hidden(self) -> bool:
@@ -71,9 +74,9 @@ class ReadCard:
         return self.card.hides_empty and not self.values and not self.error
 
 
-async def read_cards(cards: Sequence[Card], request: Request) -> list[ReadCard]:
-    """Return the cards with their values, in order; cards that are apart are not read."""
-    return list(await asyncio.gather(*(_read_unless_apart(card, request) for card in cards)))
+async def read_cards(cards: Sequence[Card], request: Request, *, first_s: float = FIRST_S) -> list[ReadCard]:
+    """Return the cards with their values, in order; cards that are apart are late after ``first_s`` seconds."""
+    return list(await asyncio.gather(*(_read_in_time(card, request, first_s) for card in cards)))
 
 
 async def read_card(card: Card, request: Request) -> ReadCard:
@@ -90,5 +93,13 @@ async def read_card(card: Card, request: Request) -> ReadCard:
         return ReadCard(card=card, error=str(error))
 
 
-async def _read_unless_apart(card: Card, request: Request) -> ReadCard:
-    return ReadCard(card=card) if card.apart else await read_card(card, request)
+async def _read_in_time(card: Card, request: Request, first_s: float) -> ReadCard:
+    if not card.apart:
+        return await read_card(card, request)
+    if first_s and not (card.is_starting and card.is_starting(request)):
+        try:
+            async with asyncio.timeout(first_s):
+                return await read_card(card, request)
+        except TimeoutError:
+            pass
+    return ReadCard(card=card, is_late=True)

@@ -4,8 +4,8 @@ The problems and news of operational, app and workspace memory are part of the p
 whose server may be starting or down, and those that take a while load themselves.
 """
 
+import asyncio
 from collections import Counter
-from collections.abc import Sequence
 from datetime import UTC, timedelta
 from http import HTTPStatus
 from typing import Annotated, Any, Final, cast
@@ -19,7 +19,7 @@ from commonplace.operational import EventLevel, SessionStatus
 from commonplace.sample import is_loaded
 from commonplace.web.access import caller_of, installation_reader, knowledge_of, memories, reader
 from commonplace.web.dashboard import learning, reviewing
-from commonplace.web.dashboard.cards import Card, ReadCard, read_card, read_cards
+from commonplace.web.dashboard.cards import FIRST_S, Card, read_card, read_cards
 from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.rendering import NOT_KEPT, events, link, render, wants_fragment
 from commonplace.web.dashboard.stamps import is_same_state, stamp_of
@@ -27,7 +27,8 @@ from commonplace.web.dashboard.waiting_counts import total_waiting
 from commonplace.web.health import Checks, state_of
 from commonplace.web.knowledge.pages import cards as knowledge_cards
 
-SHOWN: Final = 5
+SHOWN: Final = 3
+"""The most problems, or fading memories, on a card."""
 MOST_LEARNED: Final = 8
 WEEK: Final = timedelta(days=7)
 HEALTH_S: Final = 5.0
@@ -100,8 +101,8 @@ async def reviews(request: Request) -> dict[str, Any]:
     """Read what waits for a decision, kind by kind; nothing if nothing waits."""
     who = caller_of(request).principal
     items, _ = await reviewing.everything(request, knowledge_of(request), who)
-    shown = {"items": items[:SHOWN], "names": reviewing.NAMES}
-    return {"waiting": await total_waiting(request), **shown} if items else {}
+    request.state.waiting_reviews = waiting = await total_waiting(request)
+    return {"waiting": waiting, "items": items[:SHOWN], "names": reviewing.NAMES} if items else {}
 
 
 async def critical(request: Request) -> dict[str, Any]:
@@ -209,7 +210,10 @@ NEWS: Final = [
 ]
 """Cards below the figures, in this order."""
 
-APART: Final = {card.key: card for card in (HEALTH, START, *FIGURES, *PROBLEMS, *NEWS) if card.apart}
+PLACES: Final = {"first": [HEALTH, START], "problems": PROBLEMS, "rows": FIGURES, "news": NEWS}
+"""The parts of the page by their names in the template, from top to bottom."""
+
+APART: Final = {card.key: card for cards in PLACES.values() for card in cards if card.apart}
 
 CHANGED: Final = "overview-changed"
 """The event on which cards that load themselves load again."""
@@ -226,29 +230,22 @@ async def overview(
     who: Annotated[Principal, Depends(reader)],
     shown: Annotated[str, Query(alias="stamp", max_length=32)] = "",
 ) -> Response:
-    """Show the overview; cards that may be slow load themselves. A tab that shows the present state gets nothing."""
+    """Show the overview; cards that are slow load themselves. A tab that shows the present state gets nothing."""
     if not who.of_installation:
         return RedirectResponse(OF_TENANTS, HTTPStatus.SEE_OTHER)
-    stamp = await stamp_of(request)
-    if shown == stamp and wants_fragment(request):
+    stamp, refreshes = await stamp_of(request), wants_fragment(request)
+    if shown == stamp and refreshes:
         return Response(status_code=HTTPStatus.NO_CONTENT, headers=NOT_KEPT)
-    first, started, *figures = await read_cards([HEALTH, START, *FIGURES], request)
+    # A tab keeps its cards that are apart until the event below.
+    first_s = 0.0 if refreshes else FIRST_S
+    found = await asyncio.gather(*(read_cards(cards, request, first_s=first_s) for cards in PLACES.values()))
     return render(
         request,
         "overview.html",
         headers=None if is_same_state(shown, stamp) else events({CHANGED: None}),
         url=link("/", stamp=stamp),
-        health=first,
-        start=started,
-        rows=figures,
-        problems=await _shown(PROBLEMS, request),
-        news=await _shown(NEWS, request),
+        places=dict(zip(PLACES, found, strict=True)),
     )
-
-
-async def _shown(cards: Sequence[Card], request: Request) -> list[ReadCard]:
-    """Return the cards that have something to show, and those that load themselves."""
-    return [read for read in await read_cards(cards, request) if read.card.apart or not read.is_hidden]
 
 
 @router.get("/overview/{key}", dependencies=[Depends(installation_reader)])

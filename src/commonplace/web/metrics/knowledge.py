@@ -3,11 +3,11 @@
 from dataclasses import asdict
 from typing import Final
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import Metric
 
 from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory, worker_status
-from commonplace.web.metrics.families import by_label, gauges
+from commonplace.web.metrics.families import counters, gauges
 
 PREFIX: Final = "commonplace_knowledge_"
 
@@ -22,15 +22,9 @@ async def figures(memory: KnowledgeMemory) -> list[Metric]:
     }
     episodes, backlog = found.episodes, "Age in hours of the oldest episode that waits for consolidation"
     return [
-        by_label(
-            GaugeMetricFamily,
-            f"{PREFIX}memories",
-            "Memories by kind and state",
-            "memory_type state",
-            states,
-        ),
         *gauges(
             PREFIX,
+            ("memories{memory_type,state}", "Memories by kind and state", states),
             ("episodes", "Episodes that have not expired", episodes.total),
             ("episodes_pending", "Episodes that wait for consolidation", episodes.unconsolidated),
             ("episodes_failed", "Episodes that failed and will be tried again", episodes.failed),
@@ -45,16 +39,12 @@ async def figures_of_work(memory: KnowledgeMemory, settings: Settings) -> list[M
     """Return gauges of the queue of background work."""
     now, status = memory.clock(), await worker_status(memory, settings)
     waiting_s = (now - status.oldest_waiting_at).total_seconds() if status.oldest_waiting_at else 0.0
-    return [
-        by_label(
-            GaugeMetricFamily, "commonplace_jobs", "Jobs of the last days by state", "state", status.jobs
-        ),
-        *gauges(
-            "commonplace_",
-            ("workers", "Live workers", sum(worker.alive for worker in status.workers)),
-            ("jobs_waiting_seconds", "Time since the oldest waiting job was due", waiting_s),
-        ),
-    ]
+    return gauges(
+        "commonplace_",
+        ("jobs{state}", "Jobs of the last days by state", status.jobs),
+        ("workers", "Live workers", sum(worker.alive for worker in status.workers)),
+        ("jobs_waiting_seconds", "Time since the oldest waiting job was due", waiting_s),
+    )
 
 
 async def _figures_of_replicas(memory: KnowledgeMemory) -> list[Metric]:
@@ -65,12 +55,14 @@ async def _figures_of_replicas(memory: KnowledgeMemory) -> list[Metric]:
     states = await replicas.states()
     lags_bytes = {each.name: each.lag_bytes for each in states if each.lag_bytes is not None}
     lags_s = {each.name: each.lag_s for each in states if each.lag_s is not None}
-    up, behind = {each.name: float(not each.fault) for each in states}, "that the replica has not replayed"
+    up = {each.name: float(not each.fault) for each in states}
     reads = {"primary": replicas.reads_of_primary, **{each.name: each.reads for each in states}}
-    gauge, prefix = GaugeMetricFamily, "commonplace_replica_"
     return [
-        by_label(gauge, f"{prefix}up", "Whether reads use the replica", "replica", up),
-        by_label(gauge, f"{prefix}lag_bytes", f"Bytes of the log {behind}", "replica", lags_bytes),
-        by_label(gauge, f"{prefix}lag_seconds", "Age of the newest replayed change", "replica", lags_s),
-        by_label(CounterMetricFamily, f"{PREFIX}reads", "Reads by server", "server", reads),
+        *gauges(
+            "commonplace_replica_",
+            ("up{replica}", "Whether reads use the replica", up),
+            ("lag_bytes{replica}", "Bytes of the log that the replica has not replayed", lags_bytes),
+            ("lag_seconds{replica}", "Age of the newest replayed change", lags_s),
+        ),
+        *counters(PREFIX, ("reads{server}", "Reads by server", reads)),
     ]

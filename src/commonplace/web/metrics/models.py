@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from prometheus_client.core import CounterMetricFamily, Metric
+from prometheus_client.core import Metric
 
 from commonplace.llm.ledger import Ledger
-from commonplace.web.metrics.families import by_label, gauges
+from commonplace.web.metrics.families import counters, gauges
 
 PREFIX: Final = "commonplace_model_"
 
@@ -18,23 +18,17 @@ def figures(ledger: Ledger) -> list[Metric]:
         for purpose, total in totals
         for direction, count in (("input", total.input_tokens), ("output", total.output_tokens))
     }
+
+    def by_purpose(figure: str) -> dict[str, float]:
+        return {purpose: getattr(total, figure) for purpose, total in totals}
+
     return [
-        by_label(
-            CounterMetricFamily, f"{PREFIX}tokens", "Tokens of language models", "purpose direction", tokens
-        ),
-        *(
-            by_label(
-                CounterMetricFamily,
-                PREFIX + name,
-                documentation,
-                "purpose",
-                {purpose: getattr(total, name) for purpose, total in totals},
-            )
-            for name, documentation in (
-                ("answers", "Answers of language models"),
-                ("failures", "Calls without an answer"),
-                ("cost_usd", "Cost in US dollars of answers with a known price"),
-            )
+        *counters(
+            PREFIX,
+            ("tokens{purpose,direction}", "Tokens of language models", tokens),
+            ("answers{purpose}", "Answers of language models", by_purpose("answers")),
+            ("failures{purpose}", "Calls without an answer", by_purpose("failures")),
+            ("cost_usd{purpose}", "Cost in US dollars of answers with a known price", by_purpose("cost_usd")),
         ),
         *gauges(
             PREFIX,

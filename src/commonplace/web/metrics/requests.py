@@ -6,6 +6,8 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Gauge, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from commonplace.web.middleware import HttpMiddleware
+
 BUCKETS_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 UNKNOWN: Final = "none"
 """The route label of requests that middleware refused, and of unknown paths."""
@@ -14,16 +16,11 @@ ABORTED: Final = 499
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
-class RequestFigures:
-    """Measures every request by method, route and status; clients cannot create new label values.
-
-    Args:
-        app: The application.
-        registry: The registry of the metrics.
-    """
+class RequestFigures(HttpMiddleware):
+    """Measures every request by method, route and status; clients cannot create new label values."""
 
     def __init__(self, app: ASGIApp, *, registry: CollectorRegistry) -> None:
-        self._app = app
+        super().__init__(app)
         self._seconds = Histogram(
             "commonplace_http_request_seconds",
             "Time until the answer of a request was complete",
@@ -33,11 +30,8 @@ class RequestFigures:
         )
         self._running = Gauge("commonplace_http_requests_running", "Requests in progress", registry=registry)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on and measure it."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
         began, status = perf_counter(), ABORTED
 
         async def noting(message: Message) -> None:
@@ -48,7 +42,7 @@ class RequestFigures:
 
         with self._running.track_inprogress():
             try:
-                await self._app(scope, receive, noting)
+                await self.app(scope, receive, noting)
             finally:
                 labels = self._seconds.labels(method_of(scope), route_of(scope), str(status))
                 labels.observe(perf_counter() - began)

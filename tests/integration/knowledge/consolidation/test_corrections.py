@@ -9,10 +9,12 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.consolidation import reviews, run_consolidation, undo_run
-from commonplace.knowledge.consolidation.runs import Run, get_run
+from commonplace.knowledge.consolidation.butlers import run_consolidation
+from commonplace.knowledge.consolidation.runs import Run
+from commonplace.knowledge.consolidation.undo import undo_run
 from commonplace.knowledge.rules import store_rule
 from support.consolidation import Bench, Spawner, answer, fact, fetch, links_of, store_some
+from support.on_pool import decide, get_run, reviews, undo_decision
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
@@ -139,7 +141,7 @@ async def test_another_new_fact_on_a_known_pair_supersedes_and_is_reported(bench
     run = await bench.say(new_facts=[fact("anna", "lives_in", "Berlin")])
     assert await active(bench) == {"Berlin": "lives_in"}
     assert run.notes == (f"new fact 1: superseded the known fact {known} of anna lives_in",)
-    assert await reviews.list_reviews(bench.pool) == []
+    assert await reviews(bench.pool) == []
 
 
 @pytest.mark.requirement("CNS-02.1")
@@ -218,19 +220,19 @@ async def superseded(bench: Bench) -> tuple[Run, UUID]:
 async def test_a_superseded_fact_that_matters_is_reviewed(bench: Bench) -> None:
     """The run says so; a person decides that both hold, and can take that back."""
     run, known = await superseded(bench)
-    (review,) = await reviews.list_reviews(bench.pool)
+    (review,) = await reviews(bench.pool)
     assert run.notes[0].endswith(", which matters: decide with commonplace review")
     assert (review.old_id, review.old_content, review.new_content) == (known, "1 May", "2 June")
     assert review.reason == "the old fact is permanent"
-    decided = await reviews.decide(bench.pool, review.id, "distinct", clock=bench.clock)
-    assert (decided.decision, await reviews.list_reviews(bench.pool)) == ("distinct", [])
+    decided = await decide(bench.pool, review.id, "distinct", clock=bench.clock)
+    assert (decided.decision, await reviews(bench.pool)) == ("distinct", [])
     assert await active(bench) == {"1 May": "wedding_day", "2 June": "wedding_day_june"}
-    assert await reviews.list_reviews(bench.pool, decided=True) == [decided]
+    assert await reviews(bench.pool, decided=True) == [decided]
     with pytest.raises(InvalidInputError, match="a pair that waits"):
-        await reviews.decide(bench.pool, review.id, "same", clock=bench.clock)
-    assert (await reviews.undo_decision(bench.pool, review.id, clock=bench.clock)).decision is None
+        await decide(bench.pool, review.id, "same", clock=bench.clock)
+    assert (await undo_decision(bench.pool, review.id, clock=bench.clock)).decision is None
     assert await active(bench) == {"2 June": "wedding_day"}
-    await reviews.decide(bench.pool, review.id, "corrects", clock=bench.clock)
+    await decide(bench.pool, review.id, "corrects", clock=bench.clock)
     assert await active(bench) == {"2 June": "wedding_day"}
 
 
@@ -238,28 +240,28 @@ async def test_a_superseded_fact_that_matters_is_reviewed(bench: Bench) -> None:
 async def test_a_decision_holds_when_the_pair_comes_again(bench: Bench) -> None:
     """Nobody is asked twice about the same two texts."""
     run, _ = await superseded(bench)
-    (review,) = await reviews.list_reviews(bench.pool)
-    await reviews.decide(bench.pool, review.id, "distinct", clock=bench.clock)
+    (review,) = await reviews(bench.pool)
+    await decide(bench.pool, review.id, "distinct", clock=bench.clock)
     await undo_run(bench.pool, run.id, clock=bench.clock)
     again = await later(bench, new_facts=[fact("anna", "wedding_day", "2 June")])
     assert set(await active(bench)) == {"1 May", "2 June"}
     assert "holds several values" in again.notes[0]
-    assert await reviews.list_reviews(bench.pool) == []
+    assert await reviews(bench.pool) == []
 
 
 async def test_a_decision_that_cannot_be_applied_says_so(bench: Bench) -> None:
     """An unknown word, an unknown pair, and a pair that waits."""
     await superseded(bench)
-    (review,) = await reviews.list_reviews(bench.pool)
+    (review,) = await reviews(bench.pool)
     with pytest.raises(InvalidInputError, match="one of same, refines, corrects, distinct"):
-        await reviews.decide(bench.pool, review.id, "perhaps", clock=bench.clock)
+        await decide(bench.pool, review.id, "perhaps", clock=bench.clock)
     with pytest.raises(NotFoundError, match="no review with id 999"):
-        await reviews.decide(bench.pool, 999, "same", clock=bench.clock)
+        await decide(bench.pool, 999, "same", clock=bench.clock)
     with pytest.raises(InvalidInputError, match="a decided pair"):
-        await reviews.undo_decision(bench.pool, review.id, clock=bench.clock)
+        await undo_decision(bench.pool, review.id, clock=bench.clock)
     await bench.known("anna", "wedding_day", "3 July", scope="ops")
     with pytest.raises(InvalidInputError, match="whose keys no other active fact has"):
-        await reviews.decide(bench.pool, review.id, "distinct", clock=bench.clock)
+        await decide(bench.pool, review.id, "distinct", clock=bench.clock)
 
 
 @pytest.mark.requirement("CNS-04.1")

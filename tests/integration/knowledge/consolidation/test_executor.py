@@ -9,15 +9,16 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.consolidation import executor, run_consolidation
-from commonplace.knowledge.consolidation.results import ConsolidationResult, NewFact, NewRule
-from commonplace.knowledge.consolidation.runs import RunState, get_run, list_runs
+from commonplace.knowledge.consolidation import executor
+from commonplace.knowledge.consolidation.butlers import run_consolidation
+from commonplace.knowledge.consolidation.results import ConsolidationResult, ProposedFact, ProposedRule
+from commonplace.knowledge.consolidation.runs import RunState
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
 from commonplace.knowledge.links import create_link
 from commonplace.knowledge.rules import store_rule
 from support.consolidation import Bench, Spawner, answer, fact, fetch, links_of, states, store_some
 from support.knowledge import ACTOR
-from support.on_pool import entity_create, reembed
+from support.on_pool import entity_create, get_run, list_runs, reembed
 from support.reembedding import TurnedEngine
 
 pytestmark = pytest.mark.usefixtures("tenant")
@@ -221,7 +222,8 @@ async def test_an_answer_has_its_effects_once(bench: Bench) -> None:
     """Applied again, also at the same time, the run is returned as it was."""
     lease = await bench.lease()
     result = ConsolidationResult(
-        new_facts=[NewFact(subject="a", predicate="b", content="c")], new_rules=[NewRule(content="Be brief")]
+        new_facts=[ProposedFact(subject="a", predicate="b", content="c")],
+        new_rules=[ProposedRule(content="Be brief")],
     )
     runs = await asyncio.gather(*(bench.apply(lease, result) for _ in range(4)))
     assert all(run == runs[0] for run in runs)
@@ -310,7 +312,8 @@ async def test_a_deadlock_or_an_outage_applies_the_whole_answer_again(
             "CREATE TRIGGER deadlock BEFORE INSERT ON rules FOR EACH ROW EXECUTE FUNCTION deadlock()"
         )
     result = ConsolidationResult(
-        new_facts=[NewFact(subject="a", predicate="b", content="c")], new_rules=[NewRule(content="Be brief")]
+        new_facts=[ProposedFact(subject="a", predicate="b", content="c")],
+        new_rules=[ProposedRule(content="Be brief")],
     )
     run = await bench.apply(await bench.lease(), result)
     assert (run.facts_created, run.rules_created, run.errors) == (1, 1, ())
@@ -320,7 +323,9 @@ async def test_a_deadlock_or_an_outage_applies_the_whole_answer_again(
         await connection.execute("ALTER SEQUENCE attempts RESTART")
     monkeypatch.setattr(executor, "PAUSES_S", ())
     with pytest.raises(StorageUnavailableError, match="could not be applied"):
-        await bench.apply(await bench.lease(), ConsolidationResult(new_rules=[NewRule(content="Another")]))
+        await bench.apply(
+            await bench.lease(), ConsolidationResult(new_rules=[ProposedRule(content="Another")])
+        )
     assert len(await fetch(bench.pool, "SELECT * FROM rules")) == 1
 
 
@@ -349,7 +354,7 @@ async def test_other_writers_and_runs_do_not_hinder_each_other(bench: Bench) -> 
     keys = [f"k{number}" for number in range(8)]
     lease = await bench.lease()
     result = ConsolidationResult(
-        new_facts=[NewFact(subject=key, predicate="p", content="run") for key in keys]
+        new_facts=[ProposedFact(subject=key, predicate="p", content="run") for key in keys]
     )
 
     async def write(key: str) -> None:

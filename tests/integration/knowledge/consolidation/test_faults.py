@@ -16,13 +16,14 @@ import pytest
 
 from commonplace.core.clock import ManualClock
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.consolidation.runs import RunState, list_runs
+from commonplace.knowledge.consolidation.runs import RunState
 from commonplace.storage.cluster import locate_cluster
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
 from support.consolidation import fetch, store_some
 from support.deadlines import DEADLINE_S
+from support.on_pool import list_runs
 
 pytestmark = pytest.mark.usefixtures("tenant")
 

@@ -9,21 +9,23 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.consolidation import leases, run_consolidation
+from commonplace.knowledge.consolidation import leases
+from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.consolidation.executor import apply
 from commonplace.knowledge.consolidation.known import Known
 from commonplace.knowledge.consolidation.leases import Lease, NotDue
 from commonplace.knowledge.consolidation.policy import Policy
-from commonplace.knowledge.consolidation.results import ConsolidationResult, NewFact
-from commonplace.knowledge.consolidation.runs import RunState, get_run, list_runs
+from commonplace.knowledge.consolidation.results import ConsolidationResult, ProposedFact
+from commonplace.knowledge.consolidation.runs import RunState
 from commonplace.knowledge.upkeep.stats import memory_stats
 from support.consolidation import NOTHING, Spawner, fetch, states, store_some
 from support.deadlines import DEADLINE_S
+from support.on_pool import get_run, list_runs
 
 pytestmark = [pytest.mark.usefixtures("tenant"), pytest.mark.requirement("KNW-12.2", "R-KNW-4")]
 
 NOTHING_KNOWN = Known(facts={}, rules={})
-A_FACT = ConsolidationResult(new_facts=[NewFact(subject="a", predicate="b", content="c")])
+A_FACT = ConsolidationResult(new_facts=[ProposedFact(subject="a", predicate="b", content="c")])
 
 
 class Workers:
@@ -59,8 +61,8 @@ async def test_a_butler_has_one_run_at_a_time(workers: Workers) -> None:
     busy = await workers.take("second")
     assert isinstance(busy, NotDue)
     assert busy.reason == "busy"
-    assert busy.until is not None
-    assert (busy.until - workers.clock()).total_seconds() == 120
+    assert busy.again_at is not None
+    assert (busy.again_at - workers.clock()).total_seconds() == 120
     stats = await memory_stats(workers.pool, clock=workers.clock)
     assert (stats.episodes.leased, stats.episodes.unconsolidated) == (50, 100)
     report = await run_consolidation(workers.pool, workers.engine, Spawner(NOTHING), clock=workers.clock)

@@ -19,18 +19,15 @@ from commonplace.core.errors import (
     TenantUnsetError,
 )
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.consolidation import (
-    ConsolidationReport,
-    Plan,
-    leases,
-    run_consolidation,
-    without_model,
-)
-from commonplace.knowledge.consolidation.dead_letters import list_dead_letters, requeue_dead_letters
+from commonplace.knowledge.consolidation import leases
+from commonplace.knowledge.consolidation.attempt import Plan
+from commonplace.knowledge.consolidation.butlers import run_consolidation
+from commonplace.knowledge.consolidation.from_settings import without_model
 from commonplace.knowledge.consolidation.leases import Lease
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.prompt import MAX_EPISODES
-from commonplace.knowledge.consolidation.runs import RunState, list_runs
+from commonplace.knowledge.consolidation.report import ConsolidationReport
+from commonplace.knowledge.consolidation.runs import RunState
 from commonplace.knowledge.consolidation.spawner import model_spawner
 from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
@@ -39,6 +36,7 @@ from commonplace.knowledge.upkeep.stats import memory_stats
 from commonplace.llm.scripted import Script
 from support.consolidation import NOTHING, Spawner, answer, episodes_of, fact, fetch, states, store_some
 from support.knowledge import TENANT
+from support.on_pool import list_dead_letters, list_runs, requeue_dead_letters
 
 pytestmark = pytest.mark.usefixtures("tenant")
 

@@ -10,13 +10,16 @@ import pytest
 
 from commonplace.core.clock import ManualClock
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.consolidation import ConsolidationReport, Plan, run_consolidation
+from commonplace.knowledge.consolidation.attempt import Plan
+from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.consolidation.preview import plan_rows
-from commonplace.knowledge.consolidation.runs import RunAction, RunState, get_run
+from commonplace.knowledge.consolidation.report import ConsolidationReport
+from commonplace.knowledge.consolidation.runs import RunAction, RunState
 from commonplace.knowledge.facts import FactDraft, store_fact, store_facts
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
 from commonplace.knowledge.rules import store_rule
 from support.consolidation import Spawner, answer, fact, fetch, states, store_some
+from support.on_pool import get_run
 
 pytestmark = pytest.mark.usefixtures("tenant")
 

@@ -10,9 +10,8 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.consolidation import run_consolidation
-from commonplace.knowledge.consolidation.pending import pending_groups
-from commonplace.knowledge.consolidation.runs import Run, RunState, get_run, list_runs
+from commonplace.knowledge.consolidation.butlers import run_consolidation
+from commonplace.knowledge.consolidation.runs import Run, RunState
 from commonplace.knowledge.consolidation.undo import UndoReport, undo_run
 from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.lifecycle.any_memory import confirm_memory, forget_memory
@@ -20,6 +19,7 @@ from commonplace.knowledge.lifecycle.feedback import mark_harmful, mark_helpful
 from commonplace.knowledge.rules import store_rule
 from support.consolidation import NOTHING, Spawner, answer, fact, fetch, links_of, states, store_some
 from support.knowledge import ACTOR, OF_CONSOLIDATION
+from support.on_pool import get_run, list_runs, pending_groups
 
 pytestmark = [pytest.mark.usefixtures("tenant"), pytest.mark.requirement("KNW-33.1")]
 

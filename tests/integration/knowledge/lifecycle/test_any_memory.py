@@ -9,16 +9,17 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.connection.unit_of_work import queries, unit_of_work
+from commonplace.knowledge.connection.unit_of_work import kind_queries, unit_of_work
 from commonplace.knowledge.episodes import store_episode
 from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.kinds import Fact, MemoryType, Rule
-from commonplace.knowledge.lifecycle.any_memory import confirm_memory, forget_memory, get_memory, pin_memory
+from commonplace.knowledge.lifecycle.any_memory import confirm_memory, forget_memory, get_memory
 from commonplace.knowledge.lifecycle.feedback import mark_harmful, mark_helpful
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.search.context import memory_context
 from commonplace.knowledge.short_ids import short_id
+from support.on_pool import pin_memory
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
@@ -182,10 +183,10 @@ async def test_an_ambiguous_short_id_lists_the_candidates(
 
 
 @pytest.mark.requirement("RCL-04.1")
-@pytest.mark.parametrize("kind", ["episode", "fact", "rule"])
-async def test_a_short_id_is_found_by_an_index(knowledge_pool: asyncpg.Pool, kind: str) -> None:
+@pytest.mark.parametrize("kind", MemoryType)
+async def test_a_short_id_is_found_by_an_index(knowledge_pool: asyncpg.Pool, kind: MemoryType) -> None:
     """Row-level security leaves the unique index over tenant and id usable for a range."""
-    statement = getattr(queries(), f"{kind}s_between").sql
+    statement = getattr(kind_queries(kind), "between").sql  # noqa: B009 - aiosql adds it
     async with unit_of_work(knowledge_pool, readonly=True) as sql:
         await sql.connection.execute("SET LOCAL enable_seqscan = off")
         plan = await sql.connection.fetch(f"EXPLAIN {statement}", UUID(int=0), UUID(int=9), 6)

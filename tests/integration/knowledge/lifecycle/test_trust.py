@@ -9,7 +9,7 @@ from commonplace.core.clock import utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.sources import Source
 from commonplace.knowledge.connection.unit_of_work import unit_of_work
-from commonplace.knowledge.consolidation import run_consolidation
+from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.facts import FactDraft
 from commonplace.knowledge.kinds import Validity
 from commonplace.knowledge.memory import KnowledgeMemory

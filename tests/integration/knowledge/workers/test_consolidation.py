@@ -10,7 +10,7 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import ModelBudgetError, ModelRefusedError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.consolidation import run_consolidation
+from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.workers.status import worker_status
 from commonplace.llm.scripted import Hang, Script

@@ -19,9 +19,8 @@ from commonplace.knowledge.consolidation.parser import (
 from commonplace.knowledge.consolidation.results import (
     NO_JSON_BLOCK,
     ConsolidationResult,
-    NewFact,
-    NewRule,
-    UpdatedFact,
+    ProposedFact,
+    ProposedRule,
 )
 from commonplace.knowledge.lifecycle.permanence import Permanence
 
@@ -67,9 +66,9 @@ def test_a_fenced_block_is_read_with_all_its_actions() -> None:
     common: dict[str, Any] = {"permanence": Permanence.STABLE, "importance": 8.0, "tags": ("drinks",)}
     common |= {"evidence": (ID,), **FACT}
     assert result == ConsolidationResult(
-        new_facts=[NewFact(**common)],
-        updated_facts=[UpdatedFact(target_id=OTHER, **common)],
-        new_rules=[NewRule(content="Offer tea.", tags=("drinks",), evidence=(ID,))],
+        new_facts=[ProposedFact(**common)],
+        updated_facts=[ProposedFact(target_id=OTHER, **common)],
+        new_rules=[ProposedRule(content="Offer tea.", tags=("drinks",), evidence=(ID,))],
         confirmations=[OTHER],
     )
     assert not result.unreadable
@@ -505,8 +504,8 @@ def test_no_values_raise(answer: dict[str, Any]) -> None:
 
 
 @settings(max_examples=50)
-@given(st.lists(st.builds(NewRule, content=st.text(min_size=1).filter(lambda text: text.strip()))))
-def test_what_was_written_is_read_again(written: list[NewRule]) -> None:
+@given(st.lists(st.builds(ProposedRule, content=st.text(min_size=1).filter(lambda text: text.strip()))))
+def test_what_was_written_is_read_again(written: list[ProposedRule]) -> None:
     """In its order, whatever the texts hold."""
     text = block({"new_rules": [{"content": rule.content} for rule in written]})
     expected = [cleaned for rule in written if (cleaned := rule.content.replace("\x00", "").strip())]

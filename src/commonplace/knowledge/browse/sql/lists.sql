@@ -8,7 +8,6 @@
 WITH matching AS NOT MATERIALIZED (
   SELECT * FROM facts
   WHERE tenant_id = current_setting('commonplace.tenant_id')
-    AND (CAST(:ids AS uuid[]) IS NULL OR id = ANY(CAST(:ids AS uuid[])))
     AND (CAST(:validity AS text) IS NULL OR validity = :validity)
     AND (CAST(:fading AS boolean) IS NULL OR :fading = (metadata ->> 'status' IS NOT DISTINCT FROM 'fading'))
     AND (CAST(:subject AS text) IS NULL OR subject = :subject)
@@ -17,17 +16,7 @@ WITH matching AS NOT MATERIALIZED (
     AND (
       CAST(:text AS text) IS NULL OR strpos(lower(concat_ws(' ', subject, predicate, content)), lower(:text)) > 0
     )
-    AND (CAST(:tag AS text) IS NULL OR tags @> jsonb_build_array(CAST(:tag AS text)))
-    AND (CAST(:unused AS boolean) IS NULL OR :unused = (reference_count = 0))
-    AND (CAST(:source AS text) IS NULL OR source = :source)
-    AND (CAST(:source_butler AS text) IS NULL OR source_butler = :source_butler)
-    AND (
-      CAST(:max_confidence AS float8) IS NULL
-      OR commonplace_effective_confidence(
-        confidence, decay_rate, coalesce(last_confirmed_at, created_at), CAST(:now AS timestamptz)
-      ) <= :max_confidence
-    )
-    AND (CAST(:as_of AS timestamptz) IS NULL OR created_at <= :as_of)
+    AND ${list_filters}
     AND CASE
       WHEN CAST(:as_of AS timestamptz) IS NULL AND CAST(:valid_at AS timestamptz) IS NULL
         THEN CAST(:scope AS text) IS NULL OR scope = :scope
@@ -65,46 +54,7 @@ placed AS NOT MATERIALIZED (
     END AS number
   FROM candidates
 ),
-page AS (
-  SELECT CASE
-    WHEN CAST(:sort AS text) = 'stored' AND NOT CAST(:reverse AS boolean) THEN ARRAY(
-      SELECT id FROM matching
-      WHERE CAST(:after AS jsonb) IS NULL OR (
-        created_at <= CAST(:after_at AS timestamptz)
-        AND (created_at < :after_at OR id > CAST(:after_id AS uuid))
-      )
-      ORDER BY created_at DESC, id
-      LIMIT :limit OFFSET :offset
-    )
-    WHEN :sort = 'stored' THEN ARRAY(
-      SELECT id FROM matching
-      WHERE CAST(:after AS jsonb) IS NULL OR (
-        created_at >= CAST(:after_at AS timestamptz)
-        AND (created_at > :after_at OR id < CAST(:after_id AS uuid))
-      )
-      ORDER BY created_at, id DESC
-      LIMIT :limit OFFSET :offset
-    )
-    WHEN NOT :reverse THEN ARRAY(
-      SELECT id FROM placed
-      WHERE NOT is_mark AND (
-        CAST(:after AS jsonb) IS NULL
-        OR (word, number, age, id) > (SELECT word, number, age, id FROM placed WHERE is_mark)
-      )
-      ORDER BY word, number, age, id
-      LIMIT :limit OFFSET :offset
-    )
-    ELSE ARRAY(
-      SELECT id FROM placed
-      WHERE NOT is_mark AND (
-        CAST(:after AS jsonb) IS NULL
-        OR (word, number, age, id) < (SELECT word, number, age, id FROM placed WHERE is_mark)
-      )
-      ORDER BY word DESC, number DESC, age DESC, id DESC
-      LIMIT :limit OFFSET :offset
-    )
-  END AS ids
-)
+${page}
 SELECT ${fact_columns}
 FROM page CROSS JOIN LATERAL unnest(page.ids) WITH ORDINALITY AS listed (listed_id, place)
 JOIN facts ON facts.id = listed.listed_id AND facts.tenant_id = current_setting('commonplace.tenant_id')
@@ -135,25 +85,14 @@ ORDER BY created_at DESC, id;
 WITH matching AS NOT MATERIALIZED (
   SELECT * FROM rules
   WHERE tenant_id = current_setting('commonplace.tenant_id')
-    AND (CAST(:ids AS uuid[]) IS NULL OR id = ANY(CAST(:ids AS uuid[])))
     AND (CAST(:maturity AS text) IS NULL OR maturity = :maturity)
     AND (
       CAST(:forgotten AS boolean) IS NULL
       OR :forgotten = commonplace_rule_forgotten(id, metadata, CAST(:as_of AS timestamptz))
     )
-    AND (CAST(:as_of AS timestamptz) IS NULL OR created_at <= :as_of)
     AND (CAST(:scope AS text) IS NULL OR scope = :scope)
     AND (CAST(:text AS text) IS NULL OR strpos(lower(content), lower(:text)) > 0)
-    AND (CAST(:tag AS text) IS NULL OR tags @> jsonb_build_array(CAST(:tag AS text)))
-    AND (CAST(:unused AS boolean) IS NULL OR :unused = (reference_count = 0))
-    AND (CAST(:source AS text) IS NULL OR source = :source)
-    AND (CAST(:source_butler AS text) IS NULL OR source_butler = :source_butler)
-    AND (
-      CAST(:max_confidence AS float8) IS NULL
-      OR commonplace_effective_confidence(
-        confidence, decay_rate, coalesce(last_confirmed_at, created_at), CAST(:now AS timestamptz)
-      ) <= :max_confidence
-    )
+    AND ${list_filters}
 ),
 candidates AS NOT MATERIALIZED (
   SELECT false AS is_mark, matching.* FROM matching
@@ -182,46 +121,7 @@ placed AS NOT MATERIALIZED (
     END AS number
   FROM candidates
 ),
-page AS (
-  SELECT CASE
-    WHEN CAST(:sort AS text) = 'stored' AND NOT CAST(:reverse AS boolean) THEN ARRAY(
-      SELECT id FROM matching
-      WHERE CAST(:after AS jsonb) IS NULL OR (
-        created_at <= CAST(:after_at AS timestamptz)
-        AND (created_at < :after_at OR id > CAST(:after_id AS uuid))
-      )
-      ORDER BY created_at DESC, id
-      LIMIT :limit OFFSET :offset
-    )
-    WHEN :sort = 'stored' THEN ARRAY(
-      SELECT id FROM matching
-      WHERE CAST(:after AS jsonb) IS NULL OR (
-        created_at >= CAST(:after_at AS timestamptz)
-        AND (created_at > :after_at OR id < CAST(:after_id AS uuid))
-      )
-      ORDER BY created_at, id DESC
-      LIMIT :limit OFFSET :offset
-    )
-    WHEN NOT :reverse THEN ARRAY(
-      SELECT id FROM placed
-      WHERE NOT is_mark AND (
-        CAST(:after AS jsonb) IS NULL
-        OR (word, number, age, id) > (SELECT word, number, age, id FROM placed WHERE is_mark)
-      )
-      ORDER BY word, number, age, id
-      LIMIT :limit OFFSET :offset
-    )
-    ELSE ARRAY(
-      SELECT id FROM placed
-      WHERE NOT is_mark AND (
-        CAST(:after AS jsonb) IS NULL
-        OR (word, number, age, id) < (SELECT word, number, age, id FROM placed WHERE is_mark)
-      )
-      ORDER BY word DESC, number DESC, age DESC, id DESC
-      LIMIT :limit OFFSET :offset
-    )
-  END AS ids
-)
+${page}
 SELECT ${rule_columns}
 FROM page CROSS JOIN LATERAL unnest(page.ids) WITH ORDINALITY AS listed (listed_id, place)
 JOIN rules ON rules.id = listed.listed_id AND rules.tenant_id = current_setting('commonplace.tenant_id')

@@ -1,20 +1,5 @@
 -- Single memories for people. Reading them does not count as a use.
 
--- name: read_rule(id)^
--- One rule in any state.
-SELECT ${rule_columns} FROM rules
-WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
-
--- name: read_episode(id)^
--- One episode in any state.
-SELECT ${episode_columns} FROM episodes
-WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
-
--- name: read_fact(id)^
--- One fact in any state.
-SELECT ${fact_columns} FROM facts
-WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
-
 -- name: linked_texts(ids)
 -- The beginning of the text of each memory, with the validity of a fact, the maturity of a rule or the consolidation
 -- status of an episode.
@@ -40,7 +25,7 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:id
 UNION ALL
 SELECT id, left(content, 120) FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
-  AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
+  AND ${rule_lives}
 UNION ALL
 SELECT id, left(content, 120) FROM episodes
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))

@@ -196,22 +196,14 @@ SELECT
   coalesce(metadata ->> 'status' = 'fading', false) AS fading
 FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity = 'active' AND scope IN ('global', :butler)
-ORDER BY embedding <=> (
-  SELECT avg(embedding) FROM episodes
-  WHERE tenant_id = current_setting('commonplace.tenant_id') AND lease_run = :run_id
-), last_confirmed_at DESC NULLS LAST, id
-LIMIT :limit;
+${nearest_to_run};
 
 -- name: known_rules(run_id, butler, limit)
 -- Rules that a butler sees, without forgotten rules, the nearest in meaning to the episodes of its run first.
 SELECT id, scope, content, maturity, tags, created_at FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND scope IN ('global', :butler)
-  AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
-ORDER BY embedding <=> (
-  SELECT avg(embedding) FROM episodes
-  WHERE tenant_id = current_setting('commonplace.tenant_id') AND lease_run = :run_id
-), last_confirmed_at DESC NULLS LAST, id
-LIMIT :limit;
+  AND ${rule_lives}
+${nearest_to_run};
 
 -- name: known_entities(run_id, limit)
 -- Entities that the episodes of a run name by any of their names, without merged entities.

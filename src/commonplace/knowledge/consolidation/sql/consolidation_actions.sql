@@ -37,22 +37,6 @@ SELECT set_config('commonplace.source', (
   LIMIT 1
 ), true);
 
--- name: is_outranked(memory_type, id)$
--- Whether a memory is more trusted than what the transaction writes.
-SELECT commonplace_trust(trust) > commonplace_trust(commonplace_source())
-FROM (
-  SELECT trust FROM facts WHERE :memory_type = 'fact' AND id = :id
-  UNION ALL
-  SELECT trust FROM rules WHERE :memory_type = 'rule' AND id = :id
-) AS memory;
-
--- name: lock_rules(ids)
--- Locks rules until the transaction ends.
-SELECT id FROM rules
-WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
-ORDER BY id
-FOR UPDATE;
-
 -- name: memory_texts(ids)
 -- The texts of some facts and rules.
 SELECT id, subject, predicate, content FROM facts
@@ -69,7 +53,7 @@ WHERE id = :id AND validity = 'active';
 -- name: standing_rule(id)$
 -- The content of a rule that an answer wants to replace or withdraw, if the rule is not forgotten.
 SELECT content FROM rules
-WHERE id = :id AND (metadata -> 'forgotten') IS DISTINCT FROM 'true';
+WHERE id = :id AND ${rule_lives};
 
 -- name: same_fact(butler, subject, predicates, content)$
 -- The id of the active fact that a butler sees and that says the same under one of some predicates; its own fact before a
@@ -86,17 +70,11 @@ LIMIT 1;
 -- The id of the rule that a butler sees and that says the same; its own rule before a global one.
 SELECT id FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND scope IN ('global', :butler)
-  AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
+  AND ${rule_lives}
   AND lower(regexp_replace(btrim(content), '\s+', ' ', 'g'))
     = lower(regexp_replace(btrim(CAST(:content AS text)), '\s+', ' ', 'g'))
 ORDER BY scope = 'global', id
 LIMIT 1;
-
--- name: confirmed_at(memory_type, id)$
--- When a fact or rule was last confirmed.
-SELECT last_confirmed_at FROM facts WHERE CAST(:memory_type AS text) = 'fact' AND id = :id
-UNION ALL
-SELECT last_confirmed_at FROM rules WHERE CAST(:memory_type AS text) = 'rule' AND id = :id;
 
 -- name: supersede_fact(id, by_id, now)$
 -- Supersedes an active fact by a fact with another key, and writes the link and the event. Returns its id, or nothing.

@@ -166,44 +166,6 @@ JOIN consolidation_runs AS run ON run.tenant_id = theirs.tenant_id AND run.id = 
 WHERE theirs.tenant_id = current_setting('commonplace.tenant_id') AND memory_id = :memory_id
   AND run_id <> :run_id AND confirmed_at = :confirmed_at AND confirmed_before < :confirmed_at AND state = 'undone';
 
--- name: unconfirm_fact(id, confirmed_before, confirmed_at)$
--- Restores a fact's last confirmation, unless it was confirmed since, and writes the event. Returns its id, or nothing.
-WITH changed AS (
-  UPDATE facts SET last_confirmed_at = :confirmed_before WHERE id = :id AND last_confirmed_at = :confirmed_at
-  RETURNING id, last_confirmed_at
-),
-event AS (
-  INSERT INTO memory_events (tenant_id, event_type, payload)
-  SELECT
-    current_setting('commonplace.tenant_id'), 'fact_unconfirmed',
-    jsonb_build_object(
-      'memory_type', 'fact', 'memory_id', id,
-      'before', jsonb_build_object('last_confirmed_at', CAST(:confirmed_at AS timestamptz)),
-      'after', jsonb_build_object('last_confirmed_at', last_confirmed_at)
-    )
-  FROM changed
-)
-SELECT id FROM changed;
-
--- name: unconfirm_rule(id, confirmed_before, confirmed_at)$
--- Restores a rule's last confirmation, unless it was confirmed since, and writes the event. Returns its id, or nothing.
-WITH changed AS (
-  UPDATE rules SET last_confirmed_at = :confirmed_before WHERE id = :id AND last_confirmed_at = :confirmed_at
-  RETURNING id, last_confirmed_at
-),
-event AS (
-  INSERT INTO memory_events (tenant_id, event_type, payload)
-  SELECT
-    current_setting('commonplace.tenant_id'), 'rule_unconfirmed',
-    jsonb_build_object(
-      'memory_type', 'rule', 'memory_id', id,
-      'before', jsonb_build_object('last_confirmed_at', CAST(:confirmed_at AS timestamptz)),
-      'after', jsonb_build_object('last_confirmed_at', last_confirmed_at)
-    )
-  FROM changed
-)
-SELECT id FROM changed;
-
 -- name: unlink_episodes(source_type, source_id, episode_ids, relation)!
 -- Removes the links from a memory to episodes of an undone run, and writes the events.
 WITH removed AS (

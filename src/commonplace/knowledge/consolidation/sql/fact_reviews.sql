@@ -34,12 +34,7 @@ JOIN fact_reviews AS review ON review.tenant_id = old.tenant_id AND review.decis
 
 -- name: list_fact_reviews(decided, limit)
 -- Pairs that wait, the oldest first, or decided pairs, the latest first. A pair waits while its new fact is active.
-SELECT
-  review.id, review.run_id, review.old_id, review.new_id, new.subject, review.predicate, old.content AS old_content,
-  new.content AS new_content, review.reason, review.decision, review.decided_by, review.created_at, review.decided_at
-FROM fact_reviews AS review
-JOIN facts AS old ON old.tenant_id = review.tenant_id AND old.id = review.old_id
-JOIN facts AS new ON new.tenant_id = review.tenant_id AND new.id = review.new_id
+${fact_reviews}
 WHERE review.tenant_id = current_setting('commonplace.tenant_id') AND (review.decision IS NOT NULL) = :decided
   AND (:decided OR (new.validity = 'active' AND old.validity = 'superseded'))
 ORDER BY review.decided_at DESC, review.id
@@ -47,12 +42,7 @@ LIMIT :limit;
 
 -- name: get_fact_review(id)^
 -- One pair, locked until the transaction ends.
-SELECT
-  review.id, review.run_id, review.old_id, review.new_id, new.subject, review.predicate, old.content AS old_content,
-  new.content AS new_content, review.reason, review.decision, review.decided_by, review.created_at, review.decided_at
-FROM fact_reviews AS review
-JOIN facts AS old ON old.tenant_id = review.tenant_id AND old.id = review.old_id
-JOIN facts AS new ON new.tenant_id = review.tenant_id AND new.id = review.new_id
+${fact_reviews}
 WHERE review.tenant_id = current_setting('commonplace.tenant_id') AND review.id = :id
 FOR UPDATE OF review;
 

@@ -23,7 +23,7 @@ SELECT memory_type, id, text FROM (
   )
   UNION ALL
   SELECT 'rule', id, left(content, 300), created_at FROM rules
-  WHERE tenant_id = current_setting('commonplace.tenant_id') AND (metadata -> 'forgotten') IS DISTINCT FROM 'true' AND (
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND ${rule_lives} AND (
     source_episode_id IN (SELECT id FROM said)
     OR id IN (SELECT source_id FROM learned WHERE source_type = 'rule')
   )

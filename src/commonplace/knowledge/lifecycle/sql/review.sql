@@ -26,7 +26,7 @@ orphaned AS MATERIALIZED (
     UNION ALL
     SELECT id, source_episode_id, last_confirmed_at FROM rules
     WHERE tenant_id = current_setting('commonplace.tenant_id')
-  ) AS told ON CAST(told.source_episode_id AS text) = changed.about_id
+  ) AS told ON told.source_episode_id = CAST(changed.about_id AS uuid)
   WHERE changed.created_at > coalesce(told.last_confirmed_at, '-infinity')
 ),
 living AS (
@@ -58,7 +58,7 @@ living AS (
         AND last_evaluated_at > coalesce(last_confirmed_at, created_at) THEN 'harmful'
     END
   FROM rules
-  WHERE tenant_id = current_setting('commonplace.tenant_id') AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND ${rule_lives}
 ),
 judged AS (
   SELECT
@@ -109,7 +109,7 @@ worded AS MATERIALIZED (
     id, scope, created_at, embedding, content, commonplace_plain(content) AS plain,
     maturity = 'anti_pattern' AS is_warning, row_number() OVER (ORDER BY created_at DESC, id DESC) AS place
   FROM rules
-  WHERE tenant_id = current_setting('commonplace.tenant_id') AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND ${rule_lives}
   ORDER BY created_at DESC, id DESC
   LIMIT :rules
 ),
@@ -157,15 +157,6 @@ VALUES (
   nullif(current_setting('commonplace.actor', true), ''), :now
 )
 ON CONFLICT DO NOTHING;
-
--- name: by_trust_and_age(memory_type, ids)
--- Two facts or two rules: the less trusted one first, then one with flags, then the older one.
-SELECT id FROM (
-  SELECT id, trust, flags, created_at FROM facts WHERE :memory_type = 'fact' AND id = ANY(CAST(:ids AS uuid[]))
-  UNION ALL
-  SELECT id, trust, flags, created_at FROM rules WHERE :memory_type = 'rule' AND id = ANY(CAST(:ids AS uuid[]))
-) AS pair
-ORDER BY commonplace_trust(trust), flags = '[]', created_at, id;
 
 -- name: forget_distinction(first_id, second_id)$
 -- Let two memories that were told apart be listed as a pair again. Return the first id, or nothing.

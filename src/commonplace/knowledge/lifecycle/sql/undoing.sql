@@ -40,7 +40,7 @@ SELECT id FROM changed;
 WITH confirmation AS (
   SELECT rules.id, payload -> 'before' AS before, payload -> 'after' AS after
   FROM rules JOIN memory_events AS entry ON entry.tenant_id = rules.tenant_id AND about_id = CAST(rules.id AS text)
-  WHERE rules.tenant_id = current_setting('commonplace.tenant_id') AND rules.id = :id AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
+  WHERE rules.tenant_id = current_setting('commonplace.tenant_id') AND rules.id = :id AND ${rule_lives}
     AND event_type = 'rule_confirmed'
     AND CAST(payload #>> '{after,last_confirmed_at}' AS timestamptz) = last_confirmed_at
   ORDER BY entry.created_at DESC

@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal
 
 from fastapi import Body, Query
 
-from commonplace.apps import DAY, AppStatus, Document
+from commonplace.apps import DAY, AppStatus, Document, ImportReceipt
 from commonplace.web.access import installation_admin, installation_reader
 from commonplace.web.api import Api
 from commonplace.web.apps.rest.parameters import AppId, OpenAppMemory, UserId
@@ -15,7 +15,6 @@ from commonplace.web.apps.rest.shapes import (
     EnergyShape,
     ExportShape,
     HitsShape,
-    ImportShape,
     StatisticsShape,
 )
 from commonplace.web.paging import WantedPage
@@ -100,7 +99,7 @@ async def import_memories(
     memory: OpenAppMemory,
     app_id: AppId,
     document: Annotated[Document, Body(description="a document from an export")],
-) -> ImportShape:
+) -> ImportReceipt:
     """Import memories into an app.
 
     Add the memories of a document, from any app, to an app; existing memories stay as they are.
@@ -109,9 +108,7 @@ async def import_memories(
     are added, if its text, metadata or ids look like they contain a secret, if its metadata is too large, or if the app
     has ten memories already. Text that is too long for a memory is shortened.
     """
-    return ImportShape.of(
-        await memory.import_document(app_id, document.model_dump(mode="json", by_alias=True))
-    )
+    return await memory.import_document(app_id, document.model_dump(mode="json", by_alias=True))
 
 
 @api("GET /app-memory/statistics", installation_reader, "The statistics")

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -14,16 +15,15 @@ from commonplace.apps import (
     MAX_MESSAGE_CHARS,
     MAX_NAME_CHARS,
     App,
-    AppStatus,
     Conversation,
     DigestReceipt,
-    DigestState,
     EnergyStatus,
     ImportReceipt,
     ListedApp,
     Memory,
     MemoryContext,
     Metadata,
+    QueuedDigest,
     Speaker,
     Statistics,
 )
@@ -109,33 +109,19 @@ class InstalledAppShape(Shape):
     """
 
 
-class AppShape(Shape):
+class AppShape(InstalledAppShape):
     """An app.
 
     Attributes:
-        name: the name that models see
         status: memories of an uninstalled app stay until they are purged
     """
 
-    app_id: str
-    name: str
-    status: AppStatus
-    installed_at: datetime
-    uninstalled_at: datetime | None
     memory_count: int
 
     @classmethod
     def of(cls, listed: ListedApp) -> Self:
         """Show an app."""
-        app = listed.app
-        return cls(
-            app_id=app.app_id,
-            name=app.name,
-            status=app.status,
-            installed_at=app.installed_at,
-            uninstalled_at=app.uninstalled_at,
-            memory_count=listed.memories,
-        )
+        return cls.model_validate(asdict(listed.app) | {"memory_count": listed.memories})
 
 
 class AppsShape(CountedPageShape):
@@ -269,6 +255,7 @@ class RefusalShape(Shape):
     reason: str
 
 
+@shows(ImportReceipt, without={"app_id", "known"})
 class ImportShape(Shape):
     """The result of an import.
 
@@ -278,23 +265,11 @@ class ImportShape(Shape):
     """
 
     added: list[MemoryShape]
-    known_count: int
+    known_count: int = Field(validation_alias="known")
     refused: list[RefusalShape]
-    shortened: list[int]
-
-    @classmethod
-    def of(cls, receipt: ImportReceipt) -> Self:
-        """Show the receipt of an import."""
-        return cls.model_validate(
-            {
-                "added": receipt.added,
-                "known_count": receipt.known,
-                "refused": receipt.refused,
-                "shortened": receipt.shortened,
-            }
-        )
 
 
+@shows(EnergyStatus, without={"wait_s"})
 class EnergyShape(Shape):
     """The energy budget of digests and compactions.
 
@@ -307,26 +282,17 @@ class EnergyShape(Shape):
         spent_last_day: the units spent in the last 24 hours, by operation
     """
 
-    level: float
-    capacity: float
-    share: float
-    low: bool
     wait_seconds: float | None
-    spent_last_day: dict[str, float]
+    spent_last_day: Mapping[str, float]
 
     @classmethod
     def of(cls, energy: EnergyStatus, spent: Mapping[str, float]) -> Self:
         """Show the level and the units spent."""
-        return cls(
-            level=energy.level,
-            capacity=energy.capacity,
-            share=energy.share,
-            low=energy.low,
-            wait_seconds=None if math.isinf(energy.wait_s) else energy.wait_s,
-            spent_last_day=dict(spent),
-        )
+        wait_seconds = None if math.isinf(energy.wait_s) else energy.wait_s
+        return cls.model_validate(asdict(energy) | {"wait_seconds": wait_seconds, "spent_last_day": spent})
 
 
+@shows(QueuedDigest, without={"outcome"})
 class DigestShape(Shape):
     """An ended conversation without a digest.
 
@@ -335,11 +301,6 @@ class DigestShape(Shape):
         reason: the reason why the digest waits
     """
 
-    app_id: str
-    conversation_id: str
-    state: DigestState
-    reason: str
-
 
 class DigestsShape(CountedPageShape):
     """A page of waiting digests, oldest first; running digests are left out."""
@@ -347,6 +308,7 @@ class DigestsShape(CountedPageShape):
     digests: list[DigestShape]
 
 
+@shows(Statistics, without={"energy_last_day"})
 class StatisticsShape(Shape):
     """Statistics of app memory, across all processes and restarts.
 
@@ -361,24 +323,10 @@ class StatisticsShape(Shape):
         fullest: memories of the largest apps, at most 20 apps
     """
 
-    apps: int
-    apps_with_memories: int
-    utilisation: float
-    memories: int
-    average_chars: float
-    created_last_hour: int
-    created_last_day: int
-    compactions_last_day: dict[str, int]
-    conversations: int
-    in_focus: int
-    injection_rate: float
-    digests: dict[str, int]
-    fullest: dict[str, int]
     energy: EnergyShape
 
     @classmethod
     def of(cls, figures: Statistics) -> Self:
         """Show the statistics."""
-        values = {name: getattr(figures, name) for name in cls.model_fields}
         energy = EnergyShape.of(figures.energy, figures.energy_last_day)
-        return cls.model_validate(values | {"energy": energy})
+        return cls.model_validate(asdict(figures) | {"energy": energy})

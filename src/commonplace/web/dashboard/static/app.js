@@ -342,12 +342,11 @@
   };
   // Only pages with a chart load the chart library.
   const loadCharts = () => {
-    const url = document.body.dataset.charts;
-    if (!url || document.querySelector(`script[src="${url}"]`)) return;
-    const script = document.createElement("script");
-    script.addEventListener("load", drawAll);
-    script.src = url;
-    document.head.append(script);
+    const { charts, chartsCss } = document.body.dataset;
+    if (!charts || document.querySelector(`script[src="${charts}"]`)) return;
+    const style = Object.assign(document.createElement("link"), { rel: "stylesheet", href: chartsCss });
+    const script = Object.assign(document.createElement("script"), { src: charts, onload: drawAll });
+    document.head.append(style, script);
   };
   const repaint = () => drawn.forEach((plot) => plot.redraw());
   document.addEventListener("theme", repaint);

@@ -20,7 +20,6 @@ from commonplace.knowledge import (
     MemoryType,
     Rule,
     ScopeMove,
-    Validity,
 )
 from commonplace.web.access import KnowledgeOfCaller, writer
 from commonplace.web.client_urls import split_url
@@ -54,34 +53,14 @@ class _Change:
     Attributes:
         result: The result, after the number of memories, such as "confirmed".
         applies: Whether the change makes a difference to a memory; takes the memory and the tag.
-        apply: Changes the memory, and returns the id that ``undo`` takes.
-        undo: Takes the change back; takes the kind, the id and the tag.
+        apply: Changes the memory; takes its kind, its id and the tag.
+        undo: Takes the change back; takes the kind, the id of the event of a move, else of the memory, and the tag.
     """
 
     result: str
     applies: Callable[[_Known, str], bool]
-    apply: Callable[[KnowledgeMemory, _Known, str], Awaitable[UUID]]
+    apply: Callable[[KnowledgeMemory, MemoryType, UUID, str], Awaitable[object]]
     undo: Callable[[KnowledgeMemory, MemoryType, UUID, str], Awaitable[object]]
-
-
-def _is_current(memory: _Known) -> bool:
-    return memory.validity is Validity.ACTIVE if isinstance(memory, Fact) else not memory.is_forgotten
-
-
-def _is_forgotten(memory: _Known) -> bool:
-    return memory.validity is Validity.RETRACTED if isinstance(memory, Fact) else memory.is_forgotten
-
-
-async def _confirm(knowledge: KnowledgeMemory, memory: _Known, _: str) -> UUID:
-    return (await knowledge.confirm_memory(memory.memory_type, memory.id)).id
-
-
-async def _tag(knowledge: KnowledgeMemory, memory: _Known, tag: str) -> UUID:
-    return (await knowledge.tag_memory(memory.memory_type, memory.id, tag)).id
-
-
-async def _promote(knowledge: KnowledgeMemory, memory: _Known, _: str) -> UUID:
-    return (await knowledge.move_memory(memory.memory_type, memory.id, GLOBAL_SCOPE)).event_id or memory.id
 
 
 async def _take_from_global(knowledge: KnowledgeMemory, _: MemoryType, event_id: UUID, __: str) -> None:
@@ -99,15 +78,11 @@ async def _take_from_global(knowledge: KnowledgeMemory, _: MemoryType, event_id:
         raise InvalidInputError("ids", "a promotion whose memory is still global", str(event_id))
 
 
-async def _forget(knowledge: KnowledgeMemory, memory: _Known, _: str) -> UUID:
-    return (await knowledge.forget_memory(memory.memory_type, memory.id)).id
-
-
 def _tagging(result: str) -> _Change:
     return _Change(
         result=result,
-        applies=lambda memory, tag: _is_current(memory) and tag not in memory.tags,
-        apply=_tag,
+        applies=lambda memory, tag: memory.is_current and tag not in memory.tags,
+        apply=lambda knowledge, kind, key, tag: knowledge.tag_memory(kind, key, tag),
         undo=lambda knowledge, kind, key, tag: knowledge.tag_memory(kind, key, tag, tagged=False),
     )
 
@@ -115,35 +90,29 @@ def _tagging(result: str) -> _Change:
 CHANGES: Final = {
     ChangeName.CONFIRM: _Change(
         result="confirmed",
-        applies=lambda memory, _: _is_current(memory),
-        apply=_confirm,
+        applies=lambda memory, _: memory.is_current,
+        apply=lambda knowledge, kind, key, _: knowledge.confirm_memory(kind, key),
         undo=lambda knowledge, kind, key, _: knowledge.undo_confirmation(kind, key),
     ),
     ChangeName.PIN: _tagging("pinned"),
     ChangeName.TAG: _tagging("tagged"),
     ChangeName.PROMOTE: _Change(
         result="made global",
-        applies=lambda memory, _: _is_current(memory) and memory.scope != GLOBAL_SCOPE,
-        apply=_promote,
+        applies=lambda memory, _: memory.is_current and memory.scope != GLOBAL_SCOPE,
+        apply=lambda knowledge, kind, key, _: knowledge.move_memory(kind, key, GLOBAL_SCOPE),
         undo=_take_from_global,
     ),
     ChangeName.FORGET: _Change(
         result="forgotten",
-        applies=lambda memory, _: not _is_forgotten(memory),
-        apply=_forget,
+        applies=lambda memory, _: not memory.is_forgotten,
+        apply=lambda knowledge, kind, key, _: knowledge.forget_memory(kind, key),
         undo=lambda knowledge, kind, key, _: knowledge.restore_memory(kind, key),
     ),
 }
 
 
 def add_bulk_changes(router: APIRouter, kind: MemoryType, path: str) -> None:
-    """Add the changes of several memories to the pages of one kind of memory.
-
-    Args:
-        router: The router of the pages.
-        kind: Facts or rules.
-        path: The list that the changes return to.
-    """
+    """Add the changes of several facts or rules to their pages; the changes return to the list at the path."""
 
     @router.get("/forget", dependencies=[Depends(writer)])
     async def forget_form(request: Request, knowledge: KnowledgeOfCaller, ids: Ids) -> HTMLResponse:
@@ -209,7 +178,9 @@ async def _apply_all(
         if made.applies(memory, tag):
             # Each change is durable on its own: a refusal must not hide the undo of the others.
             try:
-                changed.append(await made.apply(knowledge, memory, tag))
+                result = await made.apply(knowledge, kind, memory.id, tag)
+                event_id = result.event_id if isinstance(result, ScopeMove) else None
+                changed.append(event_id or memory.id)
             except (InvalidInputError, NotFoundError) as error:
                 refused = error
     if refused is not None and not changed:

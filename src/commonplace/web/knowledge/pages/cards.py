@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from commonplace.web.health import Checks
 
 SHOWN: Final = 5
+FAILURES: Final = 2
+"""The most failures of each kind."""
 
 
 async def figures(request: Request) -> dict[str, Any]:
@@ -42,13 +44,13 @@ async def failed(request: Request) -> dict[str, Any]:
     """Read failed runs, failed jobs and dead letters; nothing if there are none."""
     knowledge = knowledge_of(request)
     runs = [
-        *await knowledge.list_runs(state=RunState.FAILED, limit=SHOWN),
-        *await knowledge.list_runs(state=RunState.REFUSED, limit=SHOWN),
+        *await knowledge.list_runs(state=RunState.FAILED, limit=FAILURES),
+        *await knowledge.list_runs(state=RunState.REFUSED, limit=FAILURES),
     ]
     runs.sort(key=lambda run: run.started_at, reverse=True)
     failures = {
-        "runs": runs[:SHOWN],
-        "dead_letters": await knowledge.list_episodes(status="dead_letter", limit=SHOWN),
+        "runs": runs[:FAILURES],
+        "dead_letters": await knowledge.list_episodes(status="dead_letter", limit=FAILURES),
         "jobs": await _failed_jobs(request),
     }
     return failures if any(failures.values()) else {}
@@ -59,7 +61,7 @@ async def _failed_jobs(request: Request) -> list[FailedJob]:
     settings = cast("Checks", request.app.state.checks).settings
     if settings is None:
         return []
-    return (await worker_status(memories(request).knowledge, settings)).failures[:SHOWN]
+    return (await worker_status(memories(request).knowledge, settings)).failures[:FAILURES]
 
 
 async def expiring(request: Request) -> dict[str, Any]:

@@ -11,22 +11,14 @@ own (KNW-07, R-KNW-6), and what an event is about is in columns.
 Revisions ``mem_004`` to ``mem_014`` belong to development versions; this one creates what they created.
 """
 
-import re
-from pathlib import Path
-
-from alembic import op
+from commonplace.storage.migrations.scripts import run_script
 
 revision = "mem_015"
 down_revision = "mem_003"
 branch_labels = None
 depends_on = None
 
-STATEMENT = re.compile(r"\s*((?:--[^\n]*|\$\$.*?\$\$|[^;$])++);", re.DOTALL)
-"""A statement up to its semicolon, with its comment; the body of a function stands in dollar quotes."""
-
 
 def upgrade() -> None:
     """Convert the older tables and their rows, then add tables, functions, triggers and policies."""
-    script = Path(__file__).with_suffix(".sql").read_text(encoding="utf-8")
-    for statement in STATEMENT.findall(script):
-        op.execute(statement)
+    run_script(__file__)

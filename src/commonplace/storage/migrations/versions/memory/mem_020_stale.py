@@ -1,38 +1,13 @@
 """Staleness: whether what a memory was derived from no longer holds."""
 
-from alembic import op
+from commonplace.storage.migrations.scripts import run_script
 
 revision = "mem_020"
 down_revision = "mem_019"
 branch_labels = None
 depends_on = None
 
-# An event of the source after the last confirmation counts, unless the source holds again.
-IS_STALE = """
-CREATE FUNCTION commonplace_is_stale(kind text, memory uuid, confirmed_at timestamptz) RETURNS boolean
-LANGUAGE sql STABLE AS $$
-    SELECT EXISTS (
-        SELECT FROM memory_links AS link JOIN memory_events AS event
-            ON event.tenant_id = link.tenant_id AND event.about_id = CAST(link.target_id AS text)
-            AND event.event_type IN ('fact_superseded', 'fact_retracted', 'rule_forgotten', 'episode_forgotten')
-            AND event.created_at > coalesce(confirmed_at, '-infinity')
-        WHERE link.tenant_id = current_setting('commonplace.tenant_id', true)
-            AND link.source_type = kind AND link.source_id = memory
-            AND link.relation IN ('derived_from', 'supports')
-            AND NOT EXISTS (
-                SELECT FROM facts
-                WHERE facts.tenant_id = link.tenant_id AND facts.id = link.target_id AND facts.validity = 'active'
-            )
-            AND NOT EXISTS (
-                SELECT FROM rules
-                WHERE rules.tenant_id = link.tenant_id AND rules.id = link.target_id
-                    AND (rules.metadata -> 'forgotten') IS DISTINCT FROM 'true'
-            )
-    )
-$$
-"""
-
 
 def upgrade() -> None:
     """Add the function."""
-    op.execute(IS_STALE)
+    run_script(__file__)

@@ -1,5 +1,4 @@
--- The decay sweep of facts or rules. ${memories} is the table, ${memory_type} the type of its memories, ${lives} the
--- condition of rows to sweep, ${expire} the change of a row below :gone, ${before} and ${after} that change in its event.
+-- The decay sweep of facts or rules. ${expire} changes a row below :gone, ${before} and ${after} are that change in its event.
 --
 -- A sweep reads its table in pages, by id. Each page is classified by effective confidence. Rows that change state are
 -- locked by id, then written with their events. A row that another transaction changed meanwhile is classified again by

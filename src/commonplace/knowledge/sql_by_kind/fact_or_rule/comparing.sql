@@ -1,0 +1,24 @@
+-- Statements that lock facts or rules and compare them.
+
+-- name: lock(ids)
+-- Lock memories until the transaction ends. Return which of them live.
+SELECT id, ${lives} AS lives FROM ${memories}
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
+ORDER BY id
+FOR UPDATE;
+
+-- name: by_trust_and_age(ids)
+-- Memories by their trust: the less trusted one first, then one with flags, then the older one.
+SELECT id FROM ${memories}
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
+ORDER BY commonplace_trust(trust), flags = '[]', created_at, id;
+
+-- name: is_outranked(id)$
+-- Whether a memory is more trusted than what the transaction writes.
+SELECT commonplace_trust(trust) > commonplace_trust(commonplace_source()) FROM ${memories}
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
+
+-- name: confirmed_at(id)$
+-- When a memory was last confirmed.
+SELECT last_confirmed_at FROM ${memories}
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
