@@ -168,7 +168,7 @@ async def decide(knowledge: KnowledgeMemory, item_id: str, answer: Answer) -> No
 
 
 async def undo(knowledge: KnowledgeMemory, item_id: str) -> None:
-    """Take a decision about an item of knowledge memory back; a retry stays, and so does the entity of a subject.
+    """Take a decision about an item of knowledge memory back; a retry stays.
 
     Raises:
         InvalidInputError: The id is malformed, or the decision cannot be taken back.
@@ -201,9 +201,7 @@ def answers_of(item_id: str) -> tuple[Answer, ...]:
 
 def can_undo(item_id: str, answer: Answer) -> bool:
     """Return whether :func:`undo` can take a decision back."""
-    _, _, newer = item_id.partition("+")
-    has_entity = bool(newer) and ":" not in newer and answer is Answer.SAME
-    return answer is not Answer.RETRY and not item_id.startswith("e:") and not has_entity
+    return answer is not Answer.RETRY and not item_id.startswith("e:")
 
 
 def lesson_item(found: Review) -> Item:
@@ -257,7 +255,7 @@ def _subject(found: SubjectCandidate) -> Item:
     return Item(
         id=f"{short_id(MemoryType.FACT, found.fact_id)}+{found.entity_id.hex}",
         topic=Topic.SUBJECT,
-        reason="The subject of the fact may be this entity. The answer Same cannot be undone.",
+        reason="The subject of the fact may be this entity.",
         about=found.subject,
         sides=(
             Side(role="This", kind=MemoryType.FACT, id=str(found.fact_id), text=found.text),

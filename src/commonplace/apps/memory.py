@@ -146,10 +146,8 @@ class AppMemory:
     ) -> Conversation:
         """Begin a conversation of an installed app, or return the conversation with this id.
 
-        Args:
-            app_id: The app.
-            conversation_id: Unique among all apps.
-            user_id: The user whose space receives the memory; ``None`` for the app's common space.
+        The id is unique among all apps. The space of ``user_id`` receives the memory; ``None`` is the app's common
+        space.
 
         Raises:
             NotFoundError: No app has this id.
@@ -385,8 +383,9 @@ class AppMemory:
 
     async def waiting_digests(self) -> list[QueuedDigest]:
         """Return the digests that wait for energy or for a worker, the longest waiting first."""
-        rows = await self._store.reads.open_digests(moment=self._store.moment(), limit=ALL_ROWS)
-        return [QueuedDigest.from_row(row) for row in rows]
+        return QueuedDigest.from_rows(
+            await self._store.reads.open_digests(moment=self._store.moment(), limit=ALL_ROWS)
+        )
 
     async def list_digests(self, state: ListedState, *, limit: int = ALL_ROWS) -> list[QueuedDigest]:
         """Return the digests in a state, newest first."""

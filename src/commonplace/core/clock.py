@@ -56,9 +56,7 @@ def parse_timestamp(text: str, *, field: str = "timestamp") -> datetime:
 
     Any offset is accepted and converted to UTC.
 
-    Args:
-        text: For example ``2026-02-26T12:00:00Z`` or ``2026-02-26T14:00:00+02:00``.
-        field: The field that the error names.
+    ``field`` is the field that the error names.
 
     Raises:
         InvalidInputError: The text is not ISO 8601, or has no offset.

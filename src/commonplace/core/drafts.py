@@ -17,9 +17,7 @@ PRIVATE: Final = 0o600
 def draft_of(path: Path, *, mode: int = PRIVATE) -> Generator[BinaryIO]:
     """Yield a new file that takes the place of a path when the block ends; after an error the path stays as it was.
 
-    Args:
-        path: The file to write or replace. A link is replaced, not followed.
-        mode: The mode of the new file, less the umask.
+    A link is replaced, not followed. The new file has ``mode``, less the umask.
 
     Raises:
         OSError: The file cannot be written.

@@ -89,7 +89,6 @@ class NotFoundError(CommonplaceError, LookupError):
 
     Args:
         kind: The kind of item, for example ``"memory"``.
-        key: The id or name.
     """
 
     def __init__(self, kind: str, key: object) -> None:

@@ -50,8 +50,7 @@ _LENGTHS: Final[Mapping[str, tuple[str, str, str]]] = {
 def expected_by(fault: Mapping[str, Any]) -> str:
     """Return the expected value of a fault, as it reads after the word "expected".
 
-    Args:
-        fault: One of the faults that ``ValidationError.errors()`` returns.
+    ``fault`` is one of ``ValidationError.errors()``.
     """
     kind, context = str(fault["type"]), fault.get("ctx", {})
     cause = context.get("error")
@@ -71,9 +70,8 @@ def expected_by(fault: Mapping[str, Any]) -> str:
 def invalid_input(fault: Mapping[str, Any], *, whole: str) -> InvalidInputError:
     """Return the error for a fault.
 
-    Args:
-        fault: One of the faults that ``ValidationError.errors()`` returns.
-        whole: The name of the whole value, for a fault that belongs to no field.
+    ``fault`` is one of ``ValidationError.errors()``. ``whole`` names the whole value, for a fault that belongs to no
+    field.
     """
     got = _Nothing() if fault["type"] == "missing" else fault.get("input")
     return InvalidInputError(field_of(fault) or whole, expected_by(fault), got)

@@ -74,10 +74,7 @@ def preprocess_search_query(query: str | None) -> str:
 def require_text(value: object, *, field: str, max_chars: int) -> str:
     """Return a text that a caller passed, cleaned and without whitespace at its ends; log what cleaning changed.
 
-    Args:
-        value: The value that the caller passed.
-        field: The field that the error names.
-        max_chars: The longest text accepted, in characters after cleaning.
+    ``field`` is the field that the error names. ``max_chars`` counts characters after cleaning.
 
     Raises:
         InvalidInputError: The value is not a string, is blank, or is too long.

@@ -57,9 +57,7 @@ def trace_with(tracer: Tracer | None, *, with_content: bool = False) -> None:
 def span(name: str, **attributes: str | float | bool) -> Generator[Span]:
     """Trace the ``with`` block if tracing is on.
 
-    Args:
-        name: The operation, for example ``"knowledge.unit_of_work"``.
-        **attributes: Ids, counts and names of our own.
+    The attributes are ids, counts and names of our own.
     """
     if _tracer is None:
         yield _NO_SPAN

@@ -11,7 +11,7 @@ from typing import Final
 
 import asyncpg
 
-from commonplace.core.clock import Clock, format_timestamp, utc_now
+from commonplace.core.clock import format_timestamp, utc_now
 from commonplace.core.errors import StorageError
 from commonplace.core.settings import Settings
 from commonplace.erasure import files
@@ -146,7 +146,7 @@ async def preview(settings: Settings, selection: Selection) -> tuple[Part, ...]:
     return tuple(collected.parts.values())
 
 
-async def erase(settings: Settings, selection: Selection, *, clock: Clock = utc_now) -> ErasureReceipt:
+async def erase(settings: Settings, selection: Selection) -> ErasureReceipt:
     """Delete rows, lines and vectors for good, compact the databases, and search for what remains.
 
     An erasure that was interrupted can be repeated: the databases are compacted and searched even if no row is found.
@@ -164,7 +164,7 @@ async def erase(settings: Settings, selection: Selection, *, clock: Clock = utc_
         await finder.redact(found)
         collected.add_rows(found, changed)
         if found or changed:
-            await _record(rows, selection, found, changed, tenant, clock)
+            await _record(rows, selection, found, changed, tenant)
 
     async def search(_rows: Rows, finder: Finder, _tenant: str | None) -> None:
         collected.pieces |= proof_texts(await finder.find())
@@ -194,9 +194,7 @@ async def remove_rows(settings: Settings, rows: Mapping[str, Collection[str]]) -
     Unlike :func:`erase`, this neither compacts the databases nor searches for what remains. Memories that were derived
     from deleted ones stay.
 
-    Args:
-        settings: The databases.
-        rows: The keys of the rows of each table, as :mod:`~commonplace.erasure.tables` names it.
+    ``rows`` holds the keys of the rows of each table, as :mod:`~commonplace.erasure.tables` names it.
 
     Raises:
         StorageError: A database cannot be read or written.
@@ -268,7 +266,6 @@ async def _record(
     found: Iterable[Found],
     changed: dict[Redacted, int],
     tenant: str | None,
-    clock: Clock,
 ) -> None:
     """Record the erasure and its counts, without the erased texts."""
     deleted = {each.table.name: len(each.rows) for each in found}
@@ -283,7 +280,7 @@ async def _record(
     elif "events" in tables:
         total = sum(deleted.values()) + sum(changed.values())
         message = f"An operator erased {total} rows by {selection.by}"
-        await rows.run(_RECORD_EVENT, message, format_timestamp(clock()))
+        await rows.run(_RECORD_EVENT, message, format_timestamp(utc_now()))
 
 
 def _workspaces(settings: Settings) -> list[Path]:

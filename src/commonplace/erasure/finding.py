@@ -218,9 +218,7 @@ class Finder:
 def redacted(value: object, pattern: str | None) -> object:
     """Return a value of a column without its texts.
 
-    Args:
-        value: Text, JSON as text, or ``None``.
-        pattern: Only texts that match it are replaced; ``None`` for all.
+    The value is text, JSON as text, or ``None``. With a pattern, only texts that match it are replaced.
     """
     if not isinstance(value, str):
         return value

@@ -80,13 +80,13 @@ async def record_event(sql: Statements, event_type: EventType, *, payload: Mappi
 
 
 async def record_decision(
-    sql: Statements, kind: MemoryType, memory_id: UUID, other: UUID, decision: str | None
+    sql: Statements, kind: MemoryType, memory_id: UUID, other: UUID, decision: str | None, **made: object
 ) -> None:
     """Add the event of a decision whether a memory and another memory or entity are the same.
 
-    ``decision`` is ``same`` or ``distinct``; ``None`` takes a decision back.
+    ``decision`` is ``same`` or ``distinct``; ``None`` takes a decision back. ``made`` is what an undo needs to know.
     """
     event = EventType.REVIEW_REOPENED if decision is None else EventType.REVIEW_DECIDED
-    after = {"other": other, "decision": decision}
+    after = {"other": other, "decision": decision, **made}
     payload = {"memory_type": kind, "memory_id": memory_id, "before": None, "after": after}
     await record_event(sql, event, payload=payload)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Final, Protocol, cast, runtime_checkable
+from typing import Final, Protocol, cast
 from uuid import UUID
 
 from commonplace.core.clock import format_timestamp
@@ -13,7 +13,10 @@ VECTORS: Final = frozenset({"embedding", "next_embedding", "search_vector"})
 """Columns that no result holds. Source: R-KNW-9."""
 
 
-@runtime_checkable
+_PLAIN: Final = frozenset({type(None), bool, int, float, str})
+"""Most values. They are told first, and by their type alone, because a search returns hundreds of them."""
+
+
 class HasJson(Protocol):
     """A value with a JSON form of its own."""
 
@@ -31,6 +34,8 @@ def json_safe(value: object) -> object:
 
     Source: KNW-27.1, KNW-27.2.
     """
+    if type(value) in _PLAIN:
+        return value
     match value:
         case UUID():
             safe: object = str(value)
@@ -38,8 +43,8 @@ def json_safe(value: object) -> object:
             safe = format_timestamp(value)
         case Enum():
             safe = value.value
-        case HasJson():
-            safe = json_safe(value.to_json())
+        case _ if hasattr(value, "to_json"):
+            safe = json_safe(cast("HasJson", value).to_json())
         case Mapping():
             items = cast("Mapping[object, object]", value).items()
             safe = {str(key): json_safe(item) for key, item in items if key not in VECTORS}

@@ -95,10 +95,7 @@ class DialectFile:
 def refuses_form(status: int, message: str, *, proven: bool) -> bool:
     """Return whether an error refuses the form of the answer, so that another form may succeed.
 
-    Args:
-        status: The HTTP status.
-        message: The body of the error.
-        proven: Whether the server has accepted the form before; then only an error that names the form refuses it.
+    If the server has accepted the form before (``proven``), only an error that names the form refuses it.
     """
     if _FORM_WORDS.search(message):
         return status in _NAMING

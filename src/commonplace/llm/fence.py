@@ -29,9 +29,7 @@ def fence(text: str, tag: str) -> str:
     become ``&lt;``. This also holds with blanks or invisible characters in between, in another case, and with other
     slashes. The rest does not change, except for NUL and lone surrogates. Equal texts give equal fences.
 
-    Args:
-        text: The data.
-        tag: Lower case letters, digits and ``_``, beginning with a letter.
+    The tag has lower case letters, digits and ``_``, and begins with a letter.
 
     Raises:
         InvalidInputError: The tag is malformed.

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
@@ -33,24 +34,25 @@ OLLAMA_PORT: Final = 11434
 NO_KEY: Final = "none"
 """The key for servers that need none; the clients refuse an empty key."""
 
-_KEYS: Final[Mapping[ApiKind, tuple[str, ...]]] = {
-    "anthropic": ("ANTHROPIC_API_KEY",),
-    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    "openai": ("OPENAI_API_KEY",),
+
+@dataclass(frozen=True, slots=True)
+class _Provider:
+    """A provider of an API: the variables of its key and its address, its extra, and the module of that extra."""
+
+    key_variables: tuple[str, ...]
+    address_variable: str
+    extra: str
+    module: str
+
+
+_PROVIDERS: Final[Mapping[ApiKind, _Provider]] = {
+    "anthropic": _Provider(("ANTHROPIC_API_KEY",), "ANTHROPIC_BASE_URL", "anthropic", "anthropic"),
+    "gemini": _Provider(
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY"), "GOOGLE_GEMINI_BASE_URL", "gemini", "google.genai"
+    ),
+    "openai": _Provider(("OPENAI_API_KEY",), "OPENAI_BASE_URL", "openai", "openai"),
+    "ollama": _Provider((), "OLLAMA_HOST", "openai", "openai"),
 }
-_BASE_URL: Final[Mapping[ApiKind, str]] = {
-    "anthropic": "ANTHROPIC_BASE_URL",
-    "gemini": "GOOGLE_GEMINI_BASE_URL",
-    "openai": "OPENAI_BASE_URL",
-    "ollama": "OLLAMA_HOST",
-}
-_EXTRA: Final[Mapping[ApiKind, str]] = {
-    "anthropic": "anthropic",
-    "gemini": "gemini",
-    "openai": "openai",
-    "ollama": "openai",
-}
-_MODULE: Final = {"anthropic": "anthropic", "gemini": "google.genai", "openai": "openai"}
 
 Connect = Callable[[], Awaitable[ModelBackend]]
 
@@ -187,9 +189,10 @@ def api_options(settings: Settings, environ: Mapping[str, str]) -> ApiOptions:
     """
     name, _, model = (settings.model or "").partition(":")
     kind = cast("ApiKind", name)
-    _require_extra(_EXTRA[kind], wanted_by=f"{kind}:{model}")
+    provider = _PROVIDERS[kind]
+    _require_extra(provider, wanted_by=f"{kind}:{model}")
     own = settings.model_base_url
-    given = own or environ.get(_BASE_URL[kind]) or None
+    given = own or environ.get(provider.address_variable) or None
     key_file = settings.model_api_key_file
     return ApiOptions(
         kind=kind,
@@ -219,22 +222,23 @@ def _api_key(kind: ApiKind, environ: Mapping[str, str], *, own: str | None, give
         return NO_KEY
     if kind == "ollama":
         return None
-    if key := next(filter(None, map(environ.get, _KEYS[kind])), None):
+    variables = _PROVIDERS[kind].key_variables
+    if key := next(filter(None, map(environ.get, variables)), None):
         return key
     if kind == "openai" and given:
         return NO_KEY
     raise SettingsError(
         f"a model {kind}:… needs a key: "
-        f"set COMMONPLACE_MODEL_API_KEY_FILE to a file with the key, or set {_KEYS[kind][0]}"
+        f"set COMMONPLACE_MODEL_API_KEY_FILE to a file with the key, or set {variables[0]}"
     )
 
 
-def _require_extra(extra: str, *, wanted_by: str) -> None:
-    for module in ("pydantic_ai", _MODULE[extra]):
+def _require_extra(provider: _Provider, *, wanted_by: str) -> None:
+    for module in ("pydantic_ai", provider.module):
         if not _is_installed(module):
             raise SettingsError(
                 f"the model {wanted_by!r} needs {module!r}, which is not installed: "
-                f"run `pip install 'commonplace[{extra}]'`"
+                f"run `pip install 'commonplace[{provider.extra}]'`"
             )
 
 

@@ -14,8 +14,7 @@ def kill_tree(pid: int) -> None:
     The claude CLI starts its shells in sessions of their own, which a signal to the group does not reach. A descendant
     whose parent has died can no longer be found.
 
-    Args:
-        pid: A process started with ``start_new_session=True`` that has not been waited for.
+    The process was started with ``start_new_session=True`` and has not been waited for.
     """
     kill_found(lambda: _tree(pid))
     with contextlib.suppress(ProcessLookupError, PermissionError):

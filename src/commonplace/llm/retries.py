@@ -21,8 +21,7 @@ class Retries:
     def pauses(self, random: Callable[[], float]) -> Iterator[float]:
         """Yield the pauses in seconds: each is twice the pause before, less a random part of up to half.
 
-        Args:
-            random: Returns numbers from 0 to 1. The jitter keeps many callers from retrying at once.
+        ``random`` returns numbers from 0 to 1. The jitter keeps many callers from retrying at once.
         """
         pause_s = self.first_s
         for _ in range(self.most):

@@ -5,7 +5,7 @@ A refused call answers with ``{"error": …}``. Some clients check this answer t
 
 from collections.abc import Awaitable, Callable
 from functools import cache
-from typing import Any, Final, get_type_hints
+from typing import Any, Final, cast, get_type_hints
 
 from fastmcp.utilities.json_schema import dereference_refs
 from pydantic import TypeAdapter
@@ -27,7 +27,7 @@ def output_schema(run: Callable[..., Awaitable[object]]) -> dict[str, Any] | Non
     result = get_type_hints(run)["return"]
     if result is str:
         return None
-    schema = dereference_refs(TypeAdapter(result).json_schema(mode="serialization"))
+    schema = _summarised(dereference_refs(TypeAdapter(result).json_schema(mode="serialization")))
     answers = schema.pop("anyOf", None) or [{"required": schema.pop("required", [])}]
     for named in ("title", "description"):
         schema.pop(named, None)
@@ -37,3 +37,15 @@ def output_schema(run: Callable[..., Awaitable[object]]) -> dict[str, Any] | Non
         "properties": {**schema.get("properties", {}), "error": REFUSAL},
         "anyOf": [*answers, {"required": ["error"]}],
     }
+
+
+def _summarised(schema: Any) -> Any:  # noqa: ANN401 - JSON
+    """Return a schema with the first paragraph of each description: the rest of a docstring is for developers."""
+    if isinstance(schema, list):
+        return [_summarised(each) for each in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    shown = {key: _summarised(value) for key, value in cast("dict[str, Any]", schema).items()}
+    if isinstance(text := shown.get("description"), str):
+        shown["description"] = text.partition("\n\n")[0]
+    return shown

@@ -62,11 +62,8 @@ async def build_memory_context(
 ) -> MemoryContext:
     """Read memories until the budget is spent, and render them.
 
-    Args:
-        sql: One consistent view, so that pages fit together.
-        budget_tokens: For the whole block; 0 and less hold no memory.
-        services: The services of the next session; their memories are chosen first.
-        holds: Whether a text is in quarantine; such a memory is not eligible.
+    ``sql`` is one consistent view, so that pages fit together. The memories of ``services`` are chosen first. A memory
+    whose text ``holds`` names is in quarantine and not eligible.
     """
     threshold = float(ACTIVE_THRESHOLD)
     builder = BlockBuilder(

@@ -391,10 +391,7 @@ class OperationalMemory:
     async def session_output(self, session_id: int, *, after: int = 0, limit: int = 500) -> list[OutputLine]:
         """Return output lines of a session, which may still run in another process.
 
-        Args:
-            session_id: The session; an unknown session has no lines.
-            after: The ``seq`` of the last line that the caller has; 0 starts with the first line.
-            limit: The largest number of lines.
+        ``after`` is the ``seq`` of the last line that the caller has. An unknown session has no lines.
 
         Returns:
             Lines by ascending ``seq``. The first numbers may be missing: the newest 2,000 lines of a session are kept,

@@ -22,9 +22,7 @@ def read(path: Path) -> Read:
 def read_lines(path: Path, items_of: Callable[[object], Iterator[Item]]) -> Read:
     """Yield the items of each line, or the reason why the line cannot be read.
 
-    Args:
-        path: The file.
-        items_of: Returns the items of a JSON value; may raise ``InvalidInputError``.
+    ``items_of`` returns the items of a JSON value, and may raise ``InvalidInputError``.
     """
     for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
         if line.strip():

@@ -17,17 +17,17 @@ class AbandonedCluster:
     link: Path
 
 
-def abandoned_clusters(system_directory: Path = SYSTEM_DIRECTORY) -> list[AbandonedCluster]:
+def abandoned_clusters() -> list[AbandonedCluster]:
     """Return the clusters whose last known link no longer points to them, by directory.
 
     A cluster with a running server is in use, wherever its link is. The others may still be needed: their home may have
     been moved, or may be on a disk that is not mounted.
     """
-    return sorted(_abandoned(system_directory), key=lambda cluster: cluster.directory)
+    return sorted(_abandoned(), key=lambda cluster: cluster.directory)
 
 
-def _abandoned(system_directory: Path) -> Iterator[AbandonedCluster]:
-    for note in system_directory.glob(f"*/{HOME_FILE}"):
+def _abandoned() -> Iterator[AbandonedCluster]:
+    for note in SYSTEM_DIRECTORY.glob(f"*/{HOME_FILE}"):
         directory = note.parent
         with suppress(FileNotFoundError):  # another process is removing it
             link = linked_from(directory)

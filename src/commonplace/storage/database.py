@@ -114,10 +114,7 @@ def load_queries(
 ) -> Queries:
     """Load the named statements of every ``.sql`` file in some directories, for the driver of one server.
 
-    Args:
-        directories: The directories of the files.
-        dialect: The dialect of the server.
-        gaps: The text that replaces ``${name}`` in the files; a constant of the program, never a caller's value.
+    ``gaps`` replace ``${name}`` in the files: constants of the program, never a caller's values.
     """
     files = [file for directory in directories for file in sorted(directory.glob("*.sql"))]
     text = Template("\n\n".join(file.read_text(encoding="utf-8") for file in files)).safe_substitute(gaps)

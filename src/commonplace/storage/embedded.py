@@ -126,18 +126,18 @@ def join_server(directory: Path, *, timeout_s: float = START_TIMEOUT_S) -> Membe
         ) from error
 
 
-def remove_cluster(directory: Path, *, timeout_s: float = START_TIMEOUT_S) -> None:
+def remove_cluster(directory: Path) -> None:
     """Delete the server of a directory with all its data, after its last user has left.
 
     This blocks. A directory without a server is not changed.
 
     Raises:
-        EmbeddedPostgresError: The server is still in use after ``timeout_s``, or it cannot be deleted.
+        EmbeddedPostgresError: The server is still in use after a minute, or it cannot be deleted.
     """
     if not os.path.lexists(directory):
         return
     cluster = locate_cluster(directory)
-    deadline = time.monotonic() + timeout_s
+    deadline = time.monotonic() + START_TIMEOUT_S
     with cluster.lock("start") as start, cluster.lock("users") as users, cluster.lock("server") as server:
         # The reaper needs ``users`` to stop the server, so wait for its end before taking that lock.
         if not (

@@ -50,10 +50,7 @@ def read_row(noun: type[_N], row: Row, **others: object) -> _N:
     Columns become members of enumerations, tuples, truth values, aware datetimes, JSON objects and values with
     ``from_json`` where the fields have these types.
 
-    Args:
-        noun: A dataclass.
-        row: Holds a column for each field of the constructor.
-        **others: Fields that are not read from a column of their name.
+    ``others`` are fields that are not read from a column of their name.
     """
     plain, read = _columns(noun, *others)
     values: dict[str, Any] = {name: row[name] for name in plain}

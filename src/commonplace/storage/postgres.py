@@ -60,7 +60,7 @@ async def open_pool(
     return await _pool(access, source, application_name, max_size, statement_timeout_s)
 
 
-async def open_replica_pool(url: str, primary: str, *, max_size: int = MAX_POOL_SIZE) -> asyncpg.Pool:
+async def open_replica_pool(url: str, primary: str) -> asyncpg.Pool:
     """Open a pool of connections to a replica. The caller closes it.
 
     The connections assume the role of ``primary``, a URL, if the role of ``url`` is privileged.
@@ -70,7 +70,7 @@ async def open_replica_pool(url: str, primary: str, *, max_size: int = MAX_POOL_
         StorageUnavailableError: One of the servers cannot be reached or used. No message holds the password.
     """
     access = await replica_access(url, await access_to(primary))
-    return await _pool(access, url, "commonplace", max_size, STATEMENT_TIMEOUT_S)
+    return await _pool(access, url, "commonplace", MAX_POOL_SIZE, STATEMENT_TIMEOUT_S)
 
 
 async def _pool(

@@ -33,8 +33,8 @@ class Api:
 
     The documentation of a route is its function: the name is the operation's id, the first line of the docstring is
     the summary, its section ``Parameters:`` describes the parameters and the body of a request, and the rest of the
-    docstring is the description. A route that returns a noun of a memory answers with
-    the shape of the noun (:func:`commonplace.web.shape.shows`).
+    docstring is the description. A route that returns a noun of a memory answers with the shape of the noun
+    (:func:`commonplace.web.shape.shows`).
 
     Args:
         prefix: The beginning of all paths.

@@ -30,14 +30,7 @@ FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 
 
 class Authentication(HttpMiddleware):
-    """Puts a :class:`~commonplace.web.access.Caller` into the scope of each request, or answers 401 or 429.
-
-    Args:
-        app: The next application.
-        tokens: The token store, open as long as requests arrive.
-        options: Say whether a login is required.
-        limiter: Counts requests and failures.
-    """
+    """Puts a :class:`~commonplace.web.access.Caller` into the scope of each request, or answers 401 or 429."""
 
     def __init__(self, app: ASGIApp, *, tokens: Tokens, options: SecurityOptions, limiter: Limiter) -> None:
         super().__init__(app)

@@ -5,7 +5,6 @@ FastAPI's own page loads scripts from a content delivery network, which needs in
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from fastapi import APIRouter, FastAPI, Request
@@ -46,19 +45,6 @@ _CODE: Final = re.compile(r"`([^`]+)`")
 def _with_code(text: str) -> Markup:
     """Return a text as HTML, with text between backticks as code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped before
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
-    """One operation of the API on the page; ``answers`` pairs statuses with their meanings."""
-
-    id: str
-    method: str
-    path: str
-    summary: str
-    description: str
-    parameters: tuple[dict[str, Any], ...]
-    answers: tuple[tuple[str, str], ...]
 
 
 def describe(app: FastAPI) -> dict[str, Any]:
@@ -106,23 +92,12 @@ def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, 
                 yield path, method, item[method]
 
 
-def operations_by_tag(document: dict[str, Any]) -> dict[str, list[Operation]]:
-    """Return the operations of a document by tag, in the order of the document."""
-    found: dict[str, list[Operation]] = {}
+def _operations_by_tag(document: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Return the operations of a document by tag, in the order of the document, with their methods and paths."""
+    found: dict[str, list[dict[str, Any]]] = {}
     for path, method, operation in _operations(document):
-        found.setdefault(operation["tags"][0], []).append(
-            Operation(
-                id=operation["operationId"],
-                method=method.upper(),
-                path=path,
-                summary=operation["summary"],
-                description=operation["description"],
-                parameters=tuple(_parameters(operation)),
-                answers=tuple(
-                    (code, answer["description"]) for code, answer in operation["responses"].items()
-                ),
-            )
-        )
+        place = {"method": method.upper(), "path": path, "parameters": list(_parameters(operation))}
+        found.setdefault(operation["tags"][0], []).append(operation | place)
     return found
 
 
@@ -144,7 +119,7 @@ async def documentation(request: Request) -> HTMLResponse:
     page = plain_page(
         "documentation.html",
         info=document["info"],
-        tags=operations_by_tag(document),
+        tags=_operations_by_tag(document),
         kinds=KINDS,
         with_code=_with_code,
     )

@@ -23,7 +23,7 @@ from commonplace.core.errors import CommonplaceError, StorageUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.embedding.backend import BackendName
 from commonplace.embedding.model_files import find_model
-from commonplace.knowledge import KnowledgeMemory, worker_status
+from commonplace.knowledge import worker_status
 from commonplace.llm.ledger import Ledger
 from commonplace.memories import Memories
 from commonplace.web.access import OpenMemories, known_caller
@@ -157,14 +157,10 @@ class Checks:
         knowledge = self.memories.knowledge
         if self.settings is None or not knowledge.database.was_tried:
             return State.STARTING
-        return await _working(knowledge, self.settings)
-
-
-async def _working(knowledge: KnowledgeMemory, settings: Settings) -> State:
-    status = await worker_status(knowledge, settings)
-    if any(worker.alive for worker in status.workers):
-        return State.OK
-    return State.DEGRADED if status.began else State.STARTING
+        status = await worker_status(knowledge, self.settings)
+        if any(worker.alive for worker in status.workers):
+            return State.OK
+        return State.DEGRADED if status.began else State.STARTING
 
 
 async def _look(check: Callable[[], Awaitable[State]]) -> PartShape:

@@ -1,6 +1,6 @@
-"""Middleware for ``Idempotency-Key``: a POST of the REST API that is sent again changes nothing twice.
+"""Middleware for ``Idempotency-Key``: a POST of the REST API that is sent twice runs once.
 
-The answer is kept in the database of knowledge memory, so that every process of the service knows it. A request that
+The database of knowledge memory keeps the answer, so that every process of the service knows it. A request that
 failed and changed nothing may run again. Source: draft-ietf-httpapi-idempotency-key-header-07.
 """
 

@@ -17,11 +17,7 @@ BACKLOG: Final = 2048
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is ``localhost`` or a loopback address, without a lookup.
-
-    Args:
-        host: As in a URL or without its brackets, in any case, without a port.
-    """
+    """Return whether a host without a port is ``localhost``, in any case, or a loopback address; without a lookup."""
     address = parse_address(host)
     return host.lower() == LOCALHOST if address is None else address.is_loopback
 

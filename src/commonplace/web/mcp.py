@@ -31,11 +31,7 @@ SERVERS: Final = {
 
 
 class McpServers:
-    """The servers; they run inside of :meth:`running`.
-
-    Args:
-        memories: Open as long as the servers run.
-    """
+    """The servers; they run inside of :meth:`running`, as long as the memories are open."""
 
     def __init__(self, memories: Memories) -> None:
         self._memories = memories
@@ -90,9 +86,7 @@ class McpServers:
 def _acting(app: ASGIApp, *, installation: bool = False) -> ASGIApp:
     """Return an application that runs each request in the context of its caller.
 
-    Args:
-        app: The server.
-        installation: Whether to refuse callers of other tenants than the installation's.
+    A server of the installation refuses callers of other tenants.
     """
 
     async def act(scope: Scope, receive: Receive, send: Send) -> None:

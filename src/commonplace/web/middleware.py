@@ -4,11 +4,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 
 class HttpMiddleware:
-    """Middleware that sees HTTP requests only; the start and the stop of the application pass it by.
-
-    Args:
-        app: The next application.
-    """
+    """Middleware for HTTP requests; other events, such as the start of the service, go to the next application."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

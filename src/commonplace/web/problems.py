@@ -172,13 +172,7 @@ KINDS: Final = tuple(value for value in tuple(globals().values()) if isinstance(
 
 
 class ProblemError(Exception):
-    """A request that the service refuses with a problem.
-
-    Args:
-        kind: The kind of problem.
-        detail: The error of this request, in one sentence.
-        headers: Headers of the answer.
-    """
+    """A request that the service refuses with a problem; the detail is one sentence."""
 
     def __init__(self, kind: Kind, detail: str, *, headers: Mapping[str, str] | None = None) -> None:
         self.kind = kind

@@ -34,12 +34,7 @@ class Credential(StrEnum):
 
 
 class Limiter:
-    """Counts requests and refuses those above the limits; counts and logs refused credentials.
-
-    Args:
-        limits: The limits.
-        registry: The registry of the metric of refused credentials.
-    """
+    """Counts requests and refuses those above the limits; counts in a metric and logs refused credentials."""
 
     def __init__(self, limits: RateLimits, registry: CollectorRegistry) -> None:
         self._refused = Counter(

@@ -18,12 +18,7 @@ RowIds = Annotated[
 
 
 def row_id(kind: str, alias: str) -> Callable[[int], int]:
-    """Return the dependency that reads the id of a row from a path; numbers that cannot be ids answer 404.
-
-    Args:
-        kind: The noun of the row, such as ``memory``.
-        alias: The parameter in the path.
-    """
+    """Return the dependency that reads the id of a ``kind`` from a path; numbers that cannot be ids answer 404."""
 
     def read(value: Annotated[int, Path(alias=alias, description=f"the id of a {kind}")]) -> int:
         if not 1 <= value <= LARGEST_ID:

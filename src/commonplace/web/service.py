@@ -80,7 +80,6 @@ def create_app(
     app.router.routes.extend(_router().routes)
     app.state.memories = memories
     app.state.draining = False
-    app.state.app_memory = memories.apps
     app.state.checks = health.Checks(
         memories=memories, settings=settings, worker=worker, ledger=model.ledger if model else None
     )

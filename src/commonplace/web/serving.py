@@ -36,12 +36,7 @@ STOPPING: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class Server(uvicorn.Server):
-    """A server that reports when it is ready and leaves signals to its caller.
-
-    Args:
-        app: The application.
-        on_ready: Called when the server accepts requests.
-    """
+    """A server that reports when it accepts requests and leaves signals to its caller."""
 
     def __init__(self, app: FastAPI, *, on_ready: Callable[[], None]) -> None:
         super().__init__(
@@ -202,12 +197,7 @@ async def _require_admin(tokens: Tokens) -> None:
 async def catch_up(
     chores: Mapping[str, Callable[[], Awaitable[object]]], *, every_s: float = CATCH_UP_EVERY_S
 ) -> None:
-    """Run chores now and at intervals; a chore that fails is logged and runs again the next time.
-
-    Args:
-        chores: The chores by their names in the log.
-        every_s: The interval in seconds.
-    """
+    """Run chores, by their names in the log, now and at intervals; a chore that fails is logged and runs again."""
     while True:
         for name, chore in chores.items():
             try:

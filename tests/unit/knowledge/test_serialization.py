@@ -19,6 +19,14 @@ class Receipt:
     links: tuple[UUID, ...]
 
 
+class Offer:
+    """A value with a JSON form of its own."""
+
+    def to_json(self) -> dict[str, object]:
+        """Return the form."""
+        return {"id": KEY, "permanence": Permanence.STABLE}
+
+
 KEY = UUID("6fa459ea-ee8a-3ca4-894e-db77e160355e")
 
 
@@ -47,3 +55,9 @@ def test_rows_become_json_without_vectors() -> None:
         },
         {"id": str(KEY), "links": [str(KEY)]},
     ]
+
+
+def test_a_form_of_its_own_comes_before_all_others() -> None:
+    """A member of an enumeration of texts is a plain text after that."""
+    assert json_safe([Offer()]) == [{"id": str(KEY), "permanence": "stable"}]
+    assert type(json_safe(Permanence.STABLE)) is str

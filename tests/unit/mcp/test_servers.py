@@ -117,6 +117,7 @@ async def test_every_answer_but_text_has_a_schema(memories: Two) -> None:
         assert schema is not None
         jsonschema.Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
+        assert "Attributes:" not in str(schema), "docstrings for developers"
         refused = (
             {"ok": False, "error": "no"} if "workspace" in name else {"error": {"message": "no", "hint": "x"}}
         )

@@ -146,9 +146,8 @@ class SensitiveLoop:
     ) -> Focus | None:
         """Return an unanswered conversation with the memories of its app; ``None`` if all are answered.
 
-        Args:
-            conversation_id: The conversation; ``None`` for the one that has waited longest.
-            app_id: Consider only conversations of this app.
+        Without ``conversation_id``, this is the conversation that has waited longest, among those of ``app_id`` if
+        given.
 
         Raises:
             NotFoundError: No conversation has this id.
@@ -184,10 +183,8 @@ class SensitiveLoop:
     async def select_to_improve(self, app_id: str, *, user_id: str | None = None, limit: int = 10) -> Focus:
         """Return the last ended conversations of an app with its memories, to choose a conversation to improve.
 
-        Args:
-            app_id: The app; its memories never appear beside another app's conversations.
-            user_id: Only conversations of this user; the user's memories are included.
-            limit: The maximum number of conversations.
+        The memories of an app never appear beside another app's conversations. With ``user_id``, only conversations of
+        this user count, and the user's memories are included.
 
         Raises:
             NotFoundError: No app has this id.

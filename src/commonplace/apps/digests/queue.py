@@ -120,7 +120,7 @@ async def _leave(
 async def listed(sql: Statements, state: ListedState, *, limit: int) -> list[QueuedDigest]:
     """Return the digests in a state, newest first."""
     state = ListedState.SKIPPED if state is ListedState.FAILED else state
-    return [QueuedDigest.from_row(row) for row in await sql.digests_in(state=state, limit=limit)]
+    return QueuedDigest.from_rows(await sql.digests_in(state=state, limit=limit))
 
 
 async def request_for(sql: Statements, app_id: str, conversation_id: str) -> MemoryCreationRequest:

@@ -13,7 +13,7 @@ from commonplace.knowledge.entities.registry import lock_entities, record_change
 from commonplace.knowledge.entities.subjects import Subjects, link_subjects
 from commonplace.knowledge.events import EventType, record_decision
 from commonplace.knowledge.facts import fact_key
-from commonplace.knowledge.kinds import MemoryType
+from commonplace.knowledge.kinds import MemoryType, Validity
 from commonplace.knowledge.short_ids import find_id
 from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
@@ -65,32 +65,33 @@ class CandidateMethods(KnowledgeSession):
             row = await sql.standing_fact(id=key)
             if row is None:
                 raise NotFoundError(MemoryType.FACT, str(key))
+            made: dict[str, object] = {}
             if same:
-                await self._link(sql, row["subject"], wanted)
+                made = await self._link(sql, row["subject"], wanted)
             else:
                 require_living((await lock_entities(sql, wanted)).get(wanted), wanted)
                 await sql.tell_apart(first_id=key, second_id=wanted, now=now)
-            await record_decision(sql, MemoryType.FACT, key, wanted, "same" if same else "distinct")
+            await record_decision(sql, MemoryType.FACT, key, wanted, "same" if same else "distinct", **made)
 
     async def undo_subject(self, fact_id: UUID | str, entity_id: UUID | str) -> None:
-        """Take back that the subject of a fact is not an entity: the pair is listed again.
+        """Take back the decision whether the subject of a fact is an entity: the pair is listed again.
 
-        For the parameters see :meth:`decide_subject`. A subject that got the entity keeps the entity.
+        For the parameters see :meth:`decide_subject`. If the subject was the entity, its facts lose the entity, the
+        facts that the decision superseded are active again, and the entity loses the alias. Later changes stay.
 
         Raises:
-            InvalidInputError: An id is malformed, or no decision told the subject and the entity apart.
+            InvalidInputError: An id is malformed, the entity was merged since, or nobody decided about the pair.
             NotFoundError: No fact has the short id.
         """
         wanted = inputs.require_id(entity_id, field="entity_id")
         async with self._writing() as sql:
             key = await find_id(sql, fact_id, MemoryType.FACT, field="fact_id")
             if await sql.forget_distinction(first_id=key, second_id=wanted) is None:
-                raise InvalidInputError(
-                    "entity_id", "an entity that was told apart from the subject", str(wanted)
-                )
+                await _unlink(sql, key, wanted)
             await record_decision(sql, MemoryType.FACT, key, wanted, None)
 
-    async def _link(self, sql: Statements, subject: str, entity_id: UUID) -> None:
+    async def _link(self, sql: Statements, subject: str, entity_id: UUID) -> dict[str, object]:
+        """Give the facts of a subject their entity; return what :func:`_unlink` needs to take that back."""
         rows = await sql.unlinked_keys(subjects=[subject])
         keys = {(row["scope"], row["subject"], row["predicate"]) for row in rows}
         await sql.serialise_fact_keys(
@@ -103,13 +104,48 @@ class CandidateMethods(KnowledgeSession):
         entity = require_living((await lock_entities(sql, entity_id)).get(entity_id), entity_id)
         found = Subjects(entities={subject: entity_id})
         left = await link_subjects(sql, keys, found) if keys else {}
+        superseded: list[tuple[str, str]] = []
         for (scope, _, predicate), ids in left.items():
             for each in ids:
                 pair = await sql.by_trust(id=each.id, entity_id=entity_id, scope=scope, predicate=predicate)
                 weaker, stronger = (row["id"] for row in pair)
                 await sql.supersede_fact(id=weaker, by_id=stronger, now=self.clock())
+                superseded.append((str(weaker), str(stronger)))
         if left:
             await link_subjects(sql, left.keys(), found)
-        if not await sql.subject_entities(keys=[fold_name(subject)]):
+        is_new = not await sql.subject_entities(keys=[fold_name(subject)])
+        if is_new:
             named = await write_entity(sql, replace(entity, aliases=(*entity.aliases, subject)))
             await record_change(sql, EventType.ENTITY_UPDATED, entity, named)
+        return {"facts": [str(row["id"]) for row in rows], "superseded": superseded, "alias_added": is_new}
+
+
+async def _unlink(sql: Statements, fact_id: UUID, entity_id: UUID) -> None:
+    """Take back that the subject of a fact is an entity.
+
+    Raises:
+        InvalidInputError: The newest decision did not give the subject the entity, or the entity was merged.
+    """
+    made = await sql.last_subject_decision(fact_id=str(fact_id), entity_id=str(entity_id))
+    if made is None or "facts" not in made:
+        expected = "an entity with a decision about the subject"
+        raise InvalidInputError("entity_id", expected, str(entity_id))
+    ids = [UUID(each) for each in made["facts"]]
+    rows = {row["id"]: row for row in await sql.keys_of_facts(ids=[*ids, fact_id])}
+    await sql.serialise_fact_keys(
+        keys=[
+            fact_key(row["scope"], row["predicate"], about)
+            for row in rows.values()
+            for about in (row["subject"], entity_id)
+        ]
+    )
+    entity = require_living((await lock_entities(sql, entity_id)).get(entity_id), entity_id)
+    await sql.unlink_facts(ids=ids, entity_id=entity_id)
+    for weaker, stronger in made["superseded"]:
+        older, newer = UUID(weaker), UUID(stronger)
+        if await sql.unlink_superseded(memory_type=MemoryType.FACT, older_id=older, newer_id=newer):
+            await sql.restore_fact(id=older, validity=Validity.SUPERSEDED)
+    if made["alias_added"]:
+        kept = tuple(alias for alias in entity.aliases if alias != rows[fact_id]["subject"])
+        named = await write_entity(sql, replace(entity, aliases=kept))
+        await record_change(sql, EventType.ENTITY_UPDATED, entity, named)

@@ -42,9 +42,7 @@ log = logging.getLogger(__name__)
 def load_tier_prompt(tier: int, directory: Path | None = None) -> str:
     """Return the prompt of a tier.
 
-    Args:
-        tier: 1 observes, 2 investigates, 3 remediates.
-        directory: An operator's prompts with the same file names; ``None`` for the shipped ones.
+    ``directory`` holds an operator's prompts under the same file names; ``None`` takes the shipped ones.
 
     Raises:
         InvalidInputError: There is no such tier, or the directory has no readable UTF-8 file for it with a section on

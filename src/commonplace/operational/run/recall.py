@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 
-from commonplace.core.clock import Clock
 from commonplace.core.errors import ClockError, StorageError, StorageUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.operational.cooldowns import Cooldown
@@ -37,9 +36,9 @@ class Recalled:
 
 
 @asynccontextmanager
-async def open_or_none(settings: Settings, clock: Clock) -> AsyncGenerator[OperationalMemory | None]:
+async def open_or_none(settings: Settings) -> AsyncGenerator[OperationalMemory | None]:
     """Open operational memory; yield ``None`` if the database cannot be reached."""
-    opening = OperationalMemory.open(settings, clock=clock)
+    opening = OperationalMemory.open(settings)
     memory = await _or_none(opening.__aenter__(), "the session runs without memory", within_s=MEMORY_S)
     try:
         yield memory

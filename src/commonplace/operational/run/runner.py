@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from commonplace.core.clock import Clock, utc_now
+from commonplace.core.clock import utc_now
 from commonplace.core.secrets import mask_secrets
 from commonplace.core.settings import Settings
 from commonplace.core.text import trim_to
@@ -100,19 +100,18 @@ async def run_session(
     lock: RunLock,
     stop: Stop,
     watcher: Watcher | None = None,
-    clock: Clock = utc_now,
 ) -> RunReport:
     """Run a session to its end and record it.
 
-    The caller holds the lock. ``clock`` returns the time of each row.
+    The caller holds the lock.
 
     Raises:
         InvalidInputError: The CLI cannot be started, or the prompt is too long.
     """
     watcher = watcher or Watcher()
-    async with open_or_none(settings, clock) as memory:
+    async with open_or_none(settings) as memory:
         recalled = await recall(memory, request, settings.home)
-        environment = render_environment(clock(), request.services, recalled.actions)
+        environment = render_environment(utc_now(), request.services, recalled.actions)
         system_prompt = build_system_prompt(request.prompt, environment, recalled.block)
         recorder = memory and memory.recorder(
             tier=request.tier,
@@ -130,7 +129,7 @@ async def run_session(
                 lock.name_agent(process.pid, process.mark)
                 process.on_listed = lock.name_tools
                 recording = LiveRecording(recorder) if recorder else None
-                transcript = TranscriptFile.create(settings.home, tier=request.tier, now=clock())
+                transcript = TranscriptFile.create(settings.home, tier=request.tier, now=utc_now())
                 report = await _Run(process, request, stop, watcher, recording, transcript).to_its_end()
             finally:
                 await process.close()

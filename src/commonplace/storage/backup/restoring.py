@@ -22,7 +22,6 @@ from typing import Any, Final
 
 import asyncpg
 
-from commonplace.core.clock import Clock, utc_now
 from commonplace.core.directories import make_directories
 from commonplace.core.drafts import draft_of, write_text
 from commonplace.core.errors import InvalidInputError, StorageError, StorageUnavailableError
@@ -89,16 +88,13 @@ class RestoreReceipt:
     newer: tuple[Path, ...]
 
 
-async def restore(
-    settings: Settings, file: Path, *, replace: bool = False, clock: Clock = utc_now
-) -> RestoreReceipt:
+async def restore(settings: Settings, file: Path, *, replace: bool = False) -> RestoreReceipt:
     """Restore the contents of a backup.
 
     Args:
         settings: The home and its databases. A PostgreSQL database with a URL must have no tables of commonplace.
         file: The backup.
         replace: Whether memories that exist are replaced; a backup of them is made first.
-        clock: Returns the current time.
 
     Raises:
         InvalidInputError: A database with a URL has tables of commonplace.
@@ -117,7 +113,7 @@ async def restore(
                 manifest = await check(file, staging)
                 _require_places(settings, manifest)
                 _require_paths(staging / copies.HOME, settings.home)
-                replaced = await _make_room(settings, replace=replace, clock=clock)
+                replaced = await _make_room(settings, replace=replace)
                 try:
                     await _load_and_exchange(settings, staging, manifest)
                     newer = _restore_home(staging / copies.HOME, settings.home)
@@ -188,7 +184,7 @@ def _require_places(settings: Settings, manifest: Manifest) -> None:
         )
 
 
-async def _make_room(settings: Settings, *, replace: bool, clock: Clock) -> Path | None:
+async def _make_room(settings: Settings, *, replace: bool) -> Path | None:
     used = [describe_url(server) for server in await _used_servers(settings)]
     if used:
         raise InvalidInputError("database", "a database without tables of commonplace", ", ".join(used))
@@ -199,7 +195,7 @@ async def _make_room(settings: Settings, *, replace: bool, clock: Clock) -> Path
             f"the home {settings.home} has databases, with memories or from a restore that was stopped: "
             "add --replace, which makes a backup of them and then replaces them"
         )
-    return await back_up_before(settings, "restore", clock=clock)
+    return await back_up_before(settings, "restore")
 
 
 async def _used_servers(settings: Settings) -> list[str]:

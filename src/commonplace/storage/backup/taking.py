@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from commonplace.core.clock import Clock, format_timestamp, utc_now
+from commonplace.core.clock import format_timestamp, utc_now
 from commonplace.core.directories import make_directories
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.settings import Settings
@@ -80,7 +80,6 @@ async def back_up(
     *,
     workspaces: Iterable[Path] = (),
     since: Path | None = None,
-    clock: Clock = utc_now,
 ) -> BackupReceipt:
     """Copy all memories of a home to one file, while the home is in use. The file is checked before it gets its name.
 
@@ -89,7 +88,6 @@ async def back_up(
         target: The file, which must not exist.
         workspaces: The directories whose workspace memory is copied too.
         since: A backup in the same directory; the new one holds only what changed since then.
-        clock: Returns the current time.
 
     Raises:
         InvalidInputError: The file exists, or ``since`` is in another directory.
@@ -102,7 +100,7 @@ async def back_up(
     async with servers(settings) as found:
         if not found and not settings.database_path.exists():
             raise NotFoundError("database in", str(settings.home))
-        return await _write(settings, found, target, workspaces, clock, since)
+        return await _write(settings, found, target, workspaces, since)
 
 
 def _require_new(target: Path) -> None:
@@ -125,7 +123,6 @@ async def _write(
     found: dict[str, Server],
     target: Path,
     workspaces: Iterable[Path],
-    clock: Clock,
     since: Path | None = None,
 ) -> BackupReceipt:
     with disk_errors(target):
@@ -133,7 +130,7 @@ async def _write(
         staging = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         try:
             manifest = Manifest(
-                made_at=format_timestamp(clock(), precision="seconds"),
+                made_at=format_timestamp(utc_now(), precision="seconds"),
                 release=version("commonplace"),
             )
             revisions, places = await copy_everything(settings, found, workspaces, staging)
@@ -149,9 +146,7 @@ async def _write(
             shutil.rmtree(staging, ignore_errors=True)
 
 
-async def back_up_before(
-    settings: Settings, what: str, *, only_sqlite: bool = False, clock: Clock = utc_now
-) -> Path:
+async def back_up_before(settings: Settings, what: str, *, only_sqlite: bool = False) -> Path:
     """Make a backup in the home, and delete all but the newest few of these.
 
     Args:
@@ -159,16 +154,15 @@ async def back_up_before(
             allowed to read everything: its owner makes backups of it.
         what: What is about to happen, for the name of the file.
         only_sqlite: Whether the embedded server is left out too.
-        clock: Returns the current time.
 
     Raises:
         StorageError: The backup cannot be made, so nothing else should happen.
     """
-    moment = format_timestamp(clock()).translate(str.maketrans("", "", "-:"))
+    moment = format_timestamp(utc_now()).translate(str.maketrans("", "", "-:"))
     target = settings.home / DIRECTORY / f"before-{what}-{moment}.tar.gz"
     async with _nothing() if only_sqlite else servers(settings) as found:
         embedded = {name: server for name, server in found.items() if server.admin_url}
-        await _write(settings, embedded, target, (), clock)
+        await _write(settings, embedded, target, ())
     made = sorted(target.parent.glob("before-*.tar.gz"), key=lambda path: re.sub(r".*-", "", path.name))
     for old in made[:-KEPT]:
         old.unlink(missing_ok=True)

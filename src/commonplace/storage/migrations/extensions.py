@@ -18,8 +18,7 @@ $$
 def create_where_available(name: str) -> None:
     """Create an extension in ``public`` if the server has it and the role may create it.
 
-    Args:
-        name: The extension, on which nothing depends, for example ``"pg_trgm"``.
+    Nothing may depend on the extension.
     """
     if op.get_bind().execute(_AVAILABLE, {"name": name}).scalar():
         op.execute(_CREATE_IF_ALLOWED.format(name=name))

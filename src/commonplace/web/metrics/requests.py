@@ -17,12 +17,7 @@ METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OP
 
 
 class RequestFigures(HttpMiddleware):
-    """Measures every request by method, route and status; clients cannot create new label values.
-
-    Args:
-        app: The application.
-        registry: The registry of the metrics.
-    """
+    """Measures every request by method, route and status; clients cannot create new label values."""
 
     def __init__(self, app: ASGIApp, *, registry: CollectorRegistry) -> None:
         super().__init__(app)

@@ -105,18 +105,60 @@ async def test_a_decision_about_a_flagged_rule_is_undone(
 
 
 async def test_a_subject_that_was_told_apart_waits_again(person: KnowledgeMemory) -> None:
-    """A subject that got its entity keeps the entity, and offers no undo."""
+    """The decision is undone once; a pair without a decision is refused."""
     await person.entity_create(canonical_name="Anna Miller", entity_type="person")
     await person.store_fact(subject="Anna", predicate="lives in", content="Porto")
     (item,) = await list_knowledge(person)
-    assert not can_undo(item.id, Answer.SAME)
-    assert can_undo(item.id, Answer.DISTINCT)
     await decide(person, item.id, Answer.DISTINCT)
     assert await list_knowledge(person) == []
     await undo(person, item.id)
     assert await list_knowledge(person) == [item]
-    with pytest.raises(InvalidInputError, match="told apart"):
+    with pytest.raises(InvalidInputError, match="an entity with a decision about the subject"):
         await undo(person, item.id)
+
+
+@pytest.mark.parametrize("holder_wins", [True, False])
+async def test_a_subject_that_got_its_entity_waits_again(
+    person: KnowledgeMemory, clock: ManualClock, *, holder_wins: bool
+) -> None:
+    """All facts are as before, those that the decision superseded too, and the entity has its former names."""
+    anna = await person.entity_create(canonical_name="Anna Miller", entity_type="person")
+    texts = {"Anna": "By the door", "Anna Miller": "By the window"}
+    for subject in sorted(texts, reverse=not holder_wins):
+        await person.store_fact(subject=subject, predicate="desk", content=texts[subject])
+        clock.advance(days=1)
+    await person.store_fact(subject="Anna", predicate="lives in", content="Porto")
+
+    async def state() -> set[tuple[object, ...]]:
+        facts = await person.list_facts()
+        return {(one.id, one.entity_id, one.validity, one.supersedes_id) for one in facts}
+
+    before = await state()
+    (item,) = await list_knowledge(person)
+    assert can_undo(item.id, Answer.SAME)
+    for _ in range(2):
+        await decide(person, item.id, Answer.SAME)
+        assert len({one.entity_id for one in await person.list_facts(validity="active")}) == 1
+        assert (await person.entity_get(anna.id)).aliases == ("Anna",)
+        await undo(person, item.id)
+        assert await state() == before
+        assert (await person.entity_get(anna.id)).aliases == ()
+        assert await list_knowledge(person) == [item]
+    with pytest.raises(InvalidInputError, match="an entity with a decision about the subject"):
+        await undo(person, item.id)
+
+
+async def test_what_happened_after_a_subject_got_its_entity_stays(person: KnowledgeMemory) -> None:
+    """A fact that superseded a linked fact since is active, and no other fact comes back beside it."""
+    anna = await person.entity_create(canonical_name="Anna Miller", entity_type="person")
+    old = await person.store_fact(subject="Anna", predicate="desk", content="By the door")
+    (item,) = await list_knowledge(person)
+    await decide(person, item.id, Answer.SAME)
+    new = await person.store_fact(subject="Anna", predicate="desk", content="By the lift")
+    await undo(person, item.id)
+    facts = {one.id: one for one in await person.list_facts()}
+    assert (facts[old.id].validity, facts[old.id].entity_id) == (Validity.SUPERSEDED, None)
+    assert (facts[new.id].validity, facts[new.id].entity_id) == (Validity.ACTIVE, anna.id)
 
 
 async def test_a_tag_is_added_and_removed(person: KnowledgeMemory) -> None:

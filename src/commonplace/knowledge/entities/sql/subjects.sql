@@ -22,7 +22,7 @@ WHERE EXISTS (
 
 -- name: unlinked_keys(subjects)
 -- The keys of the active facts about some subjects that have no entity.
-SELECT scope, subject, predicate FROM facts
+SELECT id, scope, subject, predicate FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND subject = ANY(CAST(:subjects AS text[]))
   AND entity_id IS NULL AND validity = 'active';
 
@@ -115,6 +115,32 @@ WHERE entities.tenant_id = current_setting('commonplace.tenant_id') AND NOT EXIS
 )
 ORDER BY pairs.created_at DESC, pairs.id, entities.canonical_name, entities.id
 LIMIT :limit;
+
+-- name: last_subject_decision(fact_id, entity_id)$
+-- The content of the newest decision, or undo of one, on whether the subject of a fact is an entity; or nothing.
+SELECT payload -> 'after' FROM memory_events
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND event_type IN ('review_decided', 'review_reopened')
+  AND payload ->> 'memory_id' = :fact_id AND payload -> 'after' ->> 'other' = :entity_id
+ORDER BY created_at DESC, id
+LIMIT 1;
+
+-- name: keys_of_facts(ids)
+-- The keys of some facts without their entities.
+SELECT id, scope, subject, predicate FROM facts
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]));
+
+-- name: unlink_facts(ids, entity_id)!
+-- Take an entity off some facts, but for an active fact whose key another active fact has without an entity.
+UPDATE facts SET entity_id = NULL
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
+  AND entity_id = CAST(:entity_id AS uuid) AND NOT (
+    validity = 'active' AND EXISTS (
+      SELECT FROM facts AS held
+      WHERE held.tenant_id = current_setting('commonplace.tenant_id') AND held.entity_id IS NULL
+        AND held.scope = facts.scope AND held.subject = facts.subject AND held.predicate = facts.predicate
+        AND held.validity = 'active'
+    )
+  );
 
 -- name: relations(entity_id, scopes, as_of, valid_at, now, limit)
 -- Relations of an entity in either direction, the latest fact first.

@@ -16,9 +16,9 @@ from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.paging import PAGE_SIZE, Filters, Pager, counted_pager, read_page
 from commonplace.web.dashboard.rendering import NOT_KEPT, render
 from commonplace.web.dashboard.series import Series
+from commonplace.web.limits import SearchWords
 
 PATH: Final = "/apps"
-MAX_SEARCH_CHARS: Final = 200
 CHANGES_SHOWN: Final = 10
 USERS_OFFERED: Final = 200
 """The number of users that the page of an app suggests; others can be typed."""
@@ -27,7 +27,6 @@ COMMON: Final = "common"
 SPACES: Final = (("", "All"), (COMMON, "Common"))
 WAYS: Final = (("", "Words"), ("meaning", "Meaning"))
 
-Search = Annotated[str, Field(max_length=MAX_SEARCH_CHARS)]
 User = Annotated[str, Query(max_length=MAX_ID_CHARS)]
 
 router = pages(PATH, installation_reader)
@@ -36,7 +35,7 @@ router = pages(PATH, installation_reader)
 class AppFilters(Filters):
     """The filters of the list of apps."""
 
-    words: Search = Field(default="", alias="search")
+    words: SearchWords = Field(default="", alias="search")
 
 
 @router.get("")
@@ -63,7 +62,7 @@ async def apps_page(
 class MemoryFilters(Filters):
     """The filters of the memories of an app."""
 
-    search: Search = ""
+    search: SearchWords = ""
     by: Literal["", "words", "meaning"] = ""
     space: Literal["", "common"] = ""
     user: User = ""

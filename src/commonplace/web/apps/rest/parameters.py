@@ -1,17 +1,18 @@
 """Parameters of the routes of app memory: the memory itself, the id of an app, the id of a memory."""
 
-from typing import Annotated, cast
+from typing import Annotated
 
-from fastapi import Depends, Path, Query, Request
+from fastapi import Depends, Path, Query
 
 from commonplace.apps import MAX_ID_CHARS, AppMemory, require_app_id
 from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.web.access import OpenMemories
 from commonplace.web.rows import row_id
 
 
-def app_memory(request: Request) -> AppMemory:
+def app_memory(memories: OpenMemories) -> AppMemory:
     """Return the app memory of the service."""
-    return cast("AppMemory", request.app.state.app_memory)
+    return memories.apps
 
 
 def app_id(app_id: Annotated[str, Path(alias="appId", description="the id of an app")]) -> str:

@@ -53,26 +53,14 @@ class _Change:
     Attributes:
         result: The result, after the number of memories, such as "confirmed".
         applies: Whether the change makes a difference to a memory; takes the memory and the tag.
-        apply: Changes the memory, and returns the id that ``undo`` takes.
-        undo: Takes the change back; takes the kind, the id and the tag.
+        apply: Changes the memory; takes its kind, its id and the tag.
+        undo: Takes the change back; takes the kind, the id of the event of a move, else of the memory, and the tag.
     """
 
     result: str
     applies: Callable[[_Known, str], bool]
-    apply: Callable[[KnowledgeMemory, _Known, str], Awaitable[UUID]]
+    apply: Callable[[KnowledgeMemory, MemoryType, UUID, str], Awaitable[object]]
     undo: Callable[[KnowledgeMemory, MemoryType, UUID, str], Awaitable[object]]
-
-
-async def _confirm(knowledge: KnowledgeMemory, memory: _Known, _: str) -> UUID:
-    return (await knowledge.confirm_memory(memory.memory_type, memory.id)).id
-
-
-async def _tag(knowledge: KnowledgeMemory, memory: _Known, tag: str) -> UUID:
-    return (await knowledge.tag_memory(memory.memory_type, memory.id, tag)).id
-
-
-async def _promote(knowledge: KnowledgeMemory, memory: _Known, _: str) -> UUID:
-    return (await knowledge.move_memory(memory.memory_type, memory.id, GLOBAL_SCOPE)).event_id or memory.id
 
 
 async def _take_from_global(knowledge: KnowledgeMemory, _: MemoryType, event_id: UUID, __: str) -> None:
@@ -90,15 +78,11 @@ async def _take_from_global(knowledge: KnowledgeMemory, _: MemoryType, event_id:
         raise InvalidInputError("ids", "a promotion whose memory is still global", str(event_id))
 
 
-async def _forget(knowledge: KnowledgeMemory, memory: _Known, _: str) -> UUID:
-    return (await knowledge.forget_memory(memory.memory_type, memory.id)).id
-
-
 def _tagging(result: str) -> _Change:
     return _Change(
         result=result,
         applies=lambda memory, tag: memory.is_current and tag not in memory.tags,
-        apply=_tag,
+        apply=lambda knowledge, kind, key, tag: knowledge.tag_memory(kind, key, tag),
         undo=lambda knowledge, kind, key, tag: knowledge.tag_memory(kind, key, tag, tagged=False),
     )
 
@@ -107,7 +91,7 @@ CHANGES: Final = {
     ChangeName.CONFIRM: _Change(
         result="confirmed",
         applies=lambda memory, _: memory.is_current,
-        apply=_confirm,
+        apply=lambda knowledge, kind, key, _: knowledge.confirm_memory(kind, key),
         undo=lambda knowledge, kind, key, _: knowledge.undo_confirmation(kind, key),
     ),
     ChangeName.PIN: _tagging("pinned"),
@@ -115,26 +99,20 @@ CHANGES: Final = {
     ChangeName.PROMOTE: _Change(
         result="made global",
         applies=lambda memory, _: memory.is_current and memory.scope != GLOBAL_SCOPE,
-        apply=_promote,
+        apply=lambda knowledge, kind, key, _: knowledge.move_memory(kind, key, GLOBAL_SCOPE),
         undo=_take_from_global,
     ),
     ChangeName.FORGET: _Change(
         result="forgotten",
         applies=lambda memory, _: not memory.is_forgotten,
-        apply=_forget,
+        apply=lambda knowledge, kind, key, _: knowledge.forget_memory(kind, key),
         undo=lambda knowledge, kind, key, _: knowledge.restore_memory(kind, key),
     ),
 }
 
 
 def add_bulk_changes(router: APIRouter, kind: MemoryType, path: str) -> None:
-    """Add the changes of several memories to the pages of one kind of memory.
-
-    Args:
-        router: The router of the pages.
-        kind: Facts or rules.
-        path: The list that the changes return to.
-    """
+    """Add the changes of several facts or rules to their pages; the changes return to the list at the path."""
 
     @router.get("/forget", dependencies=[Depends(writer)])
     async def forget_form(request: Request, knowledge: KnowledgeOfCaller, ids: Ids) -> HTMLResponse:
@@ -200,7 +178,9 @@ async def _apply_all(
         if made.applies(memory, tag):
             # Each change is durable on its own: a refusal must not hide the undo of the others.
             try:
-                changed.append(await made.apply(knowledge, memory, tag))
+                result = await made.apply(knowledge, kind, memory.id, tag)
+                event_id = result.event_id if isinstance(result, ScopeMove) else None
+                changed.append(event_id or memory.id)
             except (InvalidInputError, NotFoundError) as error:
                 refused = error
     if refused is not None and not changed:

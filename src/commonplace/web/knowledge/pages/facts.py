@@ -14,13 +14,7 @@ from commonplace.web.dashboard.paging import present
 from commonplace.web.dashboard.rendering import render
 from commonplace.web.knowledge.pages.bulk import add_bulk_changes
 from commonplace.web.knowledge.pages.decay_curve import DecayCurve, decay_curve
-from commonplace.web.knowledge.pages.listing import (
-    ItemId,
-    MemoryFilters,
-    Name,
-    filter_values,
-    show_memories,
-)
+from commonplace.web.knowledge.pages.listing import ItemId, MemoryFilters, Name, show_memories
 
 PATH: Final = "/knowledge/facts"
 FADING: Final = "fading"
@@ -70,12 +64,16 @@ async def facts_page(
         read = partial(read, entity_id=about[0][0])
     elif wanted.entity:
         read = partial(read, subject=wanted.entity)
-    values = {
-        "states": STATES,
-        "others": [(name, wanted.url_of(PATH, entity=key)) for key, name in about[1:MOST_OTHERS]],
-        **filter_values(request, knowledge, wanted, entity=about[0][1] if about else ""),
-    }
-    return await show_memories(request, knowledge, MemoryType.FACT, wanted, read, values)
+    return await show_memories(
+        request,
+        knowledge,
+        MemoryType.FACT,
+        wanted,
+        read,
+        states=STATES,
+        about=about[0][1] if about else "",
+        others=[(name, wanted.url_of(PATH, entity=key)) for key, name in about[1:MOST_OTHERS]],
+    )
 
 
 async def find_named(knowledge: KnowledgeMemory, name: str) -> list[tuple[UUID, str]]:
@@ -95,24 +93,17 @@ add_bulk_changes(router, MemoryType.FACT, PATH)
 @router.get("/{fact_id:uuid}")
 async def fact_page(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> HTMLResponse:
     """Show one fact with its history, decay and sources."""
-    return render(request, "knowledge/facts/one.html", **await fact_values(knowledge, fact_id))
-
-
-async def fact_values(knowledge: KnowledgeMemory, fact_id: UUID) -> dict[str, Any]:
-    """Return the values of the page of one fact.
-
-    Raises:
-        NotFoundError: No fact has this id.
-    """
     fact = await knowledge.read_memory("fact", fact_id)
-    return {
-        "fact": fact,
-        "chain": await knowledge.fact_chain(fact_id),
-        "links": await knowledge.list_linked("fact", fact_id),
-        "entity": await knowledge.entity_get(fact.entity_id) if fact.entity_id else None,
-        "curve": curve_of(knowledge, fact),
-        "thresholds": [("fades", FAINT), ("expires", GONE)],
-    }
+    return render(
+        request,
+        "knowledge/facts/one.html",
+        fact=fact,
+        chain=await knowledge.fact_chain(fact_id),
+        links=await knowledge.list_linked("fact", fact_id),
+        entity=await knowledge.entity_get(fact.entity_id) if fact.entity_id else None,
+        curve=curve_of(knowledge, fact),
+        thresholds=[("fades", FAINT), ("expires", GONE)],
+    )
 
 
 def curve_of(knowledge: KnowledgeMemory, memory: Fact | Rule) -> DecayCurve | None:

@@ -16,13 +16,7 @@ MAX_QUOTE_CHARS: Final = 1_000
 
 
 def add_forgetting(router: APIRouter, kind: MemoryType, *effects: str) -> None:
-    """Add the question and the change to the pages of one kind of memory.
-
-    Args:
-        router: The router of the pages.
-        kind: The kind of memory.
-        effects: The effects of forgetting, in sentences.
-    """
+    """Add the question, which lists the effects in sentences, and the change to the pages of one kind of memory."""
 
     @router.get("/{memory_id:uuid}/forget", dependencies=[Depends(writer)])
     async def forget_form(request: Request, knowledge: KnowledgeOfCaller, memory_id: ItemId) -> HTMLResponse:

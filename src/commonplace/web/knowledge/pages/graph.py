@@ -1,9 +1,10 @@
 """The graph page: facts about an entity, or the connection between two entities, as a picture and as a list."""
 
 import re
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime, time
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 from uuid import UUID
 
 from fastapi import Query, Request
@@ -53,7 +54,8 @@ class Wanted(BaseModel):
     since: date | Literal[""] = ""
 
 
-class Answer(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
     """The answer to a question.
 
     Attributes:
@@ -62,11 +64,9 @@ class Answer(BaseModel):
         unknown: Names that no entity has.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
-
-    graph: Graph
-    entities: list[ListedEntity] = []
-    unknown: list[str] = []
+    graph: Graph = field(default_factory=Graph)
+    entities: Sequence[ListedEntity] = ()
+    unknown: Sequence[str] = ()
 
     @property
     def is_way(self) -> bool:
@@ -94,6 +94,7 @@ async def graph_page(
         listed_of=len(listed),
         sizes=SIZES,
         steps=_steps(answer.graph) if answer.is_way else [],
+        url_of=url_of,
         kinds=[("", "All"), ("fact", "Facts"), ("rule", "Rules"), ("episode", "Episodes")],
         has_facts=any(node.kind == "fact" for node in answer.graph.nodes.values()),
     )
@@ -126,13 +127,13 @@ async def _answer(knowledge: KnowledgeMemory, wanted: Wanted) -> Answer:
     unknown = [name for name, one in zip(names, found, strict=False) if one is None]
     entities = [one for one in found if one is not None]
     if unknown:
-        return Answer(graph=Graph(), unknown=unknown)
+        return Answer(unknown=unknown)
     if len(entities) > 1:
         way = await knowledge.connect_entities(entities[0].id, entities[1].id)
         return Answer(graph=way, entities=entities)
     entity_id = entities[0].id if entities else wanted.entity or None
     if entity_id is None and not wanted.all:
-        return Answer(graph=Graph())
+        return Answer()
     graph = await knowledge.knowledge_graph(
         entity_id=entity_id,
         kinds=["entity", wanted.kind] if wanted.kind else None,
@@ -150,29 +151,19 @@ async def _named(knowledge: KnowledgeMemory, name: str) -> ListedEntity | None:
     return max(exact or found, key=lambda one: one.facts, default=None)
 
 
-def _steps(graph: Graph) -> list[dict[str, Any]]:
-    """Return the way from one entity to another: each node with its page and the relation to the next."""
+def _steps(graph: Graph) -> list[tuple[Node, str]]:
+    """Return the way from one entity to another: each node with its relation to the next."""
     relations = [*(edge.relation for edge in graph.edges), ""]
-    return [
-        {"node": node, "url": url_of(node), "relation": relation}
-        for node, relation in zip(graph.nodes.values(), relations, strict=False)
-    ]
+    return list(zip(graph.nodes.values(), relations, strict=False))
 
 
-def _listed(graph: Graph) -> list[dict[str, Any]]:
-    """Return entities and linked nodes, each with its page and its neighbours."""
+def _listed(graph: Graph) -> list[tuple[Node, list[tuple[str, Node]]]]:
+    """Return entities and linked nodes, each with its relations and neighbours."""
     joined: dict[str, list[tuple[str, Node]]] = {}
     for edge in graph.edges:
         joined.setdefault(edge.source, []).append((edge.relation, graph.nodes[edge.target]))
     return [
-        {
-            "node": node,
-            "url": url_of(node),
-            "joined": [
-                {"relation": relation, "node": other, "url": url_of(other)}
-                for relation, other in joined.get(node.id, [])
-            ],
-        }
+        (node, joined.get(node.id, []))
         for node in graph.nodes.values()
         if node.kind == "entity" or node.id in joined
     ]

@@ -1,6 +1,6 @@
 """The filters of facts and rules, search by meaning, and the refresh event that the pages share."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, date, datetime, time
 from http import HTTPStatus
 from typing import Annotated, Any, Final, Literal, TypeVar
@@ -96,7 +96,7 @@ class MemoryFilters(CursorFilters):
 
     @property
     def query(self) -> dict[str, Any]:
-        """The filters as the address names them, without the place of the page and what the reader has of it."""
+        """The filters as the address names them, without the place of the page and its stamp."""
         return {name: value for name, value in super().query.items() if name != "stamp"}
 
     @property
@@ -119,11 +119,9 @@ class MemoryFilters(CursorFilters):
         )
 
     def chips(self, path: str, **shown: str) -> list[tuple[str, str, str]]:
-        """Return the label, the value and the address without it of each filter that is set.
+        """Return the label and the value of each filter that is set, and the address of the list without the filter.
 
-        Args:
-            path: The list.
-            shown: Values that read better than those in the address, by the name of the filter.
+        ``shown`` has values that read better than those in the address, by the name of the filter.
         """
         values = {name: str(value) for name, value in self.query.items() if value not in (None, "")}
         return [
@@ -143,7 +141,10 @@ async def show_memories(
     kind: MemoryType,
     wanted: MemoryFilters,
     read: Callable[..., Awaitable[Sequence[_Memory]]],
-    values: Mapping[str, Any],
+    *,
+    states: Sequence[tuple[str, str]],
+    about: str = "",
+    others: Sequence[tuple[str, str]] = (),
 ) -> Response:
     """Return the page of facts or rules; a tab that refreshes gets nothing while no memory changed, for a minute.
 
@@ -153,16 +154,33 @@ async def show_memories(
         kind: Facts or rules.
         wanted: The filters and the place of the page.
         read: Reads the list.
-        values: Further values of the template.
+        states: The choices of the filter of states.
+        about: The name of the entity that the facts are about.
+        others: The names of other entities that the filter may mean, with their addresses.
     """
     minute = int(knowledge.clock().timestamp()) // MINUTE_S
     stamp = f"{await knowledge.change_stamp()}-{minute}"
     if wanted.stamp == stamp and wants_fragment(request):
         return Response(status_code=HTTPStatus.NO_CONTENT, headers=NOT_KEPT)
     memories, pager = await read_memories(request, knowledge, kind, wanted, read)
-    live_url = f"{pager.url}{'&' if '?' in pager.url else '?'}stamp={stamp}"
-    template = f"knowledge/{kind}s/list.html"
-    return render(request, template, memories=memories, pager=pager, live_url=live_url, **values)
+    projects = project_names(request, knowledge)
+    scope = dict(projects).get(wanted.scope, "")
+    return render(
+        request,
+        f"knowledge/{kind}s/list.html",
+        memories=memories,
+        pager=pager,
+        live_url=f"{pager.url}{'&' if '?' in pager.url else '?'}stamp={stamp}",
+        wanted=wanted,
+        chips=wanted.chips(request.url.path, scope=scope, entity=about),
+        uses=USES,
+        matches=MATCHES,
+        sources=SOURCES,
+        confidences=CONFIDENCES,
+        projects=projects,
+        states=states,
+        others=others,
+    )
 
 
 async def read_memories(
@@ -207,30 +225,6 @@ def project_names(request: Request, knowledge: KnowledgeMemory) -> list[tuple[st
         return []
     known = Projects(knowledge.database.settings.home).list_projects()
     return [(each.id, each.name) for each in known if not each.merged_into]
-
-
-def filter_values(
-    request: Request, knowledge: KnowledgeMemory, wanted: MemoryFilters, **shown: str
-) -> dict[str, Any]:
-    """Return the values of the filters that lists of facts and of rules share, and the chips of those that are set.
-
-    Args:
-        request: Its path is that of the list.
-        knowledge: Knowledge memory of the caller.
-        wanted: The filters of the request.
-        shown: Values of chips that read better than those in the address.
-    """
-    projects = project_names(request, knowledge)
-    scope = dict(projects).get(wanted.scope, "")
-    return {
-        "wanted": wanted,
-        "chips": wanted.chips(request.url.path, scope=scope, **shown),
-        "uses": USES,
-        "matches": MATCHES,
-        "sources": SOURCES,
-        "confidences": CONFIDENCES,
-        "projects": projects,
-    }
 
 
 def end_of(day: date | None) -> datetime | None:

@@ -46,8 +46,8 @@ async def merge(
         receipt = await knowledge.entity_merge(entity_id, target)
     except InvalidInputError as error:
         return await _choice(request, knowledge, source, "", error=message_of(error))
-    moved = plural(receipt.facts_repointed, "fact")
-    return done(request, f"Merged; {moved} moved along.", location=f"{PATH}/{target}", changed=CHANGED)
+    notice = f"The entities were merged; {plural(receipt.facts_repointed, 'fact')} moved."
+    return done(request, notice, location=f"{PATH}/{target}", changed=CHANGED)
 
 
 async def _choice(

@@ -8,7 +8,7 @@ from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
-from commonplace.knowledge import FAINT, GONE, KnowledgeMemory, Maturity, MemoryType, Rule, RuleOrder
+from commonplace.knowledge import FAINT, GONE, KnowledgeMemory, Maturity, MemoryType, RuleOrder
 from commonplace.web.access import KnowledgeOfCaller, reader, writer
 from commonplace.web.dashboard.errors import message_of, pages
 from commonplace.web.dashboard.forms import Text
@@ -18,13 +18,7 @@ from commonplace.web.dashboard.rendering import done, render, render_dialog
 from commonplace.web.knowledge.pages.bulk import ChangeName, add_bulk_changes, undo_of
 from commonplace.web.knowledge.pages.facts import curve_of
 from commonplace.web.knowledge.pages.forgetting import add_forgetting
-from commonplace.web.knowledge.pages.listing import (
-    CHANGED,
-    ItemId,
-    MemoryFilters,
-    filter_values,
-    show_memories,
-)
+from commonplace.web.knowledge.pages.listing import CHANGED, ItemId, MemoryFilters, show_memories
 from commonplace.web.knowledge.pages.pinning import add_pinning
 
 PATH: Final = "/knowledge/rules"
@@ -66,8 +60,9 @@ async def rules_page(
     request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[RuleFilters, Query()]
 ) -> Response:
     """Show rules in an order, by default the newest first."""
-    values = {"states": STANDINGS, **filter_values(request, knowledge, wanted)}
-    return await show_memories(request, knowledge, MemoryType.RULE, wanted, knowledge.list_rules, values)
+    return await show_memories(
+        request, knowledge, MemoryType.RULE, wanted, knowledge.list_rules, states=STANDINGS
+    )
 
 
 add_bulk_changes(router, MemoryType.RULE, PATH)
@@ -98,8 +93,7 @@ async def helpful(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemI
 @router.get("/{rule_id:uuid}/harmful", dependencies=WRITE)
 async def harmful_form(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> HTMLResponse:
     """Ask for the reason before a rule is marked as harmful."""
-    rule = await knowledge.read_memory("rule", rule_id)
-    return render_dialog(request, "knowledge/rules/harmful.html", rule=rule, reason="", errors={})
+    return await _dialog(request, knowledge, rule_id, "harmful", reason="")
 
 
 @router.post("/{rule_id:uuid}/harmful", dependencies=WRITE)
@@ -111,9 +105,8 @@ async def harmful(
         marking = knowledge.mark_harmful(rule_id, reason=reason.strip() or None)
         await _changed(marking, knowledge, rule_id)
     except InvalidInputError as error:
-        rule = await knowledge.read_memory("rule", rule_id)
         errors = {"reason": message_of(error)}
-        return render_dialog(request, "knowledge/rules/harmful.html", rule=rule, reason=reason, errors=errors)
+        return await _dialog(request, knowledge, rule_id, "harmful", reason=reason, errors=errors)
     return done(request, "The rule was marked as harmful.", changed=CHANGED)
 
 
@@ -128,8 +121,7 @@ async def confirm(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemI
 @router.get("/{rule_id:uuid}/correct", dependencies=WRITE)
 async def correction_form(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> HTMLResponse:
     """Show the form for a correction."""
-    rule = await knowledge.read_memory("rule", rule_id)
-    return render_dialog(request, "knowledge/rules/correct.html", rule=rule, content=rule.content, errors={})
+    return await _dialog(request, knowledge, rule_id, "correct")
 
 
 @router.post("/{rule_id:uuid}/correct", dependencies=WRITE)
@@ -140,19 +132,15 @@ async def correct(
     try:
         corrected = await knowledge.edit_memory("rule", rule_id, content)
     except InvalidInputError as error:
-        rule = await knowledge.read_memory("rule", rule_id)
         errors = {error.field: message_of(error)}
-        return render_dialog(
-            request, "knowledge/rules/correct.html", rule=rule, content=content, errors=errors
-        )
+        return await _dialog(request, knowledge, rule_id, "correct", content=content, errors=errors)
     return done(request, "The correction was stored.", location=f"{PATH}/{corrected.id}", changed=CHANGED)
 
 
 @router.get("/{rule_id:uuid}/invert", dependencies=WRITE)
 async def invert_form(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> HTMLResponse:
     """Ask before a rule is turned into a warning."""
-    rule = await knowledge.read_memory("rule", rule_id)
-    return ask(request, _inversion(rule))
+    return await _ask_inversion(request, knowledge, rule_id)
 
 
 @router.post("/{rule_id:uuid}/invert", dependencies=WRITE)
@@ -161,8 +149,7 @@ async def invert(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId
     try:
         await _changed(knowledge.invert_to_anti_pattern(rule_id), knowledge, rule_id)
     except InvalidInputError as error:
-        rule = await knowledge.read_memory("rule", rule_id)
-        return ask(request, _inversion(rule), error=message_of(error))
+        return await _ask_inversion(request, knowledge, rule_id, error=message_of(error))
     return done(request, "The rule is now a warning.", changed=CHANGED)
 
 
@@ -186,8 +173,20 @@ async def _changed(change: Awaitable[object], knowledge: KnowledgeMemory, rule_i
         raise InvalidInputError("rule", GONE_BEFORE, "a forgotten rule") from None
 
 
-def _inversion(rule: Rule) -> Question:
-    return Question(
+async def _dialog(
+    request: Request, knowledge: KnowledgeMemory, rule_id: UUID, name: str, **values: object
+) -> HTMLResponse:
+    """Return a form about a rule, with the rule's content and without errors unless the values say otherwise."""
+    rule = await knowledge.read_memory("rule", rule_id)
+    shown: dict[str, object] = {"rule": rule, "content": rule.content, "errors": {}, **values}
+    return render_dialog(request, f"knowledge/rules/{name}.html", **shown)
+
+
+async def _ask_inversion(
+    request: Request, knowledge: KnowledgeMemory, rule_id: UUID, *, error: str = ""
+) -> HTMLResponse:
+    rule = await knowledge.read_memory("rule", rule_id)
+    question = Question(
         title="Turn this rule into a warning?",
         texts=(
             "The rule did more harm than good. As a warning, it says what not to do and why.",
@@ -197,3 +196,4 @@ def _inversion(rule: Rule) -> Question:
         button="Turn into a warning",
         is_dangerous=False,
     )
+    return ask(request, question, error=error)

@@ -4,7 +4,7 @@ A page ends with the cursor of the next one. Writes between two pages neither re
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import Annotated
 
 from fastapi import Query
 
@@ -23,12 +23,9 @@ from commonplace.web.access import KnowledgeOfCaller, reader
 from commonplace.web.api import Api
 from commonplace.web.knowledge.rest.memories import OUTAGES, AsOf, ValidAt
 from commonplace.web.knowledge.rest.shapes import EntityListShape, KnownListShape
-from commonplace.web.limits import MAX_CURSOR_CHARS
+from commonplace.web.limits import MAX_CURSOR_CHARS, FilterText
 from commonplace.web.paging import DEFAULT_LIMIT, Limit
 
-MAX_FILTER_CHARS: Final = 1000
-
-Text = Annotated[str | None, Query(min_length=1, max_length=MAX_FILTER_CHARS, pattern=r"^[^\x00]+$")]
 Cursor = Annotated[
     str | None,
     Query(
@@ -49,8 +46,8 @@ async def list_facts(
     memory: KnowledgeOfCaller,
     validity: Validity = Validity.ACTIVE,
     scope: Scope = None,
-    subject: Text = None,
-    predicate: Text = None,
+    subject: FilterText = None,
+    predicate: FilterText = None,
     entity_id: Annotated[str | None, Query(alias="entityId", max_length=36)] = None,
     as_of: AsOf = None,
     valid_at: ValidAt = None,
@@ -153,7 +150,7 @@ async def list_episodes(
 @api("GET /entities", reader, "The entities of the page", *OUTAGES)
 async def list_entities(
     memory: KnowledgeOfCaller,
-    name: Text = None,
+    name: FilterText = None,
     entity_type: Annotated[EntityType | None, Query(alias="entityType")] = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,

@@ -65,7 +65,7 @@ Relevance = Annotated[
         ge=0,
         le=1,
         allow_inf_nan=False,
-        description="the least likeness of the best memory, or none is shown; 0 for no floor; by default as configured",
+        description="least similarity of the best memory; below it, none is shown; 0: any; as configured by default",
     ),
 ]
 
@@ -174,7 +174,7 @@ async def search_knowledge(
         query: a question or key words
         type: the kinds to search; by default all three
         mode: by meaning, by words, by both, or by context
-        minRelevance: the least likeness of the best memory, or none is found; in mode contextual only
+        minRelevance: the least similarity of the best memory; below it, no memory is found; in mode contextual only
     """
     found = await memory.search(
         query,

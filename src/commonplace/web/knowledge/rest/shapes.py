@@ -37,7 +37,7 @@ Importance = Annotated[
 Tags = Annotated[list[str], Field(max_length=MAX_TAGS, description="labels to group by")]
 Scope = Annotated[str, Field(description="global, or the name of a butler")]
 Origin = Annotated[
-    Source | None, Field(description="where the text comes from; agent is the most trusted one of this door")
+    Source | None, Field(description="the source of the text; `agent` is the most trusted source over REST")
 ]
 Details = Annotated[dict[str, Any], Field(default_factory=dict, description="a flat object of plain values")]
 
@@ -48,7 +48,7 @@ class NewEpisode(Wanted):
     Attributes:
         content: whole sentences that make sense on their own
         butler: the agent whose session it was
-        created_at: when it happened; null, or a time to come: now
+        created_at: when it happened; null or a future time: now
     """
 
     content: str
@@ -155,12 +155,12 @@ class KnownShape(Shape):
         supersedes_id: the fact that it replaced
         valid_from: when a fact began to hold
         valid_to: when it ceased or ceases to hold
-        source: where the text comes from
-        trust: the source that stands for it now: `person` once a person confirmed it
+        source: the source of the text
+        trust: the source whose trust the memory has now: `person` once a person confirmed it
         flags: reasons why the text looks like an instruction
-        confidence: at the last confirmation
-        effective_confidence: today
-        decay_rate: share lost per day
+        confidence: the confidence at the last confirmation
+        effective_confidence: the confidence today
+        decay_rate: the share of the confidence that is lost in a day
         source_butler: the butler that learned it
         source_episode_id: the episode that it was learned from
     """
@@ -184,11 +184,11 @@ class FoundShape(KnownShape):
         similarity: cosine of the vectors of memory and query
         rank: score by words
         rrf_score: fused score of both
-        contextual_score: of a search by context
-        composite_score: of a recall: relevance, importance, recency, confidence
+        contextual_score: the score of a search by context
+        composite_score: the score of a recall, from relevance, importance, recency and confidence
         is_stale: whether a memory that it is derived from was superseded or forgotten after its last confirmation
         related_by: the fact that names the entity of this fact, if the query itself does not lead to it
-        explanation: if explain is set
+        explanation: the explanation, if `explain` is set
     """
 
     similarity: float | None = None

@@ -6,7 +6,6 @@ from typing import Annotated, Any, Final, Literal
 
 from fastapi import Path, Query, Request
 from fastapi.responses import HTMLResponse
-from pydantic import Field
 
 from commonplace.operational import (
     GENERAL,
@@ -22,15 +21,12 @@ from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.paging import PAGE_SIZE, Filters, counted_pager
 from commonplace.web.dashboard.rendering import link, render, wants_fragment
-from commonplace.web.limits import LARGEST_ID
+from commonplace.web.limits import LARGEST_ID, SearchWords
 
 PATH: Final = "/memories"
-MAX_SEARCH_CHARS: Final = 200
 
 STATUSES: Final = ("all", "active", "inactive")
 SORTS: Final = (("service", "By service"), ("confidence", "Most trusted"), ("recency", "Latest"))
-
-Search = Annotated[str, Field(max_length=MAX_SEARCH_CHARS)]
 
 MemoryId = Annotated[int, Path(ge=1, le=LARGEST_ID)]
 
@@ -38,10 +34,10 @@ MemoryId = Annotated[int, Path(ge=1, le=LARGEST_ID)]
 class Wanted(Filters):
     """The filters in the address of the page."""
 
-    service: Search = ""
+    service: SearchWords = ""
     category: MemoryCategory | Literal[""] = ""
     status: Literal["", "all", "active", "inactive"] = ""
-    search: Search = ""
+    search: SearchWords = ""
     sort: Sort | Literal[""] = ""
 
     @property

@@ -1,4 +1,4 @@
-"""Forgetting what a session taught: a preview, the change, and undo."""
+"""Forgetting the memories of a session: a preview, the change, and undo."""
 
 import logging
 from contextlib import suppress
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import Form, Path, Request
+from fastapi import Form, Request
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import CommonplaceError, InvalidInputError, NotFoundError
@@ -16,17 +16,16 @@ from commonplace.operational import Memory, OperationalMemory
 from commonplace.web.access import KnowledgeOfCaller, OpenMemories, installation_writer
 from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.rendering import done, events, render_dialog
-from commonplace.web.limits import LARGEST_ID
+from commonplace.web.knowledge.pages import listing as knowledge_pages
+from commonplace.web.operational.pages.memory_changes import CHANGED
+from commonplace.web.operational.pages.sessions import PATH, SessionId
 
-PATH: Final = "/sessions"
-CHANGED: Final = "memories-changed"
 MOST: Final = 1_000
 GONE: Final = 0.0
 """The confidence of a forgotten lesson: it is inactive and stays in the history."""
 
 _log = logging.getLogger(__name__)
 
-SessionId = Annotated[int, Path(ge=1, le=LARGEST_ID)]
 Written = Annotated[list[str] | None, Form()]
 
 router = pages(PATH, installation_writer)
@@ -49,7 +48,7 @@ class Learned:
 async def forget_form(
     request: Request, memories: OpenMemories, knowledge: KnowledgeOfCaller, session_id: SessionId
 ) -> HTMLResponse:
-    """Show what would be forgotten."""
+    """Show the memories that would be forgotten."""
     learned = await _learned(memories.operational, knowledge, session_id)
     return render_dialog(request, "sessions/forget.html", session_id=session_id, learned=learned)
 
@@ -58,14 +57,14 @@ async def forget_form(
 async def forget(
     request: Request, memories: OpenMemories, knowledge: KnowledgeOfCaller, session_id: SessionId
 ) -> Response:
-    """Forget what the session taught; the dialog then offers to take that back."""
+    """Forget the memories of a session; the dialog then offers to restore them."""
     learned = await _learned(memories.operational, knowledge, session_id)
     if learned.lessons:
         await memories.operational.edit([one.id for one in learned.lessons], confidence=GONE)
     for one in learned.memories:
         await knowledge.forget_memory(one.memory_type, one.id)
     answer = render_dialog(request, "sessions/forgotten.html", session_id=session_id, learned=learned)
-    answer.headers.update(events({CHANGED: None, "knowledge-changed": None}))
+    answer.headers.update(events({CHANGED: None, knowledge_pages.CHANGED: None}))
     return answer
 
 
@@ -95,7 +94,7 @@ async def restore(
 
 
 async def _learned(operational: OperationalMemory, knowledge: KnowledgeMemory, session_id: int) -> Learned:
-    """Return what came from a session; knowledge memory is left out if its server is out of reach.
+    """Return the memories of a session; those of knowledge memory are left out if its server is out of reach.
 
     Raises:
         NotFoundError: The session does not exist.

@@ -56,7 +56,7 @@ async def session_page(
     session_id: SessionId,
     memory: Annotated[int | None, Query(ge=1, le=LARGEST_ID)] = None,
 ) -> HTMLResponse:
-    """Show a session with its memories, events, cooldowns and output, from shortly before it told a memory on."""
+    """Show a session with its memories, events, cooldowns and output, which begins shortly before a given memory."""
     operational = memories.operational
     views = operational.views
     place = None if memory is None else await views.place_of(memory, session_id)

@@ -19,17 +19,15 @@ from commonplace.operational import (
 )
 from commonplace.web.access import OpenMemories, installation_admin, installation_reader, installation_writer
 from commonplace.web.api import BODY, Api
-from commonplace.web.limits import LARGEST_ID, BudgetTokens
+from commonplace.web.limits import LARGEST_ID, BudgetTokens, FilterText
 from commonplace.web.operational.rest import shapes
 from commonplace.web.paging import WantedPage
 from commonplace.web.problems import NOT_FOUND
 from commonplace.web.rows import row_id
 
-MAX_FILTER_CHARS: Final = 1000
 MAX_OUTPUT_LINES: Final = 2000
 
-Text = Annotated[str | None, Query(min_length=1, max_length=MAX_FILTER_CHARS, pattern=r"^[^\x00]+$")]
-OfService = Annotated[Text, Query(description="only this service; case does not matter")]
+OfService = Annotated[FilterText, Query(description="only this service; case does not matter")]
 OfSession = Annotated[
     int | None, Query(alias="sessionId", ge=1, le=LARGEST_ID, description="only this session")
 ]
@@ -51,11 +49,11 @@ api = Api("/api/v1/operational", "operational memory")
 async def list_observations(
     memory: Operational,
     page: WantedPage,
-    service: Text = None,
+    service: FilterText = None,
     category: MemoryCategory | None = None,
     *,
     active: bool | None = None,
-    search: Text = None,
+    search: FilterText = None,
     sort: Sort = "service",
 ) -> shapes.ObservationsShape:
     """List the memories of the scheduled agent.
@@ -177,9 +175,9 @@ async def observation_history(memory: Operational, memory_id: MemoryId) -> shape
 
 @api("GET /memories/{memoryId}/wordings", installation_reader, "The wordings", NOT_FOUND)
 async def observation_wordings(memory: Operational, memory_id: MemoryId) -> shapes.WordingsShape:
-    """List every text by which a memory was known.
+    """List every text that a memory has or had.
 
-    In the order of first use.
+    Return the texts in the order of first use.
     """
     found = await memory.wordings(memory_id)
     return shapes.WordingsShape.model_validate({"wordings": found})
@@ -194,7 +192,7 @@ async def restore_observation(
     The confidence stays.
 
     Parameters:
-        body: which one
+        body: the wording
     """
     return await memory.restore(memory_id, wanted.number)
 
@@ -205,10 +203,10 @@ async def list_reviews(
 ) -> shapes.ReviewsShape:
     """List pairs of memories that wait for a decision.
 
-    Oldest first.
+    Return a page, oldest first.
 
     Parameters:
-        decided: the decided pairs instead, newest first
+        decided: list the decided pairs instead, newest first
     """
     found = await memory.reviews(decided=decided, limit=page.one_more, offset=page.offset)
     return page.envelope(
@@ -265,13 +263,13 @@ async def session_output(
 ) -> shapes.OutputShape:
     """Read the output of a session.
 
-    Return lines of a session. While it runs, ask again with the last `seq`.
+    Return lines of a session. While the session runs, ask again with the last `seq`.
 
     Only the newest lines are stored, so the first numbers may be missing.
 
     Parameters:
         after: the `seq` of the last known line; 0 starts with the first
-        limit: largest number of lines
+        limit: the number of lines, at most
     """
     await memory.views.session(session_id)
     lines = await memory.session_output(session_id, after=after, limit=limit)

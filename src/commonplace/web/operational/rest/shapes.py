@@ -130,7 +130,7 @@ class ChangeShape(Shape):
         actor: the author of the change
         before: changed fields before the change
         after: changed fields after the change
-        wording: the emitted text, if the memory says it in other words
+        wording: the text of the agent, if the memory has other words
         related_id: the memory that corrects, refines or is corrected by this one
     """
 
@@ -143,7 +143,7 @@ class HistoryShape(Shape):
 
 @shows(Wording)
 class WordingShape(Shape):
-    """A text by which a memory was ever known.
+    """A text that a memory has or had.
 
     Attributes:
         number: counts from 1 in the order of first use
@@ -151,7 +151,7 @@ class WordingShape(Shape):
 
 
 class WordingsShape(Shape):
-    """Every text by which a memory was ever known, in the order of first use."""
+    """Every text that a memory has or had, in the order of first use."""
 
     wordings: list[WordingShape]
 
@@ -160,7 +160,7 @@ class WantedWording(Wanted):
     """The wording that becomes the memory's text.
 
     Attributes:
-        number: as the list of wordings gives it
+        number: the number in the list of wordings
     """
 
     number: int = Field(ge=1)
@@ -171,24 +171,24 @@ class ReviewShape(Shape):
     """A pair of memories whose verdict is in doubt.
 
     Attributes:
-        kind: the kind of the two texts: observations
-        service: of both memories; null: general
-        old_id: the memory that was there
-        new_id: the memory that was kept beside it
+        kind: the kind of both texts: observations
+        service: the service of both memories; null: general
+        old_id: the older memory
+        new_id: the newer memory
         reason: why the judge was in doubt
         decision: null: the pair waits
-        explanation: why, where a model decided
+        explanation: the reason of the decision, if a model decided
     """
 
 
 class ReviewsShape(CountedPageShape):
-    """Pairs of memories; one page of them."""
+    """A page of pairs of memories."""
 
     reviews: list[ReviewShape]
 
 
 class WantedDecision(Wanted):
-    """The answer to how the new text bears on the old one."""
+    """The relation of the new text to the old one."""
 
     verdict: Decision
 

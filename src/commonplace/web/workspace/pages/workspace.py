@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from fastapi import Depends, Form, Query, Request
 from fastapi.responses import HTMLResponse, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import visible
@@ -13,14 +13,12 @@ from commonplace.web.access import OpenMemories, installation_reader, installati
 from commonplace.web.dashboard.errors import message_of, pages
 from commonplace.web.dashboard.paging import PAGE_SIZE, Filters, counted_pager
 from commonplace.web.dashboard.rendering import done, render, render_dialog
+from commonplace.web.limits import SearchWords
 from commonplace.workspace import MAX_TAGS, Memory, Scope
 
 PATH: Final = "/workspace"
 CHANGED: Final = "workspace-changed"
-MAX_SEARCH_CHARS: Final = 200
 MAX_MESSAGE_CHARS: Final = 2_000
-
-Search = Annotated[str, Field(max_length=MAX_SEARCH_CHARS)]
 
 router = pages(PATH, installation_reader)
 CHANGING: Final = [Depends(installation_writer)]
@@ -29,8 +27,8 @@ CHANGING: Final = [Depends(installation_writer)]
 class FactFilters(Filters):
     """The filters of the list of memories."""
 
-    search: Search = ""
-    tag: Search = ""
+    search: SearchWords = ""
+    tag: SearchWords = ""
 
 
 @router.get("")
