@@ -9,9 +9,10 @@ from support.claude import claude_environment
 from support.commands import CommandLine, clean_environment
 from support.deadlines import DEADLINE_S
 from support.model_api import ModelApi, Says
+from support.resident import PATIENT, RESIDENT, end
 
 pytestmark = pytest.mark.requirement("PRJ-05.1")
-PATIENT = {"MCP_CONNECTION_NONBLOCKING": "0", "MCP_CONNECT_TIMEOUT_MS": "30000"}
+WAITS = {"MCP_CONNECTION_NONBLOCKING": "0", "MCP_CONNECT_TIMEOUT_MS": "30000"}
 
 
 def test_the_plugin_is_valid_and_brings_servers_hooks_skill_and_commands(
@@ -27,6 +28,8 @@ def test_the_plugin_is_valid_and_brings_servers_hooks_skill_and_commands(
         environment = (
             clean_environment(commonplace.home, COMMONPLACE_POSTGRES_URL=knowledge_url)
             | claude_environment(commonplace.home / "user", api.url)
+            | WAITS
+            | RESIDENT
             | PATIENT
         )
         for arguments in (
@@ -48,6 +51,7 @@ def test_the_plugin_is_valid_and_brings_servers_hooks_skill_and_commands(
             )
             assert done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}"
         asked = api.asked[0]
+    end(commonplace.home)
     assert "(m-1, infra) The staging port is 5433" in asked.text
     offered = {tool["name"] for tool in asked.body["tools"]}
     assert "mcp__plugin_commonplace_commonplace-knowledge__memory_store_fact" in offered

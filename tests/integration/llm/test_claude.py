@@ -244,11 +244,15 @@ async def test_no_process_outlives_its_call(api: ModelApi, model: Model, how: st
     """Neither when time is over nor when the caller goes, while the API hangs."""
     api.script(Hangs())
     before = set(psutil.Process().children(recursive=True))
-    limit_s = 3 if how == "timeout" else 60
+    limit_s = 3 if how == "timeout" else 2 * DEADLINE_S
     task = asyncio.create_task(model.complete("?", purpose=PURPOSE, timeout_s=limit_s))
-    await asyncio.to_thread(api.wait_until_asked)
-    running = set(psutil.Process().children(recursive=True)) - before
-    assert running
+    running: set[psutil.Process] = set()
+    if how == "cancel":
+        await asyncio.to_thread(api.wait_until_asked)
+    # On a busy machine, the time may be over before the CLI asks.
+    while not running or (how == "timeout" and not task.done()):
+        running |= set(psutil.Process().children(recursive=True)) - before
+        await asyncio.sleep(0.01)
     if how == "cancel":
         task.cancel()
     with pytest.raises(ModelTimeoutError if how == "timeout" else asyncio.CancelledError):
