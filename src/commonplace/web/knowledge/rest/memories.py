@@ -1,10 +1,11 @@
 """Episodes, facts and rules under ``/api/v1/knowledge``: store, find, confirm, forget. Source: KNW-05 to KNW-09."""
 
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 from uuid import UUID
 
-from fastapi import Path, Query
+from fastapi import Depends, Path, Query
 
 from commonplace.core.sources import Source
 from commonplace.knowledge import (
@@ -15,6 +16,7 @@ from commonplace.knowledge import (
     EpisodeReceipt,
     FactReceipt,
     Found,
+    KnowledgeMemory,
     Memory,
     MemoryType,
     Rule,
@@ -102,6 +104,30 @@ OnlyEntity = Annotated[
     UUID | None, Query(alias="entityId", description="an entity: only facts that are about it or name it")
 ]
 
+
+@dataclass(frozen=True, kw_only=True)
+class Filters:
+    """Parameters that searches and recalls share."""
+
+    scope: Scope = None
+    limit: MostFound = None
+    min_confidence: Confidence = DEFAULT_MIN_CONFIDENCE
+    as_of: AsOf = None
+    valid_at: ValidAt = None
+    min_trust: MinTrust = None
+    tags: OnlyTags = None
+    since: Since = None
+    until: Until = None
+    learned_by: LearnedBy = None
+    entity_id: OnlyEntity = None
+    explain: Explain = False
+
+    def of(self, memory: KnowledgeMemory) -> dict[str, Any]:
+        """Return the arguments of the memory's method."""
+        most = memory.config.retrieval.door_limit if self.limit is None else self.limit
+        return vars(self) | {"limit": most}
+
+
 api = rest.Api("/api/v1/knowledge", "knowledge memory")
 
 
@@ -148,23 +174,11 @@ async def store_rule(memory: KnowledgeOfCaller, wanted: shapes.NewRule) -> RuleR
 @api("GET /search", reader, "The results", *OUTAGES)
 async def search_knowledge(
     memory: KnowledgeOfCaller,
+    filters: Annotated[Filters, Depends()],
     query: Annotated[str, Query(max_length=MAX_QUERY_CHARS)],
     types: Annotated[list[MemoryType] | None, Query(alias="type")] = None,
-    scope: Scope = None,
     mode: SearchMode | None = None,
-    limit: MostFound = None,
-    min_confidence: Confidence = DEFAULT_MIN_CONFIDENCE,
     min_relevance: Annotated[float, Query(alias="minRelevance", ge=0, le=1, allow_inf_nan=False)] = 0.0,
-    as_of: AsOf = None,
-    valid_at: ValidAt = None,
-    min_trust: MinTrust = None,
-    tags: OnlyTags = None,
-    since: Since = None,
-    until: Until = None,
-    learned_by: LearnedBy = None,
-    entity_id: OnlyEntity = None,
-    *,
-    explain: Explain = False,
 ) -> shapes.FindingsShape:
     """Find episodes, facts and rules.
 
@@ -176,45 +190,16 @@ async def search_knowledge(
         mode: by meaning, by words, by both, or by context
         minRelevance: the least similarity of the best memory; below it, no memory is found; in mode contextual only
     """
-    found = await memory.search(
-        query,
-        types=types,
-        scope=scope,
-        mode=mode,
-        limit=memory.config.retrieval.door_limit if limit is None else limit,
-        min_confidence=min_confidence,
-        min_relevance=min_relevance,
-        as_of=as_of,
-        valid_at=valid_at,
-        min_trust=min_trust,
-        tags=tags,
-        since=since,
-        until=until,
-        learned_by=learned_by,
-        entity_id=entity_id,
-        explain=explain,
-    )
-    return _findings(found)
+    given = filters.of(memory)
+    return _findings(await memory.search(query, types=types, mode=mode, min_relevance=min_relevance, **given))
 
 
 @api("GET /recall", reader, "The results", *OUTAGES)
 async def recall_knowledge(
     memory: KnowledgeOfCaller,
+    filters: Annotated[Filters, Depends()],
     topic: Annotated[str, Query(max_length=MAX_QUERY_CHARS)],
-    scope: Scope = None,
-    limit: MostFound = None,
-    min_confidence: Confidence = DEFAULT_MIN_CONFIDENCE,
     min_relevance: Relevance = None,
-    as_of: AsOf = None,
-    valid_at: ValidAt = None,
-    min_trust: MinTrust = None,
-    tags: OnlyTags = None,
-    since: Since = None,
-    until: Until = None,
-    learned_by: LearnedBy = None,
-    entity_id: OnlyEntity = None,
-    *,
-    explain: Explain = False,
 ) -> shapes.FindingsShape:
     """Recall facts and rules for a topic.
 
@@ -223,24 +208,7 @@ async def recall_knowledge(
     Parameters:
         topic: the task or question
     """
-    most = memory.config.retrieval.door_limit if limit is None else limit
-    found = await memory.recall(
-        topic,
-        scope=scope,
-        limit=most,
-        min_confidence=min_confidence,
-        min_relevance=min_relevance,
-        as_of=as_of,
-        valid_at=valid_at,
-        min_trust=min_trust,
-        tags=tags,
-        since=since,
-        until=until,
-        learned_by=learned_by,
-        entity_id=entity_id,
-        explain=explain,
-    )
-    return _findings(found)
+    return _findings(await memory.recall(topic, min_relevance=min_relevance, **filters.of(memory)))
 
 
 @api("GET /context", reader, "The block", *OUTAGES)
