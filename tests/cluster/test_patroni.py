@@ -26,6 +26,9 @@ log = logging.getLogger(__name__)
 pytestmark = [pytest.mark.cluster, pytest.mark.allow_hosts(["127.0.0.1", "127.0.0.2", "127.0.0.3"])]
 
 PASSWORD: Final = "change-me"
+AFTER_PATRONI_S: Final = 2.0
+"""How long after Patroni's failover writes may fail: HAProxy and PgBouncer have to find the primary."""
+
 ROLES: Final = ["primary", "replica", "sync_standby"]
 CONSOLIDATING: Final = {
     "COMMONPLACE_MODEL": "ollama:scripted",
@@ -128,3 +131,4 @@ async def test_the_loss_of_the_primarys_machine_loses_nothing(tmp_path: Path) ->
         assert set(texts) <= set(found[memory])
     assert set(found["knowledge"].values()) == {1}
     assert twice == []
+    assert service_s - patroni_s < AFTER_PATRONI_S
