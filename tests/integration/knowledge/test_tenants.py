@@ -300,6 +300,7 @@ FUNCTIONS: Mapping[str, Call] = {
     "undo_run": lambda m, w: m.undo_run(w.pick("run"), requeue=w.dice.choice([True, False])),
     "list_dead_letters": lambda m, _: m.list_dead_letters(),
     "requeue_dead_letters": lambda m, _: m.requeue_dead_letters(),
+    "undo_requeue": lambda m, w: m.undo_requeue(w.pick("episode")),
     "preview_merge": lambda m, w: m.preview_merge(w.pick("entity"), w.pick("entity")),
     "entity_create": lambda m, w: m.entity_create(entity_type="person", **named(w)),
     "entity_get": lambda m, w: m.entity_get(w.pick("entity")),
