@@ -64,7 +64,8 @@ MORE_ROUNDS = 100
 """Ids are drawn by chance: a function may need more calls until it is given one that it takes."""
 
 BY_CHANCE = {
-    "entity_unmerge", "invert_to_anti_pattern", "preview_merge", "restore_memory", "undo_duplicate", "undo_subject",
+    "entity_unmerge", "invert_to_anti_pattern", "preview_merge", "restore_memory", "undo_duplicate", "undo_requeue",
+    "undo_subject",
 }  # fmt: skip
 """Functions that need two calls in a row to fit."""
 
