@@ -45,6 +45,7 @@ def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", PAGES_WITH_CODE, ids=name)
 def test_every_command_of_a_page_works(
     page: Path, tmp_path: Path, knowledge_url: str, used_home: UsedHome, command_server: CommandServer
@@ -85,6 +86,7 @@ def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
+@pytest.mark.long
 def test_the_tour_runs_and_leaves_nothing(tmp_path: Path) -> None:
     """It exits 0 and shows each of its steps."""
     temporary = tmp_path / "tmp"

@@ -179,6 +179,7 @@ def files_with(traces: tuple[str, ...], *directories: Path) -> list[Path]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.requirement("BAK-04.1")
 async def test_an_erased_subject_is_in_no_table_and_no_file(
     settings: Settings, commonplace: CommandLine

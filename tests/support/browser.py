@@ -83,7 +83,8 @@ async def browser() -> AsyncIterator[Browser]:
     expect.set_options(timeout=DEADLINE_MS)
     async with async_playwright() as playwright:
         running = await playwright.chromium.launch(
-            executable_path=executable, args=["--no-sandbox", "--disable-background-networking"]
+            executable_path=executable,
+            args=["--no-sandbox", "--disable-background-networking", "--disable-gpu"],
         )
         yield running
         await running.close()

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.requirement("PRJ-05.1")
 WAITS = {"MCP_CONNECTION_NONBLOCKING": "0", "MCP_CONNECT_TIMEOUT_MS": "30000"}
 
 
+@pytest.mark.long
 def test_the_plugin_is_valid_and_brings_servers_hooks_skill_and_commands(
     commonplace: CommandLine, knowledge_url: str, tmp_path: Path
 ) -> None:

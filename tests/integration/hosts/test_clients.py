@@ -17,6 +17,7 @@ from support.resident import PATIENT, RESIDENT, end
 pytestmark = pytest.mark.requirement("HST-01.1", "HST-02.1", "HST-03.1")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("client", [CODEX, GEMINI, OPENCODE], ids=lambda client: client.name)
 def test_a_session_is_briefed_calls_a_tool_and_becomes_an_episode(
     client: Client, commonplace: CommandLine, knowledge_url: str

@@ -410,6 +410,7 @@ def methods() -> set[str]:
     return {name for name, _ in members if not name.startswith("_")} - NOT_CALLED
 
 
+@pytest.mark.long
 @pytest.mark.requirement("KNW-29.1", "KNW-29.2")
 @pytest.mark.usefixtures("statements")
 async def test_no_function_shows_another_tenants_row(tenants: dict[str, KnowledgeMemory]) -> None:

@@ -107,6 +107,7 @@ async def stored(settings: Settings) -> tuple[int, int]:
         return len(await memories.operational.list_memories()), knowledge
 
 
+@pytest.mark.long
 async def test_a_backup_is_of_one_moment_and_holds_what_was_acknowledged(tmp_path: Path) -> None:
     """It is made during writes, and again, incrementally, after kill -9; a round trip gives equal dumps."""
     home = Settings(home=tmp_path / "home", workspace=tmp_path / "home")
@@ -516,6 +517,7 @@ async def test_a_directory_in_the_way_of_a_file_stops_a_restore(used: Settings, 
     assert not (used.home / DIRECTORY).exists()
 
 
+@pytest.mark.long
 async def test_a_restore_that_fails_or_is_killed_leaves_the_old_home(
     settings: Settings, tmp_path: Path
 ) -> None:

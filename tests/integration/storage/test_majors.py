@@ -73,6 +73,7 @@ def contents_of(home: Path) -> list[str]:
     return asyncio.run(read())
 
 
+@pytest.mark.long
 def test_data_of_an_earlier_major_version_is_upgraded(
     postgres_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

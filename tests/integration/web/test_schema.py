@@ -51,6 +51,7 @@ checks.positive_data_acceptance.enabled = false
 """
 
 
+@pytest.mark.long
 @pytest.mark.requirement("APP-10.1", "APP-10.2", "APP-10.3", "APP-10.4")
 def test_the_service_does_what_it_says(
     settings: Settings, knowledge_url: str, tmp_path: Path, command_server: CommandServer

@@ -36,6 +36,7 @@ def serve(settings: Settings, knowledge_url: str, command_server: CommandServer)
     return partial(service_process, settings.home, program=program, **variables)
 
 
+@pytest.mark.long
 def test_it_starts_in_a_home_that_is_not_there_yet(new_settings: Settings) -> None:
     """It makes the home and its database server, and a signal ends both."""
     with service_process(new_settings.home) as service:
@@ -45,6 +46,7 @@ def test_it_starts_in_a_home_that_is_not_there_yet(new_settings: Settings) -> No
         assert service.ended() == (0, "")
 
 
+@pytest.mark.long
 @pytest.mark.requirement("APP-10.1")
 def test_it_serves_as_soon_as_it_says_so(settings: Settings, knowledge_url: str) -> None:
     """With a home that has been used it computes little beside what it imports; one line says where.

@@ -117,6 +117,7 @@ async def restart(server: EmbeddedPostgres, directory: Path) -> None:
     await server.start()
 
 
+@pytest.mark.long
 @pytest.mark.requirement("KNW-12.2", "KNW-14.1", "KNW-14.3", "KNW-24.3", "R-KNW-4")
 async def test_every_episode_is_consolidated_once_or_kept_whatever_fails(
     url: str,
@@ -158,6 +159,7 @@ async def test_every_episode_is_consolidated_once_or_kept_whatever_fails(
         assert await list_runs(pool, state="running") == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("crew", [QUEUE_WORKER], indirect=True)
 async def test_a_worker_of_the_queue_is_killed_and_every_episode_is_consolidated_once(
     url: str, crew: Crew, engine: EmbeddingEngine, clock: ManualClock
