@@ -15,9 +15,9 @@ TESTS_BYTES = 8 << 30
 
 
 def is_roomy_memory() -> bool:
-    """Tell whether tests may have their directories in memory: on a disk, files take a third more of the system's time.
+    """Tell whether tests may have their directories in memory, where files take a quarter less of the system's time.
 
-    Containers often have 64 MB in all, or forbid programs there.
+    Containers often have 64 MB of it, or let no program run there.
     """
     return (
         SHARED_MEMORY.is_dir()
