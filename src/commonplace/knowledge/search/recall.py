@@ -122,7 +122,7 @@ class RecallMethods(KnowledgeSession):
         weights = weights or retrieval.score_weights
         # Where replicas serve reads, the primary only counts; elsewhere one transaction does both.
         is_split = count and self.database.replicas is not None
-        opening = self._writing() if count and not is_split else self._reading()
+        opening = self._writing() if count and not is_split else self._reading(search=True)
         async with traced(self, "search_memory", topic) as note:
             async with opening as sql:
                 found, _ = await find_memories(sql, request, weights=weights, explain=explain)
