@@ -160,15 +160,12 @@ async def decide(knowledge: KnowledgeMemory, item_id: str, answer: Answer) -> No
         await knowledge.confirm_memory(kind, older)
     elif answer is Answer.FORGET:
         await knowledge.forget_memory(kind, older)
-    else:
-        letters = await knowledge.list_dead_letters()
-        wanted = [each.id for each in letters if short_id(MemoryType.EPISODE, each.id) == older]
-        if not wanted or not await knowledge.requeue_dead_letters(episode_id=wanted[0]):
-            raise NotFoundError("dead letter", older)
+    elif not await knowledge.requeue_dead_letters(episode_id=older):
+        raise NotFoundError("dead letter", older)
 
 
 async def undo(knowledge: KnowledgeMemory, item_id: str) -> None:
-    """Take a decision about an item of knowledge memory back; a retry stays.
+    """Take a decision about an item of knowledge memory back.
 
     Raises:
         InvalidInputError: The id is malformed, or the decision cannot be taken back.
@@ -182,6 +179,8 @@ async def undo(knowledge: KnowledgeMemory, item_id: str) -> None:
         await knowledge.undo_subject(older, newer)
     elif newer:
         await knowledge.undo_duplicate(kind, older, newer)
+    elif kind is MemoryType.EPISODE:
+        await knowledge.undo_requeue(older)
     else:
         memory = await knowledge.read_memory(kind, older)
         is_forgotten = isinstance(memory, Fact | Rule) and memory.is_forgotten
@@ -200,8 +199,8 @@ def answers_of(item_id: str) -> tuple[Answer, ...]:
 
 
 def can_undo(item_id: str, answer: Answer) -> bool:
-    """Return whether :func:`undo` can take a decision back."""
-    return answer is not Answer.RETRY and not item_id.startswith("e:")
+    """Return whether :func:`undo` can take a decision back; it cannot restore an episode that was forgotten."""
+    return answer is not Answer.FORGET or not item_id.startswith("e:")
 
 
 def lesson_item(found: Review) -> Item:

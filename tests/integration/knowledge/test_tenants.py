@@ -64,7 +64,8 @@ MORE_ROUNDS = 100
 """Ids are drawn by chance: a function may need more calls until it is given one that it takes."""
 
 BY_CHANCE = {
-    "entity_unmerge", "invert_to_anti_pattern", "preview_merge", "restore_memory", "undo_duplicate", "undo_subject",
+    "entity_unmerge", "invert_to_anti_pattern", "preview_merge", "restore_memory", "undo_duplicate", "undo_requeue",
+    "undo_subject",
 }  # fmt: skip
 """Functions that need two calls in a row to fit."""
 
@@ -300,6 +301,7 @@ FUNCTIONS: Mapping[str, Call] = {
     "undo_run": lambda m, w: m.undo_run(w.pick("run"), requeue=w.dice.choice([True, False])),
     "list_dead_letters": lambda m, _: m.list_dead_letters(),
     "requeue_dead_letters": lambda m, _: m.requeue_dead_letters(),
+    "undo_requeue": lambda m, w: m.undo_requeue(w.pick("episode")),
     "preview_merge": lambda m, w: m.preview_merge(w.pick("entity"), w.pick("entity")),
     "entity_create": lambda m, w: m.entity_create(entity_type="person", **named(w)),
     "entity_get": lambda m, w: m.entity_get(w.pick("entity")),

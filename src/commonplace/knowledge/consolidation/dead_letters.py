@@ -8,8 +8,11 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession
+from commonplace.knowledge.kinds import MemoryType
+from commonplace.knowledge.short_ids import find_id
 from commonplace.storage.nouns import Noun
 
 MAX_SHOWN: Final = 1_000
@@ -43,12 +46,31 @@ class DeadLetterMethods(KnowledgeSession):
 
         Args:
             butler: Only this butler's dead letters.
-            episode_id: Only this episode.
+            episode_id: Only this episode, by its id or its short id.
 
         Returns:
             The number of requeued episodes.
+
+        Raises:
+            InvalidInputError: The id is malformed, or several episodes have the short id.
+            NotFoundError: No episode has the short id.
         """
         wanted = inputs.optional_scope(butler, field="butler")
-        key = inputs.optional_id(episode_id, field="episode_id")
         async with self._writing() as sql:
+            key = None
+            if episode_id is not None:
+                key = await find_id(sql, episode_id, MemoryType.EPISODE, field="episode_id")
             return await sql.requeue_dead_letters(butler=wanted, episode_id=key, now=self.clock())
+
+    async def undo_requeue(self, episode_id: UUID | str) -> None:
+        """Make a requeued episode a dead letter again, with the attempts and the error that it had.
+
+        Raises:
+            InvalidInputError: The id is malformed, or the episode is not one that was requeued and still waits.
+            NotFoundError: No episode has the short id.
+        """
+        async with self._writing() as sql:
+            key = await find_id(sql, episode_id, MemoryType.EPISODE, field="episode_id")
+            if await sql.undo_requeue(id=key) is None:
+                expected = "an episode that was requeued, and that no run has taken since"
+                raise InvalidInputError("episode_id", expected, str(key))

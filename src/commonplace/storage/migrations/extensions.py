@@ -18,7 +18,8 @@ $$
 def create_where_available(name: str) -> None:
     """Create an extension in ``public`` if the server has it and the role may create it.
 
-    Nothing may depend on the extension.
+    The specified schema names ``uuid-ossp`` and ``pg_trgm``, and many servers lack one of them. So no statement and no
+    index of commonplace may need an extension that this function creates.
     """
     if op.get_bind().execute(_AVAILABLE, {"name": name}).scalar():
         op.execute(_CREATE_IF_ALLOWED.format(name=name))

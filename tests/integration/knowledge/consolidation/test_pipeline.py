@@ -12,6 +12,7 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.context import request_context
 from commonplace.core.errors import (
+    InvalidInputError,
     ModelAccessError,
     ModelBudgetError,
     ModelRefusedError,
@@ -30,13 +31,15 @@ from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.runs import RunState
 from commonplace.knowledge.consolidation.spawner import model_spawner
 from commonplace.knowledge.facts import store_fact
+from commonplace.knowledge.kinds import MemoryType
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
 from commonplace.knowledge.rules import store_rule
+from commonplace.knowledge.short_ids import short_id
 from commonplace.knowledge.upkeep.stats import memory_stats
 from commonplace.llm.scripted import Script
 from support.consolidation import NOTHING, Spawner, answer, episodes_of, fact, fetch, states, store_some
 from support.knowledge import TENANT
-from support.on_pool import list_dead_letters, list_runs, requeue_dead_letters
+from support.on_pool import list_dead_letters, list_runs, requeue_dead_letters, undo_requeue
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
@@ -280,6 +283,24 @@ async def test_dead_letters_are_tried_again_when_an_operator_says_so(consolidate
     assert await states(consolidate.pool) == [
         ("mail", "dead_letter"), ("ops", "consolidated"), ("ops", "dead_letter"),
     ]  # fmt: skip
+
+
+async def test_a_retry_is_undone_until_a_run_takes_the_episode(consolidate: Consolidate) -> None:
+    """The dead letter is back with its attempts and its error; the ids are short ones, as in the list of reviews."""
+    await consolidate.store("ops", "one")
+    await consolidate(Spawner("rubbish"), policy=Policy(max_attempts=1))
+    (dead,) = await list_dead_letters(consolidate.pool)
+    key = short_id(MemoryType.EPISODE, dead.id)
+    assert await requeue_dead_letters(consolidate.pool, episode_id=key, clock=consolidate.clock) == 1
+    await undo_requeue(consolidate.pool, key)
+    assert await list_dead_letters(consolidate.pool) == [dead]
+    with pytest.raises(InvalidInputError, match="an episode that was requeued"):
+        await undo_requeue(consolidate.pool, key)
+    await requeue_dead_letters(consolidate.pool, episode_id=key, clock=consolidate.clock)
+    await consolidate(Spawner(NOTHING))
+    with pytest.raises(InvalidInputError, match="that no run has taken since"):
+        await undo_requeue(consolidate.pool, key)
+    assert await states(consolidate.pool) == [("ops", "consolidated")]
 
 
 @pytest.mark.requirement("R-KNW-4")

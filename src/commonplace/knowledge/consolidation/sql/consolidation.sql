@@ -163,7 +163,7 @@ LIMIT :limit;
 -- name: requeue_dead_letters(butler, episode_id, now)$
 -- Requeues dead letters that have not expired, from the first attempt, and writes the events. Returns their number.
 WITH chosen AS (
-  SELECT id FROM episodes
+  SELECT id, retry_count FROM episodes
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND consolidation_status = 'dead_letter'
     AND (CAST(:butler AS text) IS NULL OR butler = :butler) AND (expires_at IS NULL OR expires_at > :now)
     AND (CAST(:episode_id AS uuid) IS NULL OR id = :episode_id)
@@ -173,7 +173,7 @@ WITH chosen AS (
 requeued AS (
   UPDATE episodes SET consolidation_status = 'pending', retry_count = 0, next_attempt_at = NULL
   FROM chosen WHERE episodes.id = chosen.id
-  RETURNING episodes.id
+  RETURNING episodes.id, chosen.retry_count
 ),
 events AS (
   INSERT INTO memory_events (tenant_id, event_type, payload)
@@ -181,12 +181,37 @@ events AS (
     current_setting('commonplace.tenant_id'), 'episode_requeued',
     jsonb_build_object(
       'memory_type', 'episode', 'memory_id', id,
-      'before', jsonb_build_object('consolidation_status', 'dead_letter'),
+      'before', jsonb_build_object('consolidation_status', 'dead_letter', 'retry_count', retry_count),
       'after', jsonb_build_object('consolidation_status', 'pending')
     )
   FROM requeued
 )
 SELECT count(*) FROM requeued;
+
+-- name: undo_requeue(id)$
+-- Makes a requeued episode a dead letter again, unless a run has taken it since, and writes the event. Returns its id.
+WITH requeue AS (
+  SELECT payload -> 'before' AS before, payload -> 'after' AS after FROM memory_events
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND about_id = CAST(CAST(:id AS uuid) AS text)
+    AND event_type IN ('episode_requeued', 'episode_dead_letter')
+  ORDER BY created_at DESC
+  LIMIT 1
+),
+returned AS (
+  UPDATE episodes SET consolidation_status = 'dead_letter', retry_count = CAST(before ->> 'retry_count' AS integer)
+  FROM requeue
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id AND lease_run IS NULL
+    AND consolidation_status = 'pending' AND before ? 'retry_count'
+  RETURNING id, before, after
+),
+event AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'episode_dead_letter',
+    jsonb_build_object('memory_type', 'episode', 'memory_id', id, 'before', after, 'after', before)
+  FROM returned
+)
+SELECT id FROM returned;
 
 -- name: known_facts(run_id, butler, limit)
 -- Active facts that a butler sees, the nearest in meaning to the episodes of its run first.
