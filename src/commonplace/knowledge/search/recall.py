@@ -181,7 +181,8 @@ async def find_memories(
 ) -> tuple[list[Found], ReadMemories]:
     """Return all facts and rules above the floor, the best first, and what was read, without counting a use.
 
-    Three round trips, and a fourth if a fact has an entity. The limit of the request does not cut the list.
+    Two round trips, one more in a transaction that did not begin as a search, and one more if a fact has an entity. The
+    limit of the request does not cut the list.
 
     Args:
         sql: A transaction.
