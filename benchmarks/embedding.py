@@ -27,6 +27,7 @@ from tokenizers import Tokenizer
 from commonplace.core.errors import EmbeddingError
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.embedding.model_files import find_model
+from commonplace.embedding.onnx_backend import SPINNING
 from commonplace.embedding.quiet_runtime import onnxruntime
 
 THREADS = 2
@@ -72,7 +73,8 @@ def _bare(options: EmbeddingOptions) -> Callable[[list[str]], Any]:
     (graph,) = (options.cache_dir or Path()).glob("graphs/*.onnx")
     settings = onnxruntime.SessionOptions()
     settings.intra_op_num_threads = THREADS
-    settings.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    for name, value in SPINNING.items():
+        settings.add_session_config_entry(name, value)
     session = onnxruntime.InferenceSession(str(graph), settings, providers=["CPUExecutionProvider"])
     tokenizer = Tokenizer.from_file(str(find_model(options).tokenizer))
     tokenizer.enable_truncation(max_length=256)

@@ -60,11 +60,12 @@ class Dashboard:
 
 
 def _chromium() -> str:
-    for name in ("chromium", "chromium-browser", "google-chrome"):
+    # The shell is the same engine without windows and takes half the processor time.
+    for name in ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"):
         found = shutil.which(name)
         if found is not None:
             return found
-    pytest.skip("needs Chromium: run `apt-get install chromium`")
+    pytest.skip("needs Chromium: run `apt-get install chromium-headless-shell`")
 
 
 def _needs_library() -> bool:

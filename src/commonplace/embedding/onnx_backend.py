@@ -43,6 +43,17 @@ _READ_CHARS: Final = 1_024
 _SEGMENT_IDS: Final = "token_type_ids"
 """An input of graphs from the hub; graphs built here do not need it."""
 
+SPINNING: Final = {
+    "session.intra_op.allow_spinning": "1",
+    "session.intra_op.spin_duration_us": "10",
+    "session.force_spinning_stop": "1",
+}
+"""Threads wait 10 µs for each other before they sleep. To wake a thread takes longer, and a run has about sixty such
+waits; longer waits take processor time from the database. Old releases ignore the duration and wait within each run.
+
+Source: ADR 0010, Speed.
+"""
+
 _RUNTIME_ERRORS_ONLY: Final = 3
 
 
@@ -156,8 +167,8 @@ def _checked_session(graph: Path | bytes, options: EmbeddingOptions) -> onnxrunt
     settings = onnxruntime.SessionOptions()
     settings.log_severity_level = _RUNTIME_ERRORS_ONLY
     settings.intra_op_num_threads = options.threads or _usable_threads()
-    # Spinning threads take processor time from the database on the same machine.
-    settings.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    for name, value in SPINNING.items():
+        settings.add_session_config_entry(name, value)
     source = "the built graph" if isinstance(graph, bytes) else str(graph)
     try:
         session = onnxruntime.InferenceSession(

@@ -27,11 +27,15 @@ class Statements:
     ``await statements.name(parameter=…)`` runs the statement of that name. The mark behind its name in the ``.sql``
     file decides what it returns: without a mark a list of rows, with ``^`` one row or ``None``, with ``$`` one value
     or ``None``.
+
+    Attributes:
+        begun: The row of the statement that began the transaction, if one did.
     """
 
     def __init__(self, queries: Queries, connection: object) -> None:
         self._queries = queries
         self._connection = connection
+        self.begun: Row | None = None
 
     @property
     def connection(self) -> Any:  # noqa: ANN401 - asyncpg has no types, and aiosqlite's differ

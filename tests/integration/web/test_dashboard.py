@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from fastapi import Request
 
-from commonplace.core.errors import StorageUnavailableError
+from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.web.dashboard.assets import asset, has_asset
 from commonplace.web.dashboard.cards import Card, read_cards
@@ -208,7 +208,7 @@ async def test_static_files(service: Secured) -> None:
 
 
 async def test_a_card_that_fails_takes_no_other_with_it() -> None:
-    """The overview shows why one card cannot be read, and the others."""
+    """The overview shows why one card cannot be read, and the others; which database is down, the health card says."""
 
     async def works(_request: Request) -> Mapping[str, Any]:
         return {"count": 1}
@@ -216,10 +216,14 @@ async def test_a_card_that_fails_takes_no_other_with_it() -> None:
     async def fails(_request: Request) -> Mapping[str, Any]:
         raise StorageUnavailableError("the server is down")
 
-    cards = [Card(title=read.__name__, template="-", read=read, url="/") for read in (fails, works)]
+    async def is_wrong(_request: Request) -> Mapping[str, Any]:
+        raise InvalidInputError("day", "a date", "never")
+
+    cards = [Card(title=read.__name__, template="-", read=read, url="/") for read in (fails, is_wrong, works)]
     found = await read_cards(cards, Request({"type": "http"}))
     assert [(one.error, dict(one.values)) for one in found] == [
-        ("the server is down", {}),
+        ("the database does not answer", {}),
+        ("day: expected a date, got 'never'", {}),
         ("", {"count": 1}),
     ]
 

@@ -172,10 +172,10 @@ class KnowledgeSession:
                 yield pool
 
     @asynccontextmanager
-    async def _reading(self) -> AsyncGenerator[Statements]:
+    async def _reading(self, *, search: bool = False) -> AsyncGenerator[Statements]:
         """Open a consistent view of this tenant, on a replica if possible; see :func:`~.unit_of_work.unit_of_work`."""
         with request_context(tenant_id=self.tenant_id, actor=self.actor, source=self.source):
-            async with unit_of_work(await self.database.readers(), readonly=True) as sql:
+            async with unit_of_work(await self.database.readers(), readonly=True, search=search) as sql:
                 yield sql
 
     @asynccontextmanager

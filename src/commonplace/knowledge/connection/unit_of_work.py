@@ -67,13 +67,14 @@ def require_context() -> RequestContext:
 
 @asynccontextmanager
 async def unit_of_work(
-    pool: asyncpg.Pool | Replicas, *, readonly: bool = False
+    pool: asyncpg.Pool | Replicas, *, readonly: bool = False, search: bool = False
 ) -> AsyncGenerator[Statements]:
     """Open a transaction of the current tenant; it commits at the end of the block, and rolls back on any exception.
 
     Args:
         pool: From :func:`commonplace.storage.postgres.open_pool`; replicas only to read.
         readonly: Open one consistent view that cannot write.
+        search: Tune a view that only reads for searches in the same round trip.
 
     Yields:
         The statements; ``.connection`` is the asyncpg connection under them.
@@ -93,8 +94,9 @@ async def unit_of_work(
             connection.transaction(isolation=isolation, readonly=readonly),
         ):
             sql = Statements(queries(), connection)
-            begin = sql.set_context if readonly else sql.set_writing_context
-            await begin(tenant_id=context.tenant_id, actor=context.actor, source=context.source)
+            reading = sql.set_search_context if search else sql.set_context
+            begin = reading if readonly else sql.set_writing_context
+            sql.begun = await begin(tenant_id=context.tenant_id, actor=context.actor, source=context.source)
             claim = None if readonly else unmarked_claim(context.tenant_id)
             if claim and await sql.mark_claim(key=claim.key, claim=claim.id) is None:
                 raise ClaimLostError(claim.key)

@@ -114,7 +114,7 @@ async def memory_context(
         quarantine=quarantine,
         clock=clock,
     )
-    async with unit_of_work(pool, readonly=True) as sql:
+    async with unit_of_work(pool, readonly=True, search=True) as sql:
         found, read = await find_memories(
             sql, request, weights=weights, explain=False, pinned=quotas.pinned.items
         )

@@ -64,9 +64,26 @@ _ABOUT_REPLIES: Final = re.compile(
     r"(?:recommended|suggested|advised|proposed|said|told|mentioned|explained|gave|listed|showed|described|provided"
     r"|outlined|answered|wrote|offered|helped)\b"
     r"|\byour (?:\w+ )?(?:recommendations?|suggestions?|advice|answers?|repl(?:y|ies)|explanations?|proposals?|tips)\b"
-    r"|\b(?:summar\w+|overview|recap)\b",
+    r"|\b(?:summar\w+|overview|recap)\b"
+    # German
+    r"|\b(?:hast|hattest) du\b|\bdu (?:\w+ )?(?:hast|hattest|sagtest|meintest|empfahlst|rietst)\b"
+    r"|\b(?:haben|hatten) sie (?:mir|uns)\b"
+    r"|\bdein(?:e[mnrs]?)? (?:\w+ )?(?:empfehlung|vorschl[aä]g|rat\b|ratschl[aä]g|antwort|erklärung|tipps?\b)"
+    r"|\bzusammen(?:fass|gefasst|zufassen)|\bfass(?:e|t)?\b(?: \w+){1,6} zusammen\b|\büberblick\b"
+    # Spanish
+    r"|\b(?:recomend|aconsej|mencion|explic)aste\b|\b(?:suger|propus|dij|d|describ|respond|escrib|ofrec)iste\b"
+    r"|\b(?:has|habías) (?:recomend|aconsej|mencion|explic|d)ado\b"
+    r"|\b(?:has|habías) (?:sugerido|propuesto|dicho|descrito|respondido|escrito)\b"
+    r"|\btus? (?:\w+ )?(?:recomendaci|sugerencia|consejo|respuesta|explicaci|propuesta)"
+    r"|\bres[uú]men(?:es)?\b|\bres[uú]me(?:me|nos)\b|\bresumir"
+    # French
+    r"|\b(?:as|avais)-tu\b|\b(?:avez|aviez)-vous\b"
+    r"|\btu (?:l'|m'|nous )?(?:as|avais)\b|\bvous (?:l'|m'|nous )?(?:avez|aviez)\b"
+    r"|\b(?:tes|ta|ton|vos|votre) (?:\w+ )?(?:recommandation|suggestion|conseil|réponse|explication|proposition)"
+    r"|\brésum(?:er|ez|e-moi|e-nous)\b|\brécapitul",
     re.IGNORECASE,
 )
+"""Questions about what an assistant said, in English, German, Spanish and French."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +125,7 @@ def rank_by_context(
     Returns:
         The scores of the best, the best first; of equal scores the later memory first, then the lower id.
     """
-    about_replies = _ABOUT_REPLIES.search(query) is not None
+    about_replies = _ABOUT_REPLIES.search(query.replace("\u2019", "'")) is not None
     linked = np.array(
         [after == id_ for after, id_ in zip(candidates.next_ids, candidates.ids[1:], strict=False)], bool
     )

@@ -122,7 +122,7 @@ class RecallMethods(KnowledgeSession):
         weights = weights or retrieval.score_weights
         # Where replicas serve reads, the primary only counts; elsewhere one transaction does both.
         is_split = count and self.database.replicas is not None
-        opening = self._writing() if count and not is_split else self._reading()
+        opening = self._writing() if count and not is_split else self._reading(search=True)
         async with traced(self, "search_memory", topic) as note:
             async with opening as sql:
                 found, _ = await find_memories(sql, request, weights=weights, explain=explain)
@@ -181,7 +181,8 @@ async def find_memories(
 ) -> tuple[list[Found], ReadMemories]:
     """Return all facts and rules above the floor, the best first, and what was read, without counting a use.
 
-    Three round trips, and a fourth if a fact has an entity. The limit of the request does not cut the list.
+    Two round trips, one more in a transaction that did not begin as a search, and one more if a fact has an entity. The
+    limit of the request does not cut the list.
 
     Args:
         sql: A transaction.

@@ -160,13 +160,14 @@ async def add_vector(request: SearchRequest, engine: EmbeddingEngine) -> SearchR
 
 
 async def begin_search(sql: Statements, request: SearchRequest) -> SearchRequest:
-    """Tune a transaction for searches; one round trip.
+    """Tune a transaction for searches; one round trip unless it began so.
 
     Returns:
         The request; without its vector where the memories are another model's, which is logged. While the memories
         move to another model that holds in the processes that are not restarted yet, until they are.
     """
-    tuned = await sql.tune_search()
+    begun = sql.begun
+    tuned = begun if begun and "version" in begun else await sql.tune_search()
     if request.model is None or tuned["version"] in {None, request.model.version}:
         return request
     warn_of_other_model(request.model, VectorModel(name=tuned["model"], version=tuned["version"]))

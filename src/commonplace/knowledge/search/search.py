@@ -227,7 +227,7 @@ class SearchMethods(KnowledgeSession):
         if known_mode is not SearchMode.KEYWORD:
             request = await add_vector(request, self.engine)
         floor = _require_floor(min_relevance, known_mode)
-        async with traced(self, "search_memory", query) as note, self._reading() as sql:
+        async with traced(self, "search_memory", query) as note, self._reading(search=True) as sql:
             request = await begin_search(sql, request)
             if known_mode is SearchMode.SEMANTIC and request.vector is None:
                 known_mode = SearchMode.KEYWORD
@@ -239,7 +239,7 @@ class SearchMethods(KnowledgeSession):
 
     async def _search_one(self, statement: Statement, table: str, request: SearchRequest) -> list[Found]:
         known = require_table(table)
-        async with self._reading() as sql:
+        async with self._reading(search=True) as sql:
             await begin_search(sql, request)
             return await search_table(sql, statement, known, request)
 

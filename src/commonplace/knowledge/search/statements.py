@@ -303,8 +303,7 @@ def _session_gaps(table: SearchTable, gaps: Mapping[str, str]) -> dict[str, str]
     if table.memory_type is not MemoryType.EPISODE:
         return {
             **gaps,
-            "pool": "SELECT id FROM seed",
-            "next_id": "CAST(NULL AS uuid)",
+            "pool": "SELECT id, CAST(NULL AS uuid) AS next_id FROM seed",
             "order": "m.id",
             "direction": "",
             "products": "",
@@ -317,10 +316,8 @@ def _session_gaps(table: SearchTable, gaps: Mapping[str, str]) -> dict[str, str]
     return {
         **gaps,
         "pool": _read("turns").substitute(gaps),
-        "next_id": _read("next_turn").substitute(gaps),
         "order": "m.session_id, m.created_at, m.insertion_order",
-        # A new value: each use of the stored one would read it from its own table of long values again.
-        "direction": ", l2_normalize(m.embedding) AS direction",
+        "direction": ", l2_normalize(stored.meaning) AS direction",
         "products": " ".join(products),
         "product_arrays": ", ".join(
             f"array_agg(coalesce({name}, 0) ORDER BY place) AS {name}" for name in PRODUCTS

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from commonplace.language.ideas import WORD_WEIGHT
 from commonplace.language.stems import stem
+from commonplace.language.words import STOPWORDS
 from commonplace.operational.judge.changes import NO_LONGER
 from commonplace.operational.judge.comparison import Comparison, Side
 from commonplace.operational.judge.differences import denial, exchanged_ends, order_is_turned
@@ -53,13 +54,17 @@ def features(comparison: Comparison) -> Iterator[Feature]:
 
 
 def cues(comparison: Comparison, known: Container[str]) -> Iterator[Feature]:
-    """Return a feature for each known word or sign that stands in one text alone: "instead", "history", "only"."""
+    """Return a feature for each known word or sign that stands in one text alone: "instead", "history", "only".
+
+    Signs and words such as "the" and "is" count, and would explain nothing.
+    """
     for at, said, side in ((0, "only the old", comparison.old), (1, "the new", comparison.new)):
         other = (comparison.new, comparison.old)[at]
         paired = {pair[at].text for pair in comparison.words}
         alone = set(side.reading.tokens).difference(other.reading.tokens, paired)
         for word in sorted(word for word in alone if f"{SIDES[at]} {word}" in known):
-            yield Feature(f"{SIDES[at]} {word}", 1.0, f'{said} text says "{word}"')
+            telling = word[0].isalnum() and word not in STOPWORDS
+            yield Feature(f"{SIDES[at]} {word}", 1.0, f'{said} text says "{word}"' if telling else "")
 
 
 def _overlap(comparison: Comparison) -> Iterator[Feature]:

@@ -10,6 +10,7 @@ Source: OPS-09.1, OPS-10.1, R-OPS-5.
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -45,6 +46,7 @@ MAX_JOINED_CHARS: Final = 300
 """Length up to which one text holds both wordings of a refinement. Source: R-OPS-5."""
 
 _SEPARATOR: Final = "; "
+_QUOTED: Final = re.compile('"([^"]+)"')
 _MOST_REASONS: Final = 2
 
 
@@ -200,5 +202,9 @@ def _reason(verdict: Verdict, found: Sequence[Feature]) -> str:
     agree = verdict in {Verdict.SAME, Verdict.REFINE}
     said = (one for one in found if one.text and one.value and (agree or not one.text.startswith("both ")))
     telling = sorted(said, key=pull, reverse=True)
-    texts = [one.text for one in telling if pull(one) > 0] or [one.text for one in telling]
+    texts: list[str] = []
+    for text in [one.text for one in telling if pull(one) > 0] or [one.text for one in telling]:
+        named = _QUOTED.findall(text)
+        if not named or any(word not in " ".join(texts) for word in named):
+            texts.append(text)
     return f"{_GROUNDS[verdict]}: {'; '.join(texts[:_MOST_REASONS])}." if texts else f"{_GROUNDS[verdict]}."

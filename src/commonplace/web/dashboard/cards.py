@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from fastapi import Request
 
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, StorageUnavailableError
 
 TIMEOUT_S: Final = 2.0
 FIRST_S: Final = 0.2
@@ -90,7 +90,9 @@ async def read_card(card: Card, request: Request) -> ReadCard:
         return ReadCard(card=card, error=f"no answer within {card.timeout_s:g} s")
     except CommonplaceError as error:
         log.error("the card %r of the overview: %s", card.title, error)  # noqa: TRY400 - a line is enough
-        return ReadCard(card=card, error=str(error))
+        # The card of health says which database and why.
+        is_down = isinstance(error, StorageUnavailableError)
+        return ReadCard(card=card, error="the database does not answer" if is_down else str(error))
 
 
 async def _read_in_time(card: Card, request: Request, first_s: float) -> ReadCard:

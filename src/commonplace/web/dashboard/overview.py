@@ -192,6 +192,7 @@ PROBLEMS: Final = [
         more="Review",
         key="reviews",
         hides_empty=True,
+        is_starting=knowledge_cards.is_starting,
     ),
 ]
 """Cards above the figures, in this order; without problems there are none."""

@@ -83,7 +83,23 @@ def test_a_long_text_gains_nothing_from_holding_everything() -> None:
 
 @pytest.mark.requirement("SRC-02.1")
 @pytest.mark.parametrize(
-    "query", ["what did you recommend?", "which tent had you suggested", "Summarize our talks"]
+    "query",
+    [
+        "what did you recommend?",
+        "which tent had you suggested",
+        "What you\u2019ve said",
+        "Summarize our talks",
+        "Welches Zelt hast du empfohlen?",
+        "Was haben Sie mir geraten?",
+        "Deine Vorschläge zum Zelt",
+        "Fasse unsere Gespräche zusammen",
+        "¿Qué tienda me recomendaste?",
+        "¿Qué me habías sugerido?",
+        "Hazme un resumen",
+        "Quelle tente m'as-tu conseillée ?",
+        "Ce que tu m\u2019avais dit",
+        "Résume-moi nos échanges",
+    ],
 )
 def test_a_question_about_an_answer_lets_long_texts_be_long(query: str) -> None:
     """What an assistant said is said at length."""
@@ -92,6 +108,24 @@ def test_a_question_about_an_answer_lets_long_texts_be_long(query: str) -> None:
 
     assert numbers(long, short) == [2, 1]
     assert numbers(long, short, query=query) == [1, 2]
+
+
+@pytest.mark.requirement("SRC-02.1")
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Update my resume",
+        "Which tips did Ada give?",
+        "Was haben sie gekauft?",
+        "¿Dónde existe?",
+        "Qui a tout vu ?",
+    ],
+)
+def test_a_question_about_anything_else_keeps_long_texts_short(query: str) -> None:
+    """Words that only look like a question about an answer change nothing."""
+    long = {"octets": 3000, "distinct_words": 200, "similarity": 0.6, "vectors": EAST} | RARE | ALONE
+
+    assert numbers(long, {"similarity": 0.3} | RARE, query=query) == [2, 1]
 
 
 def test_the_words_of_a_long_question_do_not_drown_its_meaning() -> None:

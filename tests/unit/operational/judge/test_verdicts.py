@@ -325,3 +325,12 @@ def test_hostile_texts_take_linear_time(piece: str) -> None:
 def test_the_reason_names_what_decided(existing: str, emitted: str, named: str) -> None:
     """An operator reads the words or quantities that decided, the existing observation's first."""
     assert named in judge(existing, emitted).reason
+
+
+def test_the_reason_leaves_out_signs_and_words_that_say_nothing() -> None:
+    """A comma or an article may weigh in the verdict, and explains it to nobody."""
+    comma = judge("Clock of merida is wrong after resume", "After resume, the clock on merida is not correct")
+    assert not any(f'"{sign}"' in comma.reason for sign in (",", "the", "is", "of", "on"))
+    verb = judge("Use the west gate for deliveries", "The west gate is closed for deliveries")
+    assert 'the new text adds "closed"' in verb.reason
+    assert '"is"' not in verb.reason

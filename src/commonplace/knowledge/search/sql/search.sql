@@ -1,18 +1,15 @@
 -- name: tune_search()^
--- Settings of this transaction: how widely the index on vectors looks around, that it looks on while a filter
--- leaves too few, and neither compilation nor further processes for statements that take milliseconds: the server
--- starts such processes even for the branch that its size rules out. Planning takes as long as the statement, so each
--- connection plans once; without sequential scans, such a plan holds however many rows are added later. Returns the
--- model whose vectors are compared.
+-- Tune this transaction for searches, and return the model whose vectors are compared.
 SELECT
-  (SELECT model FROM embedding_versions WHERE active) AS model,
-  (SELECT version FROM embedding_versions WHERE active) AS version,
-  set_config('hnsw.ef_search', '200', true),
-  set_config('hnsw.iterative_scan', 'relaxed_order', true),
-  set_config('plan_cache_mode', 'force_generic_plan', true),
-  set_config('enable_seqscan', 'off', true),
-  set_config('jit', 'off', true),
-  set_config('max_parallel_workers_per_gather', '0', true);
+${tuning};
+
+-- name: set_search_context(tenant_id, actor, source)^
+-- Set the context of a transaction that only searches, and tune it: set_context and tune_search at once.
+SELECT
+  set_config('commonplace.tenant_id', :tenant_id, true),
+  set_config('commonplace.actor', :actor, true),
+  set_config('commonplace.source', :source, true),
+${tuning};
 
 -- name: bump_references(fact_ids, rule_ids, now)
 -- Counts a reading of facts and rules, and returns their new counts. Rows are locked facts first, each kind by id,

@@ -7,13 +7,27 @@ SELECT ${type} AS memory_type, ranked.* FROM (
   pool AS MATERIALIZED (${pool}),
   described AS MATERIALIZED (
     SELECT
-      m.id, m.created_at, row_number() OVER in_order AS place, ${next_id} AS next_id, ${products}
+      m.id, m.created_at, row_number() OVER in_order AS place, pool.next_id, ${products}
       ${importance} AS importance, m.${scope} <> 'global' AS own,
-      CAST(1 - (m.embedding <=> CAST(:embedding AS vector(384))) AS float8) AS similarity,
-      octet_length(m.content) AS octets, length(m.search_vector) AS distinct_words,
-      right(rtrim(m.content), 1) IN ('?', '？', '؟') AS asks,
+      m.similarity, octet_length(m.content) AS octets, length(m.search_vector) AS distinct_words, m.asks,
       (SELECT coalesce(bit_or(CAST(1 AS bigint) << place), 0) FROM words WHERE m.search_vector @@ query) AS present
-    FROM pool, LATERAL (SELECT *${direction} FROM ${memories} AS m WHERE m.id = pool.id AND ${live} OFFSET 0) AS m
+    FROM pool, LATERAL (
+      -- The cast that seems to do nothing reads the vector, which lies outside of its row, once for all uses. Functions
+      -- of characters take ten times as long to find the end of a text as those of octets.
+      SELECT
+        *, CAST(CAST(m.embedding AS vector) AS vector(384)) AS meaning,
+        rtrim(convert_to(m.content, 'UTF8'), ' ') AS text
+      FROM ${memories} AS m WHERE m.id = pool.id AND ${live}
+      OFFSET 0
+    ) AS stored, LATERAL (
+      SELECT
+        stored.*,
+        CAST(1 - (stored.meaning <=> CAST(:embedding AS vector(384))) AS float8) AS similarity,
+        substr(stored.text, length(stored.text)) = convert_to('?', 'UTF8')
+          OR substr(stored.text, length(stored.text) - 1) = convert_to('؟', 'UTF8')
+          OR substr(stored.text, length(stored.text) - 2) = convert_to('？', 'UTF8') AS asks${direction}
+      OFFSET 0
+    ) AS m
     WINDOW in_order AS (ORDER BY ${order})
   )
   SELECT

@@ -307,10 +307,13 @@
       plot.ctx.stroke();
       plot.ctx.textAlign = place > top + plot.bbox.width * 0.85 ? "right" : "left";
       plot.ctx.fillText(" today ", place, top + 12 * window.devicePixelRatio);
+      // A label is at the end where the falling curve is below its line for long, else at the beginning.
+      const late = series.values[Math.floor(series.values.length * 0.7)];
       lines.forEach((line) => {
-        plot.ctx.textAlign = "left";
+        const atEnd = late < line.value;
+        plot.ctx.textAlign = atEnd ? "right" : "left";
         plot.ctx.fillStyle = colour("--muted");
-        plot.ctx.fillText(` ${line.label} at ${line.value}`, plot.bbox.left, plot.valToPos(line.value, "y", true) - 4 * window.devicePixelRatio);
+        plot.ctx.fillText(` ${line.label} at ${line.value} `, plot.bbox.left + (atEnd ? plot.bbox.width : 0), plot.valToPos(line.value, "y", true) - 4 * window.devicePixelRatio);
       });
       plot.ctx.restore();
     };
