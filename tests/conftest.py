@@ -2,7 +2,6 @@
 
 import gc
 import os
-import shutil
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +15,6 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
 from support.commands import CommandLine, CommandServer
-from support.disks import SHARED_MEMORY, is_roomy_memory
 from support.homes import UsedHome, make_used_home
 
 pytest_plugins = ["support.postgres", "support.knowledge"]
@@ -28,10 +26,6 @@ hypothesis.settings.load_profile("tests")
 
 # No test speaks TLS. Each HTTP client would load the certificates of this machine, for a thirtieth of a second.
 os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
-
-
-if is_roomy_memory():
-    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(SHARED_MEMORY))
 
 
 WORKER_BYTES = 1 << 30
@@ -56,14 +50,6 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the tests that take longest: at the end, none keeps one process busy while the others wait."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
-
-
-def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Delete in memory what tests left, unless one failed; the first process does so for all."""
-    if exitstatus == pytest.ExitCode.OK and not hasattr(session.config, "workerinput"):
-        directory = session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
-        if directory.is_relative_to(SHARED_MEMORY):
-            shutil.rmtree(directory, ignore_errors=True)
 
 
 def pytest_collection_finish() -> None:

@@ -28,12 +28,12 @@ from commonplace.storage.migrations.runner import Branch, migrate_postgres
 from commonplace.storage.postgres_url import is_pooled, server_url
 from commonplace.storage.server_account import server_account
 from support.deadlines import DEADLINE_S
-from support.disks import SHARED_MEMORY
 from support.pooler import MODE, pooled_url, pooler
 
 EMPTY = "template1"
 """The template with pgvector and nothing else."""
 
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - what is made in it is this user's alone
 _POOLER_PORTS: dict[Path, int] = {}
 """The pooler before each server, by the server's directory of sockets."""
 
