@@ -15,7 +15,7 @@ the model is not asked about. ``asked`` is the share of pairs that waited for it
 
 The default data are the project's own pairs, to which the judge's weights are fitted; measure other people's pairs with
 ``--data``. No weight was fitted to ``judge_fresh.jsonl``, ``judge_plain.jsonl``,
-``judge_unseen.jsonl``, ``judge_homes.jsonl`` and ``judge_offices.jsonl`` beside them.
+``judge_unseen.jsonl``, ``judge_homes.jsonl``, ``judge_offices.jsonl`` and ``judge_storage.jsonl`` beside them.
 """
 
 import argparse
