@@ -108,7 +108,10 @@ class Hangs:
 
 @dataclass(frozen=True, slots=True)
 class Cuts:
-    """Resets the connection, after the first bytes of an answer if ``midway``."""
+    """Resets the connection; ends it after the first bytes of an answer if ``midway``.
+
+    A reset may discard bytes that the client has not read yet: then it would come midway for some clients only.
+    """
 
     midway: bool = False
 
@@ -278,9 +281,10 @@ class _Handler(BaseHTTPRequestHandler):
                 b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n{"
             )
             self.wfile.flush()
-        # Closing with a linger of zero seconds sends a reset in place of an end.
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.connection.close()
+        else:
+            # Closing with a linger of zero seconds sends a reset in place of an end.
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
         self.close_connection = True
 
     def _send_json(self, status: int, body: dict[str, Any], **headers: str) -> None:

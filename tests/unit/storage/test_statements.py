@@ -18,6 +18,9 @@ OWNERS = ("access", "apps", "knowledge", "operational", "storage")
 RECEIVERS = frozenset({"sql", "_sql", "reads", "statements", "_steps"})
 """What statements bound to a connection are called; see :class:`~commonplace.storage.database.Statements`."""
 
+NO_STATEMENTS = frozenset({"begun", "connection"})
+"""What else bound statements have."""
+
 BINDERS = frozenset({"of_kind", "of_table", "Statements"})
 """What binds statements to a connection in the middle of an expression."""
 
@@ -79,7 +82,7 @@ class _Calls(ast.NodeVisitor):
 
 
 def _is_statement(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Attribute) or node.attr == "connection":
+    if not isinstance(node, ast.Attribute) or node.attr in NO_STATEMENTS:
         return False
     match node.value:
         case ast.Name(id=receiver) | ast.Attribute(attr=receiver):
