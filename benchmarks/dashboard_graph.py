@@ -10,21 +10,20 @@ graphics card, so a person's machine is faster.
 import argparse
 import asyncio
 import json
-import shutil
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from playwright.async_api import Browser, FloatRect, Page, async_playwright
+from playwright.async_api import Browser, FloatRect, Page
 from rich.console import Console
 from rich.table import Table
 
 from commonplace.core.clock import ManualClock
 from commonplace.knowledge import MOST_ENTITIES, FactDraft
 from commonplace.memories import Memories
-from dashboard_tasks import HEIGHT, WIDTH, served
+from dashboard_tasks import HEIGHT, WIDTH, chromium, served
 
 SMALL: Final = 80
 FACTS: Final = 5
@@ -134,14 +133,10 @@ async def look(browser: Browser, url: str, entities: int, screenshots: Path | No
 
 async def run(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Fill a home, serve it, and measure the small and the large graph."""
-    executable = shutil.which("chromium") or shutil.which("google-chrome")
     with tempfile.TemporaryDirectory() as directory:
-        async with served(Path(directory), fill) as url, async_playwright() as playwright:
-            browser = await playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        async with served(Path(directory), fill) as url, chromium() as browser:
             sizes = (SMALL, MOST_ENTITIES)
-            rows = [await look(browser, url, entities, options.screenshots) for entities in sizes]
-            await browser.close()
-            return rows
+            return [await look(browser, url, entities, options.screenshots) for entities in sizes]
 
 
 def main() -> int:

@@ -12,7 +12,6 @@ processor: run the script with `chrt -r 1`.
 import argparse
 import asyncio
 import json
-import shutil
 import sys
 import tempfile
 import time
@@ -21,7 +20,7 @@ from typing import Any, Final
 
 import numpy as np
 import psutil
-from playwright.async_api import Browser, BrowserContext, async_playwright
+from playwright.async_api import Browser, BrowserContext
 from rich.console import Console
 from rich.table import Table
 
@@ -29,7 +28,7 @@ from commonplace.core.clock import ManualClock
 from commonplace.knowledge import FactDraft
 from commonplace.memories import Memories
 from dashboard_corpus import fill_operations
-from dashboard_tasks import HEIGHT, WIDTH, served
+from dashboard_tasks import HEIGHT, WIDTH, chromium, served
 
 ASKS_EVERY_S: Final = 3.0
 OPENED: Final = 25
@@ -96,7 +95,6 @@ async def look(browser: Browser, url: str, home: Path, seconds: float) -> dict[s
 
 async def run(options: argparse.Namespace) -> dict[str, Any]:
     """Fill a home, serve it, and measure."""
-    executable = shutil.which("chromium") or shutil.which("google-chrome")
     texts = [f"Takes {number % 90} s to start after restart {number}" for number in range(options.memories)]
 
     async def fill(memories: Memories, home: Path, _clock: ManualClock) -> None:
@@ -110,11 +108,8 @@ async def run(options: argparse.Namespace) -> dict[str, Any]:
 
     with tempfile.TemporaryDirectory() as directory:
         home = Path(directory)
-        async with served(home, fill) as url, async_playwright() as playwright:
-            browser = await playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-            figures = await look(browser, url, home, options.seconds)
-            await browser.close()
-            return figures
+        async with served(home, fill) as url, chromium() as browser:
+            return await look(browser, url, home, options.seconds)
 
 
 def main() -> int:

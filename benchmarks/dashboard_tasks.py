@@ -87,9 +87,13 @@ class Visitor:
         self.count += 1
         await self.page.keyboard.press(keys)
 
-    async def type(self, text: str) -> None:
-        """Type a query where the focus is, and send it."""
+    async def type(self, text: str, place: str = "[data-everywhere]") -> None:
+        """Type a query into the field that has the focus, and send it.
+
+        A script has to wait for the focus, which a person sees.
+        """
         self.count += 1
+        await self.page.locator(f"{place}:focus").wait_for()
         await self.page.keyboard.type(text)
         await self.page.keyboard.press("Enter")
         await self.page.wait_for_load_state()
@@ -146,13 +150,13 @@ async def _query(visitor: Visitor) -> None:
 
 async def _why(visitor: Visitor) -> None:
     await visitor.click("^Try a prompt")
-    await visitor.type(PROMPT)
+    await visitor.type(PROMPT, "[name=prompt]")
     await visitor.sees(WRONG, "Its score is", "Said by ada")
 
 
 async def _told(visitor: Visitor) -> None:
     await visitor.click("^Try a prompt")
-    await visitor.type(PROMPT)
+    await visitor.type(PROMPT, "[name=prompt]")
     await visitor.sees("The staging database of checkout is dumped at 02:00")
 
 
@@ -271,6 +275,19 @@ async def served(home: Path, filled_by: Filling = fill) -> AsyncIterator[str]:
                     await running
 
 
+@asynccontextmanager
+async def chromium() -> AsyncIterator[Browser]:
+    """Start Chromium without a window; its shell alone is enough."""
+    names = ("chromium", "google-chrome", "chromium-headless-shell")
+    executable = next(filter(None, map(shutil.which, names)), None)
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        try:
+            yield browser
+        finally:
+            await browser.close()
+
+
 async def ask(browser: Browser, url: str, question: Question, screenshots: Path | None) -> dict[str, Any]:
     """Answer a question from the overview, and return its row of the table."""
     context = await browser.new_context(viewport={"width": WIDTH, "height": HEIGHT}, base_url=url)
@@ -297,15 +314,11 @@ async def ask(browser: Browser, url: str, question: Question, screenshots: Path 
 
 async def run(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Answer all questions, in the order in which they change the least."""
-    executable = shutil.which("chromium") or shutil.which("google-chrome")
     with tempfile.TemporaryDirectory() as directory:
         home = Path(directory)
-        async with served(home) as url, async_playwright() as playwright:
-            browser = await playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        async with served(home) as url, chromium() as browser:
             chosen = [each for number, each in enumerate(QUESTIONS, 1) if options.only in (0, number)]
-            rows = [await ask(browser, url, question, options.screenshots) for question in chosen]
-            await browser.close()
-            return rows
+            return [await ask(browser, url, question, options.screenshots) for question in chosen]
 
 
 def main() -> int:

@@ -9,8 +9,13 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
+from commonplace.apps import AppMemory
 from commonplace.apps.exchange import FORMAT
 from commonplace.core.clock import format_timestamp
+from commonplace.core.errors import ModelRefusedError
+from commonplace.core.settings import Settings
+from commonplace.embedding import EmbeddingEngine
+from commonplace.llm import Script
 from support.apps import fill, said
 from support.browser import Dashboard, Screenshot, check_accessibility
 
@@ -174,6 +179,24 @@ async def test_statistics_and_what_waits_for_energy(
     await expect(page.locator("#context pre")).to_contain_text("(memories for app: cal)")
     await check_accessibility(page)
     await screenshot("app-context")
+
+
+async def test_a_failed_digest_is_retried(
+    page: Page, dashboard: Dashboard, settings: Settings, engine: EmbeddingEngine
+) -> None:
+    """The queue says why it failed; the button makes the digest, and says so."""
+    model = Script(ModelRefusedError("a policy")).model()
+    async with AppMemory.open(settings, model=model, engine=engine, clock=dashboard.clock) as failing:
+        await failing.registry.register("cal")
+        await failing.ingest("cal", "c-1", said("Please remember the parcel for board nine.", "Yes."))
+    await page.goto("/apps/cal")
+    queue = page.get_by_role("region", name="Waiting and failed digests")
+    await expect(queue).to_contain_text("a policy")
+    await queue.get_by_role("button", name="Retry the digest of c-1").click()
+    await expect(page.get_by_text("The conversation has a digest now.")).to_be_visible()
+    await expect(queue).to_contain_text("No waiting or failed digests")
+    (memory,) = await dashboard.memories.apps.list_memories("cal")
+    assert "parcel for board nine" in memory.content
 
 
 async def test_an_uninstalled_app_keeps_its_memories_and_comes_back(page: Page, dashboard: Dashboard) -> None:

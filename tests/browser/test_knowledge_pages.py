@@ -272,6 +272,10 @@ async def test_dead_letters_are_tried_again(page: Page, dashboard: Dashboard) ->
     await expect(page.get_by_text("1 episode will be retried.")).to_be_visible()
     episode = await knowledge.read_memory("episode", known.dead)
     assert (episode.consolidation_status, episode.retry_count) == ("pending", 0)
+    await page.keyboard.press("u")
+    await expect(page.get_by_text("The retry of 1 episode was undone.")).to_be_visible()
+    await expect(page.locator(f"#episode-{known.dead}")).to_contain_text("No JSON block found")
+    assert [letter.id for letter in await knowledge.list_dead_letters()] == [known.dead]
 
 
 async def test_feedback_on_a_rule(page: Page, dashboard: Dashboard) -> None:

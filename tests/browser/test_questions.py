@@ -138,6 +138,7 @@ async def test_the_graph_answers_a_question(page: Page, dashboard: Dashboard, sc
     await knowledge.entity_create(canonical_name="Cid", entity_type="person")
     await page.goto("/knowledge/graph")
     await expect(page.get_by_role("link", name="Ada")).to_be_visible()
+    await expect(page.get_by_placeholder("Name an entity, or two: Anna and Ben")).to_be_focused()
     await page.keyboard.type("ada")
     await page.keyboard.press("Enter")
     await expect(page.locator("#graph[data-drawn='3']")).to_be_visible()

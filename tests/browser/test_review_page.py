@@ -8,6 +8,8 @@ from playwright.async_api import Page, Route, expect
 
 from commonplace.core.sources import Source
 from support.browser import Dashboard, Screenshot, check_accessibility
+from support.consolidation import Spawner, answer
+from support.known import fill
 from support.streams import encode, init, result, says
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -189,6 +191,33 @@ async def test_held_flagged_and_unclear_memories_by_keyboard_alone(
     assert [(one.content, one.entity_id) for one in active] == [("Porto", anna.id), ("DE12", None)]
     confirmed = await knowledge.read_memory("rule", rule.id)
     assert confirmed.trust is Source.PERSON
+
+
+async def test_a_retry_is_undone_until_a_run_takes_the_episode(
+    page: Page, dashboard: Dashboard, screenshot: Screenshot
+) -> None:
+    """The key u makes the episode wait again with its attempts; after a run it says why it cannot."""
+    knowledge = dashboard.memories.knowledge
+    await fill(knowledge)
+    (dead,) = await knowledge.list_dead_letters()
+    await page.goto("/reviews?topic=failed")
+    failed = page.get_by_role("article", name="Failed episode")
+    await expect(failed).to_be_focused()
+    await page.keyboard.press("r")
+    await expect(failed.get_by_text("The episode waits for consolidation again.")).to_be_visible()
+    await expect(failed).to_be_focused()
+    await page.keyboard.press("u")
+    await expect(failed.get_by_role("button", name="Retry")).to_be_visible()
+    assert await knowledge.list_dead_letters() == [dead]
+    await page.keyboard.press("r")
+    await expect(failed.get_by_text("The episode waits for consolidation again.")).to_be_visible()
+    await knowledge.run_consolidation(Spawner(answer()), butler=dead.butler)
+    await page.keyboard.press("u")
+    await expect(failed.get_by_role("alert")).to_have_text(
+        "The decision stays: the retry can no longer be undone, because "
+        "the episode was not requeued, or a run has taken it since"
+    )
+    await screenshot("review-undo-refused")
 
 
 async def test_a_decision_over_a_slow_or_broken_connection_counts_once(

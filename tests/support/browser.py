@@ -26,7 +26,8 @@ from support.postgres import fresh_database
 from support.programs import CHECKOUT, package_file
 from support.service import open_memories, serving
 
-WIDE: ViewportSize = {"width": 1360, "height": 860}
+WIDE: ViewportSize = {"width": 1440, "height": 900}
+MEDIUM: ViewportSize = {"width": 1024, "height": 768}
 NARROW: ViewportSize = {"width": 390, "height": 844}
 DEADLINE_MS = 1000 * DEADLINE_S
 SCREENSHOTS = CHECKOUT / ".artifacts" / "screenshots"
@@ -127,7 +128,7 @@ async def page(browser: Browser, dashboard: Dashboard) -> AsyncIterator[Page]:
 
 @pytest.fixture
 def screenshot(page: Page) -> Screenshot:
-    """Store what the tab shows, light and dark, wide and narrow, in ``.artifacts/screenshots``.
+    """Store what the tab shows, light and dark, at three widths, in ``.artifacts/screenshots``.
 
     Only where the variable ``SCREENSHOTS`` is set, as in CI: they take longer than the tests.
     """
@@ -135,12 +136,12 @@ def screenshot(page: Page) -> Screenshot:
     async def take(name: str) -> None:
         if not os.environ.get("SCREENSHOTS"):
             return
-        for width, size in (("wide", WIDE), ("narrow", NARROW)):
+        for width, size in (("wide", WIDE), ("medium", MEDIUM), ("narrow", NARROW)):
             await page.set_viewport_size(size)
             for scheme in ("light", "dark"):
                 await page.emulate_media(color_scheme=scheme)
                 await page.screenshot(
-                    path=SCREENSHOTS / f"{name}-{width}-{scheme}.png", full_page=width == "wide"
+                    path=SCREENSHOTS / f"{name}-{width}-{scheme}.png", full_page=width != "narrow"
                 )
         await page.set_viewport_size(WIDE)
         await page.emulate_media(color_scheme="light")

@@ -3,7 +3,8 @@
     CommonplaceError
     ├── SettingsError (ValueError)          the environment or commonplace.toml
     ├── InvalidInputError (ValueError)      a value that a caller passed: field, expected, got
-    │   └── SecretRefusedError              text that looks like a secret
+    │   ├── SecretRefusedError              text that looks like a secret
+    │   └── UndoRefusedError                a change that can no longer be undone
     ├── NotFoundError (LookupError)         no item has this id
     ├── TenantUnsetError                    no tenant is set
     ├── ClaimLostError                      another process runs the same request
@@ -82,6 +83,19 @@ class SecretRefusedError(InvalidInputError):
         self.got = kind
         self.kind = kind
         CommonplaceError.__init__(self, f"{field}: text appears to contain a secret ({kind}) — not stored")
+
+
+class UndoRefusedError(InvalidInputError):
+    """A change can no longer be undone; nothing was written.
+
+    Args:
+        change: The change, for example ``"the retry"``.
+        reason: Why it stays, as a clause.
+    """
+
+    def __init__(self, field: str, change: str, reason: str, got: object) -> None:
+        super().__init__(field, "an id whose change can be undone", got)
+        CommonplaceError.__init__(self, f"{change} can no longer be undone, because {reason}")
 
 
 class NotFoundError(CommonplaceError, LookupError):

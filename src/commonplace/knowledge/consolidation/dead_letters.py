@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.errors import UndoRefusedError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.kinds import MemoryType
@@ -66,11 +66,12 @@ class DeadLetterMethods(KnowledgeSession):
         """Make a requeued episode a dead letter again, with the attempts and the error that it had.
 
         Raises:
-            InvalidInputError: The id is malformed, or the episode is not one that was requeued and still waits.
+            InvalidInputError: The id is malformed.
+            UndoRefusedError: The episode was not requeued, or a run has taken it since.
             NotFoundError: No episode has the short id.
         """
         async with self._writing() as sql:
             key = await find_id(sql, episode_id, MemoryType.EPISODE, field="episode_id")
             if await sql.undo_requeue(id=key) is None:
-                expected = "an episode that was requeued, and that no run has taken since"
-                raise InvalidInputError("episode_id", expected, str(key))
+                reason = "the episode was not requeued, or a run has taken it since"
+                raise UndoRefusedError("episode_id", "the retry", reason, str(key))

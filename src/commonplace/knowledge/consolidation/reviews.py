@@ -15,7 +15,7 @@ from uuid import UUID
 import asyncpg
 
 from commonplace.core.choices import require_one_of
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import InvalidInputError, NotFoundError, UndoRefusedError
 from commonplace.knowledge.config import LIST_LIMIT
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.connection.unit_of_work import of_kind
@@ -103,7 +103,8 @@ class FactReviewMethods(KnowledgeSession):
         """Take a decision back, and return the pair: the old fact is superseded again.
 
         Raises:
-            InvalidInputError: The pair waits, or one of its facts is no longer active.
+            InvalidInputError: The pair waits.
+            UndoRefusedError: One of its facts is no longer active.
             NotFoundError: No pair has the id.
         """
         now = self.clock()
@@ -114,7 +115,8 @@ class FactReviewMethods(KnowledgeSession):
             if review.decision.keeps_both:
                 await _lock(sql, review)
                 if await sql.supersede_fact(id=review.old_id, by_id=review.new_id, now=now) is None:
-                    raise InvalidInputError("review_id", "a pair whose facts are both active", review_id)
+                    reason = "one of the facts is no longer active"
+                    raise UndoRefusedError("review_id", "the decision", reason, review_id)
                 await sql.set_predicate(id=review.new_id, predicate=review.predicate)
             await sql.set_decision(id=review_id, decision=None, now=now)
             return await _get(sql, review_id)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import NotFoundError, UndoRefusedError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.config import LIST_LIMIT
 from commonplace.knowledge.connection.session import KnowledgeSession
@@ -80,7 +80,8 @@ class CandidateMethods(KnowledgeSession):
         facts that the decision superseded are active again, and the entity loses the alias. Later changes stay.
 
         Raises:
-            InvalidInputError: An id is malformed, the entity was merged since, or nobody decided about the pair.
+            InvalidInputError: An id is malformed, or the entity was merged since.
+            UndoRefusedError: Nobody decided that the subject is the entity.
             NotFoundError: No fact has the short id.
         """
         wanted = inputs.require_id(entity_id, field="entity_id")
@@ -124,12 +125,13 @@ async def _unlink(sql: Statements, fact_id: UUID, entity_id: UUID) -> None:
     """Take back that the subject of a fact is an entity.
 
     Raises:
-        InvalidInputError: The newest decision did not give the subject the entity, or the entity was merged.
+        InvalidInputError: The entity was merged.
+        UndoRefusedError: The newest decision did not give the subject the entity.
     """
     made = await sql.last_subject_decision(fact_id=str(fact_id), entity_id=str(entity_id))
     if made is None or "facts" not in made:
-        expected = "an entity with a decision about the subject"
-        raise InvalidInputError("entity_id", expected, str(entity_id))
+        reason = "the newest decision did not give the subject this entity"
+        raise UndoRefusedError("entity_id", "the decision", reason, str(entity_id))
     ids = [UUID(each) for each in made["facts"]]
     rows = {row["id"]: row for row in await sql.keys_of_facts(ids=[*ids, fact_id])}
     await sql.serialise_fact_keys(

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import InvalidInputError, NotFoundError, UndoRefusedError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.config import LIST_LIMIT
 from commonplace.knowledge.connection.session import KnowledgeSession
@@ -147,8 +147,8 @@ class ReviewMethods(KnowledgeSession):
         For the parameters see :meth:`decide_duplicate`.
 
         Raises:
-            InvalidInputError: A parameter is malformed, the pair is not decided, or the older memory cannot be restored
-                because another memory has replaced it since.
+            InvalidInputError: A parameter is malformed.
+            UndoRefusedError: The pair is not decided, or another memory has replaced the older one since.
             NotFoundError: One of the memories does not exist.
         """
         async with self._changing_pair(memory_type, older_id, newer_id) as (sql, kind, older, newer):
@@ -197,7 +197,7 @@ async def _restore(sql: Statements, kind: MemoryType, older: UUID, newer: UUID) 
     """Make the superseded memory of a pair current again.
 
     Raises:
-        InvalidInputError: Neither memory superseded the other, or another memory has replaced it since.
+        UndoRefusedError: Neither memory superseded the other, or another memory has replaced it since.
     """
     for stronger, weaker in ((newer, older), (older, newer)):
         if await sql.unlink_superseded(memory_type=kind, older_id=weaker, newer_id=stronger) is None:
@@ -209,4 +209,5 @@ async def _restore(sql: Statements, kind: MemoryType, older: UUID, newer: UUID) 
         )
         if restored is not None:
             return
-    raise InvalidInputError("older_id", f"a {kind} that the newer {kind} alone replaced", str(older))
+    reason = f"neither {kind} replaced the other, or a third has replaced both"
+    raise UndoRefusedError("older_id", "the decision", reason, str(older))

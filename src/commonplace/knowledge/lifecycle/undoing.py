@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.errors import UndoRefusedError
 from commonplace.knowledge.browse.reading import read_one
 from commonplace.knowledge.kinds import Fact, Memory, MemoryType, Validity
 from commonplace.knowledge.lifecycle.any_memory import AnyMemoryMethods
@@ -18,24 +18,25 @@ class UndoingMethods(AnyMemoryMethods):
         and the fact that it replaced is active again.
 
         Raises:
-            InvalidInputError: The type or id is malformed, the memory is an episode, or its last confirmation cannot be
-                undone: the memory changed since, or the fact that it replaced cannot be restored.
+            InvalidInputError: The type or id is malformed, or the memory is an episode.
+            UndoRefusedError: Nobody confirmed the memory, it changed since, or the fact that it replaced cannot be
+                restored.
             NotFoundError: The memory does not exist.
         """
         async with self._changing(memory_type, memory_id, no_episode="has no confidence") as (sql, kind, key):
             memory = await read_one(sql, kind, key, now=self.clock())
             undo = sql.unconfirm_last_of_fact if kind is MemoryType.FACT else sql.unconfirm_last_of_rule
             if await undo(id=key) is None:
-                expected = f"a {kind} that a person or an agent confirmed, and that did not change since"
-                raise InvalidInputError("memory_id", expected, str(key))
+                reason = f"nobody confirmed the {kind}, or it changed since"
+                raise UndoRefusedError("memory_id", "the confirmation", reason, str(key))
             undone = await read_one(sql, kind, key, now=self.clock())
             if isinstance(memory, Fact) and isinstance(undone, Fact):
                 replaced = memory.supersedes_id
                 if replaced != undone.supersedes_id and not await sql.restore_fact(
                     id=replaced, validity=Validity.SUPERSEDED
                 ):
-                    expected = "a fact whose predecessor no other fact has replaced since"
-                    raise InvalidInputError("memory_id", expected, str(key))
+                    reason = "another fact has taken the place of the one that it replaced"
+                    raise UndoRefusedError("memory_id", "the confirmation", reason, str(key))
             return undone
 
     async def restore_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
@@ -44,8 +45,8 @@ class UndoingMethods(AnyMemoryMethods):
         A fact that was not active before it was forgotten, such as a held fact, is what it was.
 
         Raises:
-            InvalidInputError: The type or id is malformed, the memory is an episode, it is not forgotten, or another
-                memory has replaced it.
+            InvalidInputError: The type or id is malformed, or the memory is an episode.
+            UndoRefusedError: The memory is not forgotten, or another memory has replaced it.
             NotFoundError: The memory does not exist.
         """
         async with self._changing(memory_type, memory_id, no_episode="expires when it is forgotten") as found:
@@ -58,5 +59,6 @@ class UndoingMethods(AnyMemoryMethods):
                 )
             memory = await read_one(sql, kind, key, now=self.clock())
             if restored is None:
-                raise InvalidInputError("memory_id", f"a forgotten {kind} that no other replaced", str(key))
+                reason = f"the {kind} is not forgotten, or another has replaced it"
+                raise UndoRefusedError("memory_id", "the forgetting", reason, str(key))
             return memory

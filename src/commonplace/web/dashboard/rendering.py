@@ -135,8 +135,7 @@ def done(
     location = location or page_above(request)
     if not wants_fragment(request):
         return RedirectResponse(location, status_code=303)
-    shown = split_url(request.headers.get("hx-current-url", ""))
-    if shown is None or shown.path not in (location, *ACTED_IN):
+    if shown_page(request) not in (location, *ACTED_IN):
         return Response(status_code=204, headers={"HX-Redirect": location} | NOT_KEPT)
     if undo is None:
         raised = events({"close-dialog": None, "toast": notice, changed: None})
@@ -181,6 +180,12 @@ def _answer(
     if http_status is None:
         http_status = INVALID if values.get("error") or values.get("errors") else HTTPStatus.OK
     return HTMLResponse(page, status_code=http_status, headers={**NOT_KEPT, **(headers or {})})
+
+
+def shown_page(request: Request) -> str | None:
+    """Return the path of the page in the browser from which HTMX sends the request; ``None`` if it is unknown."""
+    shown = split_url(request.headers.get("hx-current-url", ""))
+    return shown.path if shown else None
 
 
 def page_above(request: Request) -> str:

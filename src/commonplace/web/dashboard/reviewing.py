@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from commonplace import waiting
 from commonplace.access import Principal
-from commonplace.core.errors import CommonplaceError, InvalidInputError, NotFoundError
+from commonplace.core.errors import CommonplaceError, InvalidInputError, NotFoundError, UndoRefusedError
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.operational import Memory, OperationalMemory
 from commonplace.waiting import Answer, Item, Topic
@@ -117,9 +117,7 @@ async def decide(
             outcome = OUTCOMES[answer]
             note_waiting(request, change=-1)
     except (InvalidInputError, NotFoundError) as error:
-        refused = problem_of(error)
-        refused.status = HTTPStatus.CONFLICT  # shown beside the answers, which stay
-        return error_page(request, refused)
+        return _refused(request, error)
     can_undo = item_id.isdecimal() or waiting.can_undo(item_id, answer)
     return await _told(request, item_id, outcome, can_undo=can_undo, is_decided=True)
 
@@ -135,9 +133,19 @@ async def undo(
     if item_id.isdecimal():
         await _operational(request, who).undo_decision(_lesson_id(item_id))
     else:
-        await waiting.undo(knowledge, item_id)
+        try:
+            await waiting.undo(knowledge, item_id)
+        except (UndoRefusedError, NotFoundError) as error:
+            return _refused(request, error, title="The decision stays")
         note_waiting(request, change=1)
     return await _told(request, item_id, "The decision was taken back. The item waits again.")
+
+
+def _refused(request: Request, error: CommonplaceError, *, title: str = "") -> Response:
+    problem = problem_of(error)
+    problem.title = title or problem.title
+    problem.status = HTTPStatus.CONFLICT  # shown beside the buttons, which stay
+    return error_page(request, problem)
 
 
 async def _told(

@@ -12,12 +12,12 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.context import request_context
 from commonplace.core.errors import (
-    InvalidInputError,
     ModelAccessError,
     ModelBudgetError,
     ModelRefusedError,
     ModelUnavailableError,
     TenantUnsetError,
+    UndoRefusedError,
 )
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.consolidation import leases
@@ -294,11 +294,11 @@ async def test_a_retry_is_undone_until_a_run_takes_the_episode(consolidate: Cons
     assert await requeue_dead_letters(consolidate.pool, episode_id=key, clock=consolidate.clock) == 1
     await undo_requeue(consolidate.pool, key)
     assert await list_dead_letters(consolidate.pool) == [dead]
-    with pytest.raises(InvalidInputError, match="an episode that was requeued"):
+    with pytest.raises(UndoRefusedError, match="the episode was not requeued"):
         await undo_requeue(consolidate.pool, key)
     await requeue_dead_letters(consolidate.pool, episode_id=key, clock=consolidate.clock)
     await consolidate(Spawner(NOTHING))
-    with pytest.raises(InvalidInputError, match="that no run has taken since"):
+    with pytest.raises(UndoRefusedError, match="the retry can no longer be undone"):
         await undo_requeue(consolidate.pool, key)
     assert await states(consolidate.pool) == [("ops", "consolidated")]
 

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from commonplace.core.clock import ManualClock, utc_now
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import InvalidInputError, NotFoundError, UndoRefusedError
 from commonplace.knowledge.lifecycle import review
 from commonplace.knowledge.memory import KnowledgeMemory
 
@@ -126,7 +126,7 @@ async def test_a_decision_about_a_pair_is_taken_back(knowledge: KnowledgeMemory,
             await knowledge.undo_duplicate(kind, older, newer)
         assert await knowledge.list_duplicates() == pairs
     assert (await knowledge.read_memory("fact", facts[1])).supersedes_id is None
-    with pytest.raises(InvalidInputError, match="older_id: expected a fact that the newer fact alone"):
+    with pytest.raises(UndoRefusedError, match="neither fact replaced the other"):
         await knowledge.undo_duplicate("fact", *facts)
 
 
@@ -158,11 +158,11 @@ async def test_forgetting_is_taken_back(knowledge: KnowledgeMemory) -> None:
         await knowledge.restore_memory(kind, memory_id)
     assert (await knowledge.read_memory("fact", fact.id)).validity == "active"
     assert not (await knowledge.read_memory("rule", rule.id)).is_forgotten
-    with pytest.raises(InvalidInputError, match="expected a forgotten fact that no other replaced"):
+    with pytest.raises(UndoRefusedError, match="the fact is not forgotten, or another has replaced it"):
         await knowledge.restore_memory("fact", fact.id)
     await knowledge.forget_memory("fact", fact.id)
     await knowledge.store_fact(subject="Anna", predicate="lives in", content="Lisbon")
-    with pytest.raises(InvalidInputError, match="expected a forgotten fact that no other replaced"):
+    with pytest.raises(UndoRefusedError, match="the fact is not forgotten, or another has replaced it"):
         await knowledge.restore_memory("fact", fact.id)
     with pytest.raises(InvalidInputError, match="an episode"):
         await knowledge.restore_memory("episode", episode.id)

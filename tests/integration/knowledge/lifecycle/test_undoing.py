@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import InvalidInputError, NotFoundError, UndoRefusedError
 from commonplace.core.sources import Source
 from commonplace.knowledge.inputs import MAX_TAGS
 from commonplace.knowledge.kinds import PINNED, Fact, Rule, Validity
@@ -33,7 +33,7 @@ async def test_the_last_confirmation_is_undone(person: KnowledgeMemory, clock: M
         ("rule", (await person.store_rule(content="Ask first", source="web")).id),
     ]
     for kind, key in stored:
-        with pytest.raises(InvalidInputError, match="that a person or an agent confirmed"):
+        with pytest.raises(UndoRefusedError, match="nobody confirmed the"):
             await person.undo_confirmation(kind, key)
         states: list[tuple[object, object]] = []
         for _ in range(3):
@@ -63,7 +63,7 @@ async def test_a_confirmation_before_a_later_change_stays(
     await person.mark_helpful(rule)
     await person.forget_memory("fact", fact)
     for kind, key in (("rule", rule), ("fact", fact)):
-        with pytest.raises(InvalidInputError, match="did not change since"):
+        with pytest.raises(UndoRefusedError, match="or it changed since"):
             await person.undo_confirmation(kind, key)
 
 
@@ -113,7 +113,7 @@ async def test_a_subject_that_was_told_apart_waits_again(person: KnowledgeMemory
     assert await list_knowledge(person) == []
     await undo(person, item.id)
     assert await list_knowledge(person) == [item]
-    with pytest.raises(InvalidInputError, match="an entity with a decision about the subject"):
+    with pytest.raises(UndoRefusedError, match="the newest decision did not give the subject this entity"):
         await undo(person, item.id)
 
 
@@ -144,7 +144,7 @@ async def test_a_subject_that_got_its_entity_waits_again(
         assert await state() == before
         assert (await person.entity_get(anna.id)).aliases == ()
         assert await list_knowledge(person) == [item]
-    with pytest.raises(InvalidInputError, match="an entity with a decision about the subject"):
+    with pytest.raises(UndoRefusedError, match="the newest decision did not give the subject this entity"):
         await undo(person, item.id)
 
 

@@ -7,6 +7,7 @@ from fastapi import Depends, File, Form, Request, UploadFile
 from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel
 
+from commonplace.apps import DigestOutcome
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural
 from commonplace.web.access import OpenMemories, installation_admin, installation_writer
@@ -15,11 +16,21 @@ from commonplace.web.apps.rest.parameters import AppId, MemoryId
 from commonplace.web.dashboard.errors import message_of, pages
 from commonplace.web.dashboard.forms import Text
 from commonplace.web.dashboard.questions import Question, ask
-from commonplace.web.dashboard.rendering import done, events, render_dialog
+from commonplace.web.dashboard.rendering import done, events, render_dialog, shown_page
 
 CHANGED: Final = "apps-changed"
 """The event by which the pages of app memory refresh themselves."""
 PURGE: Final = "purge"
+OUTCOMES: Final = {
+    DigestOutcome.CREATED: "The conversation has a digest now",
+    DigestOutcome.NOTHING: "The conversation has nothing worth keeping",
+    DigestOutcome.REFUSED: "The digest looks like a secret and is not stored",
+    DigestOutcome.SKIPPED: "The digest failed again",
+    DigestOutcome.DEFERRED: "The digest waits",
+    DigestOutcome.REPEATED: "Another process has made the digest",
+    DigestOutcome.DROPPED: "The digest was dropped",
+}
+"""What an operator reads about a retried digest."""
 
 
 router = pages(PATH, installation_writer)
@@ -64,6 +75,14 @@ async def uninstall_form(request: Request, memories: OpenMemories, app_id: AppId
         tick=(PURGE, f"Also delete {plural(count, 'memory', 'memories')} and all conversations permanently"),
     )
     return ask(request, question)
+
+
+@router.post("/-/digests/retry")
+async def retry(request: Request, memories: OpenMemories, conversation_id: Text) -> Response:
+    """Retry the failed digest of a conversation, and say what became of it."""
+    (receipt,) = await memories.apps.retry_digests(conversation_id)
+    notice = ": ".join(filter(None, (OUTCOMES[receipt.outcome], receipt.reason.rstrip(".")))) + "."
+    return done(request, notice, location=shown_page(request) or PATH, changed=CHANGED)
 
 
 @router.post("/{appId}/uninstall", dependencies=ADMINISTERING)

@@ -22,10 +22,9 @@ from commonplace.knowledge import (
     ScopeMove,
 )
 from commonplace.web.access import KnowledgeOfCaller, writer
-from commonplace.web.client_urls import split_url
 from commonplace.web.dashboard.errors import message_of
 from commonplace.web.dashboard.forms import Text
-from commonplace.web.dashboard.rendering import Undo, done, render_dialog
+from commonplace.web.dashboard.rendering import Undo, done, render_dialog, shown_page
 from commonplace.web.knowledge.pages.listing import CHANGED
 
 MOST_AT_ONCE: Final = 200
@@ -132,8 +131,7 @@ def add_bulk_changes(router: APIRouter, kind: MemoryType, path: str) -> None:
     ) -> Response:  # fmt: skip
         """Undo a change of memories; those that changed since stay as they are."""
         notice = await _undo_all(knowledge, kind, change, ids, tag)
-        here = split_url(request.headers.get("hx-current-url", ""))
-        return done(request, notice, location=here.path if here else path, changed=CHANGED)
+        return done(request, notice, location=shown_page(request) or path, changed=CHANGED)
 
     def applying(change: ChangeName) -> Callable[..., Awaitable[Response]]:
         async def apply(

@@ -6,13 +6,15 @@ from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import Field
 
+from commonplace.core.errors import NotFoundError, UndoRefusedError
 from commonplace.core.text import plural
 from commonplace.knowledge import EpisodeStatus, MemoryType
 from commonplace.web.access import KnowledgeOfCaller, admin, reader
 from commonplace.web.dashboard.errors import pages
+from commonplace.web.dashboard.forms import Text
 from commonplace.web.dashboard.paging import Filters, cut_page
 from commonplace.web.dashboard.questions import Question, ask
-from commonplace.web.dashboard.rendering import done, link, render
+from commonplace.web.dashboard.rendering import Undo, done, link, render
 from commonplace.web.knowledge.pages.forgetting import add_forgetting
 from commonplace.web.knowledge.pages.listing import CHANGED, ItemId, Name
 
@@ -69,9 +71,30 @@ async def requeue_form(request: Request, knowledge: KnowledgeOfCaller, butler: N
 @router.post("/requeue", dependencies=[Depends(admin)])
 async def requeue(request: Request, knowledge: KnowledgeOfCaller, butler: Name = "") -> Response:
     """Retry dead letters."""
-    count = await knowledge.requeue_dead_letters(butler=butler.strip() or None)
+    wanted = butler.strip() or None
+    letters = await knowledge.list_dead_letters(butler=wanted)
+    count = await knowledge.requeue_dead_letters(butler=wanted)
     notice = f"{plural(count, 'episode')} will be retried."
-    return done(request, notice, changed=CHANGED)
+    present = knowledge.clock()
+    ids = [str(letter.id) for letter in letters if letter.expires_at is None or letter.expires_at > present]
+    undo = Undo(url=f"{PATH}/requeue/undo", fields=(("ids", ",".join(ids)),)) if ids else None
+    return done(request, notice, changed=CHANGED, undo=undo)
+
+
+@router.post("/requeue/undo", dependencies=[Depends(admin)])
+async def undo_requeue(request: Request, knowledge: KnowledgeOfCaller, ids: Text) -> Response:
+    """Take retries back; episodes that a run has taken since are consolidated all the same."""
+    kept = 0
+    wanted = ids.split(",")
+    for each in wanted:
+        try:
+            await knowledge.undo_requeue(each)
+        except (UndoRefusedError, NotFoundError):
+            kept += 1
+    notice = f"The retry of {plural(len(wanted) - kept, 'episode')} was undone."
+    if kept:
+        notice += f" A run has taken {plural(kept, 'episode')} since."
+    return done(request, notice, changed=CHANGED, location=PATH)
 
 
 @router.get("/{episode_id:uuid}")
