@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import Page, expect
 
-from support.browser import Dashboard, Screenshot, check_accessibility
+from support.browser import MEDIUM, WIDE, Dashboard, Screenshot, check_accessibility
 from support.streams import chunks, encode, init, result, says
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -146,6 +146,10 @@ async def test_the_graph_answers_a_question(page: Page, dashboard: Dashboard, sc
     shows = "text => document.querySelector('#graph').labels?.includes(text)"
     for text in ("Ada", "migrated: Ada moved orders", "derived from"):
         await page.wait_for_function(shows, arg=text)
+    await page.set_viewport_size(MEDIUM)
+    for text in ("Ada", "migrated: Ada moved orders", "derived from", "Ada and Bob moved the orders table"):
+        await page.wait_for_function(shows, arg=text)
+    await page.set_viewport_size(WIDE)
     for _ in range(8):
         await page.get_by_role("button", name="Zoom out").click()
     await page.wait_for_function(shows, arg="Ada")

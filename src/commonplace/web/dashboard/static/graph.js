@@ -174,9 +174,15 @@
         const [left, top] = [x * zoom + pan.x, y * zoom + pan.y];
         if (left < 0 || top < 0 || left > width || top > height) return;
         const cutText = cut(item, text, font);
-        const first = below === null ? top - cutText.height / 2 - (isWay ? 10 : 0) : top + below * zoom + 3;
-        const box = [left - cutText.width / 2 - 3, first - 1, cutText.width + 6, cutText.height + 2];
-        if (box[0] < 0 || box[0] + box[2] > width || box[1] + box[3] > height || !isFree(...box, false)) return;
+        const half = cutText.width / 2 + 3;
+        const centre = Math.max(half, Math.min(left, width - half));  // a name at the border moves inwards
+        const firsts = below === null ? [top - cutText.height / 2 - (isWay ? 10 : 0)]
+          : [top + below * zoom + 3, top - below * zoom - cutText.height - CELL - 1];  // below its node, or else above
+        const boxOf = (first) => [centre - half, first - 1, 2 * half, cutText.height + 2];
+        const fits = ([x, y, w, h]) => x >= 0 && y >= 0 && x + w <= width && y + h <= height && isFree(x, y, w, h, false);
+        const first = firsts.find((each) => fits(boxOf(each)));
+        if (first === undefined) return;
+        const box = boxOf(first);
         isFree(...box, true);
         pen.globalAlpha = 0.85;
         pen.fillStyle = inks.surface;
@@ -184,7 +190,7 @@
         pen.globalAlpha = 1;
         pen.fillStyle = ink;
         pen.font = font;
-        cutText.shown.forEach((line, row) => pen.fillText(line, left, first + row * 14));
+        cutText.shown.forEach((line, row) => pen.fillText(line, centre, first + row * 14));
         written.push(text);
       };
       const name = (node) => {
