@@ -116,6 +116,8 @@ async def test_knowledge_waits_beside_the_observations(
         await knowledge.mark_helpful(rule.id)
     dashboard.clock.advance(seconds=1)
     await knowledge.mark_harmful(rule.id, reason="It lost jobs")
+    await page.goto("/memories")
+    await expect(page.get_by_role("link", name="Review 4 waiting")).to_be_visible()
     await page.goto("/reviews")
     twins = page.get_by_role("article", name="Duplicate")
     harmful = page.get_by_role("article", name="Harmful rule")

@@ -21,6 +21,7 @@ from commonplace.web.access import Means, caller_of, csrf_token
 from commonplace.web.client_urls import split_url
 from commonplace.web.dashboard import assets, wording
 from commonplace.web.dashboard.navigation import sidebar
+from commonplace.web.dashboard.waiting_counts import is_waiting_old
 
 _GLOBALS: Final[dict[str, object]] = {
     "asset": assets.asset,
@@ -175,6 +176,7 @@ def _answer(
         may_admin=caller.principal.role.includes(Role.ADMIN),
         login=caller.principal if caller.means is Means.LOGIN else None,
         waiting_reviews=getattr(request.state, "waiting_reviews", 0),
+        waiting_is_old=is_waiting_old(request),
         now=wording.now(),
     )
     if http_status is None:

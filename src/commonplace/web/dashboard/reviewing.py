@@ -99,6 +99,15 @@ async def reviews_page(
     )
 
 
+@router.get("/count")
+async def count(
+    request: Request, knowledge: KnowledgeOfCaller, who: Annotated[Principal, Depends(reader)]
+) -> HTMLResponse:
+    """Return the number of items that wait, for the sidebar."""
+    await everything(request, knowledge, who)
+    return render(request, "reviews/count.html", waiting=await total_waiting(request))
+
+
 @router.post("/{item_id}", dependencies=CHANGING)
 async def decide(
     request: Request,

@@ -1,17 +1,34 @@
 """The number of items that wait for a person, for the sidebar.
 
 Operational memory counts its pairs for each page. Knowledge memory needs longer: its number is that of the last time
-when the overview or the review page listed the items.
+when this process listed the items. A page with an old number asks for a new one after it is shown.
 """
 
 import logging
+import time
+from dataclasses import dataclass
+from typing import Final
 
 from fastapi import Request
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.web.access import known_caller, memories
 
+FRESH_S: Final = 300
+"""The age from which a number is old."""
+
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """A number of items, and the monotonic time when they were listed."""
+
+    number: int
+    listed_at: float
+
+
+_UNKNOWN: Final = _Count(0, float("-inf"))
 
 
 def note_waiting(request: Request, *, number: int | None = None, change: int = 0) -> None:
@@ -19,9 +36,18 @@ def note_waiting(request: Request, *, number: int | None = None, change: int = 0
     caller = known_caller(request)
     if caller is None:
         return
-    counts = _counts(request)
-    tenant = caller.principal.tenant_id
-    counts[tenant] = max(0, (counts.get(tenant, 0) if number is None else number) + change)
+    counts, tenant = _counts(request), caller.principal.tenant_id
+    last = counts.get(tenant, _UNKNOWN) if number is None else _Count(number, time.monotonic())
+    counts[tenant] = _Count(max(0, last.number + change), last.listed_at)
+
+
+def is_waiting_old(request: Request) -> bool:
+    """Return whether the number of knowledge memory is unknown or old."""
+    caller = known_caller(request)
+    if caller is None:
+        return False
+    last = _counts(request).get(caller.principal.tenant_id, _UNKNOWN)
+    return time.monotonic() - last.listed_at > FRESH_S
 
 
 async def total_waiting(request: Request) -> int:
@@ -29,7 +55,7 @@ async def total_waiting(request: Request) -> int:
     caller = known_caller(request)
     if caller is None:
         return 0
-    number = _counts(request).get(caller.principal.tenant_id, 0)
+    number = _counts(request).get(caller.principal.tenant_id, _UNKNOWN).number
     if not caller.principal.of_installation:
         return number
     try:
@@ -39,9 +65,9 @@ async def total_waiting(request: Request) -> int:
         return number
 
 
-def _counts(request: Request) -> dict[str, int]:
+def _counts(request: Request) -> dict[str, _Count]:
     """Return the last numbers of knowledge memory by tenant."""
     state = request.app.state
     if not hasattr(state, "waiting_counts"):
-        state.waiting_counts = dict[str, int]()
+        state.waiting_counts = dict[str, _Count]()
     return state.waiting_counts
