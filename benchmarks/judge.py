@@ -14,8 +14,7 @@ API into a fresh home, and counts what became of the rows, not what receipts say
 the model is not asked about. ``asked`` is the share of pairs that waited for it.
 
 The default data are the project's own pairs, to which the judge's weights are fitted; measure other people's pairs with
-``--data``. No weight was fitted to ``judge_fresh.jsonl``, ``judge_plain.jsonl``,
-``judge_unseen.jsonl``, ``judge_homes.jsonl``, ``judge_offices.jsonl`` and ``judge_storage.jsonl`` beside them.
+``--data``. No weight was fitted to ``judge_unseen.jsonl`` beside them.
 """
 
 import argparse

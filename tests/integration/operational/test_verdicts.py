@@ -229,7 +229,7 @@ async def test_an_outage_of_the_model_changes_nothing(operational: OperationalMe
 @pytest.mark.requirement("JDG-05.1")
 async def test_a_close_pair_waits_for_the_model_only(new_settings: Settings) -> None:
     """Pairs that the rules keep apart go to the queue where a model decides, and are settled without one."""
-    texts = ("Must start after WireGuard", "Must start after Redis")
+    texts = ("Needs Redis at start", "Needs the mail relay at start")
     for judge, waiting in (("rules", 0), ("model", 1)):
         chosen = new_settings.model_copy(update={"judge": judge})
         async with OperationalMemory.open(chosen) as memory:

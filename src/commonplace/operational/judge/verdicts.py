@@ -25,7 +25,7 @@ from commonplace.operational.judge.reading import Reading, read
 LEAST_CORRECT: Final = 0.7
 """Probability from which a new text corrects the old one."""
 
-COST_OF_CORRECTION: Final = 10.0
+COST_OF_CORRECTION: Final = 9.0
 COST_OF_OTHER_THING: Final = 2.0
 """Harm of one memory that holds a text and its correction, or two things; two memories for one statement are 1."""
 

@@ -311,8 +311,9 @@ def test_hostile_texts_take_linear_time(piece: str) -> None:
         (
             "Must start after WireGuard",
             "Must start after Redis",
-            '"wireguard" against "redis"',
+            'may correct the old one: the new text says "redis"',
         ),
+        ("Needs Redis at start", "Needs the mail relay at start", 'only the old text says "redis"'),
         ("Depends on LDAP", "The dependency on LDAP was removed", '"was removed"'),
         (
             "Reload is safe",
