@@ -182,7 +182,11 @@ async def test_statistics_and_what_waits_for_energy(
 
 
 async def test_a_failed_digest_is_retried(
-    page: Page, dashboard: Dashboard, settings: Settings, engine: EmbeddingEngine
+    page: Page,
+    dashboard: Dashboard,
+    settings: Settings,
+    engine: EmbeddingEngine,
+    screenshot: Screenshot,
 ) -> None:
     """The queue says why it failed; the button makes the digest, and says so."""
     model = Script(ModelRefusedError("a policy")).model()
@@ -197,6 +201,12 @@ async def test_a_failed_digest_is_retried(
     await expect(queue).to_contain_text("No waiting or failed digests")
     (memory,) = await dashboard.memories.apps.list_memories("cal")
     assert "parcel for board nine" in memory.content
+    await page.goto("/week")
+    await page.get_by_role("link", name="Conversation c-1").click()
+    await expect(page.get_by_role("region", name="Messages")).to_contain_text("Please remember the parcel")
+    await expect(page.get_by_role("region", name="Digest").get_by_role("link")).to_have_text(memory.content)
+    await screenshot("app-conversation")
+    await check_accessibility(page)
 
 
 async def test_an_uninstalled_app_keeps_its_memories_and_comes_back(page: Page, dashboard: Dashboard) -> None:

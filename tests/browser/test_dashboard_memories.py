@@ -213,8 +213,7 @@ async def test_search(page: Page, dashboard: Dashboard) -> None:
     """Typing narrows the list down, in any case of letters; a filter stays while a link changes another."""
     await fill(dashboard)
     await page.goto("/memories")
-    await page.keyboard.press("/")
-    await page.keyboard.type("RESTART")
+    await page.get_by_placeholder("Search observations").press_sequentially("RESTART")
     await expect(rows(page)).to_have_count(2)
     assert sorted(await shown(page)) == sorted([RESTART, LOCK])
     await page.get_by_role("link", name="Inactive").click()

@@ -53,9 +53,17 @@ async def test_one_search_over_all_memories_from_any_page(
     await expect(page.get_by_text("The fact was forgotten.")).to_be_visible()
     await expect(page.get_by_text("listens on port 5433")).to_have_count(0)
     await expect(page).to_have_url(f"{dashboard.url}/search?q=staging+database")
+    async with page.expect_response(
+        "**/search?q=staging+database", timeout=30_000
+    ):  # the page asks each minute
+        await page.keyboard.press("u")
+    await expect(page.get_by_text("listens on port 5433")).to_be_visible()
 
     await page.goto("/search?q=submarine")
     await expect(page.get_by_text("No memories found")).to_be_visible()
+    await page.goto("/knowledge/facts")
+    await page.keyboard.press("/")
+    await expect(page.locator("[data-everywhere]")).to_be_focused()
 
 
 @pytest.mark.requirement("DSH-03.1")
@@ -95,7 +103,7 @@ async def test_what_an_agent_would_be_told(page: Page, dashboard: Dashboard, scr
     await expect(told.get_by_text("told", exact=True)).to_be_visible()
     await expect(told).to_contain_text("Its score is")
     missed = facts.locator("li", has_text="green tea")
-    await expect(missed).to_contain_text("Its match with the prompt is too weak.")
+    await expect(missed).to_contain_text("Its match with the prompt is too weak: 0.00; the minimum")
     await screenshot("briefing")
     await check_accessibility(page)
 
@@ -105,7 +113,7 @@ async def test_what_an_agent_would_be_told(page: Page, dashboard: Dashboard, scr
     await expect(missed.get_by_text("told", exact=True)).to_be_visible()
     await expect(missed.get_by_role("button", name="Unpin")).to_be_focused()
     await page.keyboard.press("Enter")
-    await expect(missed).to_contain_text("Its match with the prompt is too weak.")
+    await expect(missed).to_contain_text("Its match with the prompt is too weak: 0.00; the minimum")
     await expect(missed.get_by_role("button", name="Pin")).to_be_focused()
 
     await page.get_by_label("Tokens").fill("60")
@@ -157,9 +165,14 @@ async def test_the_graph_answers_a_question(page: Page, dashboard: Dashboard, sc
     await page.get_by_role("button", name="Show", exact=True).click()
     await expect(page.locator("#graph[data-drawn='1']")).to_be_visible()
 
-    await page.goto("/knowledge/graph?q=Ada+and+Bob")
+    await page.goto("/knowledge/graph?q=What+do+we+know+about+Ada%3F")
+    await expect(page.locator("#graph[data-drawn='3']")).to_be_visible()
+    await page.goto("/knowledge/graph?q=How+are+Ada+and+Bob+connected%3F")
     await expect(page.get_by_text("Ada and Bob are connected in 4 steps.")).to_be_visible()
-    await expect(page.get_by_role("region", name="Steps").get_by_role("listitem")).to_have_count(5)
+    steps = page.get_by_role("region", name="Steps").get_by_role("listitem")
+    await expect(steps).to_have_count(5)
+    for step, text in enumerate(("↓ migrated", "↓ learned from", "↑ learned from", "↑ migrated")):
+        await expect(steps.nth(step)).to_contain_text(text)
     await expect(page.locator("#graph[data-drawn='5']")).to_be_visible()
     await screenshot("graph-of-two")
     await check_accessibility(page)

@@ -131,7 +131,6 @@ async def test_knowledge_waits_beside_the_observations(
     await expect(twins.get_by_text("Same. The newer memory replaces the older one.")).to_be_visible()
     await expect(page.get_by_role("link", name="Review 3 waiting")).to_be_visible()
     await expect(harmful).to_be_focused()
-    await page.keyboard.press("k")
     await page.keyboard.press("u")
     await expect(twins.get_by_role("button", name="Distinct")).to_be_visible()
     assert len(await knowledge.list_duplicates()) == 1

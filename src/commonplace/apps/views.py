@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, Literal
 
+from commonplace.apps.conversations import Message, messages_of
 from commonplace.apps.digests.queue import QueuedDigest
 from commonplace.apps.memories import ALL_ROWS, MAX_MEMORIES, Change, ChangeKind, Memory
 from commonplace.apps.registry import App, get_app
@@ -193,11 +194,18 @@ class AppViews:
         """Return the changes of an app's memories, newest first; deleted memories are included."""
         return Change.from_rows(await self._store.reads.changes_of_app(app_id=app_id, limit=limit))
 
-    async def changes_of_all(self, *, since: datetime, limit: int) -> list[Change]:
-        """Return the changes of all memories since a time, newest first; deleted memories are included."""
-        return Change.from_rows(
-            await self._store.reads.changes_of_all(since=format_timestamp(since), limit=limit)
-        )
+    async def changes_of_all(self, *, since: datetime, limit: int) -> list[tuple[Change, str | None]]:
+        """Return the changes of all memories since a time, newest first, each with the conversation of the memory.
+
+        Deleted memories are included, without their conversations.
+        """
+        rows = await self._store.reads.changes_of_all(since=format_timestamp(since), limit=limit)
+        return [(Change.from_row(row), row["conversation_id"]) for row in rows]
+
+    async def transcript(self, conversation_id: str) -> list[Message]:
+        """Return the messages of a conversation in order, as they are stored, with their secrets masked."""
+        async with self._store.reading() as sql:
+            return await messages_of(sql, conversation_id)
 
     async def figures(self, app_id: str) -> AppFigures:
         """Return usage figures of an app.

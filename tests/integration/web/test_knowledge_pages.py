@@ -263,7 +263,7 @@ async def test_a_filter_is_a_chip_that_removes_it(service: Secured) -> None:
     async with service.client("reader") as client:
         text, chips = await visit("/knowledge/facts?entity=anna&tag=bread&used=no&sort=subject")
         assert ("a baker" in text, ': <span class="text">hot' in text) == (True, False)
-        assert chips.keys() == {"About: Anna Miller", "Used: No", "Tag: bread"}
+        assert chips.keys() == {"About: Anna Miller", "Use: Never used", "Tag: bread"}
         assert chips["Tag: bread"] == "/knowledge/facts?used=no&entity=anna&sort=subject"
         assert "Anna Smith</a>" in text
         text, chips = await visit(f"/knowledge/facts?entity={anna.id}")

@@ -56,8 +56,12 @@ WHERE m.app_id = :app_id ORDER BY s.memory_id, s.to_app_id;
 SELECT * FROM app_memory_changes WHERE app_id = :app_id ORDER BY created_at DESC, id DESC LIMIT :limit;
 
 -- name: changes_of_all(since, limit)
--- Returns the changes of all memories since a time, newest first.
-SELECT * FROM app_memory_changes WHERE created_at >= :since ORDER BY id DESC LIMIT :limit;
+-- Returns the changes of all memories since a time, newest first, with the conversation of each memory.
+SELECT app_memory_changes.*, app_memories.source_conversation_id AS conversation_id
+FROM app_memory_changes LEFT JOIN app_memories ON app_memories.id = app_memory_changes.memory_id
+WHERE app_memory_changes.created_at >= :since
+ORDER BY app_memory_changes.id DESC
+LIMIT :limit;
 
 -- name: count_changes_of_app(app_id, since)
 -- Counts the changes of an app's memories by kind since a time.

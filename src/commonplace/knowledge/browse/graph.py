@@ -133,8 +133,8 @@ class GraphMethods(KnowledgeSession):
         The search goes six steps far and looks at 5,000 edges of each step.
 
         Returns:
-            The nodes in the order of the way, and the edge between each node and the next; an empty graph if the search
-            finds no way.
+            The nodes in the order of the way, and the edge between each node and the next, in the direction of its
+            relation; an empty graph if the search finds no way.
         """
         first = inputs.require_id(first_id, field="first_id")
         second = inputs.require_id(second_id, field="second_id")
@@ -171,7 +171,8 @@ def _walked(first: UUID, way: Sequence[Row], names: Mapping[UUID, str]) -> Graph
     for edge in way:
         node = Node(id=str(edge["to_id"]), kind=edge["to_kind"], label=names.get(edge["to_id"], "")[:300])
         graph.add(node)
-        graph.join(edge["from_id"], node.id, edge["relation"])
+        ends = (edge["from_id"], node.id) if edge["is_forward"] else (node.id, edge["from_id"])
+        graph.join(*ends, edge["relation"])
     return graph
 
 

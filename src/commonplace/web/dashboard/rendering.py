@@ -139,7 +139,8 @@ def done(
     if shown_page(request) not in (location, *ACTED_IN):
         return Response(status_code=204, headers={"HX-Redirect": location} | NOT_KEPT)
     if undo is None:
-        raised = events({"close-dialog": None, "toast": notice, changed: None})
+        # The toast takes the place of an offer to undo, whose form may have sent the request: no event leaves it then.
+        raised = events({"close-dialog": None, changed: None, "toast": notice})
         return Response(status_code=204, headers=raised | NOT_KEPT)
     part = ENVIRONMENT.get_template("undo.html").render(
         undo=undo, notice=notice, csrf_token=csrf_token(request)

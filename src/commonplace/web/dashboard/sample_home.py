@@ -16,7 +16,10 @@ FRONT_PAGE: Final = "/"
 CHANGED: Final = "overview-changed"
 QUESTION: Final = Question(
     title="Remove the sample memories?",
-    texts=("All sample memories and their history are deleted.", "Memories that were added since stay."),
+    texts=(
+        "All sample memories and their texts are deleted. This week and the audit log still list that they existed.",
+        "Memories that were added since stay.",
+    ),
     button="Remove",
     back=FRONT_PAGE,
 )

@@ -15,6 +15,7 @@ from commonplace.web.access import KnowledgeOfCaller, OpenMemories, reader
 from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.rendering import link, render
 from commonplace.web.knowledge.pages.graph import BETWEEN
+from commonplace.web.knowledge.pages.listing import project_names
 
 PATH: Final = "/search"
 TITLES: Final = {
@@ -72,6 +73,7 @@ async def search_page(
         url=link(PATH, q=wanted.q, on=day),
         results=await search_all(replace(memories, knowledge=knowledge), wanted.q, parts=parts, as_of=end),
         titles=TITLES,
+        projects=dict(project_names(request, knowledge)),
         url_of=url_of,
         deleting=deleting,
     )

@@ -35,7 +35,7 @@ MAX_PROMPT_CHARS: Final = 4_000
 MOST_LINES: Final = 40
 MOST_MISSED: Final = 8
 BUDGET: Final = "The token budget has no room for it."
-FLOOR: Final = "Its match with the prompt is too weak."
+FLOOR: Final = "Its match with the prompt is too weak:"
 
 WEIGHTS: Final = tuple(ScoreWeights.model_fields)
 """The parts of the score of facts and rules."""
@@ -71,7 +71,7 @@ class Line:
 
     Attributes:
         text: The text.
-        about: Its scope or service.
+        about: Its project, scope or service.
         url: Its page.
         why: The reason why the briefing holds it or leaves it out.
         is_told: Whether the briefing holds it.
@@ -79,6 +79,7 @@ class Line:
         is_pinned: Whether it is in every block of its scope.
         said_by: The agent who stored it, or the session that taught it; empty if unknown.
         source_url: The page of its source; empty if unknown.
+        delete_url: The dialog that deletes a lesson or a note.
     """
 
     text: str
@@ -90,6 +91,7 @@ class Line:
     is_pinned: bool = False
     said_by: str = ""
     source_url: str = ""
+    delete_url: str = ""
 
     @property
     def page(self) -> str:
@@ -107,6 +109,7 @@ async def trial(
     """Show the briefing for a prompt. It counts no use."""
     mine = replace(memories, knowledge=knowledge)
     projects = _projects(mine)
+    titles = {each: name for each, name in projects if each != GLOBAL_SCOPE}
     wanted.project = wanted.project or projects[0][0]
     butler = wanted.project
     weights = knowledge.config.retrieval.score_weights.model_copy(update=wanted.weights)
@@ -120,7 +123,10 @@ async def trial(
         budget_tokens=wanted.budget,
     )
     lines = {
-        Part.KNOWLEDGE: await _of_knowledge(knowledge, briefing, wanted.prompt, butler),
+        Part.KNOWLEDGE: [
+            replace(line, about=titles.get(line.about, line.about))
+            for line in await _of_knowledge(knowledge, briefing, wanted.prompt, butler)
+        ],
         Part.OPERATIONAL: await _of_operations(mine, briefing),
         Part.WORKSPACE: await _of_workspace(mine, briefing, wanted.prompt),
     }
@@ -194,9 +200,10 @@ def _recalled(found: Found, told: Collection[str], floor: float, obstacle: str) 
     memory, likeness = found.memory, found.scores.likeness or 0.0
     is_told = str(memory.id) in told
     is_pinned = PINNED in getattr(memory, "tags", ())
+    match = "" if obstacle is FLOOR and not is_told else "Its match with the prompt is "
     reasons = [
         "It is pinned." if is_told and is_pinned else "" if is_told else obstacle,
-        f"Its match with the prompt is {likeness:.2f}; the minimum is {floor:.2f}." if floor else "",
+        f"{match}{likeness:.2f}; the minimum is {floor:.2f}." if floor else "",
         f"Its score is {_parts_of_score(found)}." if is_told or likeness >= floor else "",
     ]
     return _line(memory, " ".join(filter(None, reasons)), is_told=is_told)
@@ -247,6 +254,7 @@ async def _of_operations(memories: Memories, briefing: Briefing) -> Sequence[Lin
             url=f"/memories/{one.id}",
             why=f"Its confidence is {decimal(one.confidence)}; the most trusted lessons come first.",
             is_told=str(one.id) in told,
+            delete_url=link("/memories/delete", ids=one.id),
             said_by="" if one.session_id is None else f"Learned in session {one.session_id}.",
             source_url="" if one.session_id is None else f"/sessions/{one.session_id}?memory={one.id}#told",
         )
@@ -263,8 +271,9 @@ async def _of_workspace(memories: Memories, briefing: Briefing, prompt: str) -> 
             text=one.memory.text,
             about=", ".join(one.memory.tags),
             url=f"/workspace#{one.memory.id}",
-            why=f"It shares {', '.join(sorted(one.words))} with the prompt; its score is {one.score:.2f}.",
+            why=f"It shares with the prompt: {', '.join(sorted(one.words))}. Its score is {one.score:.2f}.",
             is_told=one.memory.id in told,
+            delete_url=f"/workspace/{one.memory.id}/delete",
         )
         for one in await memories.workspace.explain(prompt)
     ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import StrEnum
 from itertools import groupby
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
 from fastapi import Query, Request
@@ -15,14 +15,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from commonplace.apps import ChangeKind as AppChange
 from commonplace.core.errors import CommonplaceError
-from commonplace.knowledge import EventType, KnowledgeMemory
+from commonplace.knowledge import Event, EventType, KnowledgeMemory
 from commonplace.memories import Memories
 from commonplace.operational import GENERAL
 from commonplace.operational import ChangeKind as Change
 from commonplace.web.access import KnowledgeOfCaller, OpenMemories, installation_reader
+from commonplace.web.apps.pages.apps import conversation_url
 from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.rendering import link, render
 from commonplace.web.knowledge.pages.audit import subject_of
+from commonplace.web.knowledge.pages.listing import project_names
 
 PATH: Final = "/week"
 MOST_OF_EACH: Final = 500
@@ -96,7 +98,7 @@ class Entry:
         what: The kind of change.
         text: The text of the memory; empty if it is gone.
         about: The kind of a memory of knowledge memory.
-        project: The service, app or scope of the memory; empty if it is gone.
+        project: The service, app, project or scope of the memory; empty if it is gone.
         url: The page of the memory.
         at: The time.
         actor: Who or what caused it.
@@ -144,7 +146,8 @@ async def week(
     }
     problem = ""
     try:
-        read["knowledge memory"] = await _knowledge(knowledge, since)
+        titles = dict(project_names(request, knowledge))
+        read["knowledge memory"] = await _knowledge(knowledge, since, titles)
     except CommonplaceError as error:
         problem = str(error)
     everything = [entry for source in read.values() for entry in source.entries]
@@ -213,8 +216,10 @@ async def _apps(memories: Memories, since: datetime) -> Source:
             url=f"/apps/{one.app_id}",
             at=one.created_at,
             actor=one.actor,
+            cause=f"Conversation {conversation}" if conversation else "",
+            cause_url=conversation_url(one.app_id, conversation or ""),
         )
-        for one in changes[:MOST_OF_EACH]
+        for one, conversation in changes[:MOST_OF_EACH]
         if one.kind in _APPS
     ]
     return Source(entries=entries, is_cut=len(changes) > MOST_OF_EACH)
@@ -237,7 +242,7 @@ async def _notes(memories: Memories, since: datetime) -> Source:
     return Source(entries=entries)
 
 
-async def _knowledge(knowledge: KnowledgeMemory, since: datetime) -> Source:
+async def _knowledge(knowledge: KnowledgeMemory, since: datetime, titles: Mapping[str, str]) -> Source:
     found = await knowledge.list_events(event_types=list(_KNOWLEDGE), since=since, limit=MOST_OF_EACH + 1)
     events = found[:MOST_OF_EACH]
     subjects = [subject_of(event.payload) for event in events]
@@ -245,21 +250,31 @@ async def _knowledge(knowledge: KnowledgeMemory, since: datetime) -> Source:
     names, scopes = await knowledge.names_of(ids), await knowledge.scopes_of(ids)
     entries: list[Entry] = []
     for event, (kind, about) in zip(events, subjects, strict=True):
-        run = event.payload.get("run_id")
+        cause, cause_url = _cause(event, about)
         entries.append(
             Entry(
                 what=_KNOWLEDGE[event.event_type],
                 text=names.get(about, "") if about else "",
                 about=kind,
-                project=scopes.get(about, "") if about else "",
+                project=titles.get(scopes.get(about, ""), scopes.get(about, "")) if about else "",
                 url=_page(kind, about),
                 at=event.created_at,
                 actor=event.actor or "",
-                cause="Consolidation" if run else "Audit log",
-                cause_url=f"/knowledge/runs/{run}#memory-{about}" if run else f"/knowledge/events/{event.id}",
+                cause=cause,
+                cause_url=cause_url,
             )
         )
     return Source(entries=entries, is_cut=len(found) > MOST_OF_EACH)
+
+
+def _cause(event: Event, about: UUID | None) -> tuple[str, str]:
+    """Return the run, episode or else entry of the audit log that an event came from, and its address."""
+    if run := event.payload.get("run_id"):
+        return "Consolidation", f"/knowledge/runs/{run}#memory-{about}"
+    after: dict[str, Any] = event.payload.get("after") or {}
+    if episode := after.get("source_episode_id"):
+        return "Episode", f"/knowledge/episodes/{episode}"
+    return "Audit log", f"/knowledge/events/{event.id}"
 
 
 def _page(kind: str, about: UUID | None) -> str:

@@ -255,20 +255,21 @@ JOIN words AS target ON target.id = found.target_id
 ORDER BY found.created_at DESC, found.source_id, found.target_id;
 
 -- name: graph_steps(ids, limit)
--- The edges from some entities and memories to others: active facts about entities, and links in either direction.
-SELECT from_id, to_id, to_kind, relation FROM (
-  SELECT entity_id AS from_id, id AS to_id, 'fact' AS to_kind, predicate AS relation FROM facts
+-- The edges from some entities and memories to others: active facts about entities, and links in either direction;
+-- is_forward says whether the step goes the way of the relation.
+SELECT from_id, to_id, to_kind, relation, is_forward FROM (
+  SELECT entity_id AS from_id, id AS to_id, 'fact' AS to_kind, predicate AS relation, true AS is_forward FROM facts
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity = 'active'
     AND entity_id = ANY(CAST(:ids AS uuid[]))
   UNION ALL
-  SELECT id, entity_id, 'entity', predicate FROM facts
+  SELECT id, entity_id, 'entity', predicate, false FROM facts
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity = 'active' AND entity_id IS NOT NULL
     AND id = ANY(CAST(:ids AS uuid[]))
   UNION ALL
-  SELECT source_id, target_id, target_type, relation FROM memory_links
+  SELECT source_id, target_id, target_type, relation, true FROM memory_links
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND source_id = ANY(CAST(:ids AS uuid[]))
   UNION ALL
-  SELECT target_id, source_id, source_type, relation FROM memory_links
+  SELECT target_id, source_id, source_type, relation, false FROM memory_links
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND target_id = ANY(CAST(:ids AS uuid[]))
 ) AS steps
 ORDER BY from_id, to_id

@@ -14,7 +14,7 @@ from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.apps.rest.parameters import AppId
 from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.paging import PAGE_SIZE, Filters, Pager, counted_pager, read_page
-from commonplace.web.dashboard.rendering import NOT_KEPT, render
+from commonplace.web.dashboard.rendering import NOT_KEPT, link, render
 from commonplace.web.dashboard.series import Series
 from commonplace.web.limits import SearchWords
 
@@ -96,6 +96,7 @@ async def app_page(
         failed=await views.failed_digests(app_id),
         changes=await views.changes(app_id, limit=CHANGES_SHOWN),
         most=MAX_MEMORIES,
+        conversation_url=conversation_url,
     )
 
 
@@ -113,6 +114,28 @@ async def context_page(
         user=wanted,
         context=context,
     )
+
+
+@router.get("/{appId}/conversation")
+async def conversation_page(
+    request: Request, memories: OpenMemories, app_id: AppId, conversation: User
+) -> HTMLResponse:
+    """Show the messages of a conversation, and the digests that came from it."""
+    found = await memories.apps.get_conversation(conversation, app_id=app_id)
+    digests = await memories.apps.list_memories(app_id)
+    return render(
+        request,
+        "apps/conversation.html",
+        app=await memories.apps.registry.get(app_id),
+        conversation=found,
+        messages=await memories.apps.views.transcript(conversation),
+        digests=[one for one in digests if one.source_conversation_id == conversation],
+    )
+
+
+def conversation_url(app_id: str, conversation_id: str) -> str:
+    """Return the address of the page of a conversation."""
+    return link(f"{PATH}/{app_id}/conversation", conversation=conversation_id)
 
 
 @router.get("/{appId}/export")

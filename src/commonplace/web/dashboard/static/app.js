@@ -182,11 +182,10 @@
   });
 
   document.addEventListener("keydown", (event) => {
-    // "/" searches the list of the page, Ctrl-K all memories.
-    const typing = event.target.closest("input, textarea, select, dialog");
-    const everywhere = event.key === "k" && (event.ctrlKey || event.metaKey) && !dialog.open;
-    const wanted = everywhere ? "[data-everywhere]" : event.key === "/" && !typing ? "[data-search], [data-everywhere]" : "";
-    const search = wanted && document.querySelector(`main :is(${wanted})`) || wanted && document.querySelector(wanted);
+    // "/" and Ctrl-K search all memories.
+    const typing = event.target.closest("input:not([type=checkbox], [type=range]), textarea, select, dialog");
+    const asked = event.key === "/" && !typing || event.key === "k" && (event.ctrlKey || event.metaKey) && !dialog.open;
+    const search = asked && document.querySelector("[data-everywhere]");
     if (search) {
       event.preventDefault();
       search.focus();
@@ -244,8 +243,10 @@
   document.addEventListener("click", async (event) => {
     const copies = event.target.closest("[data-copies]");
     if (!copies) return;
-    await navigator.clipboard.writeText(document.getElementById(copies.dataset.copies).textContent);
-    toast("The command is copied.");
+    const text = document.getElementById(copies.dataset.copies).textContent;
+    const copied = await navigator.clipboard?.writeText(text).then(() => true, () => false);
+    if (copied) toast("The command is copied.");
+    else toast("The browser does not allow copying. Select the command and copy it.", "bad");
   });
 
   // --- theme ------------------------------------------------------------------------------------------------------

@@ -232,7 +232,7 @@
       container: place,
       elements: [...nodes.map((node) => ({ data: node, position: spots?.get(node.id) })), ...edges.map((edge) => ({ data: edge }))],
       style: repaint(),
-      layout: isWay ? { name: "breadthfirst", directed: true, direction: "rightward", roots: [nodes[0].id], spacingFactor: 1.4, padding: 50, animate: false } : { name: "preset", padding: 40 },
+      layout: isWay ? { name: "breadthfirst", directed: false, direction: "rightward", roots: [nodes[0].id], spacingFactor: 1.4, padding: 50, animate: false } : { name: "preset", padding: 40 },
       textureOnViewport: isLarge,  // while the picture moves, the last one is moved
       pixelRatio: isLarge ? 1 : "auto",
       minZoom: 0.02,

@@ -1,10 +1,11 @@
 // Keys of the review page: j and k move between items, each answer has a key that decides the item with the focus, and
-// a and x choose its first and its last answer.
+// a and x choose its first and its last answer. u undoes the decision of that item, or else the last decision.
 (() => {
   "use strict";
 
   const pairs = () => [...document.querySelectorAll("[data-pair]")];
   const focused = () => document.activeElement?.closest("[data-pair]");
+  let decided = null;
   const show = (pair) => {
     pair?.focus({ preventScroll: true });
     pair?.scrollIntoView({ block: "nearest" });
@@ -19,8 +20,9 @@
       show(here < 0 ? all[0] : all[Math.min(Math.max(here + step, 0), all.length - 1)]);
       return;
     }
+    const undoes = (pair) => pair?.querySelector("[data-decided] button");
     const answers = [...(focused()?.querySelectorAll("[data-waits] button") || [])];
-    const button = { a: answers[0], x: answers.at(-1) }[event.key] || [...(focused()?.querySelectorAll("[aria-keyshortcuts]") || [])]
+    const button = { a: answers[0], x: answers.at(-1), u: undoes(focused()) || undoes(decided) }[event.key] || [...(focused()?.querySelectorAll("[aria-keyshortcuts]") || [])]
       .find((each) => each.getAttribute("aria-keyshortcuts") === event.key);
     if (button && !event.repeat) button.click();
   });
@@ -29,6 +31,7 @@
   document.addEventListener("htmx:afterSettle", (event) => {
     const pair = event.target.closest("[data-pair]");
     if (!pair) return;
+    if (pair.querySelector("[data-decided]")) decided = pair;
     const all = pairs();
     const later = all.slice(all.indexOf(pair));
     show([...later, ...all].find((each) => each.querySelector("[data-waits]")) || pair);

@@ -12,7 +12,7 @@ from commonplace.web.access import KnowledgeOfCaller, writer
 from commonplace.web.dashboard.errors import message_of, pages
 from commonplace.web.dashboard.rendering import done, render_dialog
 from commonplace.web.knowledge.pages import facts, rules
-from commonplace.web.knowledge.pages.listing import CHANGED, project_names
+from commonplace.web.knowledge.pages.listing import CHANGED, project_names, scope_of
 
 FIELDS: Final = frozenset({"subject", "predicate", "content", "scope", "tags", "permanence"})
 
@@ -57,7 +57,7 @@ async def add_fact(
             predicate=given.predicate,
             content=given.content,
             permanence=given.permanence,
-            scope=given.scope,
+            scope=scope_of(given.scope, project_names(request, knowledge)),
             tags=given.tag_list,
         )
     except InvalidInputError as error:
@@ -78,7 +78,11 @@ async def add_rule(
 ) -> Response:
     """Store a rule, or show the form again with the error."""
     try:
-        await knowledge.store_rule(content=given.content, scope=given.scope, tags=given.tag_list)
+        await knowledge.store_rule(
+            content=given.content,
+            scope=scope_of(given.scope, project_names(request, knowledge)),
+            tags=given.tag_list,
+        )
     except InvalidInputError as error:
         return _form(request, knowledge, given, error)
     return done(request, "The rule was stored.", location=rules.PATH, changed=CHANGED)

@@ -26,6 +26,11 @@ SIZES: Final = (("30", "30"), ("200", "200"), ("800", "800"))
 """Numbers of best-known entities that the page offers."""
 BETWEEN: Final = re.compile(r"\s+(?:and|und|to|with|&)\s+|\s*[,;→+]\s*", re.IGNORECASE)
 """A separator between the names of two entities in a question."""
+ASKED: Final = re.compile(
+    r"(?:(?:what|who|how|tell|show)\b.*?\b(?:about|is|are)\s+)?(.*?)(?:\s+(?:connected|related|linked))?[\s?.!]*",
+    re.IGNORECASE,
+)
+"""A question, with the names that it asks about."""
 
 router = pages(PATH, reader)
 
@@ -119,10 +124,12 @@ def url_of(node: Node) -> str:
 
 
 async def _answer(knowledge: KnowledgeMemory, wanted: Wanted) -> Answer:
-    names = [name for name in BETWEEN.split(wanted.q) if name] if wanted.q else []
-    whole = await _named(knowledge, wanted.q) if len(names) > 1 else None
+    asked = ASKED.fullmatch(wanted.q)
+    about = asked[1] if asked and asked[1] else wanted.q
+    names = [name for name in BETWEEN.split(about) if name] if about else []
+    whole = await _named(knowledge, about) if len(names) > 1 else None
     if whole is not None:  # a name may hold such a word
-        names = [wanted.q]
+        names = [about]
     found = [whole or await _named(knowledge, name) for name in names[:2]]
     unknown = [name for name, one in zip(names, found, strict=False) if one is None]
     entities = [one for one in found if one is not None]
@@ -151,10 +158,14 @@ async def _named(knowledge: KnowledgeMemory, name: str) -> ListedEntity | None:
     return max(exact or found, key=lambda one: one.facts, default=None)
 
 
-def _steps(graph: Graph) -> list[tuple[Node, str]]:
-    """Return the way from one entity to another: each node with its relation to the next."""
-    relations = [*(edge.relation for edge in graph.edges), ""]
-    return list(zip(graph.nodes.values(), relations, strict=False))
+def _steps(graph: Graph) -> list[tuple[Node, str, bool]]:
+    """Return the way from one entity to another: each node, its relation to the next, and whether it is the source."""
+    nodes = list(graph.nodes.values())
+    edges = zip(nodes, graph.edges, strict=False)
+    return [
+        *((node, edge.relation, edge.source == node.id) for node, edge in edges),
+        *((one, "", True) for one in nodes[-1:]),
+    ]
 
 
 def _listed(graph: Graph) -> list[tuple[Node, list[tuple[str, Node]]]]:

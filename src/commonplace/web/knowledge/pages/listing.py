@@ -65,7 +65,7 @@ LABELS: Final = {
     "state": "State",
     "as_of": "Known on",
     "entity": "About",
-    "used": "Used",
+    "used": "Use",
     "source": "Source",
     "confidence": "Confidence at most",
     "scope": "Scope",
@@ -124,6 +124,7 @@ class MemoryFilters(CursorFilters):
         ``shown`` has values that read better than those in the address, by the name of the filter.
         """
         values = {name: str(value) for name, value in self.query.items() if value not in (None, "")}
+        shown["used"] = dict(USES).get(self.used, "")
         return [
             (
                 label,
@@ -158,12 +159,13 @@ async def show_memories(
         about: The name of the entity that the facts are about.
         others: The names of other entities that the filter may mean, with their addresses.
     """
+    projects = project_names(request, knowledge)
+    wanted.scope = scope_of(wanted.scope, projects)
     minute = int(knowledge.clock().timestamp()) // MINUTE_S
     stamp = f"{await knowledge.change_stamp()}-{minute}"
     if wanted.stamp == stamp and wants_fragment(request):
         return Response(status_code=HTTPStatus.NO_CONTENT, headers=NOT_KEPT)
     memories, pager = await read_memories(request, knowledge, kind, wanted, read)
-    projects = project_names(request, knowledge)
     scope = dict(projects).get(wanted.scope, "")
     return render(
         request,
@@ -225,6 +227,12 @@ def project_names(request: Request, knowledge: KnowledgeMemory) -> list[tuple[st
         return []
     known = Projects(knowledge.database.settings.home).list_projects()
     return [(each.id, each.name) for each in known if not each.merged_into]
+
+
+def scope_of(name: str, projects: Sequence[tuple[str, str]]) -> str:
+    """Return the scope that a person means: the id of the project with this name, else the name itself."""
+    ids = [each for each, title in projects if title == name]
+    return ids[0] if len(ids) == 1 else name
 
 
 def end_of(day: date | None) -> datetime | None:
