@@ -8,3 +8,4 @@ from commonplace.sample.loading import SampleReceipt as SampleReceipt
 from commonplace.sample.loading import drop as drop
 from commonplace.sample.loading import is_loaded as is_loaded
 from commonplace.sample.loading import load as load
+from commonplace.sample.table import MARK as MARK

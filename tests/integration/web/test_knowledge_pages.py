@@ -67,6 +67,24 @@ async def test_a_tenant_sees_its_own_rows_only(service: Secured) -> None:
         assert (await ours.get("/workers")).status_code == 200
 
 
+@pytest.mark.requirement("DSH-03.1")
+async def test_this_week_leaves_out_what_was_undone(service: Secured) -> None:
+    """A forgetting and a confirmation that were taken back are gone; those that came after them stay."""
+    knowledge = service.memories.knowledge
+    fact = await knowledge.store_fact(subject="Ada", predicate="drinks", content="Tea")
+    rule = await knowledge.store_rule(content="Ask first")
+    for kind, key in (("fact", fact.id), ("rule", rule.id)):
+        await knowledge.confirm_memory(kind, key)
+        await knowledge.undo_confirmation(kind, key)
+        await knowledge.forget_memory(kind, key)
+        await knowledge.restore_memory(kind, key)
+    await knowledge.forget_memory("fact", fact.id)
+    async with service.client("reader") as client:
+        page = (await client.get("/week")).text
+    counts = dict(re.findall(r">\s*(Learned|Confirmed|Forgotten)\s*<span[^>]*>(\d+)<", page))
+    assert counts == {"Learned": "2", "Confirmed": "0", "Forgotten": "1"}
+
+
 async def test_this_week_counts_changes_alone_and_says_where_it_cut(
     service: Secured, monkeypatch: pytest.MonkeyPatch
 ) -> None:

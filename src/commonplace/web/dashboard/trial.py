@@ -23,6 +23,7 @@ from commonplace.knowledge import (
 from commonplace.memories import Memories
 from commonplace.operational import GENERAL, MemoryFilter
 from commonplace.projects import Projects
+from commonplace.sample import MARK, is_loaded
 from commonplace.web.access import KnowledgeOfCaller, OpenMemories, installation_reader
 from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.rendering import link, render
@@ -108,7 +109,7 @@ async def trial(
 ) -> HTMLResponse:
     """Show the briefing for a prompt. It counts no use."""
     mine = replace(memories, knowledge=knowledge)
-    projects = _projects(mine)
+    projects = await _projects(mine)
     titles = {each: name for each, name in projects if each != GLOBAL_SCOPE}
     wanted.project = wanted.project or projects[0][0]
     butler = wanted.project
@@ -150,11 +151,12 @@ async def trial(
     )
 
 
-def _projects(memories: Memories) -> list[tuple[str, str]]:
-    """Return the projects, the latest seen first, and the global scope."""
+async def _projects(memories: Memories) -> list[tuple[str, str]]:
+    """Return the projects, the latest seen first, the sample if it is loaded, and the global scope."""
     known = Projects(memories.knowledge.database.settings.home).list_projects()
     return [
         *((each.id, each.name) for each in known if not each.merged_into),
+        *([(MARK, "Sample memories")] if await is_loaded(memories) else []),
         (GLOBAL_SCOPE, "All projects (global)"),
     ]
 

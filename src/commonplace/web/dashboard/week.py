@@ -77,6 +77,14 @@ _KNOWLEDGE: Final[Mapping[str, What]] = {
     EventType.RULE_FORGOTTEN: What.FORGOTTEN,
 }
 
+_UNDOES: Final[Mapping[str, frozenset[str]]] = {
+    EventType.FACT_RESTORED: frozenset({EventType.FACT_RETRACTED, EventType.FACT_SUPERSEDED}),
+    EventType.FACT_UNCONFIRMED: frozenset({EventType.FACT_CONFIRMED}),
+    EventType.RULE_RESTORED: frozenset({EventType.RULE_FORGOTTEN}),
+    EventType.RULE_UNCONFIRMED: frozenset({EventType.RULE_CONFIRMED}),
+}
+"""Events that undo the latest event of one of some types about the same memory."""
+
 router = pages(PATH, installation_reader)
 
 
@@ -243,8 +251,10 @@ async def _notes(memories: Memories, since: datetime) -> Source:
 
 
 async def _knowledge(knowledge: KnowledgeMemory, since: datetime, titles: Mapping[str, str]) -> Source:
-    found = await knowledge.list_events(event_types=list(_KNOWLEDGE), since=since, limit=MOST_OF_EACH + 1)
-    events = found[:MOST_OF_EACH]
+    found = await knowledge.list_events(
+        event_types=[*_KNOWLEDGE, *_UNDOES], since=since, limit=MOST_OF_EACH + 1
+    )
+    events = _standing(found[:MOST_OF_EACH])
     subjects = [subject_of(event.payload) for event in events]
     ids = {about for _, about in subjects if about}
     names, scopes = await knowledge.names_of(ids), await knowledge.scopes_of(ids)
@@ -265,6 +275,22 @@ async def _knowledge(knowledge: KnowledgeMemory, since: datetime, titles: Mappin
             )
         )
     return Source(entries=entries, is_cut=len(found) > MOST_OF_EACH)
+
+
+def _standing(events: Sequence[Event]) -> list[Event]:
+    """Return the changes that were not undone, of events from the latest to the earliest."""
+    undone: dict[UUID | None, list[frozenset[str]]] = {}
+    standing: list[Event] = []
+    for event in events:
+        waiting = undone.setdefault(subject_of(event.payload)[1], [])
+        taken = next((each for each in waiting if event.event_type in each), None)
+        if event.event_type in _UNDOES:
+            waiting.append(_UNDOES[event.event_type])
+        elif taken is not None:
+            waiting.remove(taken)
+        else:
+            standing.append(event)
+    return standing
 
 
 def _cause(event: Event, about: UUID | None) -> tuple[str, str]:
