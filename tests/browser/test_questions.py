@@ -126,6 +126,24 @@ async def test_what_an_agent_would_be_told(page: Page, dashboard: Dashboard, scr
     await expect(told).to_contain_text("importance 0.50")
 
 
+@pytest.mark.requirement("DSH-04.1")
+async def test_the_lessons_of_one_service_are_picked_and_deleted(page: Page, dashboard: Dashboard) -> None:
+    """A service narrows the lessons; one is deleted in place."""
+    await learn(dashboard)
+    await dashboard.operational.add(category="timing", observation="Starts slowly", service="jellyfin")
+    await page.goto("/briefing?prompt=which+port+does+the+staging+database+use")
+    lessons = page.get_by_role("region", name="Lessons").get_by_role("listitem")
+    await expect(lessons).to_have_count(2)
+    await page.get_by_label("Service").select_option("jellyfin")
+    await expect(lessons).to_have_count(1)
+    await expect(lessons).to_contain_text("Starts slowly")
+    await lessons.get_by_role("link", name="Delete").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    await expect(page.get_by_role("region", name="Lessons")).to_have_count(0)
+    (left,) = await dashboard.operational.list_memories()
+    assert left.service == "postgres"
+
+
 @pytest.mark.requirement("DSH-06.1")
 async def test_the_graph_answers_a_question(page: Page, dashboard: Dashboard, screenshot: Screenshot) -> None:
     """One name shows what is known, two names show how they are connected; a wrong name leads on."""

@@ -47,13 +47,14 @@ router = pages(PATH, installation_reader)
 
 
 class Wanted(BaseModel):
-    """The form in the address of the page."""
+    """The form in the address of the page; a service narrows the lessons that the page lists."""
 
     model_config = ConfigDict(str_strip_whitespace=True, extra="forbid")
 
     prompt: Annotated[str, Field(max_length=MAX_PROMPT_CHARS)] = ""
     project: Name = ""
     app: Name = ""
+    service: Name = ""
     budget: Annotated[int, Field(ge=0, le=MAX_BUDGET_TOKENS)] = DEFAULT_BUDGET_TOKENS
     relevance: Weight = None
     importance: Weight = None
@@ -128,7 +129,7 @@ async def trial(
             replace(line, about=titles.get(line.about, line.about))
             for line in await _of_knowledge(knowledge, briefing, wanted.prompt, butler)
         ],
-        Part.OPERATIONAL: await _of_operations(mine, briefing),
+        Part.OPERATIONAL: await _of_operations(mine, briefing, wanted.service),
         Part.WORKSPACE: await _of_workspace(mine, briefing, wanted.prompt),
     }
     return render(
@@ -144,6 +145,14 @@ async def trial(
         titles={Part.KNOWLEDGE: "Facts and rules", Part.OPERATIONAL: "Lessons", Part.WORKSPACE: "Notes"},
         projects=projects,
         weights=weights.model_dump(),
+        services=[
+            ("", "All"),
+            *(
+                (each.service, each.service)
+                for each in await mine.operational.views.services()
+                if each.service
+            ),
+        ],
         apps=[
             ("", "None"),
             *((each.app.app_id, each.app.name) for each in await mine.apps.registry.list_apps()),
@@ -243,11 +252,16 @@ def _parts_of_score(found: Found) -> str:
     return f"{found.scores.composite_score or 0.0:.2f}: {parts}"
 
 
-async def _of_operations(memories: Memories, briefing: Briefing) -> Sequence[Line]:
-    """Return the most trusted observations, which the block takes until its budget is spent."""
+async def _of_operations(memories: Memories, briefing: Briefing, service: str) -> Sequence[Line]:
+    """Return the most trusted observations, or those of one service; the block takes them until its budget is spent."""
     told = _told(briefing, Part.OPERATIONAL)
     found = await memories.operational.list_memories(
-        MemoryFilter(active=True, sort="confidence", limit=max(MOST_LINES, len(told) + MOST_MISSED))
+        MemoryFilter(
+            service=service or None,
+            active=True,
+            sort="confidence",
+            limit=max(MOST_LINES, len(told) + MOST_MISSED),
+        )
     )
     lines = [
         Line(
