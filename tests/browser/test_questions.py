@@ -180,7 +180,6 @@ async def test_the_graph_answers_a_question(page: Page, dashboard: Dashboard, sc
         await page.get_by_role("button", name="Zoom out").click()
     await page.wait_for_function(shows, arg="Ada")
     await page.get_by_label("Show").select_option("Rules")
-    await page.get_by_role("button", name="Show", exact=True).click()
     await expect(page.locator("#graph[data-drawn='1']")).to_be_visible()
 
     await page.goto("/knowledge/graph?q=What+do+we+know+about+Ada%3F")

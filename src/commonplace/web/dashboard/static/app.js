@@ -228,6 +228,8 @@
     }
   };
   document.addEventListener("change", (event) => {
+    // Filters of a page that HTMX does not refresh apply at once; a query waits for Enter.
+    if (event.target.form?.matches("[data-submits]") && event.target.type !== "search") event.target.form.requestSubmit();
     const name = event.target.dataset.ticks;
     if (name) boxes(name).forEach((box) => { box.checked = event.target.checked; });
     count();
