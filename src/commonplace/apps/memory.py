@@ -21,9 +21,11 @@ from commonplace.apps.memories import ALL_ROWS, Author, Change, ChangeKind, Memo
 from commonplace.apps.names import optional_user, require_app_id
 from commonplace.apps.receipts import DigestReceipt, ImportReceipt, ShareReceipt
 from commonplace.apps.registry import App, AppRegistry, AppStatus, get_app
+from commonplace.apps.resources import Resources
 from commonplace.apps.search import Hit, by_meaning, by_words
 from commonplace.apps.statistics import Statistics
 from commonplace.apps.store import OPERATOR, SQL_DIRECTORY, actor, memories_lock
+from commonplace.apps.vectors import Vectors
 from commonplace.apps.views import AppViews
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
@@ -68,19 +70,25 @@ class AppMemory:
         """The texts that blocks leave out."""
         self._store = store = Store(database, SQL_DIRECTORY, clock)
         self._counts = counts = Counts()
+        self._vectors = vectors = Vectors(store, engine, counts)
         self.energy = EnergyBudget(store, energy or EnergyPolicy(), counts)
         """The energy budget. A host can spend from it for its own work too."""
         self.registry = AppRegistry(store)
         """Installs and uninstalls apps."""
-        self.subagent = MemorySubAgent(
-            store, model, engine, self.energy, counts, timeout_s=timeout_s, zone=zone
+        resources = Resources(
+            store=store,
+            model=model,
+            energy=self.energy,
+            vectors=vectors,
+            counts=counts,
+            timeout_s=timeout_s,
+            zone=zone,
         )
+        self.subagent = MemorySubAgent(resources)
         """Creates, compacts, reads and deletes memories."""
-        self.loop = SensitiveLoop(
-            store, self.subagent, self.energy, counts, on_receipt=on_receipt, holds=quarantine.holds
-        )
+        self.loop = SensitiveLoop(resources, self.subagent, on_receipt=on_receipt, holds=quarantine.holds)
         """Ends conversations, and puts memories into the context of later ones."""
-        self.views = AppViews(store, self.subagent.vectors)
+        self.views = AppViews(store, vectors)
         """The figures and lists that operators look at."""
 
     @classmethod
@@ -348,7 +356,7 @@ class AppMemory:
             case "words":
                 return by_words(found, wanted)
             case "meaning":
-                likeness = await self.subagent.vectors.likeness(wanted, app_id, found)
+                likeness = await self._vectors.likeness(wanted, app_id, found)
                 return by_meaning(found, wanted, likeness)
             case _:
                 assert_never(by)

@@ -1,19 +1,18 @@
 """Output of commands: one JSON document, or tables for people."""
 
-import dataclasses
 import json
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from commonplace.core.clock import format_timestamp
+from commonplace.core.json_values import json_safe
 from commonplace.core.text import visible
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
@@ -36,25 +35,8 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def print_json(value: object) -> None:
-    """Print a value as one JSON document; dataclasses become objects, times ISO 8601."""
-    typer.echo(json.dumps(plain(value), ensure_ascii=False, indent=2))
-
-
-def plain(value: object) -> Any:  # noqa: ANN401 - any JSON value
-    """Return a value in types that JSON has."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    match value:
-        case None | bool() | int() | float():
-            return value
-        case datetime():
-            return format_timestamp(value)
-        case dict():
-            return {str(key): plain(item) for key, item in cast("dict[object, object]", value).items()}
-        case list() | tuple():
-            return [plain(item) for item in cast("Sequence[object]", value)]
-        case _:
-            return str(value)
+    """Print a value as one JSON document, in the form of :func:`~commonplace.core.json_values.json_safe`."""
+    typer.echo(json.dumps(json_safe(value), ensure_ascii=False, indent=2, default=str))
 
 
 def table(*columns: str, title: str | None = None, rows: Iterable[Sequence[object]]) -> Table:

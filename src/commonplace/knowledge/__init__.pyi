@@ -105,7 +105,6 @@ from commonplace.knowledge.search.found import Scores as Scores
 from commonplace.knowledge.search.found import json_fields as json_fields
 from commonplace.knowledge.search.request import DEFAULT_MIN_CONFIDENCE as DEFAULT_MIN_CONFIDENCE
 from commonplace.knowledge.search.request import MAX_QUERY_CHARS as MAX_QUERY_CHARS
-from commonplace.knowledge.serialization import json_safe as json_safe
 from commonplace.knowledge.short_ids import short_id as short_id
 from commonplace.knowledge.upkeep.audit import Event as Event
 from commonplace.knowledge.upkeep.cleanup import CleanupReceipt as CleanupReceipt

@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from commonplace.core.json_values import json_safe
 from commonplace.knowledge.kinds import MemoryType
-from commonplace.knowledge.serialization import json_safe
 from commonplace.storage.database import Statements
 
 
@@ -74,7 +74,7 @@ class EventType(StrEnum):
 async def record_event(sql: Statements, event_type: EventType, *, payload: Mapping[str, Any]) -> UUID:
     """Add an event to the audit trail, with the tenant and actor of the transaction, and return its id.
 
-    The payload is the state before and after, stored in the form of :func:`~.serialization.json_safe`.
+    The payload is the state before and after, stored in the form of :func:`~commonplace.core.json_values.json_safe`.
     """
     return await sql.record_event(event_type=event_type, payload=json_safe(payload))
 

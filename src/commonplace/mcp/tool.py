@@ -33,7 +33,7 @@ from commonplace.core.errors import (
     StorageError,
 )
 from commonplace.core.faults import invalid_input
-from commonplace.knowledge import json_safe
+from commonplace.core.json_values import json_safe
 from commonplace.mcp.outputs import output_schema
 from commonplace.mcp.profiles import Names, Profile
 

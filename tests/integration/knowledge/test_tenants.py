@@ -25,6 +25,7 @@ from aiosql.queries import Queries
 from fastmcp import Client
 
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.json_values import json_safe
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import SearchMode
 from commonplace.knowledge.connection import unit_of_work
@@ -34,7 +35,6 @@ from commonplace.knowledge.links import Relation
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.rules import RuleDraft
 from commonplace.knowledge.search import statements as search_statements
-from commonplace.knowledge.serialization import json_safe
 from commonplace.mcp.knowledge.server import OFFERS, build_server
 from support.facade import open_knowledge
 

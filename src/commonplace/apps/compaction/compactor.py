@@ -23,18 +23,16 @@ from commonplace.apps.compaction.decision import (
     first_in_first_out,
     plan_for,
 )
-from commonplace.apps.counts import Counts
 from commonplace.apps.digests.retrying import twice
-from commonplace.apps.energy import EnergyBudget, Operation, compaction_cost
+from commonplace.apps.energy import Operation, compaction_cost
 from commonplace.apps.memories import MAX_MEMORIES, Author, Memory
 from commonplace.apps.receipts import CompactionAction, CompactionReceipt
+from commonplace.apps.resources import Resources
 from commonplace.apps.store import actor, memories_lock
-from commonplace.apps.vectors import Vectors
 from commonplace.core.errors import ModelBudgetError, ModelError, StorageError
-from commonplace.llm import Completion, Model
+from commonplace.llm import Completion
 from commonplace.llm.answers import ask_again
 from commonplace.storage.database import Statements
-from commonplace.storage.store import Store
 
 PURPOSE: Final = "app.compaction"
 SUBAGENT: Final = "subagent"
@@ -45,28 +43,15 @@ log = logging.getLogger(__name__)
 
 
 class Compactor:
-    """Makes room among the memories of apps; see the module.
+    """Makes room among the memories of apps; see the module."""
 
-    Args:
-        model: Decides; in place of the extractive model a rule decides.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        model: Model,
-        energy: EnergyBudget,
-        vectors: Vectors,
-        counts: Counts,
-        *,
-        timeout_s: float,
-    ) -> None:
-        self._store = store
-        self._model = model
-        self._energy = energy
-        self._vectors = vectors
-        self._counts = counts
-        self._timeout_s = timeout_s
+    def __init__(self, resources: Resources) -> None:
+        self._store = resources.store
+        self._model = resources.model
+        self._energy = resources.energy
+        self._vectors = resources.vectors
+        self._counts = resources.counts
+        self._timeout_s = resources.timeout_s
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @asynccontextmanager

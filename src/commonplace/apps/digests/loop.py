@@ -13,12 +13,10 @@ from typing import Final
 from commonplace.apps import conversations
 from commonplace.apps.context import format_memories
 from commonplace.apps.conversations import Conversation, ConversationStatus, Message, require_reason
-from commonplace.apps.counts import Counts
 from commonplace.apps.digests import queue
 from commonplace.apps.digests.background import Background
 from commonplace.apps.digests.queue import ListedState, QueuedDigest
 from commonplace.apps.digests.subagent import MemorySubAgent
-from commonplace.apps.energy import EnergyBudget
 from commonplace.apps.memories import Memory
 from commonplace.apps.receipts import (
     CompactionAction,
@@ -28,8 +26,8 @@ from commonplace.apps.receipts import (
     EndReceipt,
 )
 from commonplace.apps.registry import App, get_app
+from commonplace.apps.resources import Resources
 from commonplace.core.errors import InvalidInputError, NotFoundError
-from commonplace.storage.store import Store
 
 COMPLETED: Final = "completed"
 MOST_AT_ONCE: Final = 4
@@ -91,19 +89,17 @@ class SensitiveLoop:
 
     def __init__(
         self,
-        store: Store,
+        resources: Resources,
         subagent: MemorySubAgent,
-        energy: EnergyBudget,
-        counts: Counts,
         *,
         on_receipt: Callable[[DigestReceipt], None] | None = None,
         holds: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._holds = holds
-        self._store = store
+        self._store = resources.store
         self._subagent = subagent
-        self._energy = energy
-        self._counts = counts
+        self._energy = resources.energy
+        self._counts = resources.counts
         self._on_receipt = on_receipt
         self._background = Background()
         self._slots = asyncio.Semaphore(MOST_AT_ONCE)

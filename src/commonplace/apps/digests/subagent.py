@@ -9,7 +9,6 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, tzinfo
 from typing import Final, TypeVar, assert_never
 
 from commonplace.apps import memories
@@ -18,12 +17,11 @@ from commonplace.apps.compaction.conflicts import Conflict, find_conflicts
 from commonplace.apps.compaction.decision import MemoryCompactionRequest
 from commonplace.apps.compaction.importance import assess
 from commonplace.apps.context import shown_to_user
-from commonplace.apps.counts import Counts
 from commonplace.apps.digests import queue
 from commonplace.apps.digests.digest import Digest, MemoryCreationRequest, creation_prompt, read_digest
 from commonplace.apps.digests.queue import Claim
 from commonplace.apps.digests.retrying import twice
-from commonplace.apps.energy import EnergyBudget, Operation, creation_cost
+from commonplace.apps.energy import Operation, creation_cost
 from commonplace.apps.memories import (
     ALL_ROWS,
     MAX_CONTENT_CHARS,
@@ -42,8 +40,8 @@ from commonplace.apps.receipts import (
     PurgeReceipt,
 )
 from commonplace.apps.registry import get_app
+from commonplace.apps.resources import Resources
 from commonplace.apps.store import OPERATOR, actor, memories_lock
-from commonplace.apps.vectors import Vectors
 from commonplace.core.errors import (
     ModelAccessError,
     ModelBudgetError,
@@ -52,9 +50,7 @@ from commonplace.core.errors import (
     ModelUnavailableError,
     StorageError,
 )
-from commonplace.embedding import EmbeddingEngine
-from commonplace.llm import Completion, Model
-from commonplace.storage.store import Store
+from commonplace.llm import Completion
 
 PURPOSE: Final = "app.digest"
 DEFAULT_TIMEOUT_S: Final = 30.0
@@ -66,31 +62,17 @@ T = TypeVar("T")
 
 
 class MemorySubAgent:
-    """Creates, compacts, reads and deletes the memories of apps.
+    """Creates, compacts, reads and deletes the memories of apps."""
 
-    Args:
-        model: Writes digests and decides on compactions; the extractive model picks sentences, and a rule decides.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        model: Model,
-        engine: EmbeddingEngine,
-        energy: EnergyBudget,
-        counts: Counts,
-        *,
-        timeout_s: float = DEFAULT_TIMEOUT_S,
-        zone: tzinfo = UTC,
-    ) -> None:
-        self._store = store
-        self._zone = zone
-        self._model = model
-        self._energy = energy
-        self._counts = counts
-        self._timeout_s = timeout_s
-        self._vectors = Vectors(store, engine, counts)
-        self._compactor = Compactor(store, model, energy, self._vectors, counts, timeout_s=timeout_s)
+    def __init__(self, resources: Resources) -> None:
+        self._store = resources.store
+        self._zone = resources.zone
+        self._model = resources.model
+        self._energy = resources.energy
+        self._counts = resources.counts
+        self._timeout_s = resources.timeout_s
+        self._vectors = resources.vectors
+        self._compactor = Compactor(resources)
 
     async def create_memory(self, request: MemoryCreationRequest) -> Memory | None:
         """Make the memory of a conversation; ``None`` if there is none. :meth:`digest` also returns the reason."""
@@ -187,11 +169,6 @@ class MemorySubAgent:
     def get_energy_consumed_since_last_poll(self) -> float:
         """Return the energy units that this process took for memories since the last call."""
         return self._energy.poll()
-
-    @property
-    def vectors(self) -> Vectors:
-        """The vectors of memories for searches by meaning."""
-        return self._vectors
 
     async def settle_overfull(self) -> list[CompactionReceipt]:
         """Bring every space with more than ten memories back to ten, as far as energy allows."""

@@ -28,6 +28,7 @@ from commonplace.cli.knowledge.options import (
 from commonplace.cli.output import AllowSecrets
 from commonplace.cli.run import source as door
 from commonplace.core.errors import StorageUnavailableError
+from commonplace.core.json_values import json_safe
 from commonplace.core.sources import Source
 from commonplace.knowledge import (
     DEFAULT_IMPORTANCE,
@@ -42,7 +43,6 @@ from commonplace.knowledge import (
     Permanence,
     SearchMode,
     json_fields,
-    json_safe,
 )
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)

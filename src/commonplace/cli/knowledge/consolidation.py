@@ -9,8 +9,9 @@ from rich.table import Table
 
 from commonplace.cli.command import Answer, commands, listing
 from commonplace.cli.knowledge.options import ButlerOption, IdArgument, opened
-from commonplace.cli.output import console, plain, shown, table
+from commonplace.cli.output import console, shown, table
 from commonplace.cli.question import confirmed
+from commonplace.core.json_values import json_safe
 from commonplace.core.text import plural, trim_to
 from commonplace.knowledge import (
     LIST_LIMIT,
@@ -202,7 +203,7 @@ async def undo(
     report = await memory.undo_run(run_id, requeue=requeue)
     if report.already_undone:
         return Answer(report, f"run {report.run_id} was already undone; nothing was changed")
-    counts = [(name.replace("_", " "), n) for name, n in plain(report).items() if type(n) is int]
+    counts = [(name.replace("_", " "), n) for name, n in json_safe(report).items() if type(n) is int]
 
     def text(out: Console) -> None:
         out.print(table("change", "number", rows=counts))

@@ -16,7 +16,8 @@ from commonplace.cli.knowledge.options import (
     opened,
     record,
 )
-from commonplace.cli.output import AllowSecrets, plain
+from commonplace.cli.output import AllowSecrets
+from commonplace.core.json_values import json_safe
 from commonplace.knowledge import LIST_LIMIT, EntityType, KnowledgeMemory, MemoryType, short_id
 
 app = typer.Typer(help="The people, organizations and places that facts are about.", no_args_is_help=True)
@@ -46,14 +47,14 @@ async def create(
         metadata=metadata,
         allow_secrets=allow_secrets,
     )
-    return record(entity, plain(entity))
+    return record(entity, json_safe(entity))
 
 
 @command()
 async def get(memory: KnowledgeMemory, entity: EntityArgument, *, as_of: AsOfOption = None) -> Answer:
     """Print an entity; the survivor_id of a merged entity names the entity that replaced it."""
     found = await memory.entity_get(await entity_of(memory, entity), as_of=as_of)
-    return record(found, plain(found))
+    return record(found, json_safe(found))
 
 
 @command()
@@ -102,7 +103,7 @@ async def update(
         metadata=metadata,
         allow_secrets=allow_secrets,
     )
-    return record(entity, plain(entity))
+    return record(entity, json_safe(entity))
 
 
 @command()
@@ -148,7 +149,7 @@ async def merge(
 ) -> Answer:
     """Merge two entities that are the same; names and facts move to the target."""
     receipt = await memory.entity_merge(source_id, target_id)
-    return record(receipt, plain(receipt))
+    return record(receipt, json_safe(receipt))
 
 
 @command()
@@ -158,4 +159,4 @@ async def unmerge(
 ) -> Answer:
     """Undo a merge; fields that changed since stay, and are named."""
     receipt = await memory.entity_unmerge(source_id)
-    return record(receipt, plain(receipt))
+    return record(receipt, json_safe(receipt))

@@ -10,7 +10,8 @@ from commonplace.cli.knowledge.lists import LimitOption, OffsetOption
 from commonplace.cli.knowledge.options import ScopeOption, about, entity_of, opened
 from commonplace.cli.output import shown
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge import MAX_LIMIT, KnowledgeMemory, json_safe
+from commonplace.core.json_values import json_safe
+from commonplace.knowledge import MAX_LIMIT, KnowledgeMemory
 
 app = typer.Typer()
 command = commands(app, opened)

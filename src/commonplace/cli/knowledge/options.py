@@ -13,8 +13,9 @@ from commonplace.cli.output import shown, table
 from commonplace.cli.run import ACTOR, settings, source
 from commonplace.core.context import DEFAULT_TENANT
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.json_values import json_safe
 from commonplace.core.text import trim_to
-from commonplace.knowledge import Fact, Found, KnowledgeMemory, Memory, MemoryType, Scores, json_safe
+from commonplace.knowledge import Fact, Found, KnowledgeMemory, Memory, MemoryType, Scores
 
 SHOWN_CHARS: Final = 300
 """Most characters of a text in a table; ``--json`` and ``get`` show the whole text."""

@@ -11,15 +11,15 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.knowledge.options import IdArgument, ScopeOption, TenantOption, TypeArgument, opened
-from commonplace.cli.output import AllowSecrets, JsonOption, plain, table
+from commonplace.cli.output import AllowSecrets, JsonOption, table
 from commonplace.core.context import DEFAULT_TENANT
+from commonplace.core.json_values import json_safe
 from commonplace.knowledge import (
     CleanupReceipt,
     DecayReceipt,
     KnowledgeMemory,
     Rule,
     UpkeepProgress,
-    json_safe,
 )
 
 
@@ -119,7 +119,7 @@ async def stats(memory: KnowledgeMemory, *, scope: ScopeOption = None) -> Answer
     counted = await memory.stats(scope=scope)
     rows = [
         (kind, state, "" if value is None else f"{round(value, 2):g}")
-        for kind, states in plain(counted).items()
+        for kind, states in json_safe(counted).items()
         for state, value in states.items()
     ]
     return Answer(counted, table("memories", "state", "number", rows=rows))
@@ -158,5 +158,5 @@ def _done(done: str, memory_type: str, memory_id: str) -> Answer:
 
 
 def _counts(receipt: CleanupReceipt | DecayReceipt) -> Answer:
-    rows = [(name.replace("_", " "), number) for name, number in plain(receipt).items()]
+    rows = [(name.replace("_", " "), number) for name, number in json_safe(receipt).items()]
     return Answer(receipt, table("memories", "number", rows=rows))

@@ -5,8 +5,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Final
 from uuid import UUID
 
+from commonplace.core.json_values import json_safe
 from commonplace.knowledge.kinds import Memory
-from commonplace.knowledge.serialization import json_safe
 from commonplace.storage.database import Row
 
 STALE: Final = (

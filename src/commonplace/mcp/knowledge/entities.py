@@ -7,6 +7,7 @@ from typing_extensions import TypedDict
 
 from commonplace.access import Role
 from commonplace.core.context import DEFAULT_TENANT
+from commonplace.core.json_values import json_safe
 from commonplace.knowledge import (
     Candidate,
     Entity,
@@ -14,7 +15,6 @@ from commonplace.knowledge import (
     EntityType,
     KnowledgeMemory,
     MergeReceipt,
-    json_safe,
 )
 from commonplace.mcp.knowledge.parameters import (
     AsOf,
@@ -190,7 +190,7 @@ async def entity_merge(
 
 
 def _shown(entity: Entity) -> ShownEntity:
-    row = cast("dict[str, Any]", json_safe(entity))
+    row = json_safe(entity)
     return cast("ShownEntity", {"entity_id": row.pop("id"), **row})
 
 

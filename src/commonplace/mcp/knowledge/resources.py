@@ -9,7 +9,8 @@ from fastmcp import FastMCP
 from fastmcp.exceptions import ResourceError
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
-from commonplace.knowledge import GLOBAL_SCOPE, json_safe
+from commonplace.core.json_values import json_safe
+from commonplace.knowledge import GLOBAL_SCOPE
 from commonplace.mcp.briefing import MARKDOWN
 
 MEMORY_URI: Final = "commonplace://memory/{memory_type}/{memory_id}"

@@ -16,14 +16,20 @@ ONE_MORE: Final = PAGE_SIZE + 1
 """The limit to read a list of unknown length with: the additional item shows that another page follows."""
 
 
-class Filters(BaseModel):
-    """The filters of a list, read from the address of its page; an empty text filters nothing.
+class Address(BaseModel):
+    """The parameters in the address of a page; an empty text is an absent one.
 
-    A field is named like the parameter of the function that reads the list; its alias is the name in the address. An
-    unknown name is an error, because the list would be longer than the reader expects.
+    An unknown name is an error, because the page would show more than the reader expects.
     """
 
     model_config = ConfigDict(str_strip_whitespace=True, extra="forbid")
+
+
+class Filters(Address):
+    """The filters of a list.
+
+    A field is named like the parameter of the function that reads the list; its alias is the name in the address.
+    """
 
     offset: Offset = 0
 

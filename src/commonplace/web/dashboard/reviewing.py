@@ -6,7 +6,6 @@ from typing import Annotated, Final, Literal
 
 from fastapi import Depends, Form, Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from pydantic import BaseModel, ConfigDict
 
 from commonplace import waiting
 from commonplace.access import Principal
@@ -16,7 +15,7 @@ from commonplace.operational import Memory, OperationalMemory
 from commonplace.waiting import Answer, Item, Topic
 from commonplace.web.access import KnowledgeOfCaller, memories, reader, writer
 from commonplace.web.dashboard.errors import error_page, pages
-from commonplace.web.dashboard.paging import PAGE_SIZE
+from commonplace.web.dashboard.paging import PAGE_SIZE, Address
 from commonplace.web.dashboard.rendering import link, render, wants_fragment
 from commonplace.web.dashboard.waiting_counts import note_waiting, total_waiting
 from commonplace.web.dashboard.wording import decimal
@@ -68,10 +67,8 @@ CHANGING: Final = [Depends(writer)]
 router = pages(PATH, reader)
 
 
-class Wanted(BaseModel):
+class ReviewsAddress(Address):
     """The filter in the address of the page."""
-
-    model_config = ConfigDict(extra="forbid")
 
     topic: Topic | Literal[""] = ""
 
@@ -80,7 +77,7 @@ class Wanted(BaseModel):
 async def reviews_page(
     request: Request,
     knowledge: KnowledgeOfCaller,
-    wanted: Annotated[Wanted, Query()],
+    wanted: Annotated[ReviewsAddress, Query()],
     who: Annotated[Principal, Depends(reader)],
 ) -> HTMLResponse:
     """Show what waits, kind by kind."""
@@ -236,7 +233,7 @@ def effect_on(before: Memory, after: Memory) -> str:
     return f"Memory {after.id} {' and '.join(effects) or 'stays as it is'}."
 
 
-def _tabs(counts: dict[Topic, int], wanted: Wanted) -> Sequence[tuple[str, int, str, bool]]:
+def _tabs(counts: dict[Topic, int], wanted: ReviewsAddress) -> Sequence[tuple[str, int, str, bool]]:
     return [
         ("All", sum(counts.values()), PATH, not wanted.topic),
         *((TITLES[each], n, link(PATH, topic=each), each == wanted.topic) for each, n in counts.items()),

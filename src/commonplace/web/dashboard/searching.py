@@ -6,13 +6,14 @@ from typing import Annotated, Final, Literal
 
 from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from commonplace.access import Principal
 from commonplace.briefing import Part
 from commonplace.search_all import MAX_QUERY_CHARS, PARTS, Item, Kind, search_all
 from commonplace.web.access import KnowledgeOfCaller, OpenMemories, reader
 from commonplace.web.dashboard.errors import pages
+from commonplace.web.dashboard.paging import Address
 from commonplace.web.dashboard.rendering import link, render
 from commonplace.web.knowledge.pages.graph import BETWEEN
 from commonplace.web.knowledge.pages.listing import project_names
@@ -43,10 +44,8 @@ _DELETING: Final = {
 router = pages(PATH, reader)
 
 
-class Wanted(BaseModel):
+class SearchAddress(Address):
     """The question in the address of the page."""
-
-    model_config = ConfigDict(str_strip_whitespace=True, extra="forbid")
 
     q: Annotated[str, Field(max_length=MAX_QUERY_CHARS)] = ""
     on: date | Literal[""] = ""
@@ -57,7 +56,7 @@ async def search_page(
     request: Request,
     memories: OpenMemories,
     knowledge: KnowledgeOfCaller,
-    wanted: Annotated[Wanted, Query()],
+    wanted: Annotated[SearchAddress, Query()],
     who: Annotated[Principal, Depends(reader)],
 ) -> HTMLResponse:
     """Show what every memory holds about a query; other tenants than the installation's see knowledge memory."""

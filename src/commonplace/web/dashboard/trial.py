@@ -7,7 +7,7 @@ from uuid import UUID
 
 from fastapi import Query, Request
 from fastapi.responses import HTMLResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from commonplace.briefing import DEFAULT_BUDGET_TOKENS, Briefing, Part, build_briefing
 from commonplace.knowledge import (
@@ -26,6 +26,7 @@ from commonplace.projects import Projects
 from commonplace.sample import MARK, is_loaded
 from commonplace.web.access import KnowledgeOfCaller, OpenMemories, installation_reader
 from commonplace.web.dashboard.errors import pages
+from commonplace.web.dashboard.paging import Address
 from commonplace.web.dashboard.rendering import link, render
 from commonplace.web.dashboard.wording import decimal
 from commonplace.web.knowledge.pages.listing import Name
@@ -46,10 +47,8 @@ Weight = Annotated[float | None, Field(ge=0.0, le=1.0)]
 router = pages(PATH, installation_reader)
 
 
-class Wanted(BaseModel):
+class TrialAddress(Address):
     """The form in the address of the page; a service narrows the lessons that the page lists."""
-
-    model_config = ConfigDict(str_strip_whitespace=True, extra="forbid")
 
     prompt: Annotated[str, Field(max_length=MAX_PROMPT_CHARS)] = ""
     project: Name = ""
@@ -106,7 +105,7 @@ async def trial(
     request: Request,
     memories: OpenMemories,
     knowledge: KnowledgeOfCaller,
-    wanted: Annotated[Wanted, Query()],
+    wanted: Annotated[TrialAddress, Query()],
 ) -> HTMLResponse:
     """Show the briefing for a prompt. It counts no use."""
     mine = replace(memories, knowledge=knowledge)

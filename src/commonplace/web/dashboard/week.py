@@ -11,7 +11,7 @@ from uuid import UUID
 
 from fastapi import Query, Request
 from fastapi.responses import HTMLResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from commonplace.apps import ChangeKind as AppChange
 from commonplace.core.errors import CommonplaceError
@@ -22,6 +22,7 @@ from commonplace.operational import ChangeKind as Change
 from commonplace.web.access import KnowledgeOfCaller, OpenMemories, installation_reader
 from commonplace.web.apps.pages.apps import conversation_url
 from commonplace.web.dashboard.errors import pages
+from commonplace.web.dashboard.paging import Address
 from commonplace.web.dashboard.rendering import link, render
 from commonplace.web.knowledge.pages.audit import subject_of
 from commonplace.web.knowledge.pages.listing import project_names
@@ -88,10 +89,8 @@ _UNDOES: Final[Mapping[str, frozenset[str]]] = {
 router = pages(PATH, installation_reader)
 
 
-class Wanted(BaseModel):
+class WeekAddress(Address):
     """The filters in the address of the page."""
-
-    model_config = ConfigDict(extra="forbid")
 
     days: Annotated[int, Field(ge=1, le=MOST_DAYS)] = 7
     what: What | Literal[""] = ""
@@ -143,7 +142,7 @@ async def week(
     request: Request,
     memories: OpenMemories,
     knowledge: KnowledgeOfCaller,
-    wanted: Annotated[Wanted, Query()],
+    wanted: Annotated[WeekAddress, Query()],
 ) -> HTMLResponse:
     """Show what happened to the memories, the latest first, by day."""
     since = memories.operational.views.now() - timedelta(days=wanted.days)
@@ -183,7 +182,7 @@ async def week(
     )
 
 
-def _tabs(counts: Mapping[What, int], wanted: Wanted) -> list[tuple[str, int, str, bool]]:
+def _tabs(counts: Mapping[What, int], wanted: WeekAddress) -> list[tuple[str, int, str, bool]]:
     tabs = [("All", sum(counts.values()), ""), *((each.title(), counts[each], each) for each in What)]
     return [
         (label, count, link(PATH, days=wanted.days, what=what, project=wanted.project), what == wanted.what)

@@ -12,6 +12,7 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.context import request_context
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.json_values import json_safe
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import ScoreWeights
 from commonplace.knowledge.connection.unit_of_work import unit_of_work
@@ -22,7 +23,6 @@ from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.search.found import Found
 from commonplace.knowledge.search.recall import recall
 from commonplace.knowledge.search.scoring import score
-from commonplace.knowledge.serialization import json_safe
 
 pytestmark = pytest.mark.usefixtures("tenant")
 

@@ -13,6 +13,7 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.context import request_context
 from commonplace.core.errors import InvalidInputError, TenantUnsetError
+from commonplace.core.json_values import json_safe
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.episodes import EpisodeDraft, store_episode, store_episodes
@@ -32,7 +33,6 @@ from commonplace.knowledge.search.statements import (
     search_queries,
     spelling_queries,
 )
-from commonplace.knowledge.serialization import json_safe
 
 pytestmark = pytest.mark.usefixtures("tenant")
 

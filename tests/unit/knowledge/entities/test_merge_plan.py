@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commonplace.core.json_values import json_safe
 from commonplace.knowledge.entities.merge_plan import (
     FactChange,
     FactState,
@@ -14,7 +15,6 @@ from commonplace.knowledge.entities.merge_plan import (
     plan_merge,
     plan_unmerge,
 )
-from commonplace.knowledge.serialization import json_safe
 
 SOURCE, TARGET = UUID(int=1), UUID(int=2)
 OTHER_VALIDITIES = ("superseded", "expired", "retracted")

@@ -9,11 +9,12 @@ from uuid import UUID
 
 from fastapi import Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from commonplace.knowledge import ENTITIES, MOST_ENTITIES, Graph, KnowledgeMemory, ListedEntity, Node
 from commonplace.web.access import KnowledgeOfCaller, reader
 from commonplace.web.dashboard.errors import pages
+from commonplace.web.dashboard.paging import Address
 from commonplace.web.dashboard.rendering import NOT_KEPT, link, render
 from commonplace.web.knowledge.pages.listing import MAX_NAME_CHARS
 
@@ -35,7 +36,7 @@ ASKED: Final = re.compile(
 router = pages(PATH, reader)
 
 
-class Wanted(BaseModel):
+class GraphAddress(Address):
     """The question and the filters in the address of the page.
 
     Attributes:
@@ -47,8 +48,6 @@ class Wanted(BaseModel):
         scope: Facts of this scope and global ones only.
         since: Facts that were stored on this day or later only.
     """
-
-    model_config = ConfigDict(str_strip_whitespace=True, extra="forbid")
 
     q: Annotated[str, Field(max_length=2 * MAX_NAME_CHARS)] = ""
     entity: UUID | Literal[""] = ""
@@ -81,7 +80,7 @@ class Answer:
 
 @router.get("")
 async def graph_page(
-    request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[Wanted, Query()]
+    request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[GraphAddress, Query()]
 ) -> HTMLResponse:
     """Show the answer to a question about entities; without a question, suggestions."""
     answer = await _answer(knowledge, wanted)
@@ -106,7 +105,7 @@ async def graph_page(
 
 
 @router.get("/data")
-async def graph_data(knowledge: KnowledgeOfCaller, wanted: Annotated[Wanted, Query()]) -> JSONResponse:
+async def graph_data(knowledge: KnowledgeOfCaller, wanted: Annotated[GraphAddress, Query()]) -> JSONResponse:
     """Return the graph for the script that draws it: nodes with their addresses, and edges."""
     graph = (await _answer(knowledge, wanted)).graph
     return JSONResponse(
@@ -123,7 +122,7 @@ def url_of(node: Node) -> str:
     return f"/knowledge/{PLACES[node.kind]}/{node.id}"
 
 
-async def _answer(knowledge: KnowledgeMemory, wanted: Wanted) -> Answer:
+async def _answer(knowledge: KnowledgeMemory, wanted: GraphAddress) -> Answer:
     asked = ASKED.fullmatch(wanted.q)
     about = asked[1] if asked and asked[1] else wanted.q
     names = [name for name in BETWEEN.split(about) if name] if about else []

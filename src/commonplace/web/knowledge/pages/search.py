@@ -5,13 +5,13 @@ from typing import Annotated, Any, Final, Literal
 
 from fastapi import Query, Request
 from fastapi.responses import HTMLResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from commonplace.core.sources import Source
 from commonplace.knowledge import Candidate, Found, KnowledgeMemory, MemoryType, SearchMode
 from commonplace.web.access import KnowledgeOfCaller, reader
 from commonplace.web.dashboard.errors import pages
-from commonplace.web.dashboard.paging import present
+from commonplace.web.dashboard.paging import Address, present
 from commonplace.web.dashboard.rendering import link, render
 from commonplace.web.knowledge.pages.latest_run import latest_run
 from commonplace.web.knowledge.pages.listing import Day, Name, end_of
@@ -36,10 +36,8 @@ KINDS: Final = (("", "All"), *((kind, f"{kind.title()}s") for kind in MemoryType
 router = pages(PATH, reader)
 
 
-class Wanted(BaseModel):
+class SearchAddress(Address):
     """The question in the address of the page."""
-
-    model_config = ConfigDict(str_strip_whitespace=True, extra="forbid")
 
     q: Annotated[str, Field(max_length=MAX_QUERY_CHARS)] = ""
     mode: SearchMode | Literal["recall", ""] = ""
@@ -75,7 +73,7 @@ class Wanted(BaseModel):
 
 @router.get("")
 async def search_page(
-    request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[Wanted, Query()]
+    request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[SearchAddress, Query()]
 ) -> HTMLResponse:
     """Show search results with explanations; without a query, the counts."""
     entity = await _entity(knowledge, wanted.about)
@@ -101,7 +99,7 @@ async def _entity(knowledge: KnowledgeMemory, name: str) -> Candidate | None:
     return next(iter(await knowledge.entity_resolve(name)), None) if name else None
 
 
-async def _find(knowledge: KnowledgeMemory, wanted: Wanted, entity: Candidate | None) -> list[Found]:
+async def _find(knowledge: KnowledgeMemory, wanted: SearchAddress, entity: Candidate | None) -> list[Found]:
     """Search or recall, without counting the results as used."""
     options: dict[str, Any] = {
         **wanted.filters,

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from fastapi import Depends, Path, Query
 
+from commonplace.core.json_values import json_safe
 from commonplace.core.sources import Source
 from commonplace.knowledge import (
     DEFAULT_MIN_CONFIDENCE,
@@ -22,7 +23,6 @@ from commonplace.knowledge import (
     Rule,
     RuleReceipt,
     SearchMode,
-    json_safe,
 )
 from commonplace.web import api as rest
 from commonplace.web.access import KnowledgeOfCaller, reader, writer

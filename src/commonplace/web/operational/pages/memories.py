@@ -31,7 +31,7 @@ SORTS: Final = (("service", "By service"), ("confidence", "Most trusted"), ("rec
 MemoryId = Annotated[int, Path(ge=1, le=LARGEST_ID)]
 
 
-class Wanted(Filters):
+class MemoriesAddress(Filters):
     """The filters in the address of the page."""
 
     service: SearchWords = ""
@@ -65,7 +65,7 @@ router = pages(PATH, installation_reader)
 
 @router.get("")
 async def memories_page(
-    request: Request, memories: OpenMemories, wanted: Annotated[Wanted, Query()]
+    request: Request, memories: OpenMemories, wanted: Annotated[MemoriesAddress, Query()]
 ) -> HTMLResponse:
     """Show memories; HTMX gets only the table."""
     views = memories.operational.views

@@ -1,10 +1,10 @@
-"""The JSON form of the values of knowledge memory, the same at every door (KNW-27)."""
+"""The JSON form of the values of all memories, the same at every door (KNW-27)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Final, Protocol, cast
+from typing import Any, Final, Protocol, cast
 from uuid import UUID
 
 from commonplace.core.clock import format_timestamp
@@ -25,7 +25,7 @@ class HasJson(Protocol):
         ...
 
 
-def json_safe(value: object) -> object:
+def json_safe(value: object) -> Any:  # noqa: ANN401 - any JSON value
     """Return a value as JSON can hold it.
 
     Returns:
@@ -38,7 +38,7 @@ def json_safe(value: object) -> object:
         return value
     match value:
         case UUID():
-            safe: object = str(value)
+            safe: Any = str(value)
         case datetime():
             safe = format_timestamp(value)
         case Enum():

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
+from commonplace.core.json_values import json_safe
 from commonplace.knowledge.lifecycle.permanence import Permanence
-from commonplace.knowledge.serialization import json_safe
 
 
 @dataclass(frozen=True, slots=True)

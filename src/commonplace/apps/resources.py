@@ -1,0 +1,29 @@
+"""What the parts of one app memory share."""
+
+from dataclasses import dataclass
+from datetime import tzinfo
+
+from commonplace.apps.counts import Counts
+from commonplace.apps.energy import EnergyBudget
+from commonplace.apps.vectors import Vectors
+from commonplace.llm import Model
+from commonplace.storage.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resources:
+    """The database, the model and the budget that digests and compactions use.
+
+    Attributes:
+        model: Writes digests and decides on compactions; the extractive model picks sentences, and a rule decides.
+        timeout_s: The time limit of one model answer.
+        zone: The time zone of the times in a model's prompt.
+    """
+
+    store: Store
+    model: Model
+    energy: EnergyBudget
+    vectors: Vectors
+    counts: Counts
+    timeout_s: float
+    zone: tzinfo
