@@ -79,6 +79,16 @@ def plain(text: str) -> str:
     return unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", folded)))
 
 
+def plain_in_place(text: str) -> str:
+    """Return :func:`plain` of a text with each character in its place, so that positions hold for the text itself."""
+    return plain(text) if text.isascii() else "".join(map(_plain_sign, text))
+
+
+@lru_cache(maxsize=4096)
+def _plain_sign(sign: str) -> str:
+    return plain(sign)[:1] or sign
+
+
 def language_of(text: str) -> str | None:
     """Return the language of a text by its most common words; ``None`` if they are ambiguous."""
     words = _WORD.findall(plain(text))

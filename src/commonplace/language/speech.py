@@ -64,8 +64,11 @@ _DEICTIC: Final = re.compile(
 _FIRST_PERSON: Final = {
     "en": re.compile(r"\b(?:i|i'm|im|i've|ive|i'll|id|i'd|my|me|mine|we|we're|our|us)\b", re.IGNORECASE),
     "de": re.compile(r"\b(?:ich|mir|mich|mein\w*|wir|uns|unser\w*)\b", re.IGNORECASE),
-    "es": re.compile(r"\b(?:yo|mi|mis|me|nosotr\w+|nuestr\w+|soy|tengo|vivo)\b", re.IGNORECASE),
-    "fr": re.compile(r"\b(?:je|j'\w+|moi|mon|ma|mes|nous|notre|nos)\b", re.IGNORECASE),
+    "es": re.compile(
+        r"\b(?:yo|mi|mis|me|nosotr\w+|nuestr\w+|soy|tengo|vivo|estoy|prefiero|necesito|quiero|somos|tenemos)\b",
+        re.IGNORECASE,
+    ),
+    "fr": re.compile(r"\b(?:je|j'\w+|me|m'\w+|moi|mon|ma|mes|nous|notre|nos)\b", re.IGNORECASE),
 }
 
 _GREETING: Final = re.compile(
@@ -104,7 +107,13 @@ _NOT: Final = re.compile(
     r"\s+(?:\S+\s+){0,3}?\S*?(?=$|[,;.]|\s+(?:and|as|because|und|wie|weil|y|que|porque|et|comme)\b)",
     re.IGNORECASE,
 )
-_FROM: Final = re.compile(r"(?<=moved|moves)\s+from\s+(?:\S+\s+){0,3}?\S+(?=\s+to\s+)", re.IGNORECASE)
+_FROM: Final = re.compile(
+    r"(?:(?<=moved)|(?<=moves)|(?<=went up)|(?<=went down)|(?<=changed)|(?<=raised)|(?<=increased)|(?<=rose)"
+    r"|(?<=dropped)|(?<=fell)|(?<=postponed)|(?<=pass[ée])|(?<=augmenté)|(?<=monté)|(?<=baissé)|(?<=pasó)|(?<=pasa)"
+    r"|(?<=subió)|(?<=bajó)|(?<=sube)|(?<=cambió))\s+(?:from|de|du|del)\s+(?:\S+\s+){0,3}?\S+(?=\s+(?:to|à|au|a|al)\s+)"
+    r"|\s+vo[nm]\s+(?:\S+\s+){0,3}?\S+(?=\s+auf\s+)",
+    re.IGNORECASE,
+)
 _EMOJI: Final = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f]")
 
 

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from commonplace.language.signals import DATE, FUNCTION_WORDS, TIME, plain
+from commonplace.language.signals import DATE, FUNCTION_WORDS, TIME, plain, plain_in_place
 from commonplace.language.words import STOPWORDS, tokens
 
 STEM_CHARS: Final = 5
@@ -39,14 +39,24 @@ def share(part: frozenset[str], whole: frozenset[str]) -> float:
 
 def values(text: str) -> frozenset[str]:
     """Return the dates, days, times, codes and numbers of a text as ``kind:value``."""
-    folded = plain(text)
-    found: set[str] = set()
+    return frozenset(places_of_values(text))
+
+
+def places_of_values(text: str) -> dict[str, tuple[int, int]]:
+    """Return the values of a text, each with the start and the end of its first mention."""
+    folded = plain_in_place(text)
+    found: dict[str, tuple[int, int]] = {}
     for kind, pattern in (("date", DATE), ("time", TIME), ("code", _CODE), ("number", _NUMBER)):
-        for match in pattern.findall(folded):
-            has_digit = any(sign.isdigit() for sign in match)
-            found.add(f"{'day' if kind == 'date' and not has_digit else kind}:{_normal(match)}")
-        folded = pattern.sub(" ", folded)
-    return frozenset(found)
+        for match in pattern.finditer(folded):
+            has_digit = any(sign.isdigit() for sign in match[0])
+            name = f"{'day' if kind == 'date' and not has_digit else kind}:{_normal(match[0])}"
+            found.setdefault(name, match.span())
+        folded = pattern.sub(_blank, folded)
+    return found
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def kind_of(value: str) -> str:

@@ -7,12 +7,15 @@ The worth of a clause is the sum of its signals. Clauses are picked by worth, by
 Source: measured on conversations in seven languages, see ADR 0009.
 """
 
+# ruff: noqa: RUF001 - punctuation of many scripts
+
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
+from commonplace.language.scripts import HAN, HIRAGANA, KATAKANA
 from commonplace.language.sentences import split_clauses, split_sentences
 from commonplace.language.signals import NOISE, VITAL, language_of, signals_of
 from commonplace.language.speech import (
@@ -26,7 +29,8 @@ from commonplace.language.speech import (
     thanks_for_telling,
     tidy,
 )
-from commonplace.language.values import concepts, kind_of, share, values
+from commonplace.language.values import concepts, kind_of, places_of_values, share, values
+from commonplace.llm.retractions import exchanged, settled
 
 LEAST_WORTH: Final = 2.0
 """The least worth of a kept clause; less is small talk, or a matter of the moment."""
@@ -73,9 +77,10 @@ SETTLED: Final = 3.0
 SPEAKER: Final = "The user: "
 
 _TURN: Final = re.compile(r"^(user|assistant): ?", re.MULTILINE)
+_WIDE: Final = re.compile(f"[{HIRAGANA}{KATAKANA}{HAN}]$")
 _LIST_MARK: Final = re.compile(r"^(?:[-*•]|\d{1,3}[.)])\s+")
 _NAME: Final = re.compile(
-    r"(?<=[\w,;:] )[A-ZÄÖÜÉÁÓÍÚÑ][\w'’-]+|\b[A-Z]{2,}\w*|\b(?=\w*\d)(?=\w*[A-Za-z])\w[\w-]+"  # noqa: RUF001
+    r"(?<=[\w,;:] )[A-ZÄÖÜÉÁÓÍÚÑ][\w'’-]+|\b[A-Z]{2,}\w*|\b(?=\w*\d)(?=\w*[A-Za-z])\w[\w-]+"
 )
 _STATED: Final = VITAL | {"solution", "commitment", "deadline", "decision"}
 
@@ -123,6 +128,13 @@ class Clause:
         return self.role != "assistant"
 
 
+class Correction(NamedTuple):
+    """The turn that corrects a value, and the new value in its words; empty if it is not clear."""
+
+    turn: int
+    new: str
+
+
 def read_turns(text: str) -> list[Turn]:
     """Return the turns of a transcript: a line with ``user:`` or ``assistant:`` begins a turn."""
     starts = list(_TURN.finditer(text))
@@ -138,36 +150,43 @@ def take_notes(turns: Sequence[Turn], chars: int) -> str:
     language = language_of(" ".join(users)) or language_of(" ".join(turn.text for turn in turns))
     clauses = [clause for place, turn in enumerate(turns) for clause in _clauses(turn, place, language)]
     stale = _outdated(clauses, turns, language)
-    clauses = _with_neighbours(_disclosed(_without_stale(clauses, stale), turns))
-    if not any(_is_worth_notes(clause, turns) for clause in clauses):
+    clauses = _with_neighbours(_disclosed(_lasting(_without_stale(clauses, stale)), turns))
+    if not any(_is_worth_notes(clause, turns) or _settles(clause, turns, language) for clause in clauses):
         return ""
-    return _composed(_picked(_with_echoes(clauses, frozenset(stale.values())), chars))
+    return _composed(_picked(_with_echoes(clauses, frozenset(one.turn for one in stale.values())), chars))
 
 
 def _clauses(turn: Turn, place: int, language: str | None) -> Iterator[Clause]:
     is_users = turn.role != "assistant"
     lines = (_LIST_MARK.sub("", line.strip()) for line in turn.text.splitlines())
     sentences = [sentence for line in lines for sentence in split_sentences(line, language)]
-    for number, sentence in enumerate(sentences):
+    parts = [
+        (number, index, part)
+        for number, sentence in enumerate(sentences)
+        for index, part in enumerate(
+            [sentence] if not is_users and len(sentence) <= LONG_SENTENCE else split_clauses(sentence)
+        )
+    ]
+    said = [part for *_, part in parts]
+    for (number, index, _), part in zip(parts, settled(said) if is_users else said, strict=True):
+        sentence = sentences[number]
         asks = is_question(sentence, marked=not is_users) or (not is_users and _exclaims(sentence))
-        whole = not is_users and len(sentence) <= LONG_SENTENCE
-        for index, part in enumerate([sentence] if whole else split_clauses(sentence)):
-            text = tidy(part)
-            if not text:
-                continue
-            found = signals_of(text, language)
-            clause = Clause(
-                text=text,
-                role=turn.role,
-                at=(place, number, index),
-                tags=found.tags,
-                worth=found.points,
-                asks=asks,
-                words=concepts(text),
-                values=values(text),
-            )
-            own = _stated(clause, sentence) if is_users else _reported(clause)
-            yield replace(clause, worth=0.0 if asks else own)
+        text = tidy(part)
+        if not text:
+            continue
+        found = signals_of(text, language)
+        clause = Clause(
+            text=text,
+            role=turn.role,
+            at=(place, number, index),
+            tags=found.tags,
+            worth=found.points,
+            asks=asks,
+            words=concepts(text),
+            values=values(text),
+        )
+        own = _stated(clause, sentence) if is_users else _reported(clause)
+        yield replace(clause, worth=0.0 if asks else own)
 
 
 def _exclaims(sentence: str) -> bool:
@@ -201,32 +220,66 @@ def _may_tell(clause: Clause) -> bool:
     return not clause.asks and "courtesy" not in clause.tags and not advises(clause.text)
 
 
-def _outdated(clauses: Sequence[Clause], turns: Sequence[Turn], language: str | None) -> dict[str, int]:
-    """Return the corrected values, each with the number of the turn that corrects it.
+def _outdated(
+    clauses: Sequence[Clause], turns: Sequence[Turn], language: str | None
+) -> dict[str, Correction]:
+    """Return the corrected values with their corrections.
 
-    The user's words announce a correction, or the answer tells of a change.
+    The user's words announce a correction, or the user or the answer tells of a change.
     """
-    found: dict[str, int] = {}
+    found: dict[str, Correction] = {}
     for place, turn in enumerate(turns):
         says_so = "correction" in signals_of(turn.text, language).tags
         answer = turns[place + 1].text if place + 1 < len(turns) else ""
-        if turn.role != "assistant" and (says_so or changes(answer)):
-            found |= dict.fromkeys(_corrected(clauses, place, says_so=says_so), place)
+        if turn.role != "assistant" and (says_so or changes(answer) or changes(turn.text)):
+            found |= _corrected(clauses, place, says_so=says_so)
     return found
 
 
-def _without_stale(clauses: Sequence[Clause], stale: Mapping[str, int]) -> list[Clause]:
-    """Return clauses with a worth of -1 for outdated values; later mentions of such a value lose half."""
+def _without_stale(clauses: Sequence[Clause], stale: Mapping[str, Correction]) -> list[Clause]:
+    """Return users' clauses with the new values, and others with a worth of -1 for outdated values.
+
+    Later mentions of an outdated value lose half.
+    """
     found: list[Clause] = []
     for clause in clauses:
-        last = max((stale.get(value, -1) for value in clause.values), default=-1)
+        last = max((stale[value].turn for value in clause.values if value in stale), default=-1)
         gone = clause.turn < last or (clause.turn == last and clause.values <= stale.keys())
+        renewed = _renewed(clause, stale) if gone and clause.is_users and clause.turn < last else None
         worth = -1.0 if gone else clause.worth / 2 if last >= 0 else clause.worth
-        found.append(replace(clause, worth=worth))
+        found.append(renewed or replace(clause, worth=worth))
     return found
 
 
-def _corrected(clauses: Sequence[Clause], turn: int, *, says_so: bool) -> set[str]:
+def _renewed(clause: Clause, stale: Mapping[str, Correction]) -> Clause | None:
+    """Return a clause with new values in place of the outdated ones; ``None`` if a new value is unknown."""
+    text = clause.text
+    for value in clause.values & stale.keys():
+        place, new = places_of_values(text).get(value), stale[value].new
+        if not place or not new:
+            return None
+        text = exchanged(text, place, new)
+    return replace(clause, text=text, words=concepts(text), values=values(text))
+
+
+def _lasting(clauses: Sequence[Clause]) -> list[Clause]:
+    """Return clauses without worth for a correction of a wish of the moment: "play jazz", "no, rather Coltrane"."""
+    best: dict[int, float] = {}
+    for one in clauses:
+        best[one.turn] = max(one.worth, best.get(one.turn, 0.0))
+    return [
+        replace(one, worth=min(one.worth, 0.0))
+        if one.is_users
+        and "correction" in one.tags
+        and one.tags <= {"correction", "preference", *NOISE}
+        and not (one.values or speaks_of_self(one.text))
+        and best.get(one.turn - 2) == 0.0
+        else one
+        for one in clauses
+    ]
+
+
+def _corrected(clauses: Sequence[Clause], turn: int, *, says_so: bool) -> dict[str, Correction]:
     """Return the values that a correction replaces: the last earlier values of the same kinds, about the same matter.
 
     Of several values in a correction, those that the answer repeats are valid, else those that are new.
@@ -234,27 +287,37 @@ def _corrected(clauses: Sequence[Clause], turn: int, *, says_so: bool) -> set[st
     Args:
         clauses: All clauses.
         turn: The number of the correcting turn.
-        says_so: Whether its words announce a correction; otherwise only the answer tells of a change.
+        says_so: Whether its words announce a correction; otherwise the user or the answer tells of a change.
     """
     before = [one for one in clauses if one.turn < turn]
     said = _values_of(clauses, turn)
-    answer = _values_of(clauses, turn + 1)
-    valid = answer if said & answer else (said - {value for one in before for value in one.values}) or said
+    answer = _values_of(clauses, turn + 1).keys()
+    known = {value for one in before for value in one.values}
+    valid = answer if said.keys() & answer else (said.keys() - known) or said.keys()
     matter = frozenset[str]().union(*(one.words for one in clauses if one.turn in (turn, turn + 1)))
-    old: set[str] = set()
+    old: dict[str, Correction] = {}
     for kind in {kind_of(value) for value in said}:
+        new = [text for value, text in said.items() if kind_of(value) == kind and value in valid]
         for clause in reversed(before):
             near = says_so and turn - clause.turn <= 2  # noqa: PLR2004 - the assistant's last turn and the user's turn before it
-            alike = {kind, "date"} if kind == "number" and near else {kind}
-            gone = {value for value in clause.values if kind_of(value) in alike} - valid
+            gone = {value for value in clause.values if kind_of(value) == kind} - valid
+            if not gone and kind == "number" and near:
+                gone = {value for value in clause.values if kind_of(value) == "date"} - valid
             if gone and (near or clause.words & matter):
-                old |= gone
+                is_clear = len(gone) == len(new) == 1 and {kind_of(value) for value in gone} == {kind}
+                old |= dict.fromkeys(gone, Correction(turn, new[0] if is_clear else ""))
                 break
     return old
 
 
-def _values_of(clauses: Sequence[Clause], turn: int) -> set[str]:
-    return {value for one in clauses if one.turn == turn for value in one.values}
+def _values_of(clauses: Sequence[Clause], turn: int) -> dict[str, str]:
+    """Return the values of a turn, each with its words."""
+    return {
+        value: one.text[start:end]
+        for one in clauses
+        if one.turn == turn
+        for value, (start, end) in places_of_values(one.text).items()
+    }
 
 
 def _disclosed(clauses: Sequence[Clause], turns: Sequence[Turn]) -> list[Clause]:
@@ -292,6 +355,19 @@ def _is_worth_notes(clause: Clause, turns: Sequence[Turn]) -> bool:
     if answer and not acknowledges(answer) and not clause.tags & {"health", "safety", "lesson"}:
         least += REPEATED if clause.words & concepts(answer) else IGNORED
     return clause.is_users and clause.worth >= least
+
+
+def _settles(clause: Clause, turns: Sequence[Turn], language: str | None) -> bool:
+    """Return whether an assistant's clause reports what a user's correction leads to, for a day or a date."""
+    before = turns[clause.turn - 1] if clause.turn else None
+    return (
+        before is not None
+        and not clause.is_users
+        and before.role == "user"
+        and changes(clause.text)
+        and any(kind_of(value) in ("date", "day") for value in clause.values)
+        and "correction" in signals_of(before.text, language).tags
+    )
 
 
 def _with_echoes(clauses: Sequence[Clause], corrections: frozenset[int]) -> list[Clause]:
@@ -394,12 +470,17 @@ def _composed(clauses: Sequence[Clause]) -> str:
             text = _joined(side)
             speaker = SPEAKER if role == "user" and speaks_of_self(text) else ""
             parts.append(f"{speaker}{text}" if speaker else text[0].upper() + text[1:])
-    return " ".join(part if part.endswith((".", "!")) else f"{part}." for part in parts)
+    return " ".join(part if part.endswith((".", "!")) else f"{part}{_signs(part)[2]}" for part in parts)
 
 
 def _joined(clauses: Sequence[Clause]) -> str:
     text = clauses[0].text
     for before, clause in pairwise(clauses):
         goes_on = (*before.at[:2], before.at[2] + 1) == clause.at
-        text += f"{', ' if goes_on else '; '}{clause.text}"
+        text += f"{_signs(before.text)[0 if goes_on else 1]}{clause.text}"
     return text
+
+
+def _signs(text: str) -> tuple[str, str, str]:
+    """Return the signs between clauses, between sentences and at the end, in the script that a text ends with."""
+    return ("、", "；", "。") if _WIDE.search(text) else (", ", "; ", ".")

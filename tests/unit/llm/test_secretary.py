@@ -125,6 +125,77 @@ def test_constraints_come_before_restatements_and_courtesies() -> None:
 
 
 @pytest.mark.requirement("DIG-01.1")
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (
+            [
+                "please transfer 300 to savings every month on the 2nd",
+                "Done: 300 on the 2nd.",
+                "make it 350",
+                "Updated.",
+            ],
+            "Transfer 350 to savings every month on the 2nd",
+        ),
+        (
+            ["Luna braucht zweimal täglich 5 mg Insulin.", "Gut.", "Die Tierärztin sagt jetzt 6 mg Insulin."],
+            "6 mg Insulin",
+        ),
+    ],
+)
+def test_a_statement_outlives_its_old_value(said: list[str], kept: str) -> None:
+    """A correction alone does not say what it is about."""
+    told = notes(*said)
+    assert kept in told
+    assert "300" not in told
+    assert "5 mg" not in told
+
+
+@pytest.mark.requirement("DIG-01.1")
+def test_a_decision_that_only_the_answer_tells_is_kept() -> None:
+    """The user's correction alone cannot be understood."""
+    told = notes(
+        "what did we decide about the logo?",
+        "You chose the blue variant with the serif typeface, and Lena delivers the SVG files by Friday.",
+        "right. change that to the green variant please",
+        "Changed: green variant, serif typeface, SVG files from Lena by Friday.",
+    )
+    assert "green variant" in told
+    assert "Friday" in told
+
+
+@pytest.mark.requirement("DIG-01.1")
+@pytest.mark.parametrize(
+    "said",
+    [
+        [
+            "make the bedroom light blue",
+            "Done, the light is blue.",
+            "no, red",
+            "Changed: the light is red now.",
+        ],
+        [
+            "spiel was von Miles Davis",
+            "Ich spiele.",
+            "ach nee, lieber was von Coltrane",
+            "Jetzt läuft Giant Steps.",
+        ],
+        ["Hallo, kannst du mir helfen?", "Natürlich, womit?", "hat sich erledigt, danke", "Gern!"],
+    ],
+)
+def test_a_corrected_wish_of_the_moment_is_not_kept(said: list[str]) -> None:
+    """A preference for this moment is none."""
+    assert notes(*said) == ""
+
+
+@pytest.mark.requirement("DIG-01.1")
+def test_notes_have_the_punctuation_of_their_script() -> None:
+    """Full-width signs, and a full stop of the script."""
+    told = notes("娘は卵アレルギーです。来週の水曜日に誕生日ケーキを焼きたいです。", "承知しました。")
+    assert told == "娘は卵アレルギーです；来週の水曜日に誕生日ケーキを焼きたいです。"
+
+
+@pytest.mark.requirement("DIG-01.1")
 def test_the_whole_conversation_counts() -> None:
     """A sentence in the middle of a very long one."""
     filler = ["The train was late again.", "I see."] * 500
