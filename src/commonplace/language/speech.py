@@ -154,18 +154,21 @@ def points(text: str) -> bool:
     return bool(_DEICTIC.search(plain(text)))
 
 
-def speaks_of_self(text: str) -> bool:
-    """Return whether the speaker says "I", "my" or "we"."""
-    return bool(_FIRST_PERSON[language_of(text) or "en"].search(text))
+def speaks_of_self(text: str, language: str | None = None) -> bool:
+    """Return whether the speaker says "I", "my" or "we", in a language or in the one that the text seems to have."""
+    return bool(_FIRST_PERSON[language or language_of(text) or "en"].search(text))
 
 
-def tidy(text: str) -> str:
-    """Return a clause without filler at its ends, and without a value that it rejects."""
+def tidy(text: str, *, keeps_self: bool) -> str:
+    """Return a clause without filler at its ends, and without a value that it rejects.
+
+    Without ``keeps_self``, it begins with what the speaker did or will do: "I've booked it" is "Booked it".
+    """
     shown = _without_replaced(_EMOJI.sub("", text).strip())
     while found := _GREETING.match(shown) or _REPLY.match(shown):
         shown = shown[found.end() :]
     shown = _TAIL.sub("", _REQUEST.sub("", shown).rstrip(_ENDS)).strip()
-    return _I_WILL.sub("Will ", _I_DID.sub("", shown))
+    return shown if keeps_self else _I_WILL.sub("Will ", _I_DID.sub("", shown))
 
 
 def _without_replaced(text: str) -> str:

@@ -12,6 +12,7 @@ STEM_CHARS: Final = 5
 _NUMBER: Final = re.compile(r"(?<![\w.])[#€$£]?\d+(?:[.,:h]\d+)*(?:st|nd|rd|th)?(?!\w)|\b\d+[^\W\d_]+\b")
 _CODE: Final = re.compile(r"\b[^\W\d_]+(?:[-_]?\w*\d)+\w*")
 _PARTS: Final = re.compile(r"\d+|[^\W\d_]+")
+_BEHIND: Final = re.compile(r"[ -]?([^\W\d_]+)")
 _ENDING: Final = re.compile(r"(?<=\w{3})(?:ings?|ed|es|s)$")
 _SEPARATOR: Final = re.compile(r"[.,:h]")
 _FILLERS: Final = frozenset("of de st nd rd th am um le el".split())  # noqa: SIM905 - reads as a list of words does
@@ -53,6 +54,15 @@ def places_of_values(text: str) -> dict[str, tuple[int, int]]:
             found.setdefault(name, match.span())
         folded = pattern.sub(_blank, folded)
     return found
+
+
+def units(text: str) -> dict[str, str]:
+    """Return the numbers of a text, each with the stem of the word behind it: what the number counts."""
+    places = places_of_values(text)
+    behind = {
+        value: _BEHIND.match(text, end) for value, (_, end) in places.items() if kind_of(value) == "number"
+    }
+    return {value: _stem(plain(word[1])) if word else "" for value, word in behind.items()}
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -29,7 +29,7 @@ from commonplace.language.speech import (
     thanks_for_telling,
     tidy,
 )
-from commonplace.language.values import concepts, kind_of, places_of_values, share, values
+from commonplace.language.values import concepts, kind_of, places_of_values, share, units, values
 from commonplace.llm.retractions import exchanged, settled
 
 LEAST_WORTH: Final = 2.0
@@ -106,6 +106,7 @@ class Clause:
         asks: Whether it is part of a question, or of an assistant's exclamation.
         words: Its concepts, see :func:`~commonplace.language.values.concepts`.
         values: Its dates, times and numbers.
+        is_of_self: Whether a user speaks of himself or herself: "I", "my", "we".
     """
 
     text: str
@@ -116,6 +117,7 @@ class Clause:
     asks: bool
     words: frozenset[str]
     values: frozenset[str]
+    is_of_self: bool
 
     @property
     def turn(self) -> int:
@@ -171,7 +173,7 @@ def _clauses(turn: Turn, place: int, language: str | None) -> Iterator[Clause]:
     for (number, index, _), part in zip(parts, settled(said) if is_users else said, strict=True):
         sentence = sentences[number]
         asks = is_question(sentence, marked=not is_users) or (not is_users and _exclaims(sentence))
-        text = tidy(part)
+        text = tidy(part, keeps_self=is_users)
         if not text:
             continue
         found = signals_of(text, language)
@@ -184,6 +186,7 @@ def _clauses(turn: Turn, place: int, language: str | None) -> Iterator[Clause]:
             asks=asks,
             words=concepts(text),
             values=values(text),
+            is_of_self=is_users and speaks_of_self(text, language),
         )
         own = _stated(clause, sentence) if is_users else _reported(clause)
         yield replace(clause, worth=0.0 if asks else own)
@@ -272,7 +275,7 @@ def _lasting(clauses: Sequence[Clause]) -> list[Clause]:
         if one.is_users
         and "correction" in one.tags
         and one.tags <= {"correction", "preference", *NOISE}
-        and not (one.values or speaks_of_self(one.text))
+        and not (one.values or one.is_of_self)
         and best.get(one.turn - 2) == 0.0
         else one
         for one in clauses
@@ -303,11 +306,19 @@ def _corrected(clauses: Sequence[Clause], turn: int, *, says_so: bool) -> dict[s
             gone = {value for value in clause.values if kind_of(value) == kind} - valid
             if not gone and kind == "number" and near:
                 gone = {value for value in clause.values if kind_of(value) == "date"} - valid
+            gone = _counted_alike(gone, clause.text, [one.text for one in clauses if one.turn == turn])
             if gone and (near or clause.words & matter):
                 is_clear = len(gone) == len(new) == 1 and {kind_of(value) for value in gone} == {kind}
                 old |= dict.fromkeys(gone, Correction(turn, new[0] if is_clear else ""))
                 break
     return old
+
+
+def _counted_alike(gone: set[str], text: str, said: Sequence[str]) -> set[str]:
+    """Return the numbers of a text that count what a number of a correction counts, or all if none does."""
+    counted = {unit for one in said for unit in units(one).values() if unit}
+    alike = {value for value, unit in units(text).items() if unit in counted}
+    return gone & alike or gone
 
 
 def _values_of(clauses: Sequence[Clause], turn: int) -> dict[str, str]:
@@ -468,7 +479,7 @@ def _composed(clauses: Sequence[Clause]) -> str:
         side = sorted((clause for clause in clauses if clause.role == role), key=lambda clause: clause.at)
         if side:
             text = _joined(side)
-            speaker = SPEAKER if role == "user" and speaks_of_self(text) else ""
+            speaker = SPEAKER if role == "user" and any(one.is_of_self for one in side) else ""
             parts.append(f"{speaker}{text}" if speaker else text[0].upper() + text[1:])
     return " ".join(part if part.endswith((".", "!")) else f"{part}{_signs(part)[2]}" for part in parts)
 
