@@ -401,12 +401,12 @@ class AppMemory:
             return await queue.listed(sql, state, limit=limit)
 
     async def retry_digests(self, conversation_id: str | None = None) -> list[DigestReceipt]:
-        """Retry skipped digests; see :meth:`~commonplace.apps.digests.loop.SensitiveLoop.retry_skipped`.
+        """Retry skipped and deferred digests; see :meth:`~commonplace.apps.digests.loop.SensitiveLoop.retry`.
 
         Raises:
-            NotFoundError: No digest of this conversation was skipped.
+            NotFoundError: No digest of this conversation is skipped or deferred.
         """
-        return await self.loop.retry_skipped(conversation_id)
+        return await self.loop.retry(conversation_id)
 
     async def statistics(self) -> Statistics:
         """Return usage figures of the database, over all processes."""

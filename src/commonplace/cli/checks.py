@@ -247,7 +247,7 @@ async def check_project(settings: Settings) -> str:
     )
 
 
-class _Colour(BaseModel):
+class Colour(BaseModel):
     """The form of the answer to the question of the check."""
 
     colour: str
@@ -260,7 +260,7 @@ async def check_model(settings: Settings) -> str:
     opened = open_model if names_language_model(settings) else open_consolidation_model
     async with opened(settings) as model:
         began = time.monotonic()
-        answer = await model.complete(QUESTION, purpose="doctor", output=_Colour)
+        answer = await model.complete(QUESTION, purpose="doctor", output=Colour)
         took_s = time.monotonic() - began
         return (
             f"{model.name} at {model.address} answered {answer.value.colour!r} in {took_s:.1f} s "

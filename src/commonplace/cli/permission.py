@@ -22,8 +22,7 @@ async def allow_consolidation(model: str, daily_tokens: int = DAILY_TOKENS) -> P
         StorageUnavailableError: The file cannot be written.
     """
     loaded = load_settings(read_current_directory=False).settings
-    chosen = {"model": model, "model_base_url": None, "model_api_key_file": None}
-    async with open_model(loaded.model_copy(update=chosen)):
+    async with open_model(loaded.with_model(model)):
         return write_consolidation(model, daily_tokens)
 
 

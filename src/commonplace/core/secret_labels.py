@@ -26,14 +26,18 @@ class SecretFinding:
 
 
 _LABEL = re.compile(
-    r"(?:(?<![A-Za-z])bearer\s|(?<![A-Za-z])(?P<name>token|password)[\"'`*_]{0,3}\s*+[:\uff1a])"
+    r"(?:(?<![A-Za-z])bearer\s"
+    r"|(?<![A-Za-z])(?P<name>token|password|passwort|kennwort|contrase[nñ]a|mot de passe)[\"'`*_]{0,3}\s*+[:\uff1a])"
     r"[\s\"'`*_(\[]*+(?P<value>[^\s\"'`)\],;]++)(?P<alone>[\"'`)\]\s.,;!?]*+(?:\Z|\n)|[\"'`)\],;])?",
     re.IGNORECASE,
 )
+IN_A_SENTENCE = " told in a sentence"
+"""The end of the kind of a secret that is told in a sentence, which may go on behind it."""
+
 _OF = r"(?:\s+(?:for|of|to|on|für|von|zu[mr]?|de[rs]|vom|beim)\s[^.:;\n]{1,40}?)?"
 _TOLD = re.compile(
-    rf"(?<![A-Za-z])(?P<name>password|passphrase|passcode|passwort|kennwort){_OF}"
-    r"\s*(?:(?P<value_follows>\blautete?\b)|\b(?:is|was|ist|war)\b)(?:\s+(?:now|still|jetzt|nun))?\s*"
+    rf"(?<![A-Za-z])(?P<name>password|passphrase|passcode|passwort|kennwort|contrase[nñ]a|mot de passe){_OF}"
+    r"\s*(?:(?P<value_follows>\blautete?\b)|\b(?:is|was|ist|war|es|era|est|était)\b)(?:\s+(?:now|still|jetzt|nun|ahora|maintenant))?\s*"
     r"(?P<quote>[\"'`\u201e\u201c]?)(?P<value>[^\s\"'`\u201c\u201d)\],;]++)",
     re.IGNORECASE,
 )
@@ -71,6 +75,7 @@ _SCHEME = re.compile(
 _LOGIN = re.compile(
     r"(?<![A-Za-z])login\s+\S{1,80}\s+password\s+(?P<value>\S+)|(?<!\w)curl(?:\s[^\n]{0,200}?)?\s(?:-u|--user)[ =]*"
     r"[\"']?[^\s:\"'<$]{1,80}:(?P<curl>[^\s\"'<$]{3,})"
+    r"|(?<!\w)(?:mysql|mariadb)\w*(?:\s[^\n]{0,200}?)?\s-p(?P<client>[^\s\"'<$-][^\s\"'<$]{3,})"
 )
 
 _PLACEHOLDER = re.compile(
@@ -104,6 +109,10 @@ _ABOUT = frozenset(
     read redacted refresh renew required reset rotate rotated rotates same scheme schemes secret see
     sent set shared should stored str string text that the this to token tokens true type types
     undefined unknown unset use used uses value vault via was when will with you your
+    aus bei bitte das der die ein eine fehlt geändert hier im ist kein keine läuft liegt mit muss nicht siehe steht und
+    vergessen von wie wird wurde zurücksetzen ändern
+    cambiada cambiar con de del el en es está la no olvidada por que se ver y
+    changer changé dans du est et le les oublié par pas sur un une voir
     """.split()  # noqa: SIM905 - a list of words reads best as words
 )
 """Words that describe a password or token and are none."""
@@ -149,13 +158,14 @@ def _labelled(text: str) -> Iterator[SecretFinding]:
 
 def _told(text: str) -> Iterator[SecretFinding]:
     if found := _PIN.search(text):
-        yield SecretFinding(kind="PIN: with a value", start=found.start(), end=found.end("value"))
+        yield SecretFinding(kind=f"PIN{IN_A_SENTENCE}", start=found.start(), end=found.end("value"))
     for found in _TOLD.finditer(text):
         value = found["value"].rstrip(".:!?…")
         if _PLACEHOLDER.match(value) or value.lower() in _ABOUT:
             continue
         if found["value_follows"] or found["quote"] or _TOKEN_LIKE.match(value):
-            yield SecretFinding(kind="password: with a value", start=found.start(), end=found.end("value"))
+            end = found.start("value") + len(value)
+            yield SecretFinding(kind=f"password{IN_A_SENTENCE}", start=found.start(), end=end)
 
 
 def _assigned(text: str) -> Iterator[SecretFinding]:
@@ -197,7 +207,7 @@ def _in_header(text: str) -> Iterator[SecretFinding]:
 
 def _in_login(text: str) -> Iterator[SecretFinding]:
     for found in _LOGIN.finditer(text):
-        value = found["value"] or found["curl"]
+        value = found["value"] or found["curl"] or found["client"]
         if not _stands_in(value):
             yield SecretFinding(kind="password of a login", start=found.start(), end=found.end())
 
@@ -225,12 +235,12 @@ def _is_user_and_password(value: str) -> bool:
 
 
 _FINDERS = (
-    (("bearer", "token", "password"), _labelled),
-    (("pass", "kennwort", "pin"), _told),
+    (("bearer", "token", "password", "passwort", "kennwort", "contrase", "mot de passe"), _labelled),
+    (("pass", "kennwort", "contrase", "pin"), _told),
     (("pass", "pwd", "secret", "key", "token"), _assigned),
     (("key=", "token=", "sig", "secret=", "pass", "pwd="), _in_query),
     (("password", "passwd", "token", "secret", "api-key"), _in_option),
     (("basic", "authorization"), _in_header),
-    (("login", "curl"), _in_login),
+    (("login", "curl", "mysql", "mariadb"), _in_login),
 )
 """Each finder with words of which a text that it finds something in holds at least one."""

@@ -11,7 +11,7 @@ from typing import Final, cast
 
 from commonplace.core.plain_views import plain_view
 from commonplace.core.secret_forms import FORMS
-from commonplace.core.secret_labels import SecretFinding, find_labelled
+from commonplace.core.secret_labels import IN_A_SENTENCE, SecretFinding, find_labelled
 from commonplace.core.text import trim_to
 
 BLOB_CHARS: Final = 40
@@ -33,7 +33,8 @@ _SCRAMBLED_PIECE = 3.6
 _MOST_MASKED = 100
 _LOOK_AHEAD = 4
 _KEY_END = re.compile(r"-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z")
-_LINE_END = re.compile(r"(?=\n)|\Z")
+_LINE_END = re.compile(r"(?=[.!?]\s+[^\W\d_a-z])|(?=\n)|\Z")
+_CLAUSE_END = re.compile(r"(?=[,.;!?](?:\s|\Z)|\s(?:and|but|und|aber|y|pero|et|mais)\s|\n)|\Z")
 _WORD_END = re.compile(r"(?=\s)|\Z")
 
 
@@ -91,14 +92,15 @@ def mask_secrets(text: str) -> str:
     """Return a text with ``[hidden: …]`` in place of every secret; :func:`find_secret` finds none in it.
 
     A private key is hidden up to its last line, or the end of the text. After ``password:`` and ``token:`` the rest of
-    the line is hidden, because a password may hold spaces. Other secrets are hidden up to the end of the word. A text
-    with more than a hundred secrets is hidden as a whole.
+    the sentence or line is hidden, because a password may hold spaces; "the password is …" is hidden up to the end of
+    the clause. Other secrets are hidden up to the end of the word. A text with more than a hundred secrets is hidden as
+    a whole.
     """
     for _ in range(_MOST_MASKED):
         secret = find_secret(text)
         if secret is None:
             return text
-        name = secret.kind.split(":")[0].split(" (")[0]
+        name = secret.kind.removesuffix(IN_A_SENTENCE).split(":")[0].split(" (")[0]
         text = f"{text[: secret.start]}[hidden: {name}]{text[_masked_until(text, secret) :]}"
     return "[hidden: many secrets]"
 
@@ -115,6 +117,8 @@ def _masked_until(text: str, secret: SecretFinding) -> int:
     ending = _LINE_END if ":" in secret.kind else _WORD_END
     if secret.kind == "private key":
         ending = _KEY_END
+    elif secret.kind.endswith(IN_A_SENTENCE):
+        ending = _CLAUSE_END
     found = ending.search(text, secret.end)
     return found.end() if found else len(text)
 

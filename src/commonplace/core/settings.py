@@ -238,6 +238,10 @@ class Settings(BaseModel):
         """Whether operational and app memory are in PostgreSQL."""
         return self.database.startswith(POSTGRES_SCHEMES)
 
+    def with_model(self, model: str | None) -> "Settings":
+        """Return these settings with another model, or none: the address and the key belong to the one set here."""
+        return self.model_copy(update={"model": model, "model_base_url": None, "model_api_key_file": None})
+
     @property
     def database_path(self) -> Path:
         """The SQLite file of operational and app memory; unused if they are in PostgreSQL."""

@@ -99,8 +99,10 @@ _TAIL: Final = re.compile(
 )
 _ENDS: Final = " .!,;?？、，。！"
 _I_DID: Final = re.compile(
-    r"^(?:I|We)(?:'ve|’ve| have)(?: also| now| just)? |^(?:Ich habe|Wir haben|He|Hemos|Nous avons) |^J['’]ai "
+    r"^(?:I|We)(?:'ve|’ve| have)(?: also| now| just)? |^(?:Ich habe|Wir haben|Hemos|Nous avons) |^J['’]ai "
+    r"|^He (?=\w+(?:do|to|cho)\b)"
 )
+"""What an assistant's report begins with; the Spanish "He anotado" is no English "He"."""
 _I_WILL: Final = re.compile(r"^(?:I|We)(?:'ll|’ll| will) ")
 _NOT: Final = re.compile(
     r",?\s+(?:instead of|rather than|and not|not|nicht|statt|anstatt|en vez de|en lugar de|no|au lieu d[eu]|et pas|pas)"

@@ -94,8 +94,7 @@ def _of_consolidation(settings: Settings) -> Settings:
     """Return settings whose ``model`` is that of consolidation; address and key belong to the other one."""
     if settings.consolidation_model is None:
         return settings
-    own = {"model": settings.consolidation_model, "model_base_url": None, "model_api_key_file": None}
-    return settings.model_copy(update=own)
+    return settings.with_model(settings.consolidation_model)
 
 
 @asynccontextmanager

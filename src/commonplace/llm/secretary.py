@@ -78,6 +78,7 @@ SPEAKER: Final = "The user: "
 
 _TURN: Final = re.compile(r"^(user|assistant): ?", re.MULTILINE)
 _WIDE: Final = re.compile(f"[{HIRAGANA}{KATAKANA}{HAN}]$")
+_HIDDEN: Final = re.compile(r"\[hidden: [^\]]*\]")
 _LIST_MARK: Final = re.compile(r"^(?:[-*•]|\d{1,3}[.)])\s+")
 _NAME: Final = re.compile(
     r"(?<=[\w,;:] )[A-ZÄÖÜÉÁÓÍÚÑ][\w'’-]+|\b[A-Z]{2,}\w*|\b(?=\w*\d)(?=\w*[A-Za-z])\w[\w-]+"
@@ -174,7 +175,7 @@ def _clauses(turn: Turn, place: int, language: str | None) -> Iterator[Clause]:
         sentence = sentences[number]
         asks = is_question(sentence, marked=not is_users) or (not is_users and _exclaims(sentence))
         text = tidy(part, keeps_self=is_users)
-        if not text:
+        if not text or _says_only_a_secret(text):
             continue
         found = signals_of(text, language)
         clause = Clause(
@@ -190,6 +191,12 @@ def _clauses(turn: Turn, place: int, language: str | None) -> Iterator[Clause]:
         )
         own = _stated(clause, sentence) if is_users else _reported(clause)
         yield replace(clause, worth=0.0 if asks else own)
+
+
+def _says_only_a_secret(text: str) -> bool:
+    """Return whether nothing but a label is left of a clause whose secret is hidden: "My [hidden: PIN]"."""
+    rest, hidden = _HIDDEN.subn(" ", text)
+    return bool(hidden) and len(concepts(rest)) < 2  # noqa: PLR2004 - one word says little
 
 
 def _exclaims(sentence: str) -> bool:

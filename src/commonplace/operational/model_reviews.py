@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 
 from commonplace.core.errors import CommonplaceError, InvalidInputError, ModelError, NotFoundError
 from commonplace.core.settings import Settings
+from commonplace.core.text import plural
 from commonplace.llm import Model, data_notice, fence, names_language_model, open_model
 from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.reviews import Decision, Review
@@ -58,7 +59,7 @@ async def decide_by_model(memory: OperationalMemory, model: Model) -> list[Revie
     try:
         completion = await model.complete(prompt(waiting), purpose="operational.judge", output=PairDecisions)
     except ModelError as error:
-        _log.warning("%d doubtful pairs wait: %s", len(waiting), error)
+        _log.warning("%s: %s", plural(len(waiting), "doubtful pair waits", "doubtful pairs wait"), error)
         return []
     decided: list[Review] = []
     for one in completion.value.decisions:

@@ -156,6 +156,9 @@ def test_a_model_that_cannot_be_reached_defers_the_digest_and_says_so(calendar: 
     assert "cannot be reached at http://127.0.0.1:9/v1: " in " ".join(done.out.split())
     assert calendar("apps", "digests", "list", "--state", "deferred", "--json").json["count"] == 1
     assert calendar("apps", "memories", "cal", "--json", COMMONPLACE_MODEL="anthropic:x").json["count"] == 1
+    own = {"COMMONPLACE_MODEL": "ollama:x", "COMMONPLACE_MODEL_BASE_URL": "http://127.0.0.1:9"}
+    assert calendar("apps", "context", "cal", stdin=b"", **own).status == 0
+    assert "created conversation n-1" in calendar("apps", "digests", "retry", "--all").out
 
 
 @pytest.mark.parametrize(
@@ -195,7 +198,7 @@ def test_digests_are_listed_by_their_state(calendar: CommandLine) -> None:
         "count": 0,
         "digests": [],
     }
-    assert calendar("apps", "digests", "retry", "--all").out == "no skipped digests\n"
+    assert calendar("apps", "digests", "retry", "--all").out == "no skipped or deferred digests\n"
     assert "expected an id, or --all" in calendar("apps", "digests", "retry").err
     assert calendar("apps", "digests", "retry", "c-9").status == 1
 

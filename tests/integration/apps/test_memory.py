@@ -193,7 +193,7 @@ async def test_an_outage_of_the_model_loses_no_digest(opened: Opener, fault: obj
         assert (status.level, apps.subagent.get_energy_consumed_since_last_poll()) == (status.capacity, 0)
         (waiting,) = await apps.list_digests(ListedState.DEFERRED)
         assert waiting.conversation_id == "c-1"
-        (made,) = (await apps.loop.run_deferred()).digests
+        (made,) = await apps.retry_digests()
         assert made.outcome is DigestOutcome.CREATED
         assert await apps.list_digests(ListedState.DEFERRED) == []
 

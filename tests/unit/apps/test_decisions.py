@@ -143,6 +143,34 @@ def test_an_outdated_sentence_takes_no_other_along() -> None:
 
 
 @pytest.mark.requirement("DIG-03.1")
+@pytest.mark.parametrize(
+    ("content", "stays"),
+    [
+        (
+            "The user: My son Leo mustn't have ibuprofen; The gate code is 4417.",
+            "The user: My son Leo mustn't have ibuprofen.",
+        ),
+        (
+            "The user: The gate code is 4417; My son Leo mustn't have ibuprofen.",
+            "The user: My son Leo mustn't have ibuprofen.",
+        ),
+        (
+            "Irma cleans on Mondays; The gate code is 4417; Ring twice. Be quiet.",
+            "Irma cleans on Mondays; Ring twice. Be quiet.",
+        ),
+    ],
+)
+def test_an_outdated_part_of_a_digest_takes_no_other_along(content: str, stays: str) -> None:
+    """Digests without a model join their statements with semicolons."""
+    old = memory(1, content)
+    change = "The gate code was changed to 9921."
+    plan = by_rule(
+        old, *others(1), new=later(11, f"The user: {change}" if content.startswith("The user") else change)
+    )
+    assert (plan.target.id, plan.gone and plan.gone.id, plan.content) == (1, 11, f"{stays} {change}")
+
+
+@pytest.mark.requirement("DIG-03.1")
 def test_another_date_of_another_event_outdates_nothing() -> None:
     """The least important goes instead."""
     old = memory(1, "Train to Lille on 3 May at 8:00. Uma uses a wheelchair.", importance=5)

@@ -195,6 +195,7 @@ def test_no_answer_is_too_long_or_of_several_lines(text: str) -> None:
         "I'm sorry, but I can't help with that request.",
         "I cannot create a memory of this conversation.",
         "Sorry, I am unable to summarise this.",
+        *("(none)", "Es gibt nichts Erinnernswertes.", "No hay nada que recordar.", "Rien à retenir."),
     ],
 )
 def test_nothing_worth_keeping_is_nothing(answer: str) -> None:
@@ -206,6 +207,8 @@ def test_a_sentence_about_nothing_is_kept() -> None:
     """The word alone means nothing is worth keeping, a sentence with it does not."""
     assert read_digest("None of the tests passed on Friday.").content is not None
     assert read_digest("Nothing may be delivered before 9.").content is not None
+    assert read_digest("Nichts mit Nüssen kochen.").content is not None
+    assert read_digest("Keine Erinnerungen vor 9 Uhr senden.").content is not None
 
 
 @pytest.mark.requirement("DIG-02.1")

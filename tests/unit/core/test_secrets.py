@@ -187,6 +187,11 @@ KEY = "sk-" + "abc123def456"
         ("a\ntoken: x1y2z3 b\nc", "a\n[hidden: token]\nc"),
         ("the password: correct horse battery\nok", "the [hidden: password]\nok"),
         (f"password: {KEY} and more", "password: [hidden: API key] and more"),
+        ("My PIN is 4711 and I am allergic to nuts.", "My [hidden: PIN] and I am allergic to nuts."),
+        ("The password is hunter2. My dog is called Rex.", "The [hidden: password]. My dog is called Rex."),
+        ("Our password is hunter2, and I eat no pork", "Our [hidden: password], and I eat no pork"),
+        ("password: correct horse. I am allergic to nuts", "[hidden: password]. I am allergic to nuts"),
+        ("mysql -u root -pSup3rS3cret db", "[hidden: password of a login] db"),
         (
             "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----\nok",
             "[hidden: private key]\nok",
@@ -255,6 +260,9 @@ def test_a_json_value_is_read_with_its_keys(value: object, kind: str | None) -> 
         "Das Passwort für das WLAN ist geheim99",
         "the password is hunter2",
         'the password is now "swordfish"',
+        "Passwort: Sommer2024!",
+        "La contraseña es Girasol77.",
+        "Le mot de passe est Tournesol77.",
     ],
 )
 def test_passwords_and_pins_in_a_sentence_are_secrets(text: str) -> None:
@@ -275,6 +283,9 @@ def test_passwords_and_pins_in_a_sentence_are_secrets(text: str) -> None:
         "GPIO pin 13",
         "the opinion of 2024",
         "Das Passwort lautet [hidden: password]",
+        "Passwort: siehe Tresor",
+        "La contraseña es la misma de siempre",
+        "mysql -u root -p < dump.sql",
     ],
 )
 def test_sentences_about_passwords_are_no_secrets(text: str) -> None:

@@ -196,6 +196,22 @@ def test_a_corrected_wish_of_the_moment_is_not_kept(said: list[str]) -> None:
 
 
 @pytest.mark.requirement("DIG-01.1")
+def test_a_hidden_secret_alone_is_not_kept() -> None:
+    """What is said beside it is."""
+    assert notes("My [hidden: PIN].", "Noted.") == ""
+    assert "allergic" in notes("My [hidden: PIN] and I am allergic to nuts.", "Noted.")
+
+
+@pytest.mark.requirement("DIG-01.1")
+@pytest.mark.parametrize(
+    "said", ["I have epilepsy.", "Ich habe Asthma.", "My boss comes on Friday. He has a pacemaker."]
+)
+def test_whose_health_it_is_is_said(said: str) -> None:
+    """No pronoun is cut off a user's statement."""
+    assert said.rsplit(". ", maxsplit=1)[-1].rstrip(".") in notes(said, "Noted.")
+
+
+@pytest.mark.requirement("DIG-01.1")
 def test_notes_have_the_punctuation_of_their_script() -> None:
     """Full-width signs, and a full stop of the script."""
     told = notes("娘は卵アレルギーです。来週の水曜日に誕生日ケーキを焼きたいです。", "承知しました。")

@@ -18,6 +18,7 @@ from commonplace.language.sentences import split_sentences
 from commonplace.language.signals import DATE, TIME, plain
 from commonplace.language.values import concepts, kind_of, share, values
 from commonplace.language.words import tokens
+from commonplace.llm.secretary import SPEAKER
 
 LEAST_SHARED_WORDS: Final = 2
 LEAST_SHARE: Final = 0.6
@@ -89,6 +90,9 @@ _RECURS_ON: Final = re.compile(
     r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days|(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s"
     r"|los (?:lunes|martes|miercoles|jueves|viernes|sabados|domingos)|(?:lun|mar|mercre|jeu|vendre|same)dis)\b"
 )
+_SEMICOLON: Final = re.compile(";\\s+|\uff1b")
+_BETWEEN: Final = " ;\uff1b"
+_STOPS: Final = (".", "!", "\u3002")
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[^\W\d_a-z]\w*")
 _CODE: Final = re.compile(r"[^\W\d_]+[\w:./-]*\d[\w:./-]*")
 _BEFORE_VALUES: Final = frozenset(
@@ -106,7 +110,7 @@ class Conflict:
     """Two memories that contradict each other.
 
     Attributes:
-        sentence: The outdated sentence of the older memory.
+        sentence: The outdated statement of the older memory.
     """
 
     older: Memory
@@ -125,12 +129,32 @@ def find_conflicts(memories: Sequence[Memory]) -> list[Conflict]:
 
 
 def disagreement(older: str, newer: str) -> tuple[str, str] | None:
-    """Return the sentence of an older text that a newer text outdates, and the reason; ``None`` if there is none."""
-    for said in split_sentences(older):
-        for says in split_sentences(newer):
+    """Return the statement of an older text that a newer text outdates, and the reason; ``None`` if there is none."""
+    for said in statements(older):
+        for says in statements(newer):
             if reason := _compare(said, says):
                 return said, reason
     return None
+
+
+def statements(text: str) -> list[str]:
+    """Return the statements of a memory: its sentences, and their parts between semicolons, as digests join them."""
+    told = text.removeprefix(SPEAKER)
+    parts = [part.strip() for one in split_sentences(told) for part in _SEMICOLON.split(one)]
+    return [part for part in parts if part]
+
+
+def without(text: str, statement: str) -> str:
+    """Return a memory without one of its :func:`statements`; empty if it has no other."""
+    speaker = SPEAKER if text.startswith(SPEAKER) else ""
+    before, _, after = text.removeprefix(SPEAKER).partition(statement)
+    before, after = before.rstrip(_BETWEEN), after.lstrip(_BETWEEN)
+    is_whole = before.endswith(_STOPS)
+    if after in {"", *_STOPS}:
+        rest = before if is_whole or not before else f"{before}{after or '.'}"
+    else:
+        rest = f"{before}{' ' if is_whole else '; '}{after}" if before else after
+    return f"{speaker}{rest}" if rest else ""
 
 
 def _compare(older: str, newer: str) -> str | None:

@@ -12,15 +12,15 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from commonplace.apps.compaction.conflicts import Conflict, denies, find_conflicts
+from commonplace.apps.compaction.conflicts import Conflict, denies, find_conflicts, without
 from commonplace.apps.compaction.importance import standing
 from commonplace.apps.digests.digest import tidy_content
 from commonplace.apps.memories import MAX_CONTENT_CHARS, MAX_MEMORIES, Memory
 from commonplace.apps.receipts import Decider
 from commonplace.core.text import collapse_whitespace
-from commonplace.language.sentences import split_sentences
 from commonplace.language.values import concepts, share, weight
 from commonplace.llm.fence import data_notice, fence
+from commonplace.llm.secretary import SPEAKER
 
 DUPLICATE_SHARE: Final = 0.8
 """The share of common words from which the rule takes two memories for duplicates."""
@@ -184,8 +184,8 @@ def decide_by_rule(request: MemoryCompactionRequest, now: datetime) -> Plan:
 def _without_outdated(conflict: Conflict) -> Plan:
     older, newer = conflict.older, conflict.newer
     reason = f"outdated by memory {newer.id}: {conflict.reason}"[:MAX_REASON_CHARS]
-    rest = " ".join(one for one in split_sentences(older.content) if one != conflict.sentence)
-    both = f"{rest} {newer.content}"
+    rest = without(older.content, conflict.sentence)
+    both = f"{rest} {newer.content.removeprefix(SPEAKER) if rest.startswith(SPEAKER) else newer.content}"
     if not rest:
         return Plan(target=older, content=None, decider=Decider.RULE, reason=reason)
     if len(both) > MAX_CONTENT_CHARS:

@@ -208,19 +208,20 @@ class SensitiveLoop:
         """Make waiting digests in the background, now and whenever there is energy; see :meth:`run_deferred`."""
         self._wake_later(at_once=True)
 
-    async def retry_skipped(self, conversation_id: str | None = None) -> list[DigestReceipt]:
-        """Retry skipped digests, until one has to wait.
+    async def retry(self, conversation_id: str | None = None) -> list[DigestReceipt]:
+        """Retry skipped and deferred digests, until one has to wait.
 
         ``conversation_id`` retries only the digest of this conversation.
 
         Raises:
-            NotFoundError: No digest of this conversation was skipped.
+            NotFoundError: No digest of this conversation is skipped or deferred.
         """
         async with self._store.reading() as sql:
-            skipped = await queue.listed(sql, ListedState.SKIPPED, limit=MOST_PER_ROUND)
-        wanted = [one for one in skipped if conversation_id in (None, one.conversation_id)]
+            states = (ListedState.SKIPPED, ListedState.DEFERRED)
+            undone = [one for state in states for one in await queue.listed(sql, state, limit=MOST_PER_ROUND)]
+        wanted = [one for one in undone if conversation_id in (None, one.conversation_id)]
         if conversation_id is not None and not wanted:
-            raise NotFoundError("skipped digest", conversation_id)
+            raise NotFoundError("skipped or deferred digest", conversation_id)
         receipts: list[DigestReceipt] = []
         for one in wanted:
             receipts.append(await self._digest(one.app_id, one.conversation_id))

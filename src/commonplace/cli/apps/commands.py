@@ -73,7 +73,7 @@ def _opened_with_model() -> AbstractAsyncContextManager[AppMemory]:
 
 def _opened() -> AbstractAsyncContextManager[AppMemory]:
     """Open app memory for work that asks no model, whose key or program may be missing."""
-    return AppMemory.open(settings().model_copy(update={"model": None}))
+    return AppMemory.open(settings().with_model(None))
 
 
 command, command_with_model = commands(app, _opened), commands(app, _opened_with_model)
@@ -344,13 +344,13 @@ async def retry(
     memory: AppMemory,
     conversation_id: Annotated[str | None, typer.Argument(metavar="CONVERSATION")] = None,
     *,
-    every: Annotated[bool, typer.Option("--all", help="Retry every skipped digest.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Retry every skipped or deferred digest.")] = False,
 ) -> Answer:
-    """Retry the skipped digest of a conversation, or with --all every skipped digest, and print the receipts."""
+    """Retry the skipped or deferred digest of a conversation, or with --all every such digest; print the receipts."""
     if every == (conversation_id is not None):
         raise typer.BadParameter("expected an id, or --all", param_hint="CONVERSATION")
     receipts = await memory.retry_digests(conversation_id)
-    lines = [_receipt_lines(receipt) for receipt in receipts] or ["no skipped digests"]
+    lines = [_receipt_lines(receipt) for receipt in receipts] or ["no skipped or deferred digests"]
     document = {"count": len(receipts), "digests": receipts}
     return Answer(document, lambda out: out.print("\n".join(lines)))
 

@@ -18,7 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from commonplace.operational.judge.comparison import compare_readings
+from commonplace.operational.judge.comparison import Comparison, compare_readings
+from commonplace.operational.judge.differences import denial
 from commonplace.operational.judge.features import Feature, cues, features
 from commonplace.operational.judge.reading import Reading, read
 
@@ -136,10 +137,13 @@ def judge_readings(old: Reading, new: Reading) -> Judgement:
     chances = probabilities(found)
     apart = comparison.matched < LEAST_MATCHED
     verdict = Verdict.DISTINCT if apart else decided(chances)
+    if verdict in {Verdict.SAME, Verdict.REFINE} and _contradicts(comparison):
+        verdict = Verdict.DOUBTFUL
+    elif verdict is Verdict.SAME and (comparison.new.amounts or comparison.new.names):
+        verdict = Verdict.REFINE
     between: tuple[Verdict, ...] = ()
-    if verdict is not Verdict.CORRECT and chances[Verdict.CORRECT] >= (
-        LEAST_ASKED_APART if apart else LEAST_ASKED
-    ):
+    least = LEAST_ASKED_APART if apart else LEAST_ASKED
+    if verdict is Verdict.DOUBTFUL or (verdict is not Verdict.CORRECT and chances[Verdict.CORRECT] >= least):
         others = [other for other in LEARNED if other is not Verdict.CORRECT]
         between = (Verdict.CORRECT, max(others, key=lambda other: chances[other]))
     return Judgement(
@@ -147,6 +151,25 @@ def judge_readings(old: Reading, new: Reading) -> Judgement:
         score=round(comparison.similarity, 3),
         reason="They share too little to speak of one thing." if apart else _reason(verdict, found),
         between=between,
+    )
+
+
+def _contradicts(comparison: Comparison) -> bool:
+    """Tell whether the texts hold other values of one thing, or one denies the other: they must not become one text."""
+    return bool(
+        comparison.other_amounts or comparison.other_names or _meets_a_limit(comparison) or denial(comparison)
+    )
+
+
+def _meets_a_limit(comparison: Comparison) -> bool:
+    """Tell whether an amount lies within a limit of the old text, which has another amount of its kind too.
+
+    "Takes 90s" agrees with "up to 3 min" alone, and not with "takes 40s, up to 3 min after a crash".
+    """
+    return any(
+        (one.quantity.low, one.quantity.high) != (other.quantity.low, other.quantity.high)
+        and any(left.quantity.kind is other.quantity.kind for left in comparison.old.amounts)
+        for one, other in comparison.same_amounts
     )
 
 

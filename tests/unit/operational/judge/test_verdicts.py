@@ -185,6 +185,33 @@ def test_a_pair_that_may_be_a_correction_names_the_verdicts_between() -> None:
     assert judge("Runs weekly on Sundays", "Needs a snapshot").between == ()
 
 
+@pytest.mark.requirement("JDG-01.1")
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Takes about 40s to start, up to 3 min after an unclean shutdown", "Takes about 90s to start"),
+        ("rejects bodies over 8 MB except on /upload, which allows 200 MB", "rejects bodies over 20 MB"),
+        (
+            "Backup takes 40 minutes, on Sundays 2 hours, unless compression is switched off",
+            "Backup takes 50 minutes",
+        ),
+        (
+            "API is at 127.0.0.1:11434, unless a backup is running, because the disks are shared",
+            "API is at 127.0.0.1:21434",
+        ),
+        (
+            "Jail postfix-sasl bans after 3 attempts, but only while the VPN is up",
+            "Jail postfix-sasl no longer bans after 3 attempts",
+        ),
+    ],
+)
+def test_a_long_memory_does_not_swallow_its_correction(old: str, new: str) -> None:
+    """However much of the old text is left: another value or a denial is never the same."""
+    judgement = judge(old, new)
+    assert judgement.verdict in {Verdict.CORRECT, Verdict.DOUBTFUL}
+    assert judgement.between or judgement.verdict is Verdict.CORRECT
+
+
 @pytest.mark.requirement("R-OPS-5")
 def test_every_feature_has_weights() -> None:
     """The weights belong to the features of the code: ``python benchmarks/judge_weights.py`` fits them again."""
