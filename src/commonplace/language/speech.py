@@ -173,6 +173,11 @@ def tidy(text: str, *, keeps_self: bool) -> str:
     return shown if keeps_self else _I_WILL.sub("Will ", _I_DID.sub("", shown))
 
 
+def rejected(text: str) -> frozenset[str]:
+    """Return the values that a text rejects: the 6 of "8, not 6"."""
+    return frozenset(value for found in _NOT.finditer(text) for value in values(found[0]))
+
+
 def _without_replaced(text: str) -> str:
     """Return a text without the rejected one of two values: "Sunday, not Saturday"; "moved from nine to ten"."""
     for pattern in (_NOT, _FROM):

@@ -2,7 +2,7 @@
 # ruff: noqa: RUF001 - dashes of conversations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from commonplace.language.signals import plain, plain_in_place
@@ -28,6 +28,7 @@ _BEGINS: Final = re.compile(rf"^(?P<markers>(?:(?:{_STRONG}|{_WEAK}){_ENDS})+)")
 _CLOSES: Final = re.compile(rf"(?:^|[\s,.!;…–—-])(?P<markers>(?:{_STRONG}|{_WEAK}){_ENDS})$")
 _IS_STRONG: Final = re.compile(rf"\b(?:{_STRONG})\b")
 _DAY_ALONE: Final = re.compile(r"\d{1,2}(?:st|nd|rd|th|\.|er)?")
+_HALF: Final = re.compile(r"\s?[ap]\.?m\b", re.IGNORECASE)
 _DAY: Final = re.compile(r"\b\d{1,2}(?:st|nd|rd|th|er)?\b")
 
 
@@ -55,6 +56,12 @@ def settled(clauses: Sequence[str]) -> list[str]:
     return found
 
 
+def takes_back(text: str) -> bool:
+    """Return whether a turn begins with a word such as "no" or "correction", before a comma or the like."""
+    begins = _BEGINS.match(plain_in_place(text))
+    return begins is not None and bool(_IS_STRONG.search(begins["markers"]))
+
+
 def _replace(clauses: list[str], at: int, said: str, *, is_strong: bool) -> bool:
     """Put the value of a retraction in the place of an earlier one; return whether the retraction says nothing else."""
     new = places_of_values(said)
@@ -63,18 +70,24 @@ def _replace(clauses: list[str], at: int, said: str, *, is_strong: bool) -> bool
         old = places_of_values(clauses[before])
         kinds = {kind_of(value) for value in old} & {kind_of(value) for value in new}
         same_thing = (
-            words <= _words(clauses[before]) if "number" in kinds else is_strong or len(words) <= MOST_WORDS
+            words <= _words(clauses[before]) if kinds == {"number"} else is_strong or len(words) <= MOST_WORDS
         )
         if not kinds or not same_thing:
             continue
-        for kind in kinds:
-            gone = [value for value in old if kind_of(value) == kind and value not in new]
-            come = [value for value in new if kind_of(value) == kind and value not in old]
-            if len(gone) == len(come) == 1:
-                clauses[before] = exchanged(clauses[before], old[gone[0]], said[slice(*new[come[0]])])
-                return len(words) <= MOST_WORDS
-        return False
+        replaced = [_renew(clauses, before, kind, said, new) for kind in sorted(kinds)]
+        return any(replaced) and len(words) <= MOST_WORDS
     return False
+
+
+def _renew(clauses: list[str], before: int, kind: str, said: str, new: Mapping[str, tuple[int, int]]) -> bool:
+    """Exchange the value of a kind if there is one on each side that the other lacks; return whether there is."""
+    old = places_of_values(clauses[before])
+    gone = [value for value in old if kind_of(value) == kind and value not in new]
+    come = [value for value in new if kind_of(value) == kind and value not in old]
+    if not len(gone) == len(come) == 1:
+        return False
+    clauses[before] = exchanged(clauses[before], old[gone[0]], said[slice(*new[come[0]])])
+    return True
 
 
 def _words(text: str) -> frozenset[str]:
@@ -86,8 +99,11 @@ def _words(text: str) -> frozenset[str]:
 
 
 def exchanged(text: str, place: tuple[int, int], new: str) -> str:
-    """Return a text with another value; a day alone leaves the month."""
+    """Return a text with another value; a day alone leaves the month, and "9 a.m." takes the place of "2:30 p.m."."""
     old = text[slice(*place)]
+    end = place[1]
+    if _HALF.search(new) and (half := _HALF.match(text, end)):
+        end = half.end()
     if _DAY_ALONE.fullmatch(plain(new)) and not _DAY_ALONE.fullmatch(plain(old)):
         new = _DAY.sub(new.rstrip("."), old, count=1)
-    return f"{text[: place[0]]}{new}{text[place[1] :]}"
+    return f"{text[: place[0]]}{new}{text[end:]}"

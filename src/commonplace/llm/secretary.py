@@ -24,13 +24,14 @@ from commonplace.language.speech import (
     changes,
     is_question,
     points,
+    rejected,
     reports,
     speaks_of_self,
     thanks_for_telling,
     tidy,
 )
 from commonplace.language.values import concepts, kind_of, places_of_values, share, units, values
-from commonplace.llm.retractions import exchanged, settled
+from commonplace.llm.retractions import exchanged, settled, takes_back
 
 LEAST_WORTH: Final = 2.0
 """The least worth of a kept clause; less is small talk, or a matter of the moment."""
@@ -79,6 +80,7 @@ SPEAKER: Final = "The user: "
 _TURN: Final = re.compile(r"^(user|assistant): ?", re.MULTILINE)
 _WIDE: Final = re.compile(f"[{HIRAGANA}{KATAKANA}{HAN}]$")
 _HIDDEN: Final = re.compile(r"\[hidden: [^\]]*\]")
+_REJECTS: Final = re.compile(r"(?:and not|not|nicht|no|pas|et pas|y no)\b.*\d", re.IGNORECASE)
 _LIST_MARK: Final = re.compile(r"^(?:[-*•]|\d{1,3}[.)])\s+")
 _NAME: Final = re.compile(
     r"(?<=[\w,;:] )[A-ZÄÖÜÉÁÓÍÚÑ][\w'’-]+|\b[A-Z]{2,}\w*|\b(?=\w*\d)(?=\w*[A-Za-z])\w[\w-]+"
@@ -175,7 +177,7 @@ def _clauses(turn: Turn, place: int, language: str | None) -> Iterator[Clause]:
         sentence = sentences[number]
         asks = is_question(sentence, marked=not is_users) or (not is_users and _exclaims(sentence))
         text = tidy(part, keeps_self=is_users)
-        if not text or _says_only_a_secret(text):
+        if not text or _says_nothing(text):
             continue
         found = signals_of(text, language)
         clause = Clause(
@@ -193,10 +195,12 @@ def _clauses(turn: Turn, place: int, language: str | None) -> Iterator[Clause]:
         yield replace(clause, worth=0.0 if asks else own)
 
 
-def _says_only_a_secret(text: str) -> bool:
-    """Return whether nothing but a label is left of a clause whose secret is hidden: "My [hidden: PIN]"."""
+def _says_nothing(text: str) -> bool:
+    """Return whether a clause is the label of a hidden secret ("My [hidden: PIN]") or a rejected value ("not at 9")."""
     rest, hidden = _HIDDEN.subn(" ", text)
-    return bool(hidden) and len(concepts(rest)) < 2  # noqa: PLR2004 - one word says little
+    words = concepts(rest)
+    is_label = bool(hidden) and len(words) < 2  # noqa: PLR2004 - one word says little
+    return is_label or (bool(_REJECTS.match(text)) and all(word[0].isdigit() for word in words))
 
 
 def _exclaims(sentence: str) -> bool:
@@ -239,9 +243,12 @@ def _outdated(
     """
     found: dict[str, Correction] = {}
     for place, turn in enumerate(turns):
-        says_so = "correction" in signals_of(turn.text, language).tags
+        if turn.role == "assistant":
+            continue
+        known = {value for one in clauses if one.turn < place for value in one.values}
+        says_so = "correction" in signals_of(turn.text, language).tags or bool(rejected(turn.text) & known)
         answer = turns[place + 1].text if place + 1 < len(turns) else ""
-        if turn.role != "assistant" and (says_so or changes(answer) or changes(turn.text)):
+        if says_so or changes(answer) or changes(turn.text) or takes_back(turn.text):
             found |= _corrected(clauses, place, says_so=says_so)
     return found
 

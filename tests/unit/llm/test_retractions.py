@@ -29,6 +29,14 @@ def said(text: str) -> list[str]:
             "Der Elternabend ist am 14. Mai um 19 Uhr.",
         ),
         ("Das Budget sind 90 Euro. Ach nein, 110 Euro.", "Das Budget sind 110 Euro."),
+        (
+            "The dentist is on May 3 at 2:30 p.m. Sorry, I meant May 5 at 9 a.m.",
+            "The dentist is on May 5 at 9 a.m.",
+        ),
+        (
+            "La reunión es el martes a las 10, no, mejor el miércoles a las 11.",
+            "La reunión es el miércoles a las 11,",
+        ),
         ("Die Straße ist bis 18:00 gesperrt. Moment, bis 19:30.", "Die Straße ist bis 19:30 gesperrt."),
         ("La reunión es el 3 de mayo. No, perdón, el 5 de mayo.", "La reunión es el 5 de mayo."),
         ("La réunion est le 4 juin à 17h. Ah non, pardon, le 6 juin.", "La réunion est le 6 juin à 17h."),

@@ -139,6 +139,23 @@ def test_constraints_come_before_restatements_and_courtesies() -> None:
             "Transfer 350 to savings every month on the 2nd",
         ),
         (
+            ["We are 6 people for dinner on Saturday.", "6 people, noted.", "We are 8, not 6.", "8 people."],
+            "We are 8 people for dinner on Saturday",
+        ),
+        (
+            [
+                "Wir suchen eine Wohnung, höchstens 84 Euro Miete.",
+                "Notiert.",
+                "Nein, höchstens 95 Euro.",
+                "Notiert.",
+            ],
+            "öchstens 95 Euro Miete",
+        ),
+        (
+            ["Le rendez-vous est le 3 mai.", "Bien.", "Pardon, le rendez-vous est le 5 mai, pas le 3."],
+            "est le 5 mai",
+        ),
+        (
             ["Luna braucht zweimal täglich 5 mg Insulin.", "Gut.", "Die Tierärztin sagt jetzt 6 mg Insulin."],
             "6 mg Insulin",
         ),

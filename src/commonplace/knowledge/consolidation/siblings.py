@@ -17,9 +17,11 @@ MAX_BASE_CHARS: Final = 180
 
 _SEVERAL: Final = frozenset(
     """
-    attends avoids blocked_by collaborates_with collects contains depends_on dislikes enjoys excludes friend_of hates
-    includes integrates_with interested_in intolerant_of invited knows likes loves member_of needs owns parent_of plays
-    requires sibling_of speaks supports trusts wants works_with
+    allergies allergy attends avoids blocked_by child children collaborates_with collects contains depends_on
+    diagnosed_with dietary_restriction dietary_restrictions dislikes enjoys excludes friend_of hates hobbies hobby
+    includes integrates_with interested_in intolerance intolerances intolerant_of invited knows languages likes
+    loves member_of must_never must_not needs owns parent_of pet pets plays requires sibling_of speaks
+    speaks_language supports trusts wants works_with
     """.split()  # noqa: SIM905 - a list of words reads best as words
 )
 """Predicates that hold of several things at once. ``uses``, ``prefers``, ``works_at`` and ``takes`` are missing: their
