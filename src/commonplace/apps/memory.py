@@ -200,6 +200,16 @@ class AppMemory:
             raise NotFoundError("conversation", conversation_id)
         return conversation
 
+    async def list_conversations(self, app_id: str, *, limit: int = 50) -> list[Conversation]:
+        """Return the ended conversations of an app, the last ended first.
+
+        Raises:
+            NotFoundError: No app has this id.
+        """
+        async with self._store.reading() as sql:
+            await get_app(sql, app_id)
+            return await conversations.completed(sql, app_id=app_id, user_id=None, limit=limit)
+
     async def delete_conversation(self, conversation_id: str) -> Conversation:
         """Delete the transcript of an ended conversation, and return the conversation.
 

@@ -225,8 +225,8 @@ class Model:
             value = read_answer(second.text, output)
         except AnswerError as error:
             raise ModelOutputError(
-                f"the model {self.name!r} answered twice without a valid {output.__name__} "
-                f"({call.purpose}): {error}"
+                f"the model {self.name!r} at {self.address} answered twice, but not in the form of "
+                f"{output.__name__} ({call.purpose}): {error}"
             ) from None
         return self._completion(second, value, reply.usage + second.usage)
 

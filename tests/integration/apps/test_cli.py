@@ -205,7 +205,11 @@ def test_digests_are_listed_by_their_state(calendar: CommandLine) -> None:
 
 @pytest.mark.requirement("DIG-06.1")
 def test_a_transcript_is_deleted_by_its_id(calendar: CommandLine) -> None:
-    """Its memory stays."""
+    """Which the list tells. Its memory stays."""
+    (listed,) = calendar("apps", "conversations", "list", "cal", "--json").json["conversations"]
+    assert (listed["conversation_id"], listed["message_count"]) == ("c-1", 2)
     assert calendar("apps", "conversations", "delete", "c-1").out == "deleted conversation c-1 (2 messages)\n"
     assert calendar("apps", "memories", "cal", "--json").json["count"] == 1
     assert calendar("apps", "conversations", "delete", "c-1").status == 1
+    assert calendar("apps", "conversations", "list", "cal").out == "no ended conversations\n"
+    assert calendar("apps", "conversations", "list", "nobody").status == 1

@@ -220,6 +220,16 @@ async def test_skipped_digests_are_listed_and_retried(opened: Opener) -> None:
             await apps.retry_digests("c-2")
 
 
+@pytest.mark.requirement("DIG-02.1", "DIG-04.1")
+async def test_a_refusal_in_words_is_skipped_and_can_be_retried(opened: Opener) -> None:
+    """Another model, or the same one tomorrow, may answer."""
+    async with opened("I'm sorry, but I can't help with that.", PREFERENCE) as apps:
+        receipt = await apps.ingest("cal", "c-1", said("Only after 2pm."))
+        assert (receipt.outcome, receipt.reason) == (DigestOutcome.SKIPPED, "the model refused to answer")
+        (again,) = await apps.retry_digests()
+        assert again.outcome is DigestOutcome.CREATED
+
+
 @pytest.mark.requirement("APP-04.3")
 async def test_a_time_limit_that_is_set_holds(database: Settings, engine: EmbeddingEngine) -> None:
     """Otherwise a model has the specified 30 s."""

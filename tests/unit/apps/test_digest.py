@@ -89,6 +89,16 @@ def test_a_long_conversation_keeps_its_beginning_and_its_end() -> None:
     assert len(prompt) < MAX_TRANSCRIPT_CHARS + 2000
 
 
+@pytest.mark.requirement("DIG-01.1")
+def test_the_middle_of_a_long_conversation_is_noted() -> None:
+    """A model reads what matters of all of it."""
+    texts = [f"message {number} {'x' * 500}" for number in range(200)]
+    texts[100] = "My son Leo is allergic to bee stings and carries an EpiPen."
+    first, notes, last = fenced_texts(creation_prompt(request(*texts), now=NOW))
+    assert "EpiPen" in notes
+    assert "EpiPen" not in first + last
+
+
 def test_one_endless_message_is_cut() -> None:
     """At a word."""
     (data,) = fenced_texts(creation_prompt(request("word " * 100_000), now=NOW))

@@ -85,7 +85,7 @@ async def test_a_form_that_is_wrong_twice_is_an_error() -> None:
     """No third question; the error says what was missing."""
     script = Script("no", "never", '{"keep": true}')
     model = script.model()
-    with pytest.raises(ModelOutputError, match="twice without a valid Decision"):
+    with pytest.raises(ModelOutputError, match="twice, but not in the form of Decision"):
         await model.complete("?", purpose=PURPOSE, output=Decision)
     assert len(script.requests) == 2
     assert model.ledger.totals[PURPOSE].failures == 1

@@ -21,10 +21,13 @@ from commonplace.core.text import clean_text, collapse_whitespace, trim_to
 from commonplace.core.zones import zone_name
 from commonplace.language.sentences import split_sentences
 from commonplace.llm.fence import data_notice, fence
+from commonplace.llm.secretary import read_turns, take_notes
 
 MAX_SENTENCES: Final = 4
 MAX_TRANSCRIPT_CHARS: Final = 24_000
-"""Longer conversations lose messages from the middle: the request stands first, the result last."""
+"""Notes replace the middle of a longer conversation: the request stands first, the result last."""
+
+MAX_NOTES_CHARS: Final = 1_500
 
 MAX_MESSAGE_CHARS: Final = 4_000
 
@@ -159,10 +162,12 @@ class Digest:
     Attributes:
         content: The memory's text; ``None`` if nothing is worth keeping, or all of it looks like secrets.
         secrets: The kinds of secrets in the sentences that were left out.
+        refused: Whether the model refused to answer.
     """
 
     content: str | None
     secrets: tuple[str, ...] = ()
+    refused: bool = False
 
 
 def creation_prompt(
@@ -177,8 +182,8 @@ def creation_prompt(
 
     Args:
         request: The conversation.
-        whole: Keep the whole conversation. Otherwise long messages are shortened, and the middle of a long conversation
-            is left out.
+        whole: Keep the whole conversation. Otherwise long messages are shortened, and notes that take no model replace
+            the middle of a long conversation.
         now: The present; the day of a conversation that does not say when it ended.
         zone: The zone of the day.
         known: The memories that the conversation could see.
@@ -194,7 +199,9 @@ def creation_prompt(
     head, tail, left_out = (lines, (), 0) if whole else _ends(lines)
     parts.append(f"Conversation:\n{fence(chr(10).join(head), 'conversation')}")
     if left_out:
-        parts.append(f"({left_out} messages left out)\n{fence(chr(10).join(tail), 'conversation')}")
+        middle = take_notes(read_turns("\n".join(lines[len(head) : len(head) + left_out])), MAX_NOTES_CHARS)
+        notes = f"\nNotes of them:\n{fence(middle, 'conversation')}\nThe end:" if middle else ""
+        parts.append(f"({left_out} messages left out){notes}\n{fence(chr(10).join(tail), 'conversation')}")
     return "\n\n".join((*parts, "Create memory:"))
 
 
@@ -240,13 +247,10 @@ def read_digest(text: str) -> Digest:
     unlabelled = _LABEL.sub("", said).strip()
     plain = collapse_whitespace(unlabelled).strip(_QUOTES)
     first_line = unlabelled.partition("\n")[0].strip(_QUOTES)
-    if (
-        not plain
-        or _NOTHING.match(plain)
-        or _NOTHING.match(first_line)
-        or _REFUSAL.match(plain.replace("\u2019", "'"))
-    ):
+    if not plain or _NOTHING.match(plain) or _NOTHING.match(first_line):
         return Digest(content=None)
+    if _REFUSAL.match(plain.replace("\u2019", "'")):
+        return Digest(content=None, refused=True)
     return _kept(plain)
 
 

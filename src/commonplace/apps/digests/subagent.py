@@ -236,6 +236,8 @@ class MemorySubAgent:
         if digest.content is None and digest.secrets:
             reason = f"the digest looks like a secret ({digest.secrets[0]})"
             return await self._settled(request, claim, DigestOutcome.REFUSED, reason)
+        if digest.refused:
+            return await self._settled(request, claim, DigestOutcome.SKIPPED, "the model refused to answer")
         assessment = assess(digest.content or "")
         if digest.content is None or assessment.importance == 0:
             return await self._settled(request, claim, DigestOutcome.NOTHING, "nothing is worth keeping")

@@ -355,6 +355,23 @@ async def retry(
     return Answer(document, lambda out: out.print("\n".join(lines)))
 
 
+@commands(conversations_app, _opened)("list")
+async def list_conversations(
+    memory: AppMemory,
+    app_id: AppArgument,
+    *,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="The most conversations to print.")] = 50,
+) -> Answer:
+    """Print an app's ended conversations, the last ended first."""
+    return listing(
+        "conversations",
+        await memory.list_conversations(app_id, limit=limit),
+        ("conversation", "user", "messages", "ended (UTC)", "reason"),
+        lambda one: (one.conversation_id, one.user_id, one.message_count, one.ended_at, one.end_reason),
+        if_empty="no ended conversations",
+    )
+
+
 @commands(conversations_app, _opened)("delete")
 async def delete_conversation(
     memory: AppMemory, conversation_id: Annotated[str, typer.Argument(metavar="CONVERSATION")]
