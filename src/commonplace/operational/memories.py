@@ -38,6 +38,10 @@ class ChangeKind(StrEnum):
     DELETED = "deleted"
 
 
+_SAYING: Final = frozenset({ChangeKind.CREATED, ChangeKind.REINFORCED})
+"""Changes by which a memory's own text is said; a change that has a wording says that one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory(Noun):
     """One row of ``memories``.
@@ -87,7 +91,10 @@ class Change(Noun):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """A text by which a memory was ever known; ``number`` counts from 1 in the order of first use."""
+    """A text by which a memory was ever known.
+
+    ``number`` counts from 1 in the order of first use, ``uses`` how often an agent or an operator said the text.
+    """
 
     number: int
     text: str
@@ -203,20 +210,16 @@ async def history(sql: Statements, memory_id: int) -> list[Change]:
 def wordings(changes: Sequence[Change]) -> list[Wording]:
     """Return every text of a memory's history, in the order of first use."""
     found: dict[str, Wording] = {}
+    current = ""
     for change in changes:
-        texts = [
-            fields["observation"]
-            for fields in (change.before, change.after)
-            if fields and "observation" in fields
-        ]
-        for text in dict.fromkeys([change.wording, *texts] if change.wording else texts):
-            known = found.get(text)
-            found[text] = Wording(
-                number=known.number if known else len(found) + 1,
-                text=text,
-                first_at=known.first_at if known else change.created_at,
-                uses=(known.uses if known else 0) + 1,
+        before, after = ((fields or {}).get("observation", "") for fields in (change.before, change.after))
+        current = after or current
+        said = change.wording or (current if change.kind in _SAYING else "")
+        for text in dict.fromkeys(filter(None, (change.wording, before, after, said))):
+            known = found.get(text) or Wording(
+                number=len(found) + 1, text=text, first_at=change.created_at, uses=0
             )
+            found[text] = dataclasses.replace(known, uses=known.uses + (text == said))
     return list(found.values())
 
 

@@ -80,6 +80,10 @@ async def test_every_wording_is_in_the_history(operational: OperationalMemory) -
         "Takes 60s to start",
         "Takes 60 seconds to start",
     ]
+    await emit(operational, "Takes 60 seconds to start", 3)
+    await operational.restore(found.id, 2)
+    wordings = await operational.wordings(found.id)
+    assert [one.uses for one in wordings] == [1, 2], "an operator who restores a text says nothing new"
     with pytest.raises(NotFoundError):
         await operational.wordings(999)
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, Literal
@@ -21,7 +21,7 @@ from commonplace.knowledge.consolidation.siblings import plain
 from commonplace.knowledge.consolidation.steps import Confirm, Retract, Step, Steps, StoreFact, StoreRule
 from commonplace.knowledge.entities.subjects import Subjects
 from commonplace.knowledge.facts import all_keys, insert_facts, with_entities
-from commonplace.knowledge.kinds import GLOBAL_SCOPE, MemoryType
+from commonplace.knowledge.kinds import GLOBAL_SCOPE, MemoryType, Permanence
 from commonplace.knowledge.rules import insert_rules, supersede_rule
 from commonplace.storage.database import Statements
 
@@ -63,7 +63,7 @@ class Progress:
     """The results of the steps so far; the place of a step in ``steps`` is its action's position."""
 
     errors: list[str]
-    notes: list[str]
+    notes: list[str] = field(default_factory=list[str])
     counts: Counter[ActionKind] = field(default_factory=Counter[ActionKind])
     steps: list[Step] = field(default_factory=list[Step])
 
@@ -84,7 +84,7 @@ async def do_steps(
     linked = {step.place: replace(step, draft=draft) for step, draft in zip(facts, drafts, strict=True)}
     steps = replace(steps, steps=tuple(linked.get(step.place, step) for step in steps.steps))
     await _lock(sql, steps, lease.butler)
-    progress = Progress(errors=[*parse_errors, *steps.errors], notes=list(steps.notes))
+    progress = Progress(errors=[*parse_errors, *steps.errors])
     for step in steps.steps:
         await _isolated(sql, step, lease, progress, found, now)
     return progress
@@ -127,7 +127,14 @@ async def _isolated(
     else:
         progress.counts[done.action] += 1
         progress.steps.append(step)
-        progress.notes += [f"{step.place}: {done.note}"] if done.note else []
+        progress.notes += [f"{step.place}: {note}" for note in (_stored_as(step), done.note) if note]
+
+
+def _stored_as(step: Step) -> str:
+    """Return a note that a fact has a value in its predicate, because the said predicate holds several values."""
+    if not isinstance(step, StoreFact) or step.draft.predicate == step.said:
+        return ""
+    return f"{step.draft.subject} {step.said} holds several values; stored as {step.draft.predicate}"
 
 
 async def _do(sql: Statements, step: Step, lease: Lease, found: Subjects, now: datetime) -> _Done:
@@ -256,7 +263,16 @@ async def _retract(sql: Statements, step: Retract, now: datetime) -> _Done:
     await _require_rank(sql, step.memory_type, step.memory_id)
     await (sql.retract_fact if is_fact else sql.forget_rule)(id=step.memory_id)
     await _link(sql, step.memory_type, step.memory_id, step, now, relation="contradicts")
-    return _Done(action=ActionKind(f"{step.memory_type}_retracted"), memory_id=step.memory_id)
+    note = (
+        "withdrew a fact that matters: if it still holds, undo the run"
+        if is_fact and _matters(standing)
+        else ""
+    )
+    return _Done(action=ActionKind(f"{step.memory_type}_retracted"), memory_id=step.memory_id, note=note)
+
+
+def _matters(fact: Mapping[str, Any]) -> bool:
+    return fact["permanence"] == Permanence.PERMANENT or fact["importance"] >= LEAST_IMPORTANCE
 
 
 async def _require_rank(sql: Statements, memory_type: MemoryType, memory_id: UUID) -> None:

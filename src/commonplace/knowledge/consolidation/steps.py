@@ -86,11 +86,10 @@ _Known = TypeVar("_Known", KnownFact, KnownRule)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steps:
-    """Steps in order, messages about invalid entries of the answer, and notes about facts that were told apart."""
+    """Steps in order, and messages about invalid entries of the answer."""
 
     steps: tuple[Step, ...]
     errors: tuple[str, ...]
-    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,12 +124,7 @@ async def prepare(
         except InvalidInputError as error:
             errors.append(f"{place}: {_without_text(error)}")
     steps = _told_apart(steps, await _decided_apart(pool, steps))
-    notes = [
-        f"{step.place}: {step.draft.subject} {step.said} holds several values; stored as {step.draft.predicate}"
-        for step in steps
-        if isinstance(step, StoreFact) and step.draft.predicate != step.said
-    ]
-    return Steps(steps=await _with_vectors(engine, steps), errors=tuple(errors), notes=tuple(notes))
+    return Steps(steps=await _with_vectors(engine, steps), errors=tuple(errors))
 
 
 async def _decided_apart(pool: asyncpg.Pool, steps: Sequence[Step]) -> set[str]:

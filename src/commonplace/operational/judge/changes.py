@@ -33,13 +33,21 @@ _CHANGE: Final = re.compile(
     r"|(?P<act>dropped|removed|replaced|abandoned|disabled|fixed|solved|cured|ended|lifted)\s(?:the|its|this|that|all|our)\b"
     r"|(?P<denied>no longer|(?:not?|\w+nt)\s[\w\s/.-]{0,40}?any ?(?:more|longer))"
     r"|(?P<retracted>mistaken|correction:|was wrong|not true|wrong before|scratch that|contrary to|turned out|in fact)"
+    rf"|(?:\A|\bnow\s)(?P<begun>{_DONE})\s(?:to|from|by|in|since|as of)\b"
+    r"|(?P<abroad>nicht mehr|kein\w*\s(?:\w+\s){0,2}mehr|ya no|n(?:e\s\w+|est|a|ont)\splus)\b"
+    r"|:\s(?P<told>fixed|solved|resolved|repaired|cured|removed|gone)\b"
     r"|(?P<again>works? again|again since|fixed (?:by|in|since|as of) (?:v|version|release)? ?\d)"
     r")"
 )
-_CLAUSE_START: Final = re.compile(
-    r"[,;(]|\b(?:if|when|while|whenever|unless|until|once|after|before|as long as|as soon as|where|which|that|since|"
-    r"because|by the time)\b"
+_EVENT: Final = (
+    r"(?:an?|any|each|every|\w+ings?|"
+    r"\w*(?:boot|start|grade|deploy|crash|update|fail ?over|outage|reload)s?)\b"
 )
+_CLAUSE_START: Final = re.compile(
+    r"[,;(]|\b(?:if|when|while|whenever|unless|until|once|as long as|as soon as|where|which|that|because|by the time|"
+    rf"(?:after|before|since)(?!\s{_EVENT}))\b"
+)
+"""Start of a clause. "After a restart" is a phrase within one: "The loss of DNS after a restart is fixed"."""
 
 
 def stated_changes(folded: str) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import Final
 from commonplace.operational.judge.comparison import Comparison, Side
 from commonplace.operational.judge.lexicon import OBLIGATION, PERMISSION
 from commonplace.operational.judge.reading import Reading
+from commonplace.operational.judge.words import spelled
 
 _NOUN_NEGATORS: Final = frozenset({"without", "no", "unless", "lacking"})
 """Negators of the next noun; before a noun that the other text lacks they open a detail."""
@@ -28,11 +29,12 @@ def denial(comparison: Comparison) -> str:
         return ""
     if (len(old) + len(new) + comparison.turned) % 2 == 0:
         return "" if any(word.is_heavy for word in left) else _modal(comparison)
+    said = [", ".join(map(spelled, turns)) for turns in (old, new)]
     if old and new:
-        return f'"{", ".join(old)}" against "{", ".join(new)}"'
+        return f'"{said[0]}" against "{said[1]}"'
     if not old and not new:
         return "a word of one text has a negating prefix in the other"
-    return f'only the {"old" if old else "new"} text says "{", ".join(old or new)}"'
+    return f'only the {"old" if old else "new"} text says "{said[0] or said[1]}"'
 
 
 def _modal(comparison: Comparison) -> str:

@@ -20,6 +20,7 @@ from commonplace.operational.judge.differences import denial, exchanged_ends, or
 from commonplace.operational.judge.likeness import likeness
 from commonplace.operational.judge.quantities import Kind
 from commonplace.operational.judge.reading import PREDICATE, Amount, Name, Reading, Word
+from commonplace.operational.judge.words import spelled
 
 _MOST_ALIGNED: Final = 64
 """Parts of each text whose order is compared, so that a long text takes no quadratic time."""
@@ -64,7 +65,9 @@ def cues(comparison: Comparison, known: Container[str]) -> Iterator[Feature]:
         alone = set(side.reading.tokens).difference(other.reading.tokens, paired)
         for word in sorted(word for word in alone if f"{SIDES[at]} {word}" in known):
             telling = word[0].isalnum() and word not in STOPWORDS
-            yield Feature(f"{SIDES[at]} {word}", 1.0, f'{said} text says "{word}"' if telling else "")
+            yield Feature(
+                f"{SIDES[at]} {word}", 1.0, f'{said} text says "{spelled(word)}"' if telling else ""
+            )
 
 
 def _overlap(comparison: Comparison) -> Iterator[Feature]:

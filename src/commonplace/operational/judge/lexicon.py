@@ -47,7 +47,7 @@ PHRASES: Final = {
         atmost: at most, no more than, not more than, maximum of, a maximum of, up to, as much as, as many as
         atmost: less than, fewer than, smaller than, lower than, shorter than, colder than, cooler than
         orabove: or more, or newer, or later, or higher, or above, and above, and newer, and later
-        orbelow: or less, or fewer, or older, or lower, or earlier
+        orbelow: or below, or less, or fewer, or older, or lower, or earlier
         every: once a, once per, once an, once every
         every 2: every other, every second
     """.strip().splitlines()

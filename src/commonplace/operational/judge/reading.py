@@ -134,7 +134,7 @@ def read(text: str, service: str | None = None) -> Reading:
         names=tuple(reader.names),
         amounts=tuple(reader.amounts),
         negators=tuple(reader.negators),
-        orders=_orders(parts, reader.words),
+        orders=_orders(parts, reader.words, reader.names),
         changes=stated_changes(folded),
     )
 
@@ -255,21 +255,27 @@ class _Reader:
         )
 
 
-def _orders(parts: Sequence[_Part], words: Sequence[Word]) -> tuple[Order, ...]:
+def _orders(parts: Sequence[_Part], words: Sequence[Word], names: Sequence[Name]) -> tuple[Order, ...]:
     found: list[Order] = []
+    marked = [
+        *((word.place, word.concept) for word in words),
+        *((name.place, f"#{name.mark}") for name in names),
+    ]
     places = [at for at, part in enumerate(parts) if part in EARLIER or part in LATER]
     for place in places[:_MOST_ORDERS]:
         ends = next((at for at in range(place + 1, len(parts)) if parts[at] in BREAKS), len(parts))
         begins = next((at for at in range(place - 1, -1, -1) if parts[at] in _STOPS), -1)
         # A circumstance in front of the claim relates to what follows its comma.
-        left = _marks(parts, words, begins, place) or _marks(parts, words, ends, len(parts))
-        right = _marks(parts, words, place, ends)
+        left = _marks(parts, marked, begins, place) or _marks(parts, marked, ends, len(parts))
+        right = _marks(parts, marked, place, ends)
         if left and right:
             found.append(Order(pole=1 if parts[place] in EARLIER else -1, left=left, right=right))
     return tuple(found)
 
 
-def _marks(parts: Sequence[_Part], words: Sequence[Word], after: int, before: int) -> frozenset[str]:
-    concepts = {word.concept for word in words if after < word.place < before}
+def _marks(
+    parts: Sequence[_Part], marked: Sequence[tuple[int, str]], after: int, before: int
+) -> frozenset[str]:
+    """Return the concepts, names and amounts between two places."""
     amounts = {f"{part.low:g}" for part in parts[after + 1 : before] if isinstance(part, Quantity)}
-    return frozenset(concepts | amounts)
+    return frozenset(amounts.union(mark for place, mark in marked if after < place < before))

@@ -49,6 +49,7 @@ MAX_JOINED_CHARS: Final = 300
 _SEPARATOR: Final = "; "
 _QUOTED: Final = re.compile('"([^"]+)"')
 _MOST_REASONS: Final = 2
+_MOST_HEAVY_OF_A_CHANGE: Final = len(("rolled", "back"))
 
 
 class Verdict(StrEnum):
@@ -137,7 +138,9 @@ def judge_readings(old: Reading, new: Reading) -> Judgement:
     chances = probabilities(found)
     apart = comparison.matched < LEAST_MATCHED
     verdict = Verdict.DISTINCT if apart else decided(chances)
-    if verdict in {Verdict.SAME, Verdict.REFINE} and _contradicts(comparison):
+    if (verdict in {Verdict.SAME, Verdict.REFINE} and _contradicts(comparison)) or (
+        apart and _changes_a_value(comparison)
+    ):
         verdict = Verdict.DOUBTFUL
     elif verdict is Verdict.SAME and (comparison.new.amounts or comparison.new.names):
         verdict = Verdict.REFINE
@@ -149,7 +152,9 @@ def judge_readings(old: Reading, new: Reading) -> Judgement:
     return Judgement(
         verdict=verdict,
         score=round(comparison.similarity, 3),
-        reason="They share too little to speak of one thing." if apart else _reason(verdict, found),
+        reason="They share too little to speak of one thing."
+        if apart and verdict is Verdict.DISTINCT
+        else _reason(verdict, found),
         between=between,
     )
 
@@ -171,6 +176,13 @@ def _meets_a_limit(comparison: Comparison) -> bool:
         and any(left.quantity.kind is other.quantity.kind for left in comparison.old.amounts)
         for one, other in comparison.same_amounts
     )
+
+
+def _changes_a_value(comparison: Comparison) -> bool:
+    """Tell whether the new text only states a change to another amount: "was upgraded to 2.4" after "runs 2.3"."""
+    stated = comparison.new.reading.changes.keys() - comparison.old.reading.changes.keys()
+    heavy = [word for word in comparison.new.words if word.is_heavy]
+    return bool(stated and comparison.other_amounts) and len(heavy) <= _MOST_HEAVY_OF_A_CHANGE
 
 
 def decided(chances: Mapping[Verdict, float]) -> Verdict:

@@ -163,6 +163,17 @@ def tokenise(folded: str) -> tuple[str, ...]:
     return tuple(tokens)
 
 
+def spelled(token: str) -> str:
+    """Return a token as it is written: "at most" for the joined "atmost"."""
+    return _joined_phrases().get(token, token)
+
+
+@cache
+def _joined_phrases() -> dict[str, str]:
+    joined = {phrase.replace(" ", ""): phrase for phrase in PHRASES}
+    return {meaning: joined[meaning] for meaning in PHRASES.values() if meaning in joined}
+
+
 def _plain(token: str) -> str:
     stripped = token.strip()
     return "-" if stripped in {"\N{EN DASH}", "\N{EM DASH}"} else stripped.replace("'", "")

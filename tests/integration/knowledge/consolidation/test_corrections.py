@@ -192,6 +192,27 @@ async def test_what_is_gone_already_is_not_withdrawn_again(bench: Bench) -> None
 
 
 @pytest.mark.requirement("CNS-02.1")
+async def test_a_withdrawn_fact_that_matters_is_named(bench: Bench) -> None:
+    """The run says that a permanent or important fact went, and how to take that back."""
+    permanent = await bench.known("Lena", "blood_type", "A negative", scope="ops", permanence="permanent")
+    vital = await bench.known("Lena", "carries", "an EpiPen", scope="ops", importance=10)
+    other = await bench.known("Lena", "drives", "a van", scope="ops")
+    run = await bench.say(retractions=[str(permanent), str(vital), str(other)])
+    assert [note.partition(":")[0] for note in run.notes] == ["retraction 1", "retraction 2"]
+    assert all("undo the run" in note for note in run.notes)
+
+
+@pytest.mark.requirement("CNS-01.1")
+async def test_a_failed_step_leaves_no_note(bench: Bench) -> None:
+    """The note would say that a value was stored under another predicate."""
+    known = await bench.known("pia", "owns", "a car", scope="ops")
+    updates = [fact("pia", "owns", text, target_id=str(known)) for text in ("a bike", "a boat")]
+    run = await bench.say(updated_facts=updates)
+    assert [error.partition(":")[0] for error in run.errors] == ["updated fact 2"]
+    assert [note.partition(":")[0] for note in run.notes] == ["updated fact 1"]
+
+
+@pytest.mark.requirement("CNS-02.1")
 async def test_a_rule_that_changed_takes_the_place_of_the_old_one(bench: Bench) -> None:
     """In its scope and with its tags; the undo restores the old rule, in any order of two runs."""
     old = await store_rule(

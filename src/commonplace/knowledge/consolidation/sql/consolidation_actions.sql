@@ -47,7 +47,7 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:id
 
 -- name: standing_fact(id)^
 -- A fact that an answer wants to replace or withdraw, if the fact is still active.
-SELECT id, entity_id, subject, predicate, content FROM facts
+SELECT id, entity_id, subject, predicate, content, permanence, importance FROM facts
 WHERE id = :id AND validity = 'active';
 
 -- name: standing_rule(id)$
