@@ -104,7 +104,7 @@ class FactReviewMethods(KnowledgeSession):
 
         Raises:
             InvalidInputError: The pair waits.
-            UndoRefusedError: One of its facts is no longer active.
+            UndoRefusedError: One of its facts is no longer active, or another fact has the key of the new one by now.
             NotFoundError: No pair has the id.
         """
         now = self.clock()
@@ -117,7 +117,11 @@ class FactReviewMethods(KnowledgeSession):
                 if await sql.supersede_fact(id=review.old_id, by_id=review.new_id, now=now) is None:
                     reason = "one of the facts is no longer active"
                     raise UndoRefusedError("review_id", "the decision", reason, review_id)
-                await sql.set_predicate(id=review.new_id, predicate=review.predicate)
+                try:
+                    await sql.set_predicate(id=review.new_id, predicate=review.predicate)
+                except asyncpg.UniqueViolationError as error:
+                    reason = f"another active fact is {review.subject} {review.predicate} by now"
+                    raise UndoRefusedError("review_id", "the decision", reason, review_id) from error
             await sql.set_decision(id=review_id, decision=None, now=now)
             return await _get(sql, review_id)
 

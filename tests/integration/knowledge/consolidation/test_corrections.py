@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import InvalidInputError, NotFoundError, UndoRefusedError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.consolidation.runs import Run
@@ -272,6 +272,20 @@ async def test_a_decision_holds_when_the_pair_comes_again(bench: Bench) -> None:
     assert set(await active(bench)) == {"1 May", "2 June"}
     assert "holds several values" in again.notes[0]
     assert await reviews(bench.pool) == []
+
+
+@pytest.mark.requirement("CNS-01.1")
+async def test_a_decision_stays_if_another_fact_has_taken_the_key(bench: Bench) -> None:
+    """The new fact cannot get its predicate back; nothing changes, and the message says why."""
+    await superseded(bench)
+    (review,) = await reviews(bench.pool)
+    await decide(bench.pool, review.id, "distinct", clock=bench.clock)
+    await fetch(bench.pool, "UPDATE facts SET scope = 'global' WHERE content = '1 May' RETURNING id")
+    await bench.known("anna", "wedding_day", "3 July", scope="ops")
+    before = await active(bench)
+    with pytest.raises(UndoRefusedError, match="another active fact is anna wedding_day"):
+        await undo_decision(bench.pool, review.id, clock=bench.clock)
+    assert await active(bench) == before
 
 
 async def test_a_decision_that_cannot_be_applied_says_so(bench: Bench) -> None:
