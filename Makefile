@@ -1,13 +1,13 @@
 # Every target installs what it needs into .venv by itself; `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test clients unit check structure fmt bench chaos cluster wheel release docs clean
+.PHONY: help demo serve test clients unit check structure fmt bench chaos variants cluster wheel release docs clean
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
 # Tests start many processes; each would compile this project's modules again.
-test unit cluster: export PYTHONDONTWRITEBYTECODE :=
+test unit variants cluster: export PYTHONDONTWRITEBYTECODE :=
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,17 +56,27 @@ chaos: $(VENV)/.installed-test ## Kill writers and servers, fill a disk, turn th
 # What depends on a session of PostgreSQL, if anything does, is in these tests; the other memories have their own pools.
 POOLED := $(addprefix tests/integration/knowledge/,test_storage.py test_tenancy.py test_facade.py test_bulk.py \
 	test_supersession.py test_migrations.py::test_processes_may_migrate_at_once \
-	test_migrations.py::test_the_memories_share_a_database search consolidation workers upkeep) $(addprefix tests/integration/web/,test_rest_knowledge.py \
-	test_rest_operational.py test_serving.py test_idempotency.py)
+	test_migrations.py::test_the_memories_share_a_database search consolidation workers upkeep) \
+	$(addprefix tests/integration/web/,test_rest_knowledge.py test_rest_operational.py test_serving.py test_idempotency.py)
 
-cluster: $(VENV)/.installed-test $(VENV)/.assets ## Run tests of several servers, with kills, restarts, failovers and a restore; installs programs by apt
-	@for program in haproxy pgbouncer patroni etcd barman; do \
+# The tests of knowledge memory that partitioned tables could break; those of partitions make their own.
+PARTITIONED := $(addprefix tests/integration/knowledge/,test_storage.py test_tenancy.py test_tenants.py test_bulk.py \
+	test_supersession.py reembedding search consolidation upkeep) tests/integration/test_erasure.py
+
+# Install the programs that are missing by apt.
+install_missing = @for program in $(1); do \
 	  PATH="$$PATH:/usr/sbin" command -v $$program > /dev/null || missing=yes; \
-	done; test -z "$$missing" || { apt-get update -qq && \
-	  apt-get install -y -qq --no-install-recommends haproxy pgbouncer patroni etcd-server barman; }
-	TESTS_POOLER=transaction $(BIN)/pytest --numprocesses auto --dist worksteal $(POOLED)
-	TESTS_POOLER=session $(BIN)/pytest --numprocesses auto tests/integration/knowledge/test_storage.py \
+	done; test -z "$$missing" || { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(2); }
+
+variants: $(VENV)/.installed-test $(VENV)/.assets ## Run tests through PgBouncer and on partitioned tables; installs PgBouncer by apt
+	$(call install_missing,pgbouncer,pgbouncer)
+	TESTS_POOLER=transaction $(BIN)/pytest --numprocesses auto --dist worksteal -m "not session" $(POOLED)
+	TESTS_POOLER=session $(BIN)/pytest --numprocesses auto -m "not session" tests/integration/knowledge/test_storage.py \
 		tests/integration/knowledge/workers
+	TESTS_PARTITIONS=1 $(BIN)/pytest --numprocesses auto --dist worksteal -m "not one_table" $(PARTITIONED)
+
+cluster: variants ## Run variants, then tests of several servers, with kills, restarts, failovers and a restore; installs programs by apt
+	$(call install_missing,haproxy patroni etcd barman,haproxy patroni etcd-server barman)
 	$(BIN)/pytest -m cluster -rP --log-level=WARNING --timeout 900 tests/cluster
 
 docs: $(VENV)/.installed-docs ## Build the documentation into site/

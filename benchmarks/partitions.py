@@ -1,12 +1,15 @@
 """Partitions of knowledge memory by tenant against the layout with one table, in one run.
 
-A server gets a database in today's layout: a large tenant, and many small ones. Copies of this database get
-partitioned tables of episodes and of their words: hash partitions by tenant, then the same with the large tenant in a
-partition of its own. All indexes are local. Every layout gets the same questions and the same new episodes, in turns.
+A server gets a database with one table of episodes: a large tenant, and many small ones. In copies of this database,
+the table has one partition that all share, then a partition for the large tenant besides, as the commands of
+commonplace make them, and hash partitions by tenant, which commonplace does not make. All indexes are local. Every
+layout gets the same questions and the same new episodes, in turns. While the large tenant gets its partition, a small
+one stores episodes all the time.
 
-    python benchmarks/partitions.py [--size N] [--tenants N] [--large N] [--partitions N] [--queries N] [--json]
+    python benchmarks/partitions.py [--size N] [--tenants N] [--large N] [--layout NAME]... [--partitions N]
+                                    [--queries N] [--json]
 
-The default size takes about six minutes on two cores.
+The default size takes about eight minutes on two cores.
 """
 
 import argparse
@@ -15,6 +18,7 @@ import json
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,36 +33,43 @@ from rich.table import Table
 
 from commonplace.core.context import request_context
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge import KnowledgeMemory
+from commonplace.knowledge.connection.session import storage_function
 from commonplace.knowledge.episodes import EpisodeDraft, store_episodes
 from commonplace.knowledge.search.search import hybrid_search, semantic_search
-from commonplace.storage.cluster import SUPERUSER
+from commonplace.storage.cluster import APPLICATION_ROLE, SUPERUSER
 from commonplace.storage.embedded import Membership
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
 from scale import PrecomputedEngine
-from scale_corpus import Corpus, Vectors, fill, make_corpus, moved_vectors, tenant_name
+from scale_corpus import Corpus, Vectors, fill, index_memory_mb, make_corpus, moved_vectors, tenant_name
 from scratch_server import scratch_server
+
+prepare_partitions = storage_function(KnowledgeMemory, KnowledgeMemory.prepare_partitions)
+isolate_tenant = storage_function(KnowledgeMemory, KnowledgeMemory.isolate_tenant)
 
 NEAREST: Final = 10
 WARM_UP: Final = 20
 COLD: Final = 5
 STORED_AT_ONCE: Final = 20
 STORED: Final = 400
+PAUSE_S: Final = 0.05
 BUILD_S: Final = 3600.0
 
 ONE_TABLE: Final = "one table"
-HASHED: Final = "hash partitions"
+SHARED: Final = "one shared partition"
 APART: Final = "large tenant apart"
+HASHED: Final = "hash partitions"
+COPIES: Final = (SHARED, APART, HASHED)
 KINDS: Final = ("large", "small")
 
 Figures = dict[tuple[str, str], list[float]]
 """Figures of a layout and a kind of tenant."""
 
 CONVERSION: Final = """
-CREATE FUNCTION pg_temp.partition(name text, partitions integer, apart text[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION pg_temp.partition(name text, partitions integer) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     former text := name || '_former';
-    shared text := name || '_shared';
     own oid := to_regclass(name);
     owner name := (SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = own);
     options text := (SELECT coalesce('WITH (' || array_to_string(reloptions, ', ') || ')', '')
@@ -73,15 +84,10 @@ DECLARE
 BEGIN
     EXECUTE format('ALTER TABLE %I RENAME TO %I', name, former);
     EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING IDENTITY '
-                   'INCLUDING STORAGE) PARTITION BY LIST (tenant_id)', name, former);
-    EXECUTE format('CREATE TABLE %I PARTITION OF %I DEFAULT PARTITION BY HASH (tenant_id)', shared, name);
+                   'INCLUDING STORAGE) PARTITION BY HASH (tenant_id)', name, former);
     FOR number IN 0 .. partitions - 1 LOOP
         EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES WITH (MODULUS %s, REMAINDER %s) %s',
-                       name || '_' || number, shared, partitions, number, options);
-    END LOOP;
-    FOR number IN 1 .. cardinality(apart) LOOP
-        EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES IN (%L) %s',
-                       name || '_apart_' || number, name, apart[number], options);
+                       name || '_' || number, name, partitions, number, options);
     END LOOP;
     EXECUTE format('INSERT INTO %I OVERRIDING SYSTEM VALUE SELECT * FROM %I', name, former);
     EXECUTE format('DROP TABLE %I CASCADE', former);
@@ -94,7 +100,7 @@ BEGIN
                    name);
 END $$
 """
-"""Partition a table that nobody uses; unlike a migration, the function locks the table to its end."""
+"""Partition a table that nobody uses by hash; the function locks the table to its end."""
 
 SIZES: Final = """
 SELECT
@@ -104,7 +110,7 @@ FROM pg_index
 JOIN pg_class AS own ON own.oid = indexrelid
 JOIN pg_am ON pg_am.oid = own.relam
 JOIN pg_class AS held ON held.oid = indrelid
-WHERE held.relname ~ '^episode(s|_words)' AND own.relkind = 'i'
+WHERE held.relname ~ '^episode(s|_words)' AND own.relkind = 'i' AND indisvalid
 """
 
 
@@ -132,6 +138,14 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Isolated:
+    """How long the large tenant took to get its partition, and the longest that a small tenant waited meanwhile."""
+
+    isolating_s: float = 0.0
+    longest_wait_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """The figures of one layout; times are in milliseconds.
 
@@ -144,6 +158,8 @@ class Row:
         store_ms: Milliseconds to store an episode, by the kind of tenant.
         vectors_mb: The size of the indexes on vectors.
         words_mb: The size of the indexes on words.
+        isolating_s: Seconds until the large tenant has its partition; 0 if it gets none.
+        longest_wait_s: The longest that a small tenant's episode waited meanwhile.
     """
 
     layout: str
@@ -154,10 +170,12 @@ class Row:
     store_ms: dict[str, float]
     vectors_mb: float
     words_mb: float
+    isolating_s: float
+    longest_wait_s: float
 
 
-async def lay_out(server: Membership, load: Load, partitions: int) -> dict[str, str]:
-    """Fill a database, copy it, and partition the copies; return the databases by their layout."""
+async def lay_out(server: Membership, load: Load) -> str:
+    """Fill a database with one table and return its name."""
     await migrate_postgres(server.url(), "memory")
     admin = await asyncpg.connect(server.url(role=SUPERUSER))
     await register_vector(admin)
@@ -166,26 +184,74 @@ async def lay_out(server: Membership, load: Load, partitions: int) -> dict[str, 
     )
     # The copies get new indexes, too.
     await admin.execute("REINDEX TABLE episode_words", timeout=BUILD_S)
-    first = await admin.fetchval("SELECT current_database()")
+    database = await admin.fetchval("SELECT current_database()")
     await admin.close()
-    databases = {ONE_TABLE: first, HASHED: "hashed", APART: "apart"}
-    for layout, apart in ((HASHED, []), (APART, [tenant_name(0)])):
-        await _partitioned(server, first, databases[layout], partitions, apart)
-    return databases
+    return database
 
 
-async def _partitioned(
-    server: Membership, source: str, database: str, partitions: int, apart: list[str]
-) -> None:
+async def copy_of(server: Membership, load: Load, source: str, layout: str, partitions: int) -> Isolated:
+    """Copy a database with one table, give it another layout, and return how long the large tenant took to leave."""
+    name, isolated = name_of(layout), Isolated()
     admin = await asyncpg.connect(server.url(role=SUPERUSER, database="postgres"))
-    await admin.execute(f'CREATE DATABASE "{database}" TEMPLATE "{source}"', timeout=BUILD_S)
+    await admin.execute(
+        f'CREATE DATABASE "{name}" TEMPLATE "{source}" OWNER {APPLICATION_ROLE}', timeout=BUILD_S
+    )
     await admin.close()
-    admin = await asyncpg.connect(server.url(role=SUPERUSER, database=database))
-    await admin.execute("SET maintenance_work_mem = '1GB'")
+    if layout == HASHED:
+        await _hashed(server.url(role=SUPERUSER, database=name), partitions)
+    else:
+        isolated = await _partitioned(server.url(database=name), load, is_apart=layout == APART)
+    admin = await asyncpg.connect(server.url(role=SUPERUSER, database=name))
+    await admin.execute("VACUUM ANALYZE", timeout=BUILD_S)
+    await admin.close()
+    return isolated
+
+
+def name_of(layout: str) -> str:
+    """Return the name of the database with a layout."""
+    return layout.replace(" ", "_")
+
+
+async def _partitioned(url: str, load: Load, *, is_apart: bool) -> Isolated:
+    """Partition the tables with the methods behind the commands."""
+    async with await open_pool(url) as pool:
+        with request_context(actor="benchmark"):
+            await prepare_partitions(pool)
+            if not is_apart:
+                return Isolated()
+            engine = PrecomputedEngine({load.corpus.texts[-1]: load.corpus.vectors[-1].tolist()})
+            await engine.embed_async(None)  # loads the model for its name
+            done = asyncio.Event()
+            writer = asyncio.create_task(_longest_wait(pool, engine, load, done))
+            began_s = time.perf_counter()
+            await isolate_tenant(pool, tenant_name(0))
+            isolating_s = time.perf_counter() - began_s
+            done.set()
+            longest_wait_s = await writer
+            engine.close()
+            return Isolated(isolating_s=isolating_s, longest_wait_s=longest_wait_s)
+
+
+async def _longest_wait(
+    pool: asyncpg.Pool, engine: EmbeddingEngine, load: Load, done: asyncio.Event
+) -> float:
+    """Store episodes of a tenant that asks nothing until all is done; return the longest time of one in seconds."""
+    longest_s = 0.0
+    with request_context(tenant_id=tenant_name(load.tenants - 1), actor="benchmark"):
+        while not done.is_set():
+            began_s = time.perf_counter()
+            await store_episodes(pool, engine, [EpisodeDraft(content=load.corpus.texts[-1], butler="scale")])
+            longest_s = max(longest_s, time.perf_counter() - began_s)
+            await asyncio.sleep(PAUSE_S)
+    return longest_s
+
+
+async def _hashed(url: str, partitions: int) -> None:
+    admin = await asyncpg.connect(url)
+    await admin.execute(f"SET maintenance_work_mem = '{index_memory_mb(0)}MB'")
     await admin.execute(CONVERSION)
     for table in ("episodes", "episode_words"):
-        await admin.execute("SELECT pg_temp.partition($1, $2, $3)", table, partitions, apart, timeout=BUILD_S)
-    await admin.execute("VACUUM ANALYZE", timeout=BUILD_S)
+        await admin.execute("SELECT pg_temp.partition($1, $2)", table, partitions, timeout=BUILD_S)
     await admin.close()
 
 
@@ -253,9 +319,13 @@ async def store(pools: dict[str, asyncpg.Pool], load: Load) -> Figures:
     return times
 
 
-async def measure(server: Membership, load: Load, partitions: int) -> list[Row]:
-    """Measure every layout."""
-    databases = await lay_out(server, load, partitions)
+async def measure(server: Membership, load: Load, layouts: Sequence[str], partitions: int) -> list[Row]:
+    """Measure one table and other layouts."""
+    first = await lay_out(server, load)
+    databases, isolated = {ONE_TABLE: first}, {ONE_TABLE: Isolated()}
+    for layout in layouts:
+        databases[layout] = name_of(layout)
+        isolated[layout] = await copy_of(server, load, first, layout, partitions)
     urls = {layout: server.url(database=database) for layout, database in databases.items()}
     sizes, cold = {}, {}
     for layout, database in databases.items():
@@ -279,6 +349,8 @@ async def measure(server: Membership, load: Load, partitions: int) -> list[Row]:
             store_ms={kind: percentile(stored[layout, kind], 50) for kind in KINDS},
             vectors_mb=round(float(sizes[layout]["vectors_mb"]), 1),
             words_mb=round(float(sizes[layout]["words_mb"]), 1),
+            isolating_s=round(isolated[layout].isolating_s, 1),
+            longest_wait_s=round(isolated[layout].longest_wait_s, 2),
         )
         for layout in databases
     ]
@@ -305,19 +377,22 @@ def show(rows: list[Row], load: Load, partitions: int) -> None:
         "first",
         "vectors MB",
         "words MB",
+        "isolating s",
+        "longest wait s",
     ):
         table.add_column(column, justify="right" if column else "left")
     for row in rows:
         for kind in KINDS:
             figures = (row.hybrid_p50_ms, row.hybrid_p95_ms, row.recall, row.store_ms)
-            whole = (row.cold_ms, row.vectors_mb, row.words_mb) if kind == KINDS[0] else ("", "", "")
+            once = (row.cold_ms, row.vectors_mb, row.words_mb, row.isolating_s, row.longest_wait_s)
+            whole = once if kind == KINDS[0] else ("",) * len(once)
             table.add_row(
                 row.layout if kind == KINDS[0] else "",
                 kind,
                 *(f"{figure[kind]:g}" for figure in figures),
                 *(str(figure) for figure in whole),
             )
-    Console(width=120).print(table)
+    Console(width=160).print(table)
 
 
 def main() -> int:
@@ -329,6 +404,9 @@ def main() -> int:
     parser.add_argument("--tenants", type=int, default=1_000, help="number of tenants (default: 1000)")
     parser.add_argument(
         "--large", type=int, default=25_000, help="episodes of the large tenant (default: 25000)"
+    )
+    parser.add_argument(
+        "--layout", action="append", choices=COPIES, help="a layout beside one table (default: all)"
     )
     parser.add_argument("--partitions", type=int, default=32, help="number of hash partitions (default: 32)")
     parser.add_argument("--queries", type=int, default=420, help="number of questions (default: 420)")
@@ -343,7 +421,7 @@ def main() -> int:
     )
     engine.close()
     with scratch_server(options.directory) as server:
-        rows = asyncio.run(measure(server, load, options.partitions))
+        rows = asyncio.run(measure(server, load, options.layout or COPIES, options.partitions))
     if options.as_json:
         print(json.dumps([asdict(row) for row in rows], indent=2))
     else:

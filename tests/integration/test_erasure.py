@@ -302,6 +302,7 @@ def test_a_subject_that_is_nowhere_erases_nothing(commonplace: CommandLine, know
     assert "Anniversary" in commonplace("ops", "list").out
 
 
+@pytest.mark.one_table
 @pytest.mark.requirement("BAK-04.1")
 async def test_every_column_that_can_hold_a_memory_is_erased(
     new_settings: Settings, database_url: str, knowledge_url: str

@@ -11,19 +11,12 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final
 
-import pytest
-
 from commonplace.storage.cluster import APPLICATION_ROLE, PORT
 from commonplace.storage.server_account import server_account
 from support.deadlines import wait_for_port
 
 MODE: Final = os.environ.get("TESTS_POOLER")
 """``transaction`` or ``session``; unset: tests connect to the server itself."""
-
-needs_session = pytest.mark.skipif(
-    MODE is not None, reason="needs a session of the server: its process or LISTEN"
-)
-"""Skips a test where tests connect through a pooler."""
 
 PROGRAM: Final = shutil.which("pgbouncer", path="/usr/sbin:/usr/bin:/usr/local/bin")
 

@@ -15,20 +15,26 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 import asyncpg
 import psutil
 import pytest
 
+from commonplace.core.context import request_context
 from commonplace.storage.cluster import APPLICATION_ROLE, SUPERUSER
 from commonplace.storage.embedded import Membership, join_server, remove_cluster
 from commonplace.storage.migrations.runner import Branch, migrate_postgres
+from commonplace.storage.postgres import open_pool
 from commonplace.storage.postgres_url import is_pooled, server_url
 from commonplace.storage.server_account import server_account
 from support.deadlines import DEADLINE_S
+from support.on_pool import prepare_partitions
 from support.pooler import MODE, pooled_url, pooler
+
+PARTITIONED: Final = bool(os.environ.get("TESTS_PARTITIONS"))
+"""Whether tests of knowledge memory run on partitioned tables."""
 
 EMPTY = "template1"
 """The template with pgvector and nothing else."""
@@ -94,6 +100,10 @@ async def make_template(cluster: Membership, *branches: Branch) -> str:
         await admin.close()
     for branch in branches:
         await migrate_postgres(cluster.url(database=name), branch)
+    if PARTITIONED and "memory" in branches:
+        async with await open_pool(cluster.url(database=name)) as pool:
+            with request_context(actor="tester"):
+                await prepare_partitions(pool)
     return name
 
 

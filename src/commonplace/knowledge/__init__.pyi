@@ -85,6 +85,7 @@ from commonplace.knowledge.links import Link as Link
 from commonplace.knowledge.links import LinkReceipt as LinkReceipt
 from commonplace.knowledge.links import Relation as Relation
 from commonplace.knowledge.memory import KnowledgeMemory as KnowledgeMemory
+from commonplace.knowledge.partitions.layout import Partition as Partition
 from commonplace.knowledge.periods import Period as Period
 from commonplace.knowledge.reembedding.moves import BATCH_ROWS as BATCH_ROWS
 from commonplace.knowledge.reembedding.moves import MoveProgress as MoveProgress

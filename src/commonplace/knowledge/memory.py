@@ -34,6 +34,9 @@ from commonplace.knowledge.lifecycle.origins import OriginMethods
 from commonplace.knowledge.lifecycle.review import ReviewMethods
 from commonplace.knowledge.lifecycle.undoing import UndoingMethods
 from commonplace.knowledge.links import LinkMethods
+from commonplace.knowledge.partitions.isolating import IsolatingMethods
+from commonplace.knowledge.partitions.layout import LayoutMethods
+from commonplace.knowledge.partitions.preparing import PreparingMethods
 from commonplace.knowledge.reembedding.leftovers import LeftoverMethods
 from commonplace.knowledge.reembedding.moving import MovingMethods
 from commonplace.knowledge.rules import RuleMethods
@@ -84,6 +87,9 @@ class KnowledgeMemory(
     FactReviewMethods,
     MovingMethods,
     LeftoverMethods,
+    LayoutMethods,
+    PreparingMethods,
+    IsolatingMethods,
     ScopeMethods,
 ):
     """Episodes, facts, rules and entities of one tenant, on PostgreSQL.

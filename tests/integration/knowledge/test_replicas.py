@@ -11,11 +11,10 @@ from commonplace.web import health
 from commonplace.web.health import Checks, State, state_of
 from commonplace.web.metrics.knowledge import figures
 from support.deadlines import DEADLINE_S
-from support.pooler import needs_session
 from support.service import open_memories
 
 
-@needs_session
+@pytest.mark.session
 @pytest.mark.parametrize(
     ("read_url", "fault", "up"),
     [

@@ -96,6 +96,7 @@ async def owned(knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine) -> dict[s
     return rows
 
 
+@pytest.mark.one_table
 @pytest.mark.requirement("KNW-29.1", "KNW-29.2", "R-KNW-12")
 @pytest.mark.usefixtures("owned")
 async def test_queries_without_any_condition_show_only_the_tenant_s_rows(

@@ -313,7 +313,15 @@ FUNCTIONS: Mapping[str, Call] = {
     "entity_unmerge": lambda m, w: m.entity_unmerge(w.pick("entity")),
 }
 
-OF_ALL_TENANTS = {"reembed", "reembedding_status", "abort_reembedding", "drop_former_vectors"}
+OF_ALL_TENANTS = {
+    "reembed",
+    "reembedding_status",
+    "abort_reembedding",
+    "drop_former_vectors",
+    "list_partitions",
+    "prepare_partitions",
+    "isolate_tenant",
+}
 """Methods that an operator calls for the whole database; their answers hold numbers and names of models."""
 
 Arguments = Callable[[World], dict[str, Any]]

@@ -14,7 +14,6 @@ from commonplace.erasure.erasing import erase
 from commonplace.erasure.selection import By, Selection
 from commonplace.knowledge import Claim, Conflict, KeptAnswers, claimed
 from commonplace.knowledge.memory import KnowledgeMemory
-from support.pooler import needs_session
 from support.secured import STRANGER, Secured, secured
 
 PATH = "/api/v1/knowledge/episodes"
@@ -125,7 +124,7 @@ async def test_a_process_that_lost_its_claim_writes_nothing(
     assert (await knowledge.stats()).episodes.total == 0
 
 
-@needs_session
+@pytest.mark.session
 async def test_an_erasure_deletes_kept_answers(
     settings: Settings, service: Secured, knowledge_pool: asyncpg.Pool
 ) -> None:

@@ -7,7 +7,16 @@ from typing import Annotated
 import typer
 
 from commonplace.cli.command import Answer, commands
-from commonplace.cli.knowledge import consolidation, entities, exporting, history, lists, reembed, upkeep
+from commonplace.cli.knowledge import (
+    consolidation,
+    entities,
+    exporting,
+    history,
+    lists,
+    partitions,
+    reembed,
+    upkeep,
+)
 from commonplace.cli.knowledge.options import (
     AboutOption,
     AsOfOption,
@@ -307,4 +316,5 @@ app.add_typer(upkeep.app)
 app.add_typer(consolidation.app)
 app.add_typer(consolidation.runs_app, name="runs")
 app.add_typer(reembed.app)
+app.add_typer(partitions.app, name="partitions")
 app.add_typer(entities.app, name="entity")

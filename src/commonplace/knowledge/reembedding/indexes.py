@@ -7,11 +7,13 @@ from typing import Final
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
+from commonplace.knowledge.connection.unit_of_work import queries
 from commonplace.knowledge.reembedding.statements import TEXTS, table_queries
+from commonplace.storage.database import Statements
 from commonplace.storage.postgres_database import translated_errors
 
 LONGEST_S: Final = 24 * 3600.0
-"""The time limit of one index; a million vectors take minutes."""
+"""The time limit of a statement that reads or indexes a large table; a million vectors take minutes."""
 
 _NAMES: Final = {"missed": "idx_{}_missed", "next": "idx_{}_next_embedding"}
 _IS_VALID: Final = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)"
@@ -35,11 +37,11 @@ async def build_indexes(pool: asyncpg.Pool) -> None:
     Raises:
         StorageUnavailableError: The server cannot be reached.
     """
-    async with _connection(pool) as connection:
-        for table in TEXTS:
+    async with building(pool) as connection:
+        for table, leaf in await _leaves(connection):
             for kind in _NAMES:
-                await _build(connection, table, kind)
-            await _run(connection, table, "analyse")
+                await _build(connection, table, leaf, kind)
+            await _run(connection, table, leaf, "analyse")
 
 
 async def drop_indexes(pool: asyncpg.Pool) -> None:
@@ -48,14 +50,19 @@ async def drop_indexes(pool: asyncpg.Pool) -> None:
     Raises:
         StorageUnavailableError: The server cannot be reached.
     """
-    async with _connection(pool) as connection:
-        for table in TEXTS:
+    async with building(pool) as connection:
+        for table, leaf in await _leaves(connection):
             for kind in _NAMES:
-                await _run(connection, table, f"drop_index_{kind}")
+                await _run(connection, table, leaf, f"drop_index_{kind}")
 
 
 @asynccontextmanager
-async def _connection(pool: asyncpg.Pool) -> AsyncGenerator[PoolConnectionProxy]:
+async def building(pool: asyncpg.Pool) -> AsyncGenerator[PoolConnectionProxy]:
+    """Lend a connection whose settings suit the building of large indexes.
+
+    Raises:
+        StorageUnavailableError: The server cannot be reached.
+    """
     with translated_errors(_WHERE):
         async with pool.acquire() as connection:
             for setting in _SETTINGS:
@@ -63,15 +70,21 @@ async def _connection(pool: asyncpg.Pool) -> AsyncGenerator[PoolConnectionProxy]
             yield connection
 
 
-async def _build(connection: PoolConnectionProxy, table: str, kind: str) -> None:
-    valid = await connection.fetchval(_IS_VALID, _NAMES[kind].format(table))
+async def _leaves(connection: PoolConnectionProxy) -> list[tuple[str, str]]:
+    """Return each table of memories with each table that holds its rows: itself, or its partitions."""
+    sql = Statements(queries(), connection)
+    return [(table, row["relname"]) for table in TEXTS for row in await sql.leaves(table_name=table)]
+
+
+async def _build(connection: PoolConnectionProxy, table: str, leaf: str, kind: str) -> None:
+    valid = await connection.fetchval(_IS_VALID, _NAMES[kind].format(leaf))
     if valid:
         return
     if valid is not None:
-        await _run(connection, table, f"drop_index_{kind}")
-    await _run(connection, table, f"index_{kind}")
+        await _run(connection, table, leaf, f"drop_index_{kind}")
+    await _run(connection, table, leaf, f"index_{kind}")
 
 
-async def _run(connection: PoolConnectionProxy, table: str, name: str) -> None:
+async def _run(connection: PoolConnectionProxy, table: str, leaf: str, name: str) -> None:
     # Not through the named statement, which takes no time limit.
-    await connection.execute(getattr(table_queries(table), name).sql, timeout=LONGEST_S)
+    await connection.execute(getattr(table_queries(table, leaf), name).sql, timeout=LONGEST_S)

@@ -27,8 +27,13 @@ def of_table(table: str, sql: Statements) -> Statements:
     return Statements(table_queries(table), sql.connection)
 
 
+def of_leaf(table: str, leaf: str, sql: Statements) -> Statements:
+    """Return the statements of a table and of a partition of it, on the connection of other statements."""
+    return Statements(table_queries(table, leaf), sql.connection)
+
+
 @cache
-def table_queries(table: str) -> Queries:
-    """Return the named statements of one table of memories; read once."""
-    gaps = {"memories": table, "text": TEXTS[table], "searched": SEARCHED[table]}
+def table_queries(table: str, leaf: str = "") -> Queries:
+    """Return the named statements of one table of memories, and of a partition of it, if it has any; read once."""
+    gaps = {"memories": table, "leaf": leaf or table, "text": TEXTS[table], "searched": SEARCHED[table]}
     return load_queries([_DIRECTORY], "postgresql", gaps=gaps)

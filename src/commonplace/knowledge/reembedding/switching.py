@@ -11,7 +11,7 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.connection.vectors import embed
 from commonplace.knowledge.reembedding.filling import FIRST, Batch, store_batch
 from commonplace.knowledge.reembedding.moves import ACTOR, Move, MoveEndedError, MoveWork, tenants, work_of
-from commonplace.knowledge.reembedding.statements import TEXTS, of_table
+from commonplace.knowledge.reembedding.statements import TEXTS, of_leaf, of_table
 from commonplace.storage.database import Statements
 
 LEAST_WHILE_HELD: Final = 64
@@ -100,8 +100,23 @@ async def _exchange(sql: Statements, move: Move, now: datetime) -> None:
     if await sql.any_missed():
         raise _NotYetError("another program stored a memory")
     for table in TEXTS:
-        await of_table(table, sql).switch()
-        await of_table(table, sql).restore_policy()
+        await _exchange_table(sql, table)
     if await sql.activate_model(id=move.id, version=move.to.version, now=now) is None:
         raise MoveEndedError
     await sql.activate_next(model=move.to.name, version=move.to.version, now=now)
+
+
+async def _exchange_table(sql: Statements, table: str) -> None:
+    names = [row["relname"] for row in await sql.leaves(table_name=table)]
+    leaves = [of_leaf(table, name, sql) for name in names]
+    for leaf in leaves:
+        await leaf.drop_index_in_use()
+    await of_table(table, sql).drop_replaced_index()
+    await of_table(table, sql).switch()
+    for leaf in leaves:
+        await leaf.rename_index_next()
+    if names != [table]:
+        await of_table(table, sql).index_of_partitions()
+        for leaf in leaves:
+            await leaf.attach_index()
+    await of_table(table, sql).restore_policy()

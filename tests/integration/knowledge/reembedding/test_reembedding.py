@@ -50,7 +50,7 @@ UNION ALL SELECT 'column', table_name || '.' || column_name, data_type
 FROM information_schema.columns WHERE table_schema = 'public'
 UNION ALL SELECT 'table', relname, concat(relrowsecurity, relforcerowsecurity)
 FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
-ORDER BY 1, 2
+ORDER BY 1, 2, 3
 """
 VERSIONS_SQL = """
 SELECT embedding_version AS used, next_embedding_version AS other, count(*) AS memories FROM (

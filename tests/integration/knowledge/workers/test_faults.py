@@ -17,7 +17,6 @@ from commonplace.knowledge.workers.outcomes import take_back
 from commonplace.knowledge.workers.status import worker_status
 from support.commands import COMMAND, clean_environment
 from support.deadlines import DEADLINE_S
-from support.pooler import needs_session
 from support.workers import (
     fetch,
     held_fact,
@@ -120,7 +119,7 @@ async def test_the_job_of_a_worker_that_was_killed_is_taken_up_again(
         assert done["attempts"] == 2
 
 
-@needs_session  # the first worker does its job at once, as a notification tells it to
+@pytest.mark.session  # the first worker does its job at once, as a notification tells it to
 async def test_a_worker_ends_in_order_on_a_signal_and_at_once_on_the_second(
     knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, one: Process
 ) -> None:
@@ -205,7 +204,7 @@ async def test_a_job_whose_end_could_not_be_written_down_is_done_again(
         assert await job_states(pool) == [("sweep", "todo")]
 
 
-@needs_session  # the worker is woken by a notification
+@pytest.mark.session  # the worker is woken by a notification
 async def test_a_job_that_is_done_again_by_the_same_worker_is_left_to_it(
     knowledge_url: str,
     tmp_path: Path,

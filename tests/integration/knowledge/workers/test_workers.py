@@ -24,7 +24,6 @@ from commonplace.knowledge.workers.status import worker_status
 from commonplace.knowledge.workers.worker import in_process_worker
 from commonplace.web.dashboard.wording import iso
 from support.deadlines import DEADLINE_S
-from support.pooler import needs_session
 from support.service import open_memories, serving
 from support.workers import (
     fetch,
@@ -242,7 +241,7 @@ async def test_a_schedule_is_switched_off_and_on_again(
             assert len(await job_states(pool, "sweep.all")) == runs
 
 
-@needs_session
+@pytest.mark.session
 async def test_a_worker_that_stops_finishes_what_it_does(
     knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, clock: ManualClock
 ) -> None:
@@ -261,7 +260,7 @@ async def test_a_worker_that_stops_finishes_what_it_does(
         assert await pool.fetchval("SELECT count(*) FROM procrastinate.procrastinate_workers") == 0
 
 
-@needs_session
+@pytest.mark.session
 async def test_a_job_that_takes_too_long_is_handed_back(
     knowledge_url: str,
     tmp_path: Path,

@@ -19,6 +19,15 @@ WHERE oid = ANY(CAST(ARRAY['episodes', 'facts', 'rules', 'embedding_versions'] A
   AND NOT pg_has_role(relowner, 'USAGE')
 ORDER BY relname;
 
+-- name: leaves(table_name)
+-- The tables that hold the rows of a table: its partitions, or the table itself.
+SELECT relname FROM pg_class
+WHERE relkind = 'r' AND (
+  oid = CAST(:table_name AS regclass)
+  OR oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = CAST(:table_name AS regclass))
+)
+ORDER BY relname;
+
 -- name: known_tenants()
 -- All tenants that have stored a memory.
 SELECT tenant_id FROM tenants ORDER BY tenant_id;

@@ -13,8 +13,14 @@ asked AS MATERIALIZED (
       CAST(plainto_tsquery('pg_catalog.english', CAST(:query AS text)) AS text), ' (&|<->|<[0-9]+>) ', ' | ', 'g'
     ) AS tsquery) AS any_word,
     to_tsvector('pg_catalog.english', CAST(:query AS text)) AS words,
-    CAST(greatest(5000, least(20000, known.reltuples / 20)) AS bigint) AS exact_below, known.reltuples AS rows
-  FROM pg_catalog.pg_class AS known WHERE known.oid = CAST('${memories}' AS regclass)
+    CAST(greatest(5000, least(20000, known.rows / 20)) AS bigint) AS exact_below, known.rows
+  FROM (
+    SELECT sum(reltuples) AS rows FROM pg_catalog.pg_class
+    WHERE relkind = 'r' AND oid = ANY(
+      CAST('${memories}' AS regclass)
+      || ARRAY(SELECT inhrelid FROM pg_catalog.pg_inherits WHERE inhparent = CAST('${memories}' AS regclass))
+    )
+  ) AS known
 ),
 size AS MATERIALIZED (
   SELECT

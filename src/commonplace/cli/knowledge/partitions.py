@@ -1,0 +1,62 @@
+"""``commonplace knowledge partitions``: large tenants get tables of their own."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, TextColumn
+
+from commonplace.cli.command import Answer, commands
+from commonplace.cli.knowledge.options import opened
+from commonplace.cli.output import table
+from commonplace.knowledge import KnowledgeMemory, Partition
+
+app = typer.Typer(help="Partitions of the tables of memories by tenant.", no_args_is_help=True)
+command = commands(app, lambda: opened())  # noqa: PLW0108 - without the option --tenant
+
+_BYTES_PER_MB = 1_000_000
+
+
+@command("list")
+async def list_command(memory: KnowledgeMemory) -> Answer:
+    """Print the partitions, with the rows by the latest statistics of the server."""
+    return _partitions(await memory.list_partitions())
+
+
+@command()
+async def prepare(memory: KnowledgeMemory) -> Answer:
+    """Let tenants have partitions: each table of memories becomes the partition that all tenants share."""
+    return _partitions(await memory.prepare_partitions())
+
+
+@command()
+async def isolate(
+    memory: KnowledgeMemory,
+    tenant: Annotated[str, typer.Argument(metavar="TENANT", help="The id of a tenant.")],
+) -> Answer:
+    """Move the memories of a large tenant to partitions of its own, while they are stored and searched."""
+    with Progress(TextColumn("{task.description}"), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("copying")
+        found = await memory.isolate_tenant(
+            tenant, on_copied=lambda rows: bar.update(task, description=f"copied {rows} rows")
+        )
+    return _partitions([found])
+
+
+def _partitions(found: Sequence[Partition]) -> Answer:
+    rows = [
+        (
+            each.tenant or "(all others)",
+            each.episodes,
+            each.facts,
+            each.rules,
+            f"{each.bytes / _BYTES_PER_MB:.1f}",
+        )
+        for each in found
+    ]
+    empty = "The tables have no partitions. Prepare them with: commonplace knowledge partitions prepare"
+    return Answer(
+        {"partitions": found},
+        table("tenant", "episodes", "facts", "rules", "MB", rows=rows) if found else empty,
+    )

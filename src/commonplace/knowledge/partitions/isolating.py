@@ -1,0 +1,148 @@
+"""Isolating a tenant: its rows are copied to partitions of its own, which take the place of the shared rows at the end.
+
+Triggers keep the copies up to date from the first batch on, so nothing that is stored meanwhile is lost.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+from uuid import UUID
+
+import asyncpg
+
+from commonplace.core.context import require_tenant
+from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.knowledge.connection.session import KnowledgeSession
+from commonplace.knowledge.partitions.exchanging import Change, exchange, validate_foreign_keys, when_free
+from commonplace.knowledge.partitions.layout import (
+    TABLES,
+    Partition,
+    execute_all,
+    names_of,
+    partitions,
+    require_rights,
+)
+from commonplace.knowledge.reembedding.indexes import LONGEST_S, building
+from commonplace.knowledge.reembedding.moves import alone, work_of
+from commonplace.storage.database import Statements
+
+BATCH_ROWS: Final = 2_000
+_FIRST: Final = UUID(int=0)
+
+OnCopied = Callable[[int], None]
+"""Gets the number of rows that were copied so far."""
+
+
+class IsolatingMethods(KnowledgeSession):
+    """The method of knowledge memory that gives a tenant partitions of its own; its own tenant does not matter."""
+
+    async def isolate_tenant(
+        self, tenant: str, *, batch_rows: int = BATCH_ROWS, on_copied: OnCopied = lambda _: None
+    ) -> Partition:
+        """Move a tenant's memories to partitions of its own, with indexes of their own, and return them.
+
+        Memories can be stored and searched meanwhile, those of this tenant too, except in one transaction at the end
+        that deletes the tenant's rows from the shared tables and reads these once. An interrupted call leaves the
+        memories as they were; call again to begin anew.
+
+        Args:
+            tenant: Its id.
+            batch_rows: Rows copied in one transaction.
+            on_copied: Called after each batch.
+
+        Raises:
+            InvalidInputError: The tables are not prepared, or the tenant has partitions of its own already.
+            NotFoundError: The tenant has never stored a memory.
+            StorageUnavailableError: The server cannot be reached or is too old, this role may not change the tables,
+                another process moves memories, or the tables stay in use.
+
+        Source: SCL-05.
+        """
+        require_tenant(tenant)
+        async with self._owning() as pool:
+            await require_rights(pool)
+            async with alone(pool):
+                await _require_shared(pool, tenant)
+                await _begin(pool, tenant)
+                await _copy(pool, tenant, batch_rows, on_copied)
+                await _build_indexes(pool, tenant)
+                await exchange(pool, _leave(tenant), tenant=tenant)
+                await validate_foreign_keys(pool)
+                await _analyse(pool, tenant)
+            return next(each for each in await partitions(pool) if each.tenant == tenant)
+
+
+async def _require_shared(pool: asyncpg.Pool, tenant: str) -> None:
+    found = await partitions(pool)
+    async with work_of(pool, tenant, readonly=True) as sql:
+        is_known = await sql.tenant_is_known(tenant=tenant)
+    if not found:
+        expected = "prepared tables: run `commonplace knowledge partitions prepare` first"
+        raise InvalidInputError("tenant", expected, "tables without partitions")
+    if not is_known:
+        raise NotFoundError("tenant", tenant)
+    if any(each.tenant == tenant for each in found):
+        raise InvalidInputError(
+            "tenant", "a tenant that shares its partition", f"{tenant}, which has its own"
+        )
+
+
+async def _begin(pool: asyncpg.Pool, tenant: str) -> None:
+    """Create empty tables that are kept up to date, after removing those of an interrupted call."""
+    for table in TABLES:
+        await when_free(pool, _create(names_of(table, tenant)), tenant=tenant)
+
+
+def _create(names: dict[str, str]) -> Change:
+    async def create(sql: Statements) -> None:
+        await execute_all(sql, await sql.abandoned_steps(leaf=names["leaf"]))
+        await execute_all(sql, await sql.isolating_steps(**names))
+
+    return create
+
+
+async def _copy(pool: asyncpg.Pool, tenant: str, batch_rows: int, on_copied: OnCopied) -> None:
+    copied = 0
+    for table in TABLES:
+        last: UUID | None = _FIRST
+        while last is not None:
+            rows, last = await when_free(
+                pool, _batch(names_of(table, tenant), last, batch_rows), tenant=tenant
+            )
+            copied += rows
+            on_copied(copied)
+
+
+def _batch(
+    names: dict[str, str], after: UUID, rows: int
+) -> Callable[[Statements], Awaitable[tuple[int, UUID | None]]]:
+    async def batch(sql: Statements) -> tuple[int, UUID | None]:
+        statement = await sql.copying_statement(**names)
+        copied = await sql.connection.fetchrow(statement, after, rows)
+        return copied["rows"], copied["last"]
+
+    return batch
+
+
+async def _build_indexes(pool: asyncpg.Pool, tenant: str) -> None:
+    for table in TABLES:
+        async with work_of(pool, tenant, readonly=True) as sql:
+            names = names_of(table, tenant)
+            steps = await sql.index_steps(shared=names["shared"], leaf=names["leaf"])
+        async with building(pool) as connection:
+            for step in steps:
+                await connection.execute(step["statement"], timeout=LONGEST_S)
+
+
+def _leave(tenant: str) -> Change:
+    async def leave(sql: Statements) -> None:
+        for table in TABLES:
+            await execute_all(sql, await sql.leaving_steps(**names_of(table, tenant)))
+
+    return leave
+
+
+async def _analyse(pool: asyncpg.Pool, tenant: str) -> None:
+    for table in TABLES:
+        async with work_of(pool) as sql:
+            statement = await sql.analysing_statement(leaf=names_of(table, tenant)["leaf"])
+            await sql.connection.execute(statement, timeout=LONGEST_S)
