@@ -114,6 +114,27 @@ def test_what_the_answer_gives_thanks_for_is_kept() -> None:
 
 
 @pytest.mark.requirement("DIG-01.1")
+@pytest.mark.parametrize("answer", ["Noted.", "Nice!", "Sounds good.", "Shall I set a reminder?"])
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "My boss is called Petra.",
+        "We moved to Leipzig last month.",
+        "I'm learning Portuguese.",
+        "I play tennis on Tuesdays.",
+        "Wir sind im März nach Bremen umgezogen.",
+        "Estoy aprendiendo japonés por las noches.",
+        "J'apprends le violon depuis un an.",
+    ],
+)
+def test_a_lasting_fact_is_kept_whatever_the_answer(fact: str, answer: str) -> None:
+    """The answer decides only about what may be of the moment."""
+    assert notes(fact, answer)
+    assert not notes("I had a sandwich.", answer)
+    assert not notes("Play some jazz.", answer)
+
+
+@pytest.mark.requirement("DIG-01.1")
 def test_constraints_come_before_restatements_and_courtesies() -> None:
     """Where there is no room for both."""
     told = notes(
