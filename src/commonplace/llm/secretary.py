@@ -39,7 +39,7 @@ LEAST_WORTH: Final = 2.0
 LEAST_FILL: Final = 1.0
 """The least worth of a user's clause that fills the remaining room."""
 
-LEAST_NEWS: Final = {"": 0.34, "user": 0.34, "assistant": 0.5}
+LEAST_NEWS: Final = {"": 0.33, "user": 0.33, "assistant": 0.5}
 """The share of a clause's words that the picked clauses must not contain."""
 
 LEAST_ECHO: Final = 0.4

@@ -135,6 +135,13 @@ def test_a_lasting_fact_is_kept_whatever_the_answer(fact: str, answer: str) -> N
 
 
 @pytest.mark.requirement("DIG-01.1")
+def test_what_holds_is_kept_beside_what_does_not() -> None:
+    """They share most of their words."""
+    told = notes("I do not prefer window seats, I prefer aisle seats.", "Noted.")
+    assert told == "The user: I do not prefer window seats, I prefer aisle seats."
+
+
+@pytest.mark.requirement("DIG-01.1")
 def test_constraints_come_before_restatements_and_courtesies() -> None:
     """Where there is no room for both."""
     told = notes(

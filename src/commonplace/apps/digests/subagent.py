@@ -338,7 +338,7 @@ class MemorySubAgent:
             case _:
                 assert_never(receipt.outcome)
         for conflict in receipt.conflicts:
-            log.warning(
+            log.info(
                 "memories %d and %d of app %s contradict each other",
                 conflict.older.id,
                 conflict.newer.id,
