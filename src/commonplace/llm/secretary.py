@@ -105,7 +105,7 @@ class Clause:
         role: The speaker.
         at: The numbers of the turn, of the sentence in the turn, and of the clause in the sentence.
         tags: Its signals.
-        worth: Below 0 if the clause is outdated.
+        worth: Below 0 if the clause is outdated, or an earlier one holds all of it.
         asks: Whether it is part of a question, or of an assistant's exclamation.
         words: Its concepts, see :func:`~commonplace.language.values.concepts`.
         values: Its dates, times and numbers.
@@ -155,7 +155,8 @@ def take_notes(turns: Sequence[Turn], chars: int) -> str:
     language = language_of(" ".join(users)) or language_of(" ".join(turn.text for turn in turns))
     clauses = [clause for place, turn in enumerate(turns) for clause in _clauses(turn, place, language)]
     stale = _outdated(clauses, turns, language)
-    clauses = _with_neighbours(_disclosed(_lasting(_without_stale(clauses, stale)), turns))
+    clauses = _without_repeats(_without_stale(clauses, stale), stale)
+    clauses = _with_neighbours(_disclosed(_lasting(clauses), turns))
     if not any(_is_worth_notes(clause, turns) or _settles(clause, turns, language) for clause in clauses):
         return ""
     return _composed(_picked(_with_echoes(clauses, frozenset(one.turn for one in stale.values())), chars))
@@ -277,6 +278,35 @@ def _renewed(clause: Clause, stale: Mapping[str, Correction]) -> Clause | None:
             return None
         text = exchanged(text, place, new)
     return replace(clause, text=text, words=concepts(text), values=values(text))
+
+
+def _without_repeats(clauses: Sequence[Clause], stale: Mapping[str, Correction]) -> list[Clause]:
+    """Return clauses with a worth of -1 for a correction if earlier statements, with the new values, hold all of it.
+
+    The statements get the correction's worth. Its answer has a worth of -1, too, unless the statements are requests:
+    then the answer reports what came of them.
+    """
+    worths: dict[tuple[int, int, int], float] = {}
+    for turn in {one.turn for one in stale.values()}:
+        news = {one.new for one in stale.values() if one.turn == turn}
+        renewed = [
+            [one for one in clauses if one.is_users and one.turn < turn and new and new in one.text]
+            for new in news
+        ]
+        if all(renewed):
+            held = [one for found in renewed for one in found]
+            words = frozenset[str]().union(*(one.words for one in held))
+            last = turn + 1 if all(one.is_of_self for one in held) else turn
+            repeated = [one for one in clauses if turn <= one.turn <= last and _is_told(one, words)]
+            best = max((one.worth for one in repeated if one.is_users), default=0.0)
+            worths |= {one.at: max(one.worth, best) for one in held}
+            worths |= {one.at: -1.0 for one in repeated}
+    return [replace(one, worth=worths.get(one.at, one.worth)) for one in clauses]
+
+
+def _is_told(clause: Clause, words: frozenset[str]) -> bool:
+    """Return whether a clause has at most one word beside numbers that is not among some words."""
+    return sum(not word[0].isdigit() for word in clause.words - words) < 2  # noqa: PLR2004 - one word says little
 
 
 def _lasting(clauses: Sequence[Clause]) -> list[Clause]:

@@ -135,6 +135,42 @@ def test_a_lasting_fact_is_kept_whatever_the_answer(fact: str, answer: str) -> N
 
 
 @pytest.mark.requirement("DIG-01.1")
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        pytest.param(
+            [
+                "Je pars au Japon du 3 au 17 mai, je ne mange pas de porc.",
+                "C'est noté, bon voyage !",
+                "En fait c'est du 5 au 19 mai.",
+                "Corrigé : du 5 au 19 mai.",
+            ],
+            "The user: Je pars au Japon du 5 au 19 mai, je ne mange pas de porc.",
+            id="the answer repeats the correction",
+        ),
+        pytest.param(
+            [
+                "I must spend at most 380 on food.",
+                "Here is a plan for 380.",
+                "no make that 400",
+                "All right.",
+            ],
+            "The user: I must spend at most 400 on food.",
+            id="the correction has no other word",
+        ),
+        pytest.param(
+            ["I need 380 for the garden party.", "I see.", "no make that 400", "All right."],
+            "The user: I need 400 for the garden party.",
+            id="the statement alone was not worth notes",
+        ),
+    ],
+)
+def test_a_corrected_value_is_told_once(said: list[str], told: str) -> None:
+    """The statement holds the new value, so that neither the correction nor its answer is needed."""
+    assert notes(*said) == told
+
+
+@pytest.mark.requirement("DIG-01.1")
 def test_what_holds_is_kept_beside_what_does_not() -> None:
     """They share most of their words."""
     told = notes("I do not prefer window seats, I prefer aisle seats.", "Noted.")
