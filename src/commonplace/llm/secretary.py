@@ -249,8 +249,9 @@ def _outdated(
         known = {value for one in clauses if one.turn < place for value in one.values}
         says_so = "correction" in signals_of(turn.text, language).tags or bool(rejected(turn.text) & known)
         answer = turns[place + 1].text if place + 1 < len(turns) else ""
-        if says_so or changes(answer) or changes(turn.text) or takes_back(turn.text):
-            found |= _corrected(clauses, place, says_so=says_so)
+        back = takes_back(turn.text)
+        if says_so or changes(answer) or changes(turn.text) or back:
+            found |= _corrected(clauses, place, says_so=says_so, takes_back=back)
     return found
 
 
@@ -326,27 +327,35 @@ def _lasting(clauses: Sequence[Clause]) -> list[Clause]:
     ]
 
 
-def _corrected(clauses: Sequence[Clause], turn: int, *, says_so: bool) -> dict[str, Correction]:
+def _corrected(
+    clauses: Sequence[Clause], turn: int, *, says_so: bool, takes_back: bool
+) -> dict[str, Correction]:
     """Return the values that a correction replaces: the last earlier values of the same kinds, about the same matter.
 
-    Of several values in a correction, those that the answer repeats are valid, else those that are new.
+    Of several values in a correction, those that the answer repeats are valid, else those that are new. The answer's
+    words belong to the matter only if it repeats a value. Constraints need a common word, or that the turn takes
+    something back.
 
     Args:
         clauses: All clauses.
         turn: The number of the correcting turn.
         says_so: Whether its words announce a correction; otherwise the user or the answer tells of a change.
+        takes_back: Whether it begins with a word such as "no" or "correction".
     """
     before = [one for one in clauses if one.turn < turn]
     said = _values_of(clauses, turn)
     answer = _values_of(clauses, turn + 1).keys()
     known = {value for one in before for value in one.values}
     valid = answer if said.keys() & answer else (said.keys() - known) or said.keys()
-    matter = frozenset[str]().union(*(one.words for one in clauses if one.turn in (turn, turn + 1)))
+    own = frozenset[str]().union(*(one.words for one in clauses if one.turn == turn))
+    told = frozenset[str]().union(*(one.words for one in clauses if one.turn == turn + 1))
+    matter = own | told if said.keys() & answer else own
     old: dict[str, Correction] = {}
     for kind in {kind_of(value) for value in said}:
         new = [text for value, text in said.items() if kind_of(value) == kind and value in valid]
         for clause in reversed(before):
             near = says_so and turn - clause.turn <= 2  # noqa: PLR2004 - the assistant's last turn and the user's turn before it
+            near = near and (takes_back or not clause.tags & VITAL or bool(clause.words & own))
             gone = {value for value in clause.values if kind_of(value) == kind} - valid
             if not gone and kind == "number" and near:
                 gone = {value for value in clause.values if kind_of(value) == "date"} - valid

@@ -122,6 +122,7 @@ def test_what_the_answer_gives_thanks_for_is_kept() -> None:
         "We moved to Leipzig last month.",
         "I'm learning Portuguese.",
         "I play tennis on Tuesdays.",
+        "I've stopped smoking three weeks ago.",
         "Wir sind im März nach Bremen umgezogen.",
         "Estoy aprendiendo japonés por las noches.",
         "J'apprends le violon depuis un an.",
@@ -168,6 +169,31 @@ def test_a_lasting_fact_is_kept_whatever_the_answer(fact: str, answer: str) -> N
 def test_a_corrected_value_is_told_once(said: list[str], told: str) -> None:
     """The statement holds the new value, so that neither the correction nor its answer is needed."""
     assert notes(*said) == told
+
+
+@pytest.mark.requirement("DIG-01.1")
+def test_a_number_of_another_matter_replaces_none() -> None:
+    """The answer speaks of the goal, but repeats no number of the user's last turn."""
+    told = notes(
+        "I want to lose 5 kg by June.",
+        "Great goal! Here's a plan.",
+        "I weigh 82 now.",
+        "OK, 77 kg is the target by June.",
+    )
+    assert "lose 5 kg by June" in told
+    assert "weigh 82" in told
+
+
+@pytest.mark.requirement("DIG-01.1")
+def test_a_booking_takes_no_constraint_back() -> None:
+    """The days of the constraint are no former value of the booked day."""
+    told = notes(
+        "I can't do mornings on weekdays, only after 6pm",
+        "Then 6:30 pm on Tuesday?",
+        "works. make it every Tuesday",
+        "Booked every Tuesday at 6:30 pm.",
+    )
+    assert "can't do mornings on weekdays, only after 6pm" in told
 
 
 @pytest.mark.requirement("DIG-01.1")
