@@ -5,7 +5,7 @@ some prompts are about nothing stored. Every memory is stored as of its age, and
 Measured are recall, every mode of search, and the block; ``fresh``, and ``used`` (every prompt was recalled twice).
 Recall and block are measured on facts and rules, search on all types.
 
-    python benchmarks/recall.py --data FILE.jsonl [--json]
+    python benchmarks/recall.py --data FILE.jsonl [--query-weights float32|int8] [--json]
 """
 
 import argparse
@@ -28,7 +28,7 @@ from rich.table import Table
 
 from commonplace.core.clock import Clock
 from commonplace.core.context import request_context
-from commonplace.embedding import EmbeddingEngine
+from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, Weights
 from commonplace.knowledge.episodes import EpisodeDraft, store_episodes
 from commonplace.knowledge.facts import FactDraft, store_facts
 from commonplace.knowledge.lifecycle.any_memory import confirm_memory
@@ -215,11 +215,13 @@ def _line(memory: Record) -> str:
     return f"- [{memory['subject']}] [{memory['predicate']}]: {content}"
 
 
-async def run(worlds: Sequence[Record], progress: Progress) -> dict[str, dict[str, dict[str, float]]]:
+async def run(
+    worlds: Sequence[Record], queries: Weights, progress: Progress
+) -> dict[str, dict[str, dict[str, float]]]:
     """Measure every world fresh and used, and return the means over all prompts."""
     fresh: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
     used: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
-    engine = EmbeddingEngine()
+    engine = EmbeddingEngine(EmbeddingOptions(queries=queries))
     with scratch_server() as server:
         await migrate_postgres(server.url(), "memory")
         async with await open_pool(server.url()) as pool:
@@ -265,12 +267,19 @@ def main() -> None:
     """Print the tables, or one JSON document."""
     parser = argparse.ArgumentParser(description="Recall, search and context block on worlds of prompts.")
     parser.add_argument("--data", type=Path, required=True, help="worlds, one JSON object a line")
+    parser.add_argument(
+        "--query-weights",
+        type=Weights,
+        choices=list(Weights),
+        default=Weights.FLOAT32,
+        help="weights for queries",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object")
     options = parser.parse_args()
     lines = options.data.read_text(encoding="utf-8").splitlines()
     worlds = [json.loads(line) for line in lines if line.strip()]
     with Progress(console=Console(stderr=True)) as progress:
-        figures = asyncio.run(run(worlds, progress))
+        figures = asyncio.run(run(worlds, options.query_weights, progress))
     if options.json:
         json.dump(figures, sys.stdout, indent=2)
         print()

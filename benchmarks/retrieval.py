@@ -5,7 +5,8 @@ answer them. Every item is stored as an episode, each conversation as a tenant o
 every mode, on the same items and the same vectors: ``dense`` (exact cosine) and ``bm25`` (stemmed words). If some
 questions have no evidence, ``f1`` and ``empty`` measure what the mode ``contextual`` returns above the product's floor.
 
-    python benchmarks/retrieval.py --data FILE.json[.gz] [--held-out | --tuned-on] [--json]
+    python benchmarks/retrieval.py --data FILE.json[.gz] [--held-out | --tuned-on]
+        [--query-weights float32|int8] [--json]
 """
 
 import argparse
@@ -30,7 +31,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from commonplace.core.context import request_context
-from commonplace.embedding import EmbeddingEngine
+from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, Weights
 from commonplace.knowledge.config import DEFAULT_MIN_RELEVANCE
 from commonplace.knowledge.episodes import EpisodeDraft, store_episodes
 from commonplace.knowledge.search.search import memory_search
@@ -193,11 +194,13 @@ class Memory:
         return request_context(tenant_id=tenant, actor="benchmark")
 
 
-async def run(conversations: Sequence[Conversation], progress: Progress) -> list[dict[str, Any]]:
+async def run(
+    conversations: Sequence[Conversation], queries: Weights, progress: Progress
+) -> list[dict[str, Any]]:
     """Ask every question of every system and return their figures."""
     scores: dict[tuple[str, str], list[dict[str, float]]] = {}
     floors: list[tuple[bool, float]] = []
-    engine = EmbeddingEngine()
+    engine = EmbeddingEngine(EmbeddingOptions(queries=queries))
     with scratch_server() as server:
         await migrate_postgres(server.url(), "memory")
         async with await open_pool(server.url()) as pool:
@@ -283,6 +286,13 @@ def main() -> None:
     part.add_argument("--held-out", action="store_true", help="only the third that no constant was chosen on")
     part.add_argument("--tuned-on", action="store_true", help="only the other two thirds")
     parser.add_argument(
+        "--query-weights",
+        type=Weights,
+        choices=list(Weights),
+        default=Weights.FLOAT32,
+        help="weights for queries",
+    )
+    parser.add_argument(
         "--json", action="store_true", help="one JSON array, an object for each system and mode"
     )
     options = parser.parse_args()
@@ -291,7 +301,7 @@ def main() -> None:
         unseen = held_out(conversations)
         conversations = [one for one in conversations if (one.group in unseen) == options.held_out]
     with Progress(console=Console(stderr=True)) as progress:
-        figures = asyncio.run(run(conversations, progress))
+        figures = asyncio.run(run(conversations, options.query_weights, progress))
     if options.json:
         json.dump(figures, sys.stdout, indent=2)
         print()

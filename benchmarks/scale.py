@@ -6,7 +6,8 @@ recall and the block for a prompt over as many facts. The reference in the same 
 nearest-neighbour query on the bare index. Storing is compared with the bare embedding of the same texts: call by
 call, and as an import.
 
-    python benchmarks/scale.py [--sizes 10000,100000] [--tenants 1,100,1000] [--million] [--queries N] [--json]
+    python benchmarks/scale.py [--sizes 10000,100000] [--tenants 1,100,1000] [--million] [--queries N]
+        [--query-weights float32|int8] [--json]
 
 A case of 100,000 memories takes about two minutes. The exit status is 1 if a target is missed. The limits on times hold
 for 100,000 memories of one tenant on an idle machine.
@@ -32,7 +33,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from commonplace.core.context import request_context
-from commonplace.embedding import EmbeddingEngine
+from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, Weights
 from commonplace.knowledge.episodes import EpisodeDraft, import_episodes, store_episodes
 from commonplace.knowledge.search.context import memory_context
 from commonplace.knowledge.search.recall import recall
@@ -245,7 +246,7 @@ async def measure(
 
 async def run(options: argparse.Namespace, progress: Progress) -> list[dict[str, Any]]:
     """Measure every case in a new database on a new server."""
-    engine = EmbeddingEngine()
+    engine = EmbeddingEngine(EmbeddingOptions(queries=options.query_weights))
     results: list[dict[str, Any]] = []
     for size in [*options.sizes, *([1_000_000] if options.million else [])]:
         corpus = make_corpus(engine, size, options.queries)
@@ -325,6 +326,13 @@ def main() -> int:
         "--queries", type=_questions, default=210, help="questions of each case (default: 210)"
     )
     parser.add_argument("--directory", type=Path, default=None, help="where the servers are set up")
+    parser.add_argument(
+        "--query-weights",
+        type=Weights,
+        choices=list(Weights),
+        default=Weights.FLOAT32,
+        help="weights for queries",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON document")
     options = parser.parse_args()
     with Progress(console=Console(stderr=True), transient=True) as progress:

@@ -34,6 +34,10 @@ class TurnedEngine(EmbeddingEngine):
         (vector,) = await self.embed_batch_async([text])
         return vector
 
+    async def embed_query_async(self, text: str | None) -> list[float]:
+        """Return a turned vector."""
+        return await self.embed_async(text)
+
     async def embed_batch_async(self, texts: Sequence[str | None]) -> list[list[float]]:
         """Return turned vectors."""
         self.texts += len(texts)

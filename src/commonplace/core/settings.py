@@ -91,6 +91,10 @@ class Settings(BaseModel):
     embedding_backend: Literal["onnx", "torch"] = Field(
         default="onnx", description="library that computes embeddings; torch needs the extra torch"
     )
+    embedding_queries: Literal["float32", "int8"] = Field(
+        default="float32",
+        description="weights that compute the vectors of queries; int8 is faster and needs 60 MB more memory",
+    )
     embedding_download: bool = Field(
         default=False, description="download an embedding model that is not on this machine"
     )

@@ -10,6 +10,7 @@ from commonplace.embedding.backend import (
     BackendName,
     EmbeddingBackend,
     EmbeddingOptions,
+    Weights,
 )
 from commonplace.embedding.engine import EmbeddingEngine, get_embedding_engine
 
@@ -20,5 +21,6 @@ __all__ = [
     "EmbeddingBackend",
     "EmbeddingEngine",
     "EmbeddingOptions",
+    "Weights",
     "get_embedding_engine",
 ]

@@ -30,6 +30,15 @@ class BackendName(StrEnum):
     """Word overlap without a model, for tests."""
 
 
+class Weights(StrEnum):
+    """The precision of the weights that compute a vector."""
+
+    FLOAT32 = "float32"
+    """The weights of the model."""
+    INT8 = "int8"
+    """The weights of the model, rounded to 8 bits. The backend ``onnx`` alone has them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingOptions:
     """The options of an engine.
@@ -43,6 +52,7 @@ class EmbeddingOptions:
         allow_download: Download a model from the hub if it is nowhere else.
         threads: Threads that share one computation; ``None`` uses the processors available to this process, at most
             4.
+        queries: The weights for queries. Texts that are stored always get the weights of the model.
     """
 
     model: str = DEFAULT_MODEL
@@ -50,6 +60,7 @@ class EmbeddingOptions:
     cache_dir: Path | None = None
     allow_download: bool = False
     threads: int | None = None
+    queries: Weights = Weights.FLOAT32
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "EmbeddingOptions":
@@ -59,6 +70,7 @@ class EmbeddingOptions:
             backend=BackendName(settings.embedding_backend),
             cache_dir=settings.home / "models",
             allow_download=settings.embedding_download,
+            queries=Weights(settings.embedding_queries),
         )
 
 
@@ -82,6 +94,10 @@ class EmbeddingBackend(Protocol):
         """
         ...
 
+    def encode_queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
+        """Return the vectors of queries, computed with :attr:`EmbeddingOptions.queries`; see :meth:`encode`."""
+        ...
+
 
 class _BackendModule(Protocol):
     def load(self, options: EmbeddingOptions) -> EmbeddingBackend: ...
@@ -95,8 +111,13 @@ def load_backend(options: EmbeddingOptions) -> EmbeddingBackend:
     Raises:
         ModelMissingError: The weights are not found.
         ModelDamagedError: The weights or the tokenizer cannot be used.
-        EmbeddingError: The libraries of the backend are not installed.
+        EmbeddingError: The libraries of the backend are not installed, or it has no such weights for queries.
     """
+    if options.queries is not Weights.FLOAT32 and options.backend is BackendName.TORCH:
+        raise EmbeddingError(
+            f"the embedding backend 'torch' has no {options.queries} weights: set embedding_queries to 'float32', "
+            "or embedding_backend to 'onnx'"
+        )
     try:
         module = importlib.import_module(f"commonplace.embedding.{options.backend}_backend")
     except ModuleNotFoundError as error:

@@ -15,6 +15,7 @@ from commonplace.embedding.backend import (
     EMBEDDING_DIMENSIONS,
     EmbeddingBackend,
     EmbeddingOptions,
+    Weights,
     load_backend,
 )
 
@@ -54,7 +55,9 @@ class EmbeddingEngine:
         self._executor: ThreadPoolExecutor | None = None
         # A lock of its own: the event loop takes it, and must not wait for a model that loads.
         self._submitting = threading.Lock()
-        self._waiting: deque[tuple[str | None, Future[list[float]]]] = deque()
+        self._texts = _Waiting(self.embed_batch)
+        has_own_weights = options.queries is not Weights.FLOAT32
+        self._queries = _Waiting(self._embed_queries) if has_own_weights else self._texts
 
     @property
     def options(self) -> EmbeddingOptions:
@@ -109,14 +112,20 @@ class EmbeddingEngine:
         """
         if isinstance(texts, str):
             raise InvalidInputError("texts", "a list of texts", texts)
-        return self._loaded().encode([clean_text(text or "") or " " for text in texts])
+        return self._loaded().encode(_cleaned(texts))
 
     async def embed_async(self, text: str | None) -> list[float]:
         """Return the vector of one text, computed off the event loop; see :meth:`embed`."""
-        future: Future[list[float]] = Future()
-        self._waiting.append((text, future))
-        self._submit(self._embed_waiting)
-        return await asyncio.wrap_future(future)
+        return await self._embed_single(text, self._texts)
+
+    async def embed_query_async(self, text: str | None) -> list[float]:
+        """Return the vector of a query, computed off the event loop with :attr:`EmbeddingOptions.queries`.
+
+        Raises:
+            ModelMissingError: The weights are not found.
+            ModelDamagedError: The weights or the tokenizer cannot be used.
+        """
+        return await self._embed_single(text, self._queries)
 
     async def embed_batch_async(self, texts: Sequence[str | None]) -> list[list[float]]:
         """Return one vector per text, computed off the event loop; see :meth:`embed_batch`."""
@@ -155,14 +164,43 @@ class EmbeddingEngine:
                 self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="commonplace-embedding")
             return self._executor.submit(function, *arguments)
 
-    def _embed_waiting(self) -> None:
-        """Embed the texts that wait; each of them has submitted a call of this method, so none is left behind."""
+    async def _embed_single(self, text: str | None, waiting: "_Waiting") -> list[float]:
+        future = waiting.add(text)
+        self._submit(waiting.embed_some)
+        return await asyncio.wrap_future(future)
+
+    def _embed_queries(self, texts: Sequence[str | None]) -> list[list[float]]:
+        vectors: list[list[float]] = self._loaded().encode_queries(_cleaned(texts)).tolist()
+        return vectors
+
+
+class _Waiting:
+    """Single texts that wait for the thread of an engine, to be embedded together.
+
+    Args:
+        embed: Returns one vector per text.
+    """
+
+    def __init__(self, embed: Callable[[Sequence[str | None]], list[list[float]]]) -> None:
+        self._embed = embed
+        self._waiting: deque[tuple[str | None, Future[list[float]]]] = deque()
+
+    def add(self, text: str | None) -> Future[list[float]]:
+        """Add a text, and return the future with its vector. Call :meth:`embed_some` once for each text."""
+        future: Future[list[float]] = Future()
+        self._waiting.append((text, future))
+        return future
+
+    def embed_some(self) -> None:
+        """Embed the texts that wait, as many as one run of the network takes."""
         taken = [self._waiting.popleft() for _ in range(min(MOST_TOGETHER, len(self._waiting)))]
-        self._settle([each for each in taken if each[1].set_running_or_notify_cancel()])
+        wanted = [each for each in taken if each[1].set_running_or_notify_cancel()]
+        if wanted:
+            self._settle(wanted)
 
     def _settle(self, asked: Sequence[tuple[str | None, Future[list[float]]]]) -> None:
         try:
-            vectors = self.embed_batch([text for text, _ in asked])
+            vectors = self._embed([text for text, _ in asked])
         except Exception as error:  # noqa: BLE001 - each caller gets the error of its own text
             if len(asked) == 1:
                 asked[0][1].set_exception(error)
@@ -172,6 +210,10 @@ class EmbeddingEngine:
         else:
             for (_, future), vector in zip(asked, vectors, strict=True):
                 future.set_result(vector)
+
+
+def _cleaned(texts: Sequence[str | None]) -> list[str]:
+    return [clean_text(text or "") or " " for text in texts]
 
 
 _creating = threading.Lock()

@@ -40,6 +40,10 @@ class FakeBackend:
                 vectors[row] = _direction(text)
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True).astype(np.float32)
 
+    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of queries, computed like those of any text."""
+        return self.encode(texts)
+
 
 def _direction(word: str) -> NDArray[np.float32]:
     digest = hashlib.shake_256(word.encode()).digest(EMBEDDING_DIMENSIONS // 8)

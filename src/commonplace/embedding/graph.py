@@ -25,6 +25,13 @@ HIDDEN_STATE: Final = "last_hidden_state"
 
 _OPSET: Final = 20
 _IR_VERSION: Final = 9
+_QUANTIZED_DOMAIN: Final = "com.microsoft"
+_BLOCK: Final = 64
+"""Weights that share a scale. With 32 a query takes 1.1 times as long, and vectors are hardly closer (ADR 0002)."""
+
+_INT8_COMPUTE: Final = 4
+"""The accuracy level of ONNX Runtime that multiplies bytes."""
+
 _NEVER: Final = np.float32(-1e9)
 """Added to the attention score of padding, so that its share is exactly zero in float32."""
 
@@ -44,7 +51,7 @@ class BertConfig(BaseModel):
     vocab_size: int = Field(gt=0)
 
 
-def build_graph(weights: Path) -> bytes:
+def build_graph(weights: Path, *, int8: bool = False) -> bytes:
     """Return the ONNX graph of a BERT model, as the bytes of its file.
 
     Inputs are ``input_ids`` and ``attention_mask``, int64 of shape ``(batch, tokens)``; the output is
@@ -52,11 +59,13 @@ def build_graph(weights: Path) -> bytes:
 
     Args:
         weights: The safetensors file, with ``config.json`` beside it.
+        int8: Round the matrices of the layers to 8 bits, with an operator that ONNX Runtime alone has.
 
     Raises:
         ModelDamagedError: The file is truncated, lacks a tensor, or has a tensor of another shape.
 
-    Source: largest difference from sentence-transformers on the golden texts 2e-7.
+    Source: largest difference from sentence-transformers on the golden texts 2e-7. With ``int8``, the vectors of 210
+    questions have a cosine of at least 0.999 with those of the model's own weights.
     """
     path = weights.with_name("config.json")
     try:
@@ -69,14 +78,17 @@ def build_graph(weights: Path) -> bytes:
         tensors = load_file(weights)
     except (OSError, SafetensorError) as error:
         raise ModelDamagedError(f"{weights} cannot be read: {error}; reinstall the model") from error
-    return _BertGraph(config, tensors, str(weights)).serialize()
+    return _BertGraph(config, tensors, str(weights), int8=int8).serialize()
 
 
 class _BertGraph:
     """The nodes and constants of one graph; each method adds nodes and returns their output."""
 
-    def __init__(self, config: BertConfig, tensors: dict[str, NDArray[Any]], source: str) -> None:
+    def __init__(
+        self, config: BertConfig, tensors: dict[str, NDArray[Any]], source: str, *, int8: bool
+    ) -> None:
         self._config = config
+        self._int8 = int8
         self._tensors = tensors
         self._source = source
         self._nodes: list[onnx.NodeProto] = []
@@ -98,6 +110,8 @@ class _BertGraph:
         )
         graph = helper.make_graph(self._nodes, "bert", inputs, [output], self._constants)
         opsets = [helper.make_opsetid("", _OPSET)]
+        if self._int8:
+            opsets.append(helper.make_opsetid(_QUANTIZED_DOMAIN, 1))
         return helper.make_model(graph, opset_imports=opsets, ir_version=_IR_VERSION).SerializeToString()
 
     def _embeddings(self) -> str:
@@ -148,8 +162,27 @@ class _BertGraph:
 
     def _linear(self, hidden: str, name: str, size_in: int, size_out: int) -> str:
         weight = self._weight(f"{name}.weight", size_out, size_in)
-        product = self._node("MatMul", hidden, self._constant(weight.T))
+        product = self._rounded(hidden, weight) if self._int8 else self._exact(hidden, weight)
         return self._node("Add", product, self._constant(self._weight(f"{name}.bias", size_out)))
+
+    def _exact(self, hidden: str, weight: NDArray[np.float32]) -> str:
+        return self._node("MatMul", hidden, self._constant(weight.T))
+
+    def _rounded(self, hidden: str, weight: NDArray[np.float32]) -> str:
+        size_out, size_in = weight.shape
+        levels, scales = round_weights(weight)
+        return self._node(
+            "MatMulNBits",
+            hidden,
+            self._constant(levels),
+            self._constant(scales),
+            domain=_QUANTIZED_DOMAIN,
+            K=size_in,
+            N=size_out,
+            bits=8,
+            block_size=_BLOCK,
+            accuracy_level=_INT8_COMPUTE,
+        )
 
     def _norm(self, hidden: str, name: str) -> str:
         size = self._config.hidden_size
@@ -176,3 +209,20 @@ class _BertGraph:
         output = f"node_{len(self._nodes)}"
         self._nodes.append(helper.make_node(operator, inputs, [output], **attributes))
         return output
+
+
+def round_weights(weight: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    """Return the weights of a matrix as levels of 8 bits, and the scale of each block of a row.
+
+    Args:
+        weight: Shape ``(outputs, inputs)``. Zeros fill the last block of a row.
+
+    Returns:
+        Levels of shape ``(outputs, blocks, 64)`` and scales of shape ``(outputs * blocks,)``. A weight is about its
+        scale times its level less 128.
+    """
+    outputs, inputs = weight.shape
+    blocks = np.pad(weight, ((0, 0), (0, -inputs % _BLOCK))).reshape(outputs, -1, _BLOCK)
+    scales = np.maximum(np.abs(blocks).max(axis=2), np.finfo(np.float32).tiny) / np.float32(127)
+    levels = np.rint(blocks / scales[:, :, None]) + 128
+    return levels.astype(np.uint8), scales.astype(np.float32).reshape(-1)

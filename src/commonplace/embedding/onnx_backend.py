@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field, ValidationError
 
-from commonplace.core.errors import ModelDamagedError
-from commonplace.embedding.backend import EMBEDDING_DIMENSIONS, EmbeddingOptions
+from commonplace.core.errors import EmbeddingError, ModelDamagedError
+from commonplace.embedding.backend import EMBEDDING_DIMENSIONS, EmbeddingOptions, Weights
 from commonplace.embedding.graph import ATTENTION_MASK, GRAPH_REVISION, INPUT_IDS, build_graph
 from commonplace.embedding.graph_cache import cached_graph
 from commonplace.embedding.model_files import SAFETENSORS, ModelFiles, find_model
@@ -75,6 +75,7 @@ def load(options: EmbeddingOptions) -> "OnnxBackend":
     Raises:
         ModelMissingError: The weights are not found.
         ModelDamagedError: The weights, the configuration or the tokenizer cannot be used.
+        EmbeddingError: The model is a ready graph, which has no other weights for queries.
     """
     files = find_model(options)
     if not _read(files.directory / "1_Pooling" / "config.json", _PoolingConfig).pooling_mode_mean_tokens:
@@ -82,22 +83,31 @@ def load(options: EmbeddingOptions) -> "OnnxBackend":
     max_tokens = _read(files.directory / "sentence_bert_config.json", _SequenceConfig).max_seq_length
     tokens = TokenCutter(files.tokenizer, max_tokens=max_tokens)
     version = files.version()
-    session = _open_session(files, version, options)
-    return OnnxBackend(session=session, tokens=tokens, model_name=files.name, model_version=version)
+    session = _open_session(files, version, options, Weights.FLOAT32)
+    queries = (
+        session
+        if options.queries is Weights.FLOAT32
+        else _open_session(files, version, options, options.queries)
+    )
+    return OnnxBackend(
+        session=session, queries=queries, tokens=tokens, model_name=files.name, model_version=version
+    )
 
 
 class OnnxBackend:
-    """A session with the network, and its tokenizer."""
+    """A session with the network, one for queries, which may be the same, and the tokenizer."""
 
     def __init__(
         self,
         *,
         session: onnxruntime.InferenceSession,
+        queries: onnxruntime.InferenceSession,
         tokens: TokenCutter,
         model_name: str,
         model_version: str,
     ) -> None:
         self._session = session
+        self._queries = queries
         self._tokens = tokens
         self._needs_segments = _SEGMENT_IDS in {node.name for node in session.get_inputs()}
         self.model_name = model_name
@@ -108,19 +118,26 @@ class OnnxBackend:
 
         A vector does not depend on the texts beside it beyond 1e-6.
         """
+        return self._encode(self._session, texts)
+
+    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of queries, computed with the weights for queries; see :meth:`encode`."""
+        return self._encode(self._queries, texts)
+
+    def _encode(self, session: onnxruntime.InferenceSession, texts: Sequence[str]) -> NDArray[np.float32]:
         vectors = np.empty((len(texts), EMBEDDING_DIMENSIONS), dtype=np.float32)
         for rows in chunk_rows([len(text) for text in texts]):
-            vectors[rows] = self._encode_chunk([texts[row] for row in rows])
+            vectors[rows] = self._encode_chunk(session, [texts[row] for row in rows])
         return vectors
 
-    def _encode_chunk(self, texts: list[str]) -> NDArray[np.float32]:
+    def _encode_chunk(self, session: onnxruntime.InferenceSession, texts: list[str]) -> NDArray[np.float32]:
         encodings = self._tokens.encode(texts)
         ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
         mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
         inputs = {INPUT_IDS: ids, ATTENTION_MASK: mask}
         if self._needs_segments:
             inputs[_SEGMENT_IDS] = np.zeros_like(ids)
-        hidden: Any = self._session.run(None, inputs)[0]
+        hidden: Any = session.run(None, inputs)[0]
         # A mean divides each sum by its number of tokens; scaling to length 1 removes that factor.
         sums: NDArray[np.float32] = np.matmul(mask[:, None, :].astype(np.float32), hidden)[:, 0]
         return sums / np.linalg.norm(sums, axis=1, keepdims=True)
@@ -147,19 +164,30 @@ def chunk_rows(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield chunk
 
 
-def _open_session(files: ModelFiles, version: str, options: EmbeddingOptions) -> onnxruntime.InferenceSession:
+def _open_session(
+    files: ModelFiles, version: str, options: EmbeddingOptions, weights: Weights
+) -> onnxruntime.InferenceSession:
+    is_int8 = weights is Weights.INT8
     if files.weights.name != SAFETENSORS:
+        if is_int8:
+            raise EmbeddingError(
+                f"{files.weights} is a ready graph, and queries with int8 weights need a {SAFETENSORS}: set "
+                "embedding_queries to 'float32'"
+            )
         return _checked_session(files.weights, options)
+
+    def build() -> bytes:
+        return build_graph(files.weights, int8=is_int8)
+
     if options.cache_dir is None:
-        return _checked_session(build_graph(files.weights), options)
-    path = options.cache_dir / "graphs" / f"bert-{version}-{GRAPH_REVISION}.onnx"
-    graph = cached_graph(path, lambda: build_graph(files.weights))
+        return _checked_session(build(), options)
+    kind = "-int8" if is_int8 else ""
+    path = options.cache_dir / "graphs" / f"bert-{version}-{GRAPH_REVISION}{kind}.onnx"
     try:
-        return _checked_session(graph, options)
+        return _checked_session(cached_graph(path, build), options)
     except ModelDamagedError as error:
         _log.warning("the cached embedding graph is damaged and is rebuilt: %s", error)
-    graph = cached_graph(path, lambda: build_graph(files.weights), rebuild=True)
-    return _checked_session(graph, options)
+    return _checked_session(cached_graph(path, build, rebuild=True), options)
 
 
 def _checked_session(graph: Path | bytes, options: EmbeddingOptions) -> onnxruntime.InferenceSession:

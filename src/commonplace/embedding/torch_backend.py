@@ -55,3 +55,7 @@ class TorchBackend:
             heads, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
         )
         return vectors
+
+    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of queries, computed like those of any text."""
+        return self.encode(texts)

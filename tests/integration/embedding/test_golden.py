@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
+from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions, Weights
 
 DATA = Path(__file__).parents[2] / "data"
 TEXTS: list[str] = json.loads((DATA / "embedding_golden.json").read_text(encoding="utf-8"))
@@ -87,6 +87,20 @@ def test_a_vector_does_not_depend_on_its_batch(onnx: EmbeddingEngine) -> None:
     shuffled[order] = onnx.embed_array([TEXTS[row] for row in order])
     np.testing.assert_allclose(shuffled, alone, rtol=0, atol=1e-6)
     np.testing.assert_allclose(onnx.embed_array(TEXTS[:3]), alone[:3], rtol=0, atol=1e-6)
+
+
+async def test_weights_of_8_bits_change_a_query_by_little(
+    cache_dir: Path, golden: NDArray[np.float32]
+) -> None:
+    """A query's vector, alone or among others, is near the golden one, and the vector of a stored text stays exact."""
+    engine = EmbeddingEngine(EmbeddingOptions(cache_dir=cache_dir, queries=Weights.INT8))
+    alone = [await engine.embed_query_async(text) for text in TEXTS]
+    together = await asyncio.gather(*(engine.embed_query_async(text) for text in TEXTS))
+    stored = engine.embed_array(TEXTS)
+    engine.close()
+    assert (np.array(alone) * golden).sum(axis=1).min() > 0.996
+    np.testing.assert_allclose(together, alone, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(stored, golden, rtol=0, atol=1e-5)
 
 
 def test_both_backends_name_the_same_version(engine: EmbeddingEngine, onnx: EmbeddingEngine) -> None:

@@ -17,8 +17,8 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 
-from commonplace.core.errors import ModelDamagedError
-from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
+from commonplace.core.errors import EmbeddingError, ModelDamagedError
+from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, Weights
 from commonplace.embedding.graph import build_graph
 from support.deadlines import DEADLINE_S
 
@@ -127,6 +127,26 @@ def test_a_ready_graph_is_used_as_it_is(model: Path, cache: Path) -> None:
     (model / "model.safetensors").unlink()
     assert _engine(model, cache).embed("the queue is full") == vector
     assert not cache.exists()
+
+
+def test_a_ready_graph_has_no_weights_for_queries(model: Path) -> None:
+    """The error names the setting."""
+    (model / "onnx").mkdir()
+    (model / "onnx" / "model.onnx").write_bytes(build_graph(model / "model.safetensors"))
+    (model / "model.safetensors").unlink()
+    engine = EmbeddingEngine(EmbeddingOptions(model=str(model), queries=Weights.INT8))
+    with pytest.raises(EmbeddingError, match="set embedding_queries to 'float32'"):
+        engine.embed("the queue")
+
+
+async def test_graphs_of_both_weights_are_cached(model: Path, cache: Path) -> None:
+    """A matrix whose rows do not fill a block has its graph, too."""
+    engine = EmbeddingEngine(EmbeddingOptions(model=str(model), cache_dir=cache, queries=Weights.INT8))
+    vector = np.array(await engine.embed_query_async("the queue is full"))
+    assert vector @ engine.embed("the queue is full") > 0.99
+    engine.close()
+    assert len(list((cache / "graphs").glob("*-int8.onnx"))) == 1
+    assert len(list((cache / "graphs").glob("*.onnx"))) == 2
 
 
 def test_a_text_is_cut_where_the_model_says(model: Path) -> None:

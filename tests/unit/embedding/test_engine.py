@@ -19,6 +19,7 @@ from commonplace.embedding import (
     BackendName,
     EmbeddingEngine,
     EmbeddingOptions,
+    Weights,
     engine,
     fake_backend,
     get_embedding_engine,
@@ -120,6 +121,7 @@ async def test_awaited_vectors_are_those_of_the_plain_call(fake: EmbeddingEngine
     """The awaitables run the same functions."""
     assert await fake.embed_async("hello") == fake.embed("hello")
     assert await fake.embed_batch_async(["hello", None]) == fake.embed_batch(["hello", None])
+    assert await fake.embed_query_async("hello") == fake.embed("hello")
     fake.close()
 
 
@@ -179,6 +181,35 @@ async def test_texts_that_wait_are_computed_together(fake: EmbeddingEngine, gate
     fake.close()
     assert gated.runs == [["first"], waiting[:8], waiting[8:]]
     assert vectors == [EmbeddingEngine(FAKE).embed(text) for text in ("first", *waiting)]
+
+
+async def test_queries_with_weights_of_their_own_are_computed_apart(
+    gated: GatedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Queries that wait share a run with each other, and not with texts."""
+    queries: list[list[str]] = []
+
+    def encode_queries(texts: Sequence[str]) -> NDArray[np.float32]:
+        queries.append(list(texts))
+        return fake_backend.FakeBackend().encode(texts)
+
+    monkeypatch.setattr(gated, "encode_queries", encode_queries)
+    engine = EmbeddingEngine(EmbeddingOptions(backend=BackendName.FAKE, queries=Weights.INT8))
+    tasks = await _wait_behind_a_run(engine, gated, "a text")
+    tasks += [asyncio.create_task(engine.embed_query_async(f"query {number}")) for number in range(2)]
+    await asyncio.sleep(0)
+    gated.gate.set()
+    await asyncio.gather(*tasks)
+    engine.close()
+    assert gated.runs == [["first"], ["a text"]]
+    assert queries == [["query 0", "query 1"]]
+
+
+def test_torch_has_no_weights_for_queries() -> None:
+    """The error names both settings."""
+    engine = EmbeddingEngine(EmbeddingOptions(backend=BackendName.TORCH, queries=Weights.INT8))
+    with pytest.raises(EmbeddingError, match="set embedding_queries to 'float32', or embedding_backend"):
+        engine.embed("hello")
 
 
 async def test_a_text_that_fails_fails_alone(fake: EmbeddingEngine, gated: GatedBackend) -> None:

@@ -152,7 +152,7 @@ async def add_vector(request: SearchRequest, engine: EmbeddingEngine) -> SearchR
         EmbeddingError: The model cannot be used.
     """
     kept = _latest_vectors.setdefault(engine, OrderedDict())
-    vector = kept.pop(request.query, None) or Vector(await engine.embed_async(request.query))
+    vector = kept.pop(request.query, None) or Vector(await engine.embed_query_async(request.query))
     kept[request.query] = vector
     if len(kept) > KEPT_VECTORS:
         kept.popitem(last=False)

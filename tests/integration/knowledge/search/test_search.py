@@ -592,10 +592,10 @@ class CountingEngine(EmbeddingEngine):
 
     embedded = 0
 
-    async def embed_async(self, text: str | None) -> list[float]:
+    async def embed_query_async(self, text: str | None) -> list[float]:
         """Count, and embed."""
         self.embedded += 1
-        return await super().embed_async(text)
+        return await super().embed_query_async(text)
 
 
 async def test_the_vector_of_a_query_is_computed_once(knowledge_pool: asyncpg.Pool) -> None:
