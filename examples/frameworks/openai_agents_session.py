@@ -1,4 +1,4 @@
-"""A conversation of the OpenAI Agents SDK that lasts. Needs `pip install 'commonplace[openai-agents]'`.
+"""A persistent conversation of the OpenAI Agents SDK. Needs `pip install 'commonplace[openai-agents]'`.
 
 The model is scripted, so no key is needed: leave out `model` for a real one.
 """
