@@ -6,7 +6,7 @@ from typing import Any
 from commonplace.core.settings import Settings
 from commonplace.storage.database import Database
 from commonplace.storage.migrations.runner import Before, Branch, migrate_postgres, migrate_sqlite
-from commonplace.storage.postgres_access import PostgresUrls
+from commonplace.storage.postgres_access import with_owner
 from commonplace.storage.postgres_database import PostgresDatabase
 from commonplace.storage.sqlite import SQLiteDatabase
 
@@ -25,16 +25,11 @@ async def open_database(settings: Settings, branch: Branch) -> Database:
     return await SQLiteDatabase.open(path)
 
 
-def with_owner(url: str, settings: Settings) -> str | PostgresUrls:
-    """Return a URL of the settings, together with the URL of the owner if the settings name it for this database."""
-    owner_url = settings.postgres_owner_url
-    return PostgresUrls(url=url, owner_url=owner_url) if owner_url and url == settings.postgres_url else url
-
-
 def before_upgrade(settings: Settings, *, only_sqlite: bool = False) -> Before:
     """Return what makes a backup in the home before an upgrade."""
 
     async def back_up() -> None:
+        # Imported when a database is upgraded: each start of a command would wait for the libraries of archives.
         taking: Any = import_module("commonplace.storage.backup.taking")
         await taking.back_up_before(settings, "upgrade", only_sqlite=only_sqlite)
 

@@ -16,6 +16,7 @@ from typing import Any, cast
 import asyncpg
 
 from commonplace.core.errors import SettingsError, StorageUnavailableError
+from commonplace.core.settings import Settings
 from commonplace.storage.postgres_url import describe_url, is_pooled, mask_password, server_url
 
 logger = logging.getLogger(__name__)
@@ -71,6 +72,12 @@ class PostgresUrls:
 
     url: str
     owner_url: str
+
+
+def with_owner(url: str, settings: Settings) -> str | PostgresUrls:
+    """Return a URL of the settings, together with the URL of the owner if the settings name it for this database."""
+    owner_url = settings.postgres_owner_url
+    return PostgresUrls(url=url, owner_url=owner_url) if owner_url and url == settings.postgres_url else url
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,9 +17,9 @@ from commonplace.knowledge.connection.replicas import Replicas
 from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.migrations.runner import migrate_postgres
-from commonplace.storage.opening import before_upgrade, with_owner
+from commonplace.storage.opening import before_upgrade
 from commonplace.storage.postgres import access_to, close_pool, open_pool
-from commonplace.storage.postgres_access import Access, PostgresUrls
+from commonplace.storage.postgres_access import Access, PostgresUrls, with_owner
 from commonplace.storage.postgres_url import require_direct
 
 if TYPE_CHECKING:

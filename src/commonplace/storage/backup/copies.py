@@ -25,8 +25,7 @@ from commonplace.storage.dumps import run_program
 from commonplace.storage.embedded import join_server
 from commonplace.storage.file_locks import FileLock
 from commonplace.storage.migrations.runner import postgres_revisions, sqlite_revisions
-from commonplace.storage.opening import with_owner
-from commonplace.storage.postgres_access import Access, PostgresUrls, connected, prepare_access
+from commonplace.storage.postgres_access import Access, PostgresUrls, connected, prepare_access, with_owner
 from commonplace.storage.postgres_url import require_direct
 from commonplace.storage.roles import owner_access
 
