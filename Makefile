@@ -77,7 +77,7 @@ variants: $(VENV)/.installed-test $(VENV)/.assets ## Run tests through PgBouncer
 
 cluster: variants ## Run variants, then tests of several servers, with kills, restarts, failovers and a restore; installs programs by apt
 	$(call install_missing,haproxy patroni etcd barman,haproxy patroni etcd-server barman)
-	$(BIN)/pytest -m cluster -rP --log-level=WARNING --timeout 900 tests/cluster
+	TESTS_LIMITS=$(if $(CI),,yes) $(BIN)/pytest -m cluster -rP --log-level=WARNING --timeout 900 tests/cluster
 
 docs: $(VENV)/.installed-docs ## Build the documentation into site/
 	$(BIN)/zensical build --strict

@@ -7,7 +7,7 @@ episodes come back. ``commonplace`` is what the package gives; beside it, on the
 ``dense`` (exact cosine: a vector store without more), ``bm25`` (stemmed words) and ``grep`` (how many of the
 question's words stand in a turn).
 
-    python benchmarks/locomo.py --data locomo.json [--limit QUESTIONS] [--json]
+    python benchmarks/locomo.py --data locomo.json [--limit QUESTIONS] [--query-weights float32|int8] [--json]
 
 The data is at https://github.com/snap-research/locomo. Half of it takes about two minutes.
 """
@@ -34,7 +34,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from commonplace.core.context import request_context
-from commonplace.embedding import EmbeddingEngine
+from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, Weights
 from commonplace.knowledge.episodes import EpisodeDraft, store_episodes
 from commonplace.knowledge.search.search import memory_search
 from commonplace.storage.migrations.runner import migrate_postgres
@@ -212,10 +212,12 @@ class Memory:
         return [self._places[episode.memory.id] for episode in found]
 
 
-async def run(conversations: Sequence[Conversation], progress: Progress) -> list[dict[str, Any]]:
+async def run(
+    conversations: Sequence[Conversation], queries: Weights, progress: Progress
+) -> list[dict[str, Any]]:
     """Ask every question of every system and return their figures."""
     scores: dict[tuple[str, str], list[tuple[int, dict[str, float]]]] = {}
-    engine = EmbeddingEngine()
+    engine = EmbeddingEngine(EmbeddingOptions(queries=queries))
     with scratch_server() as server:
         await migrate_postgres(server.url(), "memory")
         async with await open_pool(server.url()) as pool:
@@ -282,6 +284,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="the data as published, a JSON file")
     parser.add_argument("--limit", type=int, default=None, help="most questions of each conversation")
     parser.add_argument(
+        "--query-weights",
+        type=Weights,
+        choices=list(Weights),
+        default=Weights.FLOAT32,
+        help="weights for queries",
+    )
+    parser.add_argument(
         "--json", action="store_true", help="one JSON array, an object for each system and mode"
     )
     options = parser.parse_args()
@@ -290,7 +299,7 @@ def main() -> None:
         for one in read_conversations(options.data)
     ]
     with Progress(console=Console(stderr=True)) as progress:
-        figures = asyncio.run(run(conversations, progress))
+        figures = asyncio.run(run(conversations, options.query_weights, progress))
     if options.json:
         json.dump(figures, sys.stdout, indent=2)
         print()
