@@ -5,6 +5,7 @@ Source: OPS-10.1, R-OPS-5.
 
 import re
 from bisect import bisect
+from collections.abc import Sequence
 from typing import Final
 
 from commonplace.language.stems import stem
@@ -49,6 +50,14 @@ _CLAUSE_START: Final = re.compile(
 )
 """Start of a clause. "After a restart" is a phrase within one: "The loss of DNS after a restart is fixed"."""
 
+_RELATIVE: Final = frozenset({"that", "which"})
+_PREDICATE: Final = re.compile(
+    r"\s(?!(?:the|an?|this|these|those|its?|their|our|your|my|his|her|all|any|no|some|it|they|we|you|he|she|there|not|"
+    r"is|are|was|were|be|been|has|have|had|will|would|can|could|should|must|may|might|do|does|did)\b)\w+"
+)
+"""The verb of a relative clause, right after its pronoun. A change after this verb belongs to the main clause: "The
+leak that fills the disk is fixed". "Note that the leak is fixed" has no such verb."""
+
 
 def stated_changes(folded: str) -> dict[str, str]:
     """Return the state changes of a folded text: the stem of each with its wording.
@@ -56,12 +65,23 @@ def stated_changes(folded: str) -> dict[str, str]:
     A change within a circumstance ("once the lock is gone") is no change of the text's own claim.
     """
     found: dict[str, str] = {}
-    starts = [(start.start(), start.group()) for start in _CLAUSE_START.finditer(folded)]
+    starts = list(_CLAUSE_START.finditer(folded))
+    places = [start.start() for start in starts]
     for match in _CHANGE.finditer(folded):
-        at = bisect(starts, (match.start(), ""))
-        if at and starts[at - 1][1] not in ",;(":
+        if not _is_claimed(folded, match, starts[: bisect(places, match.start() - 1)]):
             continue
         kind = match.lastgroup or ""
         name = NO_LONGER if kind == "denied" else stem(match[kind].split()[0])
         found.setdefault(name, match.group().strip())
     return found
+
+
+def _is_claimed(folded: str, change: re.Match[str], starts: Sequence[re.Match[str]]) -> bool:
+    """Return whether a change belongs to the text's own claim, given the clauses that start before it."""
+    for start in reversed(starts):
+        if start.group() in ",;(":
+            return True
+        is_over = start.group() in _RELATIVE and _PREDICATE.match(folded, start.end(), change.start())
+        if not is_over:
+            return False
+    return True

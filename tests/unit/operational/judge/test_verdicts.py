@@ -70,6 +70,8 @@ def test_judges_the_cases_of_the_specification(existing: str, emitted: str, verd
             "The DNS loss of containers after a network restart is fixed",
         ),
         ("Leaks memory after every reload", "The memory leak after reloads is fixed"),
+        ("Queue bug blocks workers", "The queue bug that blocks workers is gone"),
+        ("Nginx rate limit blocks the uptime probe", "The nginx rate limit which blocks the uptime probe was lifted"),
         ("Job A must run before job B", "Job B must run before job A"),
         ("Der Dienst braucht Redis", "Der Dienst braucht kein Redis mehr"),
     ],
@@ -77,6 +79,22 @@ def test_judges_the_cases_of_the_specification(existing: str, emitted: str, verd
 def test_a_state_change_or_another_value_corrects(existing: str, emitted: str) -> None:
     """Removed, gone, fixed, moved, replaced, renamed, retired, upgraded, rolled back, back again."""
     assert judge(existing, emitted).verdict is Verdict.CORRECT
+
+
+@pytest.mark.requirement("JDG-02.1")
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        ("The leak that fills the disk is fixed", {"is fixed"}),
+        ("The proxy that fronts grafana no longer adds headers", {"no longer"}),
+        ("The script that was retired restarts the VPN", set[str]()),
+        ("Assume that the leak is fixed", set[str]()),
+        ("Restart it once the lock that blocks it is gone", set[str]()),
+    ],
+)
+def test_a_change_behind_a_relative_clause_is_a_claim(text: str, changes: set[str]) -> None:
+    """A change within that clause, or within a circumstance, is not the text's own claim."""
+    assert set(read(text).changes.values()) == changes
 
 
 @pytest.mark.requirement("JDG-01.1")
