@@ -71,7 +71,10 @@ def test_judges_the_cases_of_the_specification(existing: str, emitted: str, verd
         ),
         ("Leaks memory after every reload", "The memory leak after reloads is fixed"),
         ("Queue bug blocks workers", "The queue bug that blocks workers is gone"),
-        ("Nginx rate limit blocks the uptime probe", "The nginx rate limit which blocks the uptime probe was lifted"),
+        (
+            "Nginx rate limit blocks the uptime probe",
+            "The nginx rate limit which blocks the uptime probe was lifted",
+        ),
         ("Job A must run before job B", "Job B must run before job A"),
         ("Der Dienst braucht Redis", "Der Dienst braucht kein Redis mehr"),
     ],
