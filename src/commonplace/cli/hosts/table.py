@@ -120,11 +120,7 @@ def _claude_code(where: Where) -> list[SettingsFile]:
         # The client ignores a project's permissions until a person trusts the project.
         settings.append(Words(keys=("permissions", "allow"), words=[f"mcp__{key}" for key in server_keys()]))
         directory = where.user_directory("CLAUDE_CONFIG_DIR", ".claude")
-        path = (
-            directory / ".claude.json"
-            if where.environ.get("CLAUDE_CONFIG_DIR")
-            else where.home / ".claude.json"
-        )
+        path = where.user_directory("CLAUDE_CONFIG_DIR") / ".claude.json"
     return [
         JsonSettings(path=path, parts=servers, private=not where.is_project),
         JsonSettings(path=directory / "settings.json", parts=settings),
