@@ -210,10 +210,7 @@ def lesson_item(found: Review) -> Item:
         topic=Topic.DOUBT,
         reason=found.reason,
         about=f"{found.category}: {found.service or GENERAL}",
-        sides=(
-            Side(role="Old", kind="memory", id=str(found.old_id), text=found.old_observation),
-            Side(role="New", kind="memory", id=str(found.new_id), text=found.new_observation),
-        ),
+        sides=_pair("memory", found.old_id, found.old_observation, found.new_id, found.new_observation),
         answers=tuple(Answer(each) for each in Decision),
         since=found.created_at,
     )
@@ -225,10 +222,7 @@ def _replaced(found: FactReview) -> Item:
         topic=Topic.REPLACED,
         reason=found.reason,
         about=f"{found.subject} {found.predicate}",
-        sides=(
-            Side(role="Old", kind=MemoryType.FACT, id=str(found.old_id), text=found.old_content),
-            Side(role="New", kind=MemoryType.FACT, id=str(found.new_id), text=found.new_content),
-        ),
+        sides=_pair(MemoryType.FACT, found.old_id, found.old_content, found.new_id, found.new_content),
         answers=PAIR,
         since=found.created_at,
     )
@@ -241,11 +235,15 @@ def _twins(found: DuplicatePair) -> Item:
         topic=Topic.DUPLICATE,
         reason=_REASONS[found.reason],
         about="",
-        sides=(
-            Side(role="Old", kind=kind, id=str(found.older_id), text=found.older_text),
-            Side(role="New", kind=kind, id=str(found.newer_id), text=found.newer_text),
-        ),
+        sides=_pair(kind, found.older_id, found.older_text, found.newer_id, found.newer_text),
         answers=TWINS,
+    )
+
+
+def _pair(kind: str, older: object, old_text: str, newer: object, new_text: str) -> tuple[Side, Side]:
+    return (
+        Side(role="Old", kind=kind, id=str(older), text=old_text),
+        Side(role="New", kind=kind, id=str(newer), text=new_text),
     )
 
 

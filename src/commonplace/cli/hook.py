@@ -12,11 +12,9 @@ import os
 import sys
 import threading
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
-from platformdirs import user_data_path
 
 from commonplace.cli.claude_code.call import HookCall, read_call
 from commonplace.cli.claude_code.events import ACTOR, handler
@@ -25,7 +23,7 @@ from commonplace.cli.hosts.output import CLAUDE_CODE, rendered
 from commonplace.cli.resident.client import DEADLINES_S, MAX_INPUT_BYTES
 from commonplace.cli.usage import Command
 from commonplace.core.errors import CommonplaceError, InvalidInputError
-from commonplace.core.settings import load_settings, variable_of
+from commonplace.core.settings import home_of, load_settings
 from commonplace.remote import Service
 
 _log = logging.getLogger(__name__)
@@ -43,7 +41,7 @@ class _NeverRefuses(Command):
         except typer.Exit:
             raise
         except Exception as error:  # noqa: BLE001 - every usage error of the library
-            log_to(_home())
+            log_to(home_of(os.environ))
             _log.error("wrong usage: %s: %s", given, error)
             typer.echo(f"error: {error}", err=True)
             ctx.exit(0)
@@ -71,7 +69,7 @@ def hook(
 
     The exit status is always 0. Errors go to logs/hooks.log under COMMONPLACE_HOME.
     """
-    log_to(_home())
+    log_to(home_of(os.environ))
     deadline_s = DEADLINES_S.get(event, 1.0)
     watchdog = threading.Timer(deadline_s, _give_up, (event, deadline_s))
     watchdog.daemon = True
@@ -119,9 +117,3 @@ def _write(text: str) -> None:
 def _give_up(event: str, deadline_s: float) -> NoReturn:
     _log.error("%s: gave up after %g s", event, deadline_s)
     os._exit(0)
-
-
-def _home() -> Path:
-    """Return the home for the log, even if the settings cannot be loaded."""
-    named = os.environ.get(variable_of("home"))
-    return Path(named).expanduser() if named else user_data_path("commonplace")

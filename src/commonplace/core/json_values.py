@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, cast
 from uuid import UUID
 
 from commonplace.core.clock import format_timestamp
@@ -12,17 +12,8 @@ from commonplace.core.clock import format_timestamp
 VECTORS: Final = frozenset({"embedding", "next_embedding", "search_vector"})
 """Columns that no result holds. Source: R-KNW-9."""
 
-
 _PLAIN: Final = frozenset({type(None), bool, int, float, str})
 """Most values. They are told first, and by their type alone, because a search returns hundreds of them."""
-
-
-class HasJson(Protocol):
-    """A value with a JSON form of its own."""
-
-    def to_json(self) -> Mapping[str, object]:
-        """Return the value as a JSON object."""
-        ...
 
 
 def json_safe(value: object) -> Any:  # noqa: ANN401 - any JSON value
@@ -44,7 +35,7 @@ def json_safe(value: object) -> Any:  # noqa: ANN401 - any JSON value
         case Enum():
             safe = value.value
         case _ if hasattr(value, "to_json"):
-            safe = json_safe(cast("HasJson", value).to_json())
+            safe = json_safe(cast("Any", value).to_json())
         case Mapping():
             items = cast("Mapping[object, object]", value).items()
             safe = {str(key): json_safe(item) for key, item in items if key not in VECTORS}

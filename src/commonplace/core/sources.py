@@ -30,11 +30,6 @@ RANKS: Final = {source: len(Source) - place for place, source in enumerate(Sourc
 """The order of trust: the higher, the more trusted."""
 
 
-def weakest(*sources: Source) -> Source:
-    """Return the least trusted of one or more sources."""
-    return min(sources, key=RANKS.__getitem__)
-
-
 def at_least(min_trust: Source) -> list[Source]:
     """Return the sources that are trusted at least as much as one of them."""
     return [source for source in Source if RANKS[source] >= RANKS[min_trust]]

@@ -21,7 +21,6 @@ from commonplace.host.sessions import Runtime, SessionOutcome, SessionRequest
 from commonplace.knowledge import KnowledgeDatabase
 
 OPERATOR_TRIGGER: Final = "operator"
-CONSOLIDATION_TRIGGER: Final = "schedule:consolidation"
 
 _log = logging.getLogger(__name__)
 

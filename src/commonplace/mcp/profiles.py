@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, Protocol
 
 from commonplace.core.errors import InvalidInputError
 
@@ -19,6 +19,11 @@ class Profile(StrEnum):
     """All tools with all parameters."""
     AGENT = "agent"
     """The tools that an agent needs while it works, with short descriptions; none for upkeep."""
+
+
+class _Tool(Protocol):
+    @property
+    def name(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +72,9 @@ class View:
             form = f"a letter, then letters, digits, _ or -, at most {MAX_PREFIX_CHARS} characters"
             raise InvalidInputError("prefix", form, self.prefix)
 
-    def names(self, tools: Iterable[str]) -> Names:
-        """Return the names of tools by their plain names."""
-        return Names(prefix=self.prefix, tools=frozenset(tools))
+    def names(self, tools: Iterable[_Tool]) -> Names:
+        """Return the names of tools."""
+        return Names(prefix=self.prefix, tools=frozenset(tool.name for tool in tools))
 
 
 WHOLE: Final = View()

@@ -69,7 +69,7 @@ class _WorkspaceTool(McpTool):
 
     @classmethod
     def wrap(cls, tool: Tool, memory: WorkspaceMemory, view: View) -> "_WorkspaceTool":
-        is_short, names = view.profile is Profile.AGENT, _names(view)
+        is_short, names = view.profile is Profile.AGENT, view.names(TOOLS)
         wrapped = cls(
             name=names.shown(tool.name),
             title=tool.title,
@@ -107,17 +107,13 @@ def build_server(memory: WorkspaceMemory, *, view: View = WHOLE) -> FastMCP:
 
 def instructions_for(view: View) -> str:
     """Return the instructions of a server."""
-    return _names(view).within(system_prompt_section())
+    return view.names(TOOLS).within(system_prompt_section())
 
 
 def add_tools(server: FastMCP, memory: WorkspaceMemory, view: View) -> None:
     """Add the tools to a server; in the profile of an agent, their descriptions are short."""
     for tool in TOOLS:
         server.add_tool(_WorkspaceTool.wrap(tool, memory, view))
-
-
-def _names(view: View) -> Names:
-    return view.names(tool.name for tool in TOOLS)
 
 
 async def serve_stdio(settings: Settings, view: View) -> None:

@@ -169,17 +169,12 @@ class OperationalViews:
         offset: int = 0,
     ) -> Page[Event]:
         """Return events, newest first, with their total; the case of ``service`` does not matter."""
+        wanted: dict[str, object] = {"service": service, "session_id": session_id}
         async with self._store.reading() as sql:
-            if level is None:
-                rows = await sql.page_of_events(
-                    service=service, session_id=session_id, limit=limit, offset=offset
-                )
-                total = await sql.count_events(service=service, session_id=session_id)
-            else:
-                rows = await sql.page_of_events_of_level(
-                    level=level, service=service, session_id=session_id, limit=limit, offset=offset
-                )
-                total = await sql.count_events_of_level(level=level, service=service, session_id=session_id)
+            page, count = sql.page_of_events, sql.count_events
+            if level is not None:
+                page, count, wanted["level"] = sql.page_of_events_of_level, sql.count_events_of_level, level
+            rows, total = await page(**wanted, limit=limit, offset=offset), await count(**wanted)
         return Page(items=Event.from_rows(rows), total=total)
 
     async def cooldowns(

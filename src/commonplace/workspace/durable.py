@@ -5,12 +5,26 @@ from contextlib import suppress
 from pathlib import Path
 
 
-class AppendedFile:
+class KeptFile:
+    """A file that stays open between its uses."""
+
+    _descriptor: int | None = None
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class AppendedFile(KeptFile):
     """A file for appending that stays open until it is replaced at its path, because opening takes time."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._descriptor: int | None = None
         self._identity: tuple[int, ...] = ()
 
     def open(self) -> tuple[int, os.stat_result]:
@@ -35,15 +49,6 @@ class AppendedFile:
         status = os.fstat(self._descriptor)
         self._identity = _identity(status)
         return self._descriptor, status
-
-    def close(self) -> None:
-        """Close the file; the next use opens it again."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
-
-    def __del__(self) -> None:
-        self.close()
 
 
 def _identity(status: os.stat_result) -> tuple[int, ...]:

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.core.errors import StorageUnavailableError
+from commonplace.workspace.durable import KeptFile
 
 _FIRST_PAUSE_S: Final = 0.0005
 _LONGEST_PAUSE_S: Final = 0.02
 
 
-class LockFile:
+class LockFile(KeptFile):
     """A lock on a file, which is created if it does not exist; it excludes other threads and processes.
 
     The file stays open, because opening takes longer than locking. Only one thread at a time may use an object; two
@@ -30,7 +31,6 @@ class LockFile:
         self._path = path
         self._prepare = prepare
         self._timeout_s = timeout_s
-        self._descriptor: int | None = None
         self._identity = (0, 0)
         _every.add(self)
 
@@ -50,15 +50,6 @@ class LockFile:
         """Release the lock explicitly, because a child that was forked meanwhile shares the descriptor."""
         if self._descriptor is not None:
             fcntl.flock(self._descriptor, fcntl.LOCK_UN)
-
-    def close(self) -> None:
-        """Close the file; the next use opens it again."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
-
-    def __del__(self) -> None:
-        self.close()
 
     def _wait_for_lock(self) -> int:
         deadline = time.monotonic() + self._timeout_s

@@ -17,7 +17,7 @@ from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.host.butler import Butler, ButlerSection
 from commonplace.host.claude_runtime import ClaudeRuntime
-from commonplace.host.host import CONSOLIDATION_TRIGGER, Host
+from commonplace.host.host import Host
 from commonplace.host.memory_module import MemoryModule
 from commonplace.host.module import EndedSession, Module
 from commonplace.host.sessions import SessionOutcome, SessionRequest
@@ -302,7 +302,7 @@ async def test_a_failed_session_is_an_outcome_and_leaves_an_episode(
             outcome = await host.run_session("Try")
             found = await module.memory.search("failed", types=["episode"])
             with pytest.raises(ModuleError, match=r"schedule:consolidation failed: .*no such model"):
-                await host.spawn("consolidate", trigger_source=CONSOLIDATION_TRIGGER)
+                await host.spawn("consolidate", trigger_source="schedule:consolidation")
     assert "no such model" in (outcome.failure or "")
     assert "no such model" in found[0].memory.content
 

@@ -144,7 +144,7 @@ async def test_a_long_call_reports_its_progress() -> None:
 
     server = FastMCP("test")
     offer = Offer(run=dream, title="Dream", is_long=True)
-    server.add_tool(MemoryTool.make(offer, memory, names=View().names(["dream"]), hints={}))
+    server.add_tool(MemoryTool.make(offer, memory, names=View().names([offer]), hints={}))
     async with Client(server) as client:
         result = await client.call_tool("dream", {}, progress_handler=note)
     assert text(result) == "done"

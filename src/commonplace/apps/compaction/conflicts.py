@@ -207,14 +207,16 @@ def _other_value(older: str, newer: str, *, changed: bool, apart: bool) -> str |
         holds = changed or not is_event or all(_STATES.search(plain(text)) for text in (older, newer))
         mine, theirs = (value.partition(":")[2] for value in differing[0])
         return f"{mine} against {theirs}" if holds and not apart else None
-    gone, come = _name(older) - concepts(newer), _name(newer) - concepts(older)
+    gone, come = capitalised(older) - concepts(newer), capitalised(newer) - concepts(older)
     return f"{min(gone)!r} against {min(come)!r}" if changed and gone and come else None
 
 
 def _are_named_apart(older: str, newer: str) -> bool:
     """Return whether each of two texts has a name, other than a date, that the other has not."""
     dates = concepts(" ".join(DATE.findall(plain(f"{older} {newer}"))))
-    return bool(_name(older) - concepts(newer) - dates) and bool(_name(newer) - concepts(older) - dates)
+    return bool(capitalised(older) - concepts(newer) - dates) and bool(
+        capitalised(newer) - concepts(older) - dates
+    )
 
 
 def _same_matter(older: frozenset[str], newer: frozenset[str], *, changed: bool) -> bool:
@@ -236,7 +238,7 @@ def _matter(text: str) -> frozenset[str]:
     return frozenset(word for word in concepts(words) if not word[0].isdigit())
 
 
-def _name(text: str) -> frozenset[str]:
+def capitalised(text: str) -> frozenset[str]:
     """Return the capitalised words of a text, except its first word."""
     return concepts(" ".join(_NAME.findall(text)))
 

@@ -3,7 +3,6 @@
 Source: APP-03, APP-05, R-APP-2.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +11,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from commonplace.apps.compaction.conflicts import Conflict, denies, find_conflicts, without
+from commonplace.apps.compaction.conflicts import Conflict, capitalised, denies, find_conflicts, without
 from commonplace.apps.compaction.importance import standing
 from commonplace.apps.digests.digest import tidy_content
 from commonplace.apps.memories import MAX_CONTENT_CHARS, MAX_MEMORIES, Memory
@@ -29,8 +28,6 @@ LEAST_MERGED: Final = 0.5
 """The share of the new memory's words that the text of an edit must contain."""
 
 MAX_REASON_CHARS: Final = 500
-
-_NAME: Final = re.compile(r"(?<=[\w,;:] )[^\W\d_a-z]\w*")
 
 _TASK: Final = """You are a memory management assistant. You have {count} memories but can only keep {most}.
 
@@ -210,7 +207,7 @@ def _says(memory: Memory) -> float:
 def _tells_apart(lost: frozenset[str], gone: str, kept: str) -> bool:
     """Return whether a number, a name, a negation or the subject would be lost."""
     first, other = concepts(gone.split(" ", 1)[0]), concepts(kept.split(" ", 1)[0])
-    names = concepts(" ".join(_NAME.findall(gone)))
+    names = capitalised(gone)
     subject = bool(first & lost) and bool(other - concepts(gone))
     return (
         subject

@@ -16,6 +16,8 @@ from commonplace.cli.hosts.toml_settings import TomlSettings
 from commonplace.core.settings import CONFIG_VARIABLE, variable_of
 
 OPENCODE_PLUGIN: Final = Path(__file__).with_name("opencode_plugin.js")
+STARTS: Final = "startup|resume|clear|compact"
+"""The starts of a session of Claude Code and Codex."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +84,7 @@ class Host:
 
 
 def _events(
-    starts: str, prompt: str, ends: str, *, unit: int = 1, end_s: int = 20, matcher: str
+    starts: str, prompt: str, ends: str, *, unit: int = 1, end_s: int = 20, matcher: str = ""
 ) -> dict[str, Event]:
     return {
         starts: Event(argument="session-start", timeout=30 * unit, matcher=matcher),
@@ -110,7 +112,7 @@ def _claude_code(where: Where) -> list[SettingsFile]:
     servers: list[Part] = [
         Servers(key="mcpServers", entry=lambda words: {"type": "stdio", **_split(words, alwaysLoad=True)})
     ]
-    events = _events("SessionStart", "UserPromptSubmit", "SessionEnd", matcher="startup|resume|clear|compact")
+    events = _events("SessionStart", "UserPromptSubmit", "SessionEnd", matcher=STARTS)
     settings: list[Part] = [Hooks(events=events, handler=_exec_handler)]
     if where.is_project:
         directory, path = where.project / ".claude", where.project / ".mcp.json"
@@ -118,11 +120,7 @@ def _claude_code(where: Where) -> list[SettingsFile]:
         # The client ignores a project's permissions until a person trusts the project.
         settings.append(Words(keys=("permissions", "allow"), words=[f"mcp__{key}" for key in server_keys()]))
         directory = where.user_directory("CLAUDE_CONFIG_DIR", ".claude")
-        path = (
-            directory / ".claude.json"
-            if where.environ.get("CLAUDE_CONFIG_DIR")
-            else where.home / ".claude.json"
-        )
+        path = where.user_directory("CLAUDE_CONFIG_DIR") / ".claude.json"
     return [
         JsonSettings(path=path, parts=servers, private=not where.is_project),
         JsonSettings(path=directory / "settings.json", parts=settings),
@@ -141,9 +139,7 @@ FORWARDED: Final = [
 
 def _codex(where: Where) -> list[SettingsFile]:
     directory = where.project / ".codex" if where.is_project else where.user_directory("CODEX_HOME", ".codex")
-    events = _events(
-        "SessionStart", "UserPromptSubmit", "SessionEnd", end_s=3, matcher="startup|resume|clear|compact"
-    )
+    events = _events("SessionStart", "UserPromptSubmit", "SessionEnd", end_s=3, matcher=STARTS)
     return [
         TomlSettings(path=directory / "config.toml", constants={"required": True, "env_vars": FORWARDED}),
         JsonSettings(path=directory / "hooks.json", parts=[Hooks(events=events, handler=_shell_handler)]),
@@ -157,8 +153,7 @@ def _gemini(where: Where) -> list[SettingsFile]:
     directory = (where.project if where.is_project else where.home) / ".gemini"
     # Only the user's own settings may say that a server needs no confirmation.
     trust = {} if where.is_project else {"trust": True}
-    events = _events("SessionStart", "BeforeAgent", "SessionEnd", unit=1000, matcher="")
-    events["SessionStart"] = Event(argument="session-start", timeout=30_000)
+    events = _events("SessionStart", "BeforeAgent", "SessionEnd", unit=1000)
     return [
         JsonSettings(
             path=directory / "settings.json",
@@ -175,7 +170,7 @@ def _gemini(where: Where) -> list[SettingsFile]:
 
 def _cursor(where: Where) -> list[SettingsFile]:
     directory = (where.project if where.is_project else where.home) / ".cursor"
-    events = _events("sessionStart", "beforeSubmitPrompt", "sessionEnd", matcher="")
+    events = _events("sessionStart", "beforeSubmitPrompt", "sessionEnd")
     hooks = Hooks(
         events=events,
         handler=lambda words, timeout: {"command": shlex.join(words), "timeout": timeout},

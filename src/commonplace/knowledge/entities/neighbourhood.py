@@ -15,6 +15,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import clean_text
 from commonplace.knowledge.entities.names import fold_name
 from commonplace.knowledge.inputs import require_id
+from commonplace.language.scripts import character_pairs
 
 MAX_BOOST: Final = 20.0
 """The boost when an entity's facts and the hints share every keyword. Source: KNW-17.5."""
@@ -62,7 +63,7 @@ def keywords(text: str) -> frozenset[str]:
         if len(word) >= _MIN_KEYWORD_CHARS and word not in _STOPWORDS:
             found.add(word)
         for run in _UNSPACED.findall(word):
-            found.update(run[start : start + 2] for start in range(len(run) - 1))
+            found.update(character_pairs(run))
     return frozenset(found)
 
 

@@ -11,11 +11,7 @@ WITH input AS (
     flags, place
   )
 ),
-model AS (
-  INSERT INTO embedding_versions (model, version, dimensions)
-  SELECT CAST(:model AS text), CAST(:version AS text), vector_dims(embedding) FROM input LIMIT 1
-  ON CONFLICT DO NOTHING
-),
+${known_model},
 stored AS (
   INSERT INTO episodes (
     tenant_id, id, butler, session_id, content, search_vector, embedding, embedding_model, embedding_version,

@@ -99,11 +99,7 @@ superseded AS (
     facts.permanence, facts.decay_rate, locked.ends_at,
     coalesce(facts.valid_from, facts.created_at) AS valid_from
 ),
-model AS (
-  INSERT INTO embedding_versions (model, version, dimensions)
-  SELECT CAST(:model AS text), CAST(:version AS text), vector_dims(embedding) FROM input LIMIT 1
-  ON CONFLICT DO NOTHING
-),
+${known_model},
 stored AS (
   INSERT INTO facts (
     tenant_id, id, subject, predicate, content, search_vector, embedding, embedding_model, embedding_version,

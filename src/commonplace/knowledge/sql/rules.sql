@@ -11,11 +11,7 @@ WITH input AS (
     id, content, search_text, embedding, scope, source_butler, source_episode_id, tags, metadata, source, flags
   )
 ),
-model AS (
-  INSERT INTO embedding_versions (model, version, dimensions)
-  SELECT CAST(:model AS text), CAST(:version AS text), vector_dims(embedding) FROM input LIMIT 1
-  ON CONFLICT DO NOTHING
-),
+${known_model},
 stored AS (
   INSERT INTO rules (
     tenant_id, id, content, search_vector, embedding, embedding_model, embedding_version, scope, decay_rate,

@@ -15,7 +15,7 @@ from commonplace.core.settings import Settings
 from commonplace.mcp import stdio
 from commonplace.mcp.apps.tools import OFFERS
 from commonplace.mcp.briefing import add_briefing, from_settings
-from commonplace.mcp.profiles import WHOLE, Names, View
+from commonplace.mcp.profiles import WHOLE, View
 from commonplace.mcp.server import new_server
 from commonplace.mcp.tool import MemoryTool
 
@@ -76,17 +76,13 @@ def build_server(memory: Callable[[], Awaitable[AppMemory]], *, view: View = WHO
 
 def instructions_for(view: View) -> str:
     """Return the instructions of a server."""
-    return _names(view).within(INSTRUCTIONS)
+    return view.names(OFFERS).within(INSTRUCTIONS)
 
 
 def add_tools(server: FastMCP, memory: Callable[[], Awaitable[AppMemory]], view: View) -> None:
     """Add the tools to a server; see :func:`build_server` for the arguments."""
     for offer in OFFERS:
-        server.add_tool(MemoryTool.make(offer, memory, names=_names(view), hints=HINTS))
-
-
-def _names(view: View) -> Names:
-    return view.names(offer.name for offer in OFFERS)
+        server.add_tool(MemoryTool.make(offer, memory, names=view.names(OFFERS), hints=HINTS))
 
 
 async def serve_stdio(settings: Settings, view: View) -> None:

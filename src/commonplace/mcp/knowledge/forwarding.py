@@ -97,7 +97,7 @@ def add_to(server: FastMCP, service: Service, memory: KnowledgeMemory, view: Vie
     The memory of this machine gives the defaults that the tools show; it is never opened.
     """
     plain = {tool.name: tool.parameters for tool in local.build_tools(memory, view=View(butler=view.butler))}
-    server.add_middleware(Forward(service, plain, local.names_in(view), view.butler))
+    server.add_middleware(Forward(service, plain, view.names(local.OFFERS), view.butler))
     texts = RemoteTexts(service)
 
     async def of_service() -> RemoteTexts:

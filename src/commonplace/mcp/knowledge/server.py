@@ -20,7 +20,7 @@ from commonplace.mcp.briefing import add_briefing, from_settings
 from commonplace.mcp.knowledge import entities, feedback, management, reading, writing
 from commonplace.mcp.knowledge.prompts import add_prompts
 from commonplace.mcp.knowledge.resources import KnowledgeTexts, add_resources
-from commonplace.mcp.profiles import WHOLE, Names, Profile, View
+from commonplace.mcp.profiles import WHOLE, Profile, View
 from commonplace.mcp.server import new_server
 from commonplace.mcp.tool import MemoryTool
 
@@ -109,7 +109,7 @@ def build_server(
 def instructions_for(view: View) -> str:
     """Return the instructions of a server."""
     whose = "" if view.butler is None else f"\n{WHOSE.format(butler=view.butler)}"
-    return names_in(view).within(INSTRUCTIONS) + whose
+    return view.names(OFFERS).within(INSTRUCTIONS) + whose
 
 
 def add_to(
@@ -128,7 +128,7 @@ def add_to(
         server.add_tool(tool)
     texts = texts or _of_caller(memory, caller)
     add_resources(server, texts, butler=view.butler)
-    add_prompts(server, texts, names=names_in(view), butler=view.butler)
+    add_prompts(server, texts, names=view.names(OFFERS), butler=view.butler)
 
 
 def build_tools(
@@ -146,17 +146,12 @@ def build_tools(
     make = partial(
         MemoryTool.make,
         caller=_of_caller(memory, caller),
-        names=names_in(view),
+        names=view.names(OFFERS),
         hints=HINTS,
         defaults=defaults,
         profile=view.profile,
     )
     return [make(offer) for offer in OFFERS if view.profile is Profile.FULL or offer.agent is not None]
-
-
-def names_in(view: View) -> Names:
-    """Return the names of the tools in a view."""
-    return view.names(offer.name for offer in OFFERS)
 
 
 def _of_caller(

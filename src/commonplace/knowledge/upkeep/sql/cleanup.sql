@@ -11,21 +11,10 @@ WITH chosen AS (
 ),
 deleted AS (
   DELETE FROM episodes USING chosen WHERE episodes.id = chosen.id AND episodes.expires_at < :now
-  RETURNING episodes.id, episodes.butler, episodes.consolidation_status, episodes.created_at, episodes.expires_at
+  RETURNING episodes.id, episodes.butler, episodes.consolidation_status, episodes.created_at, episodes.expires_at,
+    'episode_expired' AS event_type
 ),
-outgoing AS (
-  DELETE FROM memory_links USING deleted WHERE source_type = 'episode' AND source_id = deleted.id
-),
-incoming AS (
-  DELETE FROM memory_links USING deleted WHERE target_type = 'episode' AND target_id = deleted.id
-),
-events AS (
-  INSERT INTO memory_events (tenant_id, event_type, payload)
-  SELECT
-    current_setting('commonplace.tenant_id'), 'episode_expired',
-    jsonb_build_object('memory_type', 'episode', 'memory_id', id, 'before', to_jsonb(deleted) - 'id', 'after', NULL)
-  FROM deleted
-)
+${deleted_episodes}
 SELECT
   count(*) AS deleted,
   -- A forgotten episode expires before its seven days and does not count as lost.
@@ -49,19 +38,8 @@ chosen AS (
 ),
 deleted AS (
   DELETE FROM episodes USING chosen WHERE episodes.id = chosen.id AND episodes.consolidated
-  RETURNING episodes.id, episodes.butler, episodes.consolidation_status, episodes.created_at, episodes.expires_at
+  RETURNING episodes.id, episodes.butler, episodes.consolidation_status, episodes.created_at, episodes.expires_at,
+    'episode_evicted' AS event_type
 ),
-outgoing AS (
-  DELETE FROM memory_links USING deleted WHERE source_type = 'episode' AND source_id = deleted.id
-),
-incoming AS (
-  DELETE FROM memory_links USING deleted WHERE target_type = 'episode' AND target_id = deleted.id
-),
-events AS (
-  INSERT INTO memory_events (tenant_id, event_type, payload)
-  SELECT
-    current_setting('commonplace.tenant_id'), 'episode_evicted',
-    jsonb_build_object('memory_type', 'episode', 'memory_id', id, 'before', to_jsonb(deleted) - 'id', 'after', NULL)
-  FROM deleted
-)
+${deleted_episodes}
 SELECT (SELECT count(*) FROM deleted) AS deleted, total FROM kept;

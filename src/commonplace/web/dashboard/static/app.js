@@ -282,6 +282,7 @@
     probe.remove();
     return value;
   };
+  window.commonplace = { colour };
   const drawn = new Map();
   const draw = (figure) => {
     if (drawn.has(figure)) return;

@@ -6,14 +6,7 @@
   const told = document.getElementById("graph-told");
   if (!place || !window.cytoscape) return;
 
-  const colour = (variable) => {
-    const probe = document.createElement("i");
-    probe.style.color = `var(${variable})`;
-    document.body.append(probe);
-    const value = getComputedStyle(probe).color;
-    probe.remove();
-    return value;
-  };
+  const { colour } = window.commonplace;
   const KINDS = { entity: "--violet", fact: "--info", rule: "--warn", episode: "--ok" };
   const MANY = 600;
 

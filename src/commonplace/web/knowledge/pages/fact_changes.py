@@ -18,7 +18,7 @@ from commonplace.web.knowledge.pages.forgetting import add_forgetting
 from commonplace.web.knowledge.pages.listing import CHANGED, ItemId
 from commonplace.web.knowledge.pages.pinning import add_pinning
 
-TEMPLATE: Final = "knowledge/facts/correct.html"
+TEMPLATE: Final = "knowledge/correct.html"
 NOT_ACTIVE: Final = "an active fact; other facts cannot be confirmed or corrected"
 
 router = pages(PATH, writer)
@@ -55,7 +55,7 @@ add_pinning(router, MemoryType.FACT)
 async def correction_form(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> HTMLResponse:
     """Show the form for a correction."""
     fact = await knowledge.read_memory("fact", fact_id)
-    return render_dialog(request, TEMPLATE, fact=fact, content=fact.content, errors={})
+    return render_dialog(request, TEMPLATE, memory=fact, content=fact.content, errors={})
 
 
 @router.post("/{fact_id:uuid}/correct")
@@ -78,7 +78,7 @@ async def correct(
         )
     except InvalidInputError as error:
         errors = {error.field: message_of(error)}
-        return render_dialog(request, TEMPLATE, fact=fact, content=content, errors=errors)
+        return render_dialog(request, TEMPLATE, memory=fact, content=content, errors=errors)
     notice = f"The correction was stored. It replaced: {trim_to(collapse_whitespace(fact.content), 100)}"
     return done(request, notice, location=f"{PATH}/{receipt.id}", changed=CHANGED)
 

@@ -170,6 +170,7 @@ async def show_memories(
     return render(
         request,
         f"knowledge/{kind}s/list.html",
+        kind=kind,
         memories=memories,
         pager=pager,
         live_url=f"{pager.url}{'&' if '?' in pager.url else '?'}stamp={stamp}",

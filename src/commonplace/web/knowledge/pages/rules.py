@@ -93,7 +93,7 @@ async def helpful(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemI
 @router.get("/{rule_id:uuid}/harmful", dependencies=WRITE)
 async def harmful_form(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> HTMLResponse:
     """Ask for the reason before a rule is marked as harmful."""
-    return await _dialog(request, knowledge, rule_id, "harmful", reason="")
+    return await _dialog(request, knowledge, rule_id, "rules/harmful", reason="")
 
 
 @router.post("/{rule_id:uuid}/harmful", dependencies=WRITE)
@@ -106,7 +106,7 @@ async def harmful(
         await _changed(marking, knowledge, rule_id)
     except InvalidInputError as error:
         errors = {"reason": message_of(error)}
-        return await _dialog(request, knowledge, rule_id, "harmful", reason=reason, errors=errors)
+        return await _dialog(request, knowledge, rule_id, "rules/harmful", reason=reason, errors=errors)
     return done(request, "The rule was marked as harmful.", changed=CHANGED)
 
 
@@ -178,8 +178,8 @@ async def _dialog(
 ) -> HTMLResponse:
     """Return a form about a rule, with the rule's content and without errors unless the values say otherwise."""
     rule = await knowledge.read_memory("rule", rule_id)
-    shown: dict[str, object] = {"rule": rule, "content": rule.content, "errors": {}, **values}
-    return render_dialog(request, f"knowledge/rules/{name}.html", **shown)
+    shown: dict[str, object] = {"memory": rule, "content": rule.content, "errors": {}, **values}
+    return render_dialog(request, f"knowledge/{name}.html", **shown)
 
 
 async def _ask_inversion(

@@ -7,14 +7,13 @@ from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural
-from commonplace.knowledge import RunState, model_spawner
+from commonplace.knowledge import KnowledgeMemory, RunRecord, RunState, model_spawner
 from commonplace.web.access import KnowledgeOfCaller, admin, reader
 from commonplace.web.dashboard.errors import message_of, pages
 from commonplace.web.dashboard.forms import Text
 from commonplace.web.dashboard.paging import Filters, cut_page
 from commonplace.web.dashboard.questions import Question, ask
 from commonplace.web.dashboard.rendering import done, render
-from commonplace.web.knowledge.pages.latest_run import latest_run
 from commonplace.web.knowledge.pages.listing import CHANGED, ItemId, Name
 
 if TYPE_CHECKING:
@@ -62,6 +61,16 @@ async def runs_page(
         groups=await knowledge.pending_groups(),
         last=None if pager.narrows else await latest_run(knowledge),
     )
+
+
+async def latest_run(knowledge: KnowledgeMemory) -> RunRecord | None:
+    """Return the latest run that was applied and not undone; ``None`` if there is none.
+
+    Raises:
+        StorageUnavailableError: The server cannot be reached.
+    """
+    runs = await knowledge.list_runs(state=RunState.APPLIED, limit=1)
+    return await knowledge.get_run(runs[0].id) if runs else None
 
 
 @router.post("/start", dependencies=[Depends(admin)])

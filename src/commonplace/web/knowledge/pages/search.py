@@ -13,8 +13,8 @@ from commonplace.web.access import KnowledgeOfCaller, reader
 from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.paging import Address, present
 from commonplace.web.dashboard.rendering import link, render
-from commonplace.web.knowledge.pages.latest_run import latest_run
 from commonplace.web.knowledge.pages.listing import Day, Name, end_of
+from commonplace.web.knowledge.pages.runs import latest_run
 
 PATH: Final = "/knowledge"
 MOST_FOUND: Final = 20
