@@ -3,11 +3,14 @@
 import inspect
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.params import Query
 
 from commonplace.core.docstrings import documented
+from commonplace.core.errors import InvalidInputError
 from commonplace.web.problems import (
     INVALID_INPUT,
     REFUSED,
@@ -19,11 +22,39 @@ from commonplace.web.problems import (
 )
 from commonplace.web.shape import SHAPES
 
+if TYPE_CHECKING:
+    from fastapi.routing import APIRoute
+
 BODY: Final = (REFUSED, INVALID_INPUT, SECRET_REFUSED, TOO_LARGE)
 """The problems of a route that stores text of its body."""
 
 PARAMETERS: Final[dict[str, dict[str, str]]] = {}
 """The descriptions of parameters by operation; the body of a request has the name ``body``."""
+
+
+_query_parameters: dict[str, tuple[str, ...]] = {}
+"""The names of the query parameters of each operation that was called, in their order."""
+
+
+def refuse_unknown_parameters(request: Request) -> None:
+    """Dependency of every route: refuse a query parameter that the route does not have, such as a misspelt filter.
+
+    Raises:
+        InvalidInputError: The route has no parameter of this name.
+    """
+    if not request.query_params:
+        return
+    route: APIRoute = request.scope["route"]
+    known = _query_parameters.get(route.unique_id)
+    if known is None:
+        fields = get_flat_params(route.dependant)
+        known = tuple(field.alias for field in fields if isinstance(field.field_info, Query))
+        _query_parameters[route.unique_id] = known
+    for name, value in request.query_params.items():
+        if name not in known:
+            expected = f"one of the query parameters {', '.join(known)}" if known else "no query parameter"
+            raise InvalidInputError(name, expected, f"{name}={value}")
+
 
 _Route = TypeVar("_Route", bound=Callable[..., object])
 
@@ -43,7 +74,12 @@ class Api:
     """
 
     def __init__(self, prefix: str, tag: str, *problems: Kind) -> None:
-        self.router = APIRouter(prefix=prefix, tags=[tag], responses=may_answer(INVALID_INPUT, *problems))
+        self.router = APIRouter(
+            prefix=prefix,
+            tags=[tag],
+            responses=may_answer(INVALID_INPUT, *problems),
+            dependencies=[Depends(refuse_unknown_parameters)],
+        )
 
     def __call__(
         self,
