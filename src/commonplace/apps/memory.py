@@ -8,7 +8,7 @@ from typing import Any, Literal, assert_never
 
 from commonplace.apps import conversations, exchange, memories, statistics
 from commonplace.apps.compaction.conflicts import Conflict, find_conflicts
-from commonplace.apps.context import MemoryContext, format_memories
+from commonplace.apps.context import MemoryContext
 from commonplace.apps.conversations import Conversation, ConversationStatus, Message
 from commonplace.apps.counts import Counts
 from commonplace.apps.digests import queue
@@ -272,7 +272,7 @@ class AppMemory:
         """
         app = await self.registry.get(app_id)
         shown = await self.loop.get_memories_for_app(app_id, user_id=optional_user(user_id))
-        text = format_memories(app.name, shown, today=self._store.now().date())
+        text = self.loop.format_memories_for_context(app, shown)
         return MemoryContext(text=text, memories=tuple(shown))
 
     async def list_memories(self, app_id: str, *, limit: int = ALL_ROWS, offset: int = 0) -> list[Memory]:

@@ -13,6 +13,7 @@ from commonplace.cli.hosts.files import FileChange, apply
 from commonplace.cli.hosts.installation import Scope, commonplace_command, plan_install
 from commonplace.cli.hosts.notes import make_directory
 from commonplace.cli.hosts.table import HOSTS, Host, Where, hosts_there
+from commonplace.cli.output import DryRunOption
 from commonplace.cli.permission import DAILY_TOKENS, allow_consolidation, allowed
 from commonplace.cli.question import confirmed
 from commonplace.cli.resident import client
@@ -31,7 +32,6 @@ STARTED = "The process that answers hooks has started. It prepares the first ses
 ScopeOption = Annotated[
     Scope, typer.Option(help="project: settings files in this directory. user: all your projects.")
 ]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the changes without making them.")]
 
 
 @app.callback(invoke_without_command=True)

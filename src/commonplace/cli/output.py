@@ -19,6 +19,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 TargetArgument = Annotated[
     Path, typer.Argument(metavar="TARGET", help="A new .jsonl file, or a new folder for Markdown; - prints.")
 ]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the changes without making them.")]
 AllowSecrets = Annotated[bool, typer.Option("--allow-secrets", help="Store text that looks like a secret.")]
 
 _WIDE = 200

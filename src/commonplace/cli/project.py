@@ -11,7 +11,7 @@ from commonplace.cli.claude_code.adoption import plan_adoption
 from commonplace.cli.claude_code.sessions import SessionRecords
 from commonplace.cli.command import Answer, commands, listing
 from commonplace.cli.knowledge.options import IdArgument
-from commonplace.cli.output import shown
+from commonplace.cli.output import DryRunOption, shown
 from commonplace.cli.run import ACTOR, settings
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.text import plural
@@ -22,7 +22,6 @@ app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="Id of a project, or its name.")]
 TypeArgument = Annotated[Literal["fact", "rule"], typer.Argument(metavar="TYPE", help="The kind of memory.")]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the changes without making them.")]
 
 
 plain = commands(app)

@@ -12,7 +12,8 @@ from commonplace.cli.command import Answer, commands
 from commonplace.cli.hosts.files import apply
 from commonplace.cli.hosts.installation import Scope, plan_uninstall
 from commonplace.cli.hosts.table import HOSTS, Host, Where
-from commonplace.cli.install import DryRunOption, ScopeOption, report
+from commonplace.cli.install import ScopeOption, report
+from commonplace.cli.output import DryRunOption
 from commonplace.core.settings import load_settings
 
 PLACES: Final = {Scope.PROJECT: "here", Scope.USER: "in the settings of the user"}

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from commonplace.language.signals import DATE, FUNCTION_WORDS, TIME, plain, plain_in_place
-from commonplace.language.words import STOPWORDS, tokens
+from commonplace.language.words import ENDING, STOPWORDS, tokens
 
 STEM_CHARS: Final = 5
 """The letters of a stem: enough to distinguish words in four languages, few enough to drop endings."""
@@ -13,7 +13,6 @@ _NUMBER: Final = re.compile(r"(?<![\w.])[#€$£]?\d+(?:[.,:h]\d+)*(?:st|nd|rd|t
 _CODE: Final = re.compile(r"\b[^\W\d_]+(?:[-_]?\w*\d)+\w*")
 _PARTS: Final = re.compile(r"\d+|[^\W\d_]+")
 _BEHIND: Final = re.compile(r"[ -]?([^\W\d_]+)")
-_ENDING: Final = re.compile(r"(?<=\w{3})(?:ings?|ed|es|s)$")
 _SEPARATOR: Final = re.compile(r"[.,:h]")
 _FILLERS: Final = frozenset("of de st nd rd th am um le el".split())  # noqa: SIM905 - reads as a list of words does
 
@@ -77,7 +76,7 @@ def kind_of(value: str) -> str:
 def _stem(word: str) -> str:
     if word[0].isdigit():
         return _SEPARATOR.sub(":", word)
-    return word if any(sign.isdigit() for sign in word) else _ENDING.sub("", word)[:STEM_CHARS]
+    return word if any(sign.isdigit() for sign in word) else ENDING.sub("", word)[:STEM_CHARS]
 
 
 def _normal(text: str) -> str:

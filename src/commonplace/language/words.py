@@ -8,7 +8,7 @@ from commonplace.language.scripts import UNSPACED, character_pairs, fold
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['.:/-][^\W_]+)*")
 _UNSPACED: Final = re.compile(f"[{UNSPACED}]{{2,}}")
-_ENDING: Final = re.compile(r"(?<=\w{3})(?:ings?|ed|es|s)$")
+ENDING: Final = re.compile(r"(?<=\w{3})(?:ings?|ed|es|s)$")
 
 STOPWORDS: Final = frozenset(
     """
@@ -33,7 +33,7 @@ def tokens(text: str) -> tuple[str, ...]:
 
 def content_words(text: str) -> frozenset[str]:
     """Return the words of a text without stopwords and common English endings."""
-    return frozenset(_ENDING.sub("", word) for word in tokens(text) if word not in STOPWORDS)
+    return frozenset(ENDING.sub("", word) for word in tokens(text) if word not in STOPWORDS)
 
 
 def likeness(one: str, other: str) -> float:

@@ -17,6 +17,9 @@ _TAGGED = re.compile(r"'(\w+_(?:un)?(?:pinned|tagged))'")
 _SWEPT = re.compile(r"changing\.left_over, '(\w+)'")
 """The events of the sweep."""
 
+_DELETED = re.compile(r"'(\w+)' AS event_type")
+"""The events of deleted episodes; one part of statements writes them all."""
+
 _REVIEWED = re.compile(r"'(review_(?:decided|reopened))'")
 """The events of a decision about two facts; one statement writes either."""
 
@@ -39,6 +42,7 @@ def test_every_word_that_a_statement_writes_is_known() -> None:
         *_TAGGED.findall(statements),
         *_REVIEWED.findall(statements),
         *_SWEPT.findall(statements),
+        *_DELETED.findall(statements),
         *_ENDED,
     }
     assert written <= set(EventType)

@@ -205,12 +205,7 @@ class _Undoing:
     async def _bring_back(self, action: RunAction) -> None:
         """Make a fact or rule current again that the run withdrew, unless an undone run had stored it."""
         memory_type, memory_id = action.action.memory_type, action.memory_id
-        await self._sql.unlink_episodes(
-            source_type=memory_type,
-            source_id=memory_id,
-            episode_ids=list(self._run.episode_ids),
-            relation="contradicts",
-        )
+        await self._unlink(action, "contradicts")
         if memory_id in self._replaced:
             return
         if memory_type is MemoryType.FACT:
@@ -221,6 +216,14 @@ class _Undoing:
             self.kept.append(f"{memory_type} {memory_id} stays as it is: another has taken its place since")
         else:
             self.counts["retractions_undone"] += 1
+
+    async def _unlink(self, action: RunAction, relation: str) -> None:
+        await self._sql.unlink_episodes(
+            source_type=action.action.memory_type,
+            source_id=action.memory_id,
+            episode_ids=list(self._run.episode_ids),
+            relation=relation,
+        )
 
     async def _restore_rule(self, rule_id: UUID) -> None:
         """Make a replaced rule current again; for a rule of an undone run, the rule that it had replaced."""
@@ -259,12 +262,7 @@ class _Undoing:
             self.counts["confirmations_undone"] += 1
         if memory_id in self._own:
             return  # the memory was stored from these episodes
-        await self._sql.unlink_episodes(
-            source_type=memory_type,
-            source_id=memory_id,
-            episode_ids=list(self._run.episode_ids),
-            relation="derived_from",
-        )
+        await self._unlink(action, "derived_from")
         if memory_id in self._replaced:
             since = await self._since(memory_id)
             if since is not None and not since.is_gone and since.reason_to_stay is None:

@@ -14,10 +14,10 @@ from commonplace.language.values import concepts, values
 from commonplace.llm.secretary.retractions import settled
 
 LEAST_WORTH: Final = 2.0
-"""The least worth of a kept clause; less is small talk, or a matter of the moment."""
+"""The minimum worth of a kept clause; a lower worth means small talk, or a matter of the moment."""
 
 LEAST_FILL: Final = 1.0
-"""The least worth of a user's clause that fills the remaining room."""
+"""The minimum worth of a user's clause that fills the remaining room."""
 
 LONG_SENTENCE: Final = 110
 """The length in characters up to which an assistant's sentence stays whole."""
@@ -48,11 +48,11 @@ class Clause:
         role: The speaker.
         at: The numbers of the turn, of the sentence in the turn, and of the clause in the sentence.
         tags: Its signals.
-        worth: Below 0 if the clause is outdated, or an earlier one holds all of it.
+        worth: Below 0 if the clause is outdated, or an earlier clause contains all of it.
         asks: Whether it is part of a question, or of an assistant's exclamation.
         words: Its concepts, see :func:`~commonplace.language.values.concepts`.
         values: Its dates, times and numbers.
-        is_of_self: Whether a user speaks of himself or herself: "I", "my", "we".
+        is_of_self: Whether users speak about themselves: "I", "my", "we".
     """
 
     text: str
@@ -121,7 +121,7 @@ def read_clauses(turn: Turn, place: int, language: str | None) -> Iterator[Claus
 
 
 def _says_nothing(text: str) -> bool:
-    """Return whether a clause is the label of a hidden secret ("My [hidden: PIN]") or a rejected value ("not at 9")."""
+    """Return whether a clause is only the label of a secret ("My [hidden: PIN]") or a rejected value ("not at 9")."""
     rest, hidden = _HIDDEN.subn(" ", text)
     words = concepts(rest)
     is_label = bool(hidden) and len(words) < 2  # noqa: PLR2004 - one word says little
@@ -149,7 +149,7 @@ def _stated(clause: Clause, sentence: str) -> float:
 
 
 def _reported(clause: Clause) -> float:
-    """Return the worth of an assistant's clause by itself: only a report of an action counts."""
+    """Return the worth of an assistant's clause on its own: only reports of actions count."""
     if not may_tell(clause) or not reports(clause.text):
         return 0.0
     return 1.0 + (1.0 if clause.values else 0.0) + (0.5 if _NAME.search(clause.text) else 0.0)
@@ -166,7 +166,7 @@ def may_tell(clause: Clause) -> bool:
 
 
 def with_neighbours(clauses: Sequence[Clause]) -> list[Clause]:
-    """Add to users' clauses a share of the worth of the clauses beside them in a sentence."""
+    """Add to users' clauses a share of the worth of neighbouring clauses in the same sentence."""
     found: list[Clause] = []
     for place, clause in enumerate(clauses):
         near = [one.worth for one in clauses[max(0, place - 1) : place + 2] if one.at[:2] == clause.at[:2]]

@@ -12,7 +12,7 @@ from commonplace.llm.secretary.retractions import exchanged, takes_back
 
 
 class Correction(NamedTuple):
-    """The turn that corrects a value, and the new value in its words; empty if it is not clear."""
+    """The turn that corrects a value, and the new value in its words; empty if the value is unclear."""
 
     turn: int
     new: str
@@ -23,7 +23,7 @@ def outdated_values(
 ) -> dict[str, Correction]:
     """Return the corrected values with their corrections.
 
-    The user's words announce a correction, or the user or the answer tells of a change.
+    A correction counts if the user's words announce it, or if the user or the answer mentions a change.
     """
     found: dict[str, Correction] = {}
     for place, turn in enumerate(turns):
@@ -43,14 +43,14 @@ def _corrected(
 ) -> dict[str, Correction]:
     """Return the values that a correction replaces: the last earlier values of the same kinds, about the same matter.
 
-    Of several values in a correction, those that the answer repeats are valid, else those that are new. The answer's
-    words belong to the matter only if it repeats a value. Constraints need a common word, or that the turn takes
-    something back.
+    Of several values in a correction, the values that the answer repeats are valid, else the new values. The answer's
+    words belong to the matter only if it repeats a value. For constraints, the texts must share a word or the turn must
+    take something back.
 
     Args:
         clauses: All clauses.
         turn: The number of the correcting turn.
-        says_so: Whether its words announce a correction; otherwise the user or the answer tells of a change.
+        says_so: Whether its words announce a correction; otherwise the user or the answer mentions a change.
         takes_back: Whether it begins with a word such as "no" or "correction".
     """
     before = [one for one in clauses if one.turn < turn]
@@ -79,7 +79,7 @@ def _corrected(
 
 
 def _counted_alike(gone: set[str], text: str, said: Sequence[str]) -> set[str]:
-    """Return the numbers of a text that count what a number of a correction counts, or all if none does."""
+    """Return the numbers of a text that count the same thing as a number in a correction, or all if none does."""
     counted = {unit for one in said for unit in units(one).values() if unit}
     alike = {value for value, unit in units(text).items() if unit in counted}
     return gone & alike or gone
@@ -98,7 +98,7 @@ def _values_of(clauses: Sequence[Clause], turn: int) -> dict[str, str]:
 def without_stale(clauses: Sequence[Clause], stale: Mapping[str, Correction]) -> list[Clause]:
     """Return users' clauses with the new values, and others with a worth of -1 for outdated values.
 
-    Later mentions of an outdated value lose half.
+    Later mentions of an outdated value lose half of their worth.
     """
     found: list[Clause] = []
     for clause in clauses:
@@ -124,8 +124,8 @@ def _renewed(clause: Clause, stale: Mapping[str, Correction]) -> Clause | None:
 def without_repeats(clauses: Sequence[Clause], stale: Mapping[str, Correction]) -> list[Clause]:
     """Return clauses with a worth of -1 for a correction if earlier statements, with the new values, hold all of it.
 
-    The statements get the correction's worth. Its answer has a worth of -1, too, unless the statements are requests:
-    then the answer reports what came of them.
+    The statements get the correction's worth. The answer to the correction also gets a worth of -1, unless the
+    statements are requests, because then the answer reports their outcome.
     """
     worths: dict[tuple[int, int, int], float] = {}
     for turn in {one.turn for one in stale.values()}:
@@ -146,7 +146,7 @@ def without_repeats(clauses: Sequence[Clause], stale: Mapping[str, Correction]) 
 
 
 def _is_told(clause: Clause, words: frozenset[str]) -> bool:
-    """Return whether a clause has at most one word beside numbers that is not among some words."""
+    """Return whether a clause has, besides numbers, at most one word that is not among the given words."""
     return sum(not word[0].isdigit() for word in clause.words - words) < 2  # noqa: PLR2004 - one word says little
 
 

@@ -10,28 +10,28 @@ from commonplace.language.values import concepts, kind_of, share
 from commonplace.llm.secretary.clauses import LEAST_WORTH, Clause, Turn, may_tell, words_of
 
 LEAST_ECHO: Final = 0.4
-"""The share of a user's clause from which an assistant's clause repeats it."""
+"""The share of a user's clause above which an assistant's clause counts as repeating it."""
 
 FULL_ECHO: Final = 0.5
-"""The share from which it replaces a user's clause that is too brief to be understood alone."""
+"""The share above which it replaces a user's clause that is too brief to be understood alone."""
 
 WARNING: Final = 6.0
 """The worth of a health constraint that an assistant states about a topic of the user."""
 
 MOST_ELLIPTIC: Final = 3
-"""The most words, numbers excluded, of a clause that is too brief."""
+"""The maximum number of words, without numbers, of a clause that is too brief."""
 
 REACH: Final = 12
 """The number of earlier turns that an assistant's statement can refer to."""
 
 REPEATED: Final = 1.0
-"""Extra worth that a user's clause needs to be noted if the answer repeats one of its words but does not note it."""
+"""Extra worth that a user's clause needs if the answer repeats one of its words but does not note it."""
 
 IGNORED: Final = 1.5
-"""Extra worth that a user's clause needs to be noted if the answer repeats no word of it."""
+"""Extra worth that a user's clause needs if the answer repeats none of its words."""
 
 DISCLOSED: Final = 2.0
-"""The worth that a user's clause gains if the answer gives thanks for the information."""
+"""The worth that a user's clause gains if the answer thanks for the information."""
 
 SETTLED: Final = 3.0
 """The worth that an assistant's clause gains if it repeats a corrected value, or reports an action with a value."""
@@ -40,7 +40,7 @@ _STATED: Final = VITAL | {"solution", "commitment", "deadline", "decision"}
 
 
 def disclosed(clauses: Sequence[Clause], turns: Sequence[Turn]) -> list[Clause]:
-    """Raise the worth of users' clauses that the answer gives thanks for: they tell something about the user."""
+    """Raise the worth of users' clauses that the answer thanks for, because they say something about the user."""
     thanked = {place for place, turn in enumerate(turns) if place and thanks_for_telling(turn.text)}
     return [
         replace(one, worth=max(one.worth, 0.0) + DISCLOSED)
@@ -55,9 +55,9 @@ def disclosed(clauses: Sequence[Clause], turns: Sequence[Turn]) -> list[Clause]:
 
 
 def is_worth_notes(clause: Clause, turns: Sequence[Turn]) -> bool:
-    """Return whether a user's clause alone is worth notes.
+    """Return whether a user's clause on its own is worth a note.
 
-    It must be worth more if the answer does not note it, unless it is vital or asks to be remembered.
+    The clause needs more worth if the answer does not note it, unless it is vital or asks to be remembered.
     """
     answer = turns[clause.turn + 1].text if clause.turn + 1 < len(turns) else ""
     least = LEAST_WORTH
@@ -67,7 +67,7 @@ def is_worth_notes(clause: Clause, turns: Sequence[Turn]) -> bool:
 
 
 def settles_correction(clause: Clause, turns: Sequence[Turn], language: str | None) -> bool:
-    """Return whether an assistant's clause reports what a user's correction leads to, for a day or a date."""
+    """Return whether an assistant's clause reports the result of a user's correction of a day or a date."""
     before = turns[clause.turn - 1] if clause.turn else None
     return (
         before is not None
@@ -80,7 +80,7 @@ def settles_correction(clause: Clause, turns: Sequence[Turn], language: str | No
 
 
 def with_echoes(clauses: Sequence[Clause], corrections: frozenset[int]) -> list[Clause]:
-    """Raise the worth of assistants' clauses that repeat users, and halve that of users' clauses that they replace."""
+    """Raise the worth of assistants' clauses that repeat users, and halve that of replaced users' clauses."""
     own = [clause for clause in clauses if clause.is_users and clause.words]
     topics = words_of(own)
     echoed = [_echo(clause, own, topics, corrections) for clause in clauses]

@@ -23,7 +23,7 @@ from commonplace.llm.secretary.corrections import lasting, outdated_values, with
 from commonplace.llm.secretary.echoes import disclosed, is_worth_notes, settles_correction, with_echoes
 
 LEAST_NEWS: Final = {"": 0.33, "user": 0.33, "assistant": 0.5}
-"""The share of a clause's words that the picked clauses must not contain."""
+"""The share of a clause's words that must be new compared with the picked clauses."""
 
 MOST_CANDIDATES: Final = 200
 """The number of clauses, by worth, from which the notes are picked."""
@@ -33,7 +33,7 @@ _WIDE: Final = re.compile(f"[{HIRAGANA}{KATAKANA}{HAN}]$")
 
 
 def take_notes(turns: Sequence[Turn], chars: int) -> str:
-    """Return notes of a conversation in at most ``chars`` characters; empty if nothing is worth keeping."""
+    """Return notes of a conversation in at most ``chars`` characters; an empty text if nothing is worth keeping."""
     users = [turn.text for turn in turns if turn.role != "assistant"]
     language = language_of(" ".join(users)) or language_of(" ".join(turn.text for turn in turns))
     clauses = [clause for place, turn in enumerate(turns) for clause in read_clauses(turn, place, language)]
@@ -95,5 +95,5 @@ def _joined(clauses: Sequence[Clause]) -> str:
 
 
 def _signs(text: str) -> tuple[str, str, str]:
-    """Return the signs between clauses, between sentences and at the end, in the script that a text ends with."""
+    """Return the punctuation between clauses, between sentences and at the end, in the script at the end of a text."""
     return ("、", "；", "。") if _WIDE.search(text) else (", ", "; ", ".")
