@@ -31,10 +31,10 @@ async def export_memories(
     *,
     tenant: Annotated[str | None, typer.Option(help="Tenant whose knowledge memory is exported.")] = None,
 ) -> Answer:
-    """Write the memories that can be found to JSON Lines, or to a folder of Markdown that people can edit.
+    """Export all searchable memories to JSON Lines, or to a folder of Markdown that people can edit.
 
-    The export holds knowledge, operational and workspace memory; `commonplace apps export` exports an app. It leaves
-    out times, confidence and history: `commonplace backup` keeps everything. An export that fails leaves no file.
+    The export holds knowledge, operational and workspace memory; for an app, run `commonplace apps export`. The export
+    omits times, confidence and history; `commonplace backup` keeps everything. An export that fails leaves no file.
     """
     configured = settings()
     async with (

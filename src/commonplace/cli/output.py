@@ -17,7 +17,10 @@ from commonplace.core.text import visible
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 TargetArgument = Annotated[
-    Path, typer.Argument(metavar="TARGET", help="A new .jsonl file, or a new folder for Markdown; - prints.")
+    Path,
+    typer.Argument(
+        metavar="TARGET", help="A new .jsonl file, or a new folder for Markdown; - prints to standard output."
+    ),
 ]
 AllowSecrets = Annotated[bool, typer.Option("--allow-secrets", help="Store text that looks like a secret.")]
 

@@ -15,7 +15,11 @@ ButlerOption = Annotated[
 ]
 ServerOption = Annotated[
     str | None,
-    typer.Option(metavar="URL", help="Use the knowledge memory of a service.", show_default="of the home"),
+    typer.Option(
+        metavar="URL",
+        help="Use the knowledge memory of the service at this address.",
+        show_default="that of the home",
+    ),
 ]
 TokenFileOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="The file with the token for the service.")
@@ -47,7 +51,7 @@ async def outage(service: Service) -> str:
     try:
         await service.sections(["knowledge"])
     except StorageUnavailableError as error:
-        return f"{error}. Sessions wait in the home until the service answers."
+        return f"{error}. Episodes of sessions wait in the home until the service answers."
     return ""
 
 

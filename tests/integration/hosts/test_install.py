@@ -190,7 +190,7 @@ def test_without_a_host_the_ones_that_are_there_are_offered(commonplace: Command
         return commonplace("install", *options, stdin=stdin, PATH=str(commonplace.home / "bin"))
 
     none = install()
-    assert (none.status, "no host was found: name one of claude-code, codex" in none.err) == (1, True)
+    assert (none.status, "no host was found; name one of claude-code, codex" in none.err) == (1, True)
     _there(commonplace.home, "codex")
     (commonplace.home / ".gemini").mkdir()
 
@@ -201,10 +201,10 @@ def test_without_a_host_the_ones_that_are_there_are_offered(commonplace: Command
     done = install(stdin=b"n\ny\n")
     assert "Install into Codex (project)? [y/N]" in done.err
     assert [each.name for each in commonplace.directory.iterdir() if each.name != ".aegis"] == [".gemini"]
-    assert install().out == "No host was chosen; no file was changed.\n"
+    assert install().out == "You chose no host; no file was changed.\n"
 
     offered = install(stdin=b"y\ny\nn\n")
-    assert "Let the account of Codex turn sessions into facts and rules" in offered.err
+    assert "Allow the account of Codex to turn sessions into facts and rules" in offered.err
     assert "codex consolidates sessions, at most 200,000 tokens a day" in offered.out
     assert "Let the account" not in install(stdin=b"y\nn\n").err
 

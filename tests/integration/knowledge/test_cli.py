@@ -75,7 +75,7 @@ def test_an_operator_looks_after_what_is_stored(knowledge: Knowledge) -> None:
     assert knowledge("sweep", "--json").json["rules_evaluated"] == 1
     assert "rules evaluated" in knowledge("sweep").out
     assert knowledge("forget", "episode", episode_id, "--json").json["ok"]
-    assert knowledge("consolidate").out == "no episodes wait\n"
+    assert knowledge("consolidate").out == "no episodes are waiting\n"
     assert knowledge("cleanup", "--json").json["expired_deleted"] == 1
     assert "remaining" in knowledge("cleanup", "--max-entries", "5").out
     knowledge("forget", "rule", rule_id)

@@ -394,7 +394,7 @@ def test_the_commands(commonplace: CommandLine, tmp_path: Path) -> None:
     assert "--replace" in refused.err
     done = commonplace("restore", str(file), "--replace")
     assert done.status == 0, done.err
-    assert "a backup of what it replaced" in done.out
+    assert "backup of the replaced memories" in done.out
     workspace = commonplace.directory
     (workspace / MEMORIES).write_text("")
     record = SessionRecord(
@@ -402,7 +402,9 @@ def test_the_commands(commonplace: CommandLine, tmp_path: Path) -> None:
     )
     SessionRecords(commonplace.home).put(record)
     done = commonplace("restore", str(file), "--replace")
-    assert f"the memories of {workspace} were not put back: the directory has other memories" in done.out
+    assert (
+        f"the memories of {workspace} were not restored there: the directory has other memories" in done.out
+    )
     (copy,) = re.findall(r"to use them: (.*)", done.out)
     subprocess.run(["sh", "-c", copy], check=True)
     assert "Redis" in (workspace / MEMORIES).read_text()
