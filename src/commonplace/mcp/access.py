@@ -27,7 +27,7 @@ ROLES: Final[Mapping[str, Role]] = {
     },
     **{offer.name: offer.role for offer in (*OFFERS, *APP_OFFERS)},
 }
-"""The tools of all servers, those of the workspace also under their names in ``all``.
+"""The tools of all servers; workspace tools also under their names in the server ``all``.
 
 Any other tool requires an admin.
 """

@@ -201,7 +201,7 @@ def test_a_tenant_is_named_by_an_option(knowledge: Knowledge) -> None:
     [
         (["store-fact", "a", "b", " "], "error: content: expected text of 1 to"),
         (["store-fact", "a", "b", "c", "--entity", NO_ID], "error: entity_id: expected"),
-        (["search", "a", "--entity", "Zoe"], "error: entity: expected a name that an entity has"),
+        (["search", "a", "--entity", "Zoe"], "error: entity: expected the name of an entity"),
         (["search", "a", "--entity", ""], "error: entity: expected a name or an id"),
         (["list", "facts", "--entity", ""], "error: entity: expected a name or an id"),
         (["get", "fact", NO_ID], f"error: no fact with id '{NO_ID}'"),

@@ -475,7 +475,7 @@ async def test_memory_that_is_out_of_reach_stops_no_agent(tmp_path: Path, engine
     ):
         stored = await ask(client, "memory_store_episode", content="x", butler="ops")
         assert (stored["stored"], stored["id"]) == (False, None)
-        assert "Go on without memory" in stored["hint"]
+        assert "Continue without memory" in stored["hint"]
         block = await ask(client, "memory_context", trigger_prompt="x", butler="ops")
         assert block.startswith("# Memory Context\n")
         assert "out of reach" in block
