@@ -182,8 +182,8 @@ async def test_vectors_of_another_model_are_kept_out(
     assert [record.message for record in caplog.records if "words alone" in record.message] == [
         (
             "searching by words alone: the vectors of the memories are made by fake, version 1, and these by turned, "
-            "version 2: vectors of two models cannot be compared. Restart this process with the model of the memories "
-            "(COMMONPLACE_EMBEDDING_MODEL), or move the memories to this one: `commonplace knowledge reembed`"
+            "version 2; vectors of different models cannot be compared. Restart this process with the model of the "
+            "memories (COMMONPLACE_EMBEDDING_MODEL), or move the memories to this one: `commonplace knowledge reembed`"
         )
     ]
 
