@@ -315,7 +315,7 @@ async def test_an_empty_answer_says_what_to_do_next(client: Client[Any]) -> None
         await ask(client, "memory_recall", topic="nothing at all"),
     ):
         assert (answer["count"], answer["results"]) == (0, [])
-        assert "same search again" in answer["hint"]
+        assert "repeating the search will not help" in answer["hint"]
 
 
 async def test_a_long_text_is_cut_in_lists_and_read_whole(client: Client[Any]) -> None:
