@@ -1,4 +1,4 @@
-"""The latest consolidation run that holds, with its results."""
+"""The latest consolidation run that was not undone."""
 
 from commonplace.knowledge import KnowledgeMemory, RunRecord, RunState
 
