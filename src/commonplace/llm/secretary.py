@@ -34,25 +34,25 @@ from commonplace.language.values import concepts, kind_of, places_of_values, sha
 from commonplace.llm.retractions import exchanged, settled, takes_back
 
 LEAST_WORTH: Final = 2.0
-"""The least worth of a kept clause; less is small talk, or a matter of the moment."""
+"""The minimum worth of a kept clause; a lower worth means small talk, or a matter of the moment."""
 
 LEAST_FILL: Final = 1.0
-"""The least worth of a user's clause that fills the remaining room."""
+"""The minimum worth of a user's clause that fills the remaining room."""
 
 LEAST_NEWS: Final = {"": 0.33, "user": 0.33, "assistant": 0.5}
-"""The share of a clause's words that the picked clauses must not contain."""
+"""The share of a clause's words that must be new compared with the picked clauses."""
 
 LEAST_ECHO: Final = 0.4
-"""The share of a user's clause from which an assistant's clause repeats it."""
+"""The share of a user's clause above which an assistant's clause counts as repeating it."""
 
 FULL_ECHO: Final = 0.5
-"""The share from which it replaces a user's clause that is too brief to be understood alone."""
+"""The share above which it replaces a user's clause that is too brief to be understood alone."""
 
 WARNING: Final = 6.0
 """The worth of a health constraint that an assistant states about a topic of the user."""
 
 MOST_ELLIPTIC: Final = 3
-"""The most words, numbers excluded, of a clause that is too brief."""
+"""The maximum number of words, without numbers, of a clause that is too brief."""
 
 REACH: Final = 12
 """The number of earlier turns that an assistant's statement can refer to."""
@@ -64,13 +64,13 @@ LONG_SENTENCE: Final = 110
 """The length in characters up to which an assistant's sentence stays whole."""
 
 REPEATED: Final = 1.0
-"""Extra worth that a user's clause needs to be noted if the answer repeats one of its words but does not note it."""
+"""Extra worth that a user's clause needs if the answer repeats one of its words but does not note it."""
 
 IGNORED: Final = 1.5
-"""Extra worth that a user's clause needs to be noted if the answer repeats no word of it."""
+"""Extra worth that a user's clause needs if the answer repeats none of its words."""
 
 DISCLOSED: Final = 2.0
-"""The worth that a user's clause gains if the answer gives thanks for the information."""
+"""The worth that a user's clause gains if the answer thanks for the information."""
 
 SETTLED: Final = 3.0
 """The worth that an assistant's clause gains if it repeats a corrected value, or reports an action with a value."""
@@ -105,11 +105,11 @@ class Clause:
         role: The speaker.
         at: The numbers of the turn, of the sentence in the turn, and of the clause in the sentence.
         tags: Its signals.
-        worth: Below 0 if the clause is outdated, or an earlier one holds all of it.
+        worth: Below 0 if the clause is outdated, or an earlier clause contains all of it.
         asks: Whether it is part of a question, or of an assistant's exclamation.
         words: Its concepts, see :func:`~commonplace.language.values.concepts`.
         values: Its dates, times and numbers.
-        is_of_self: Whether a user speaks of himself or herself: "I", "my", "we".
+        is_of_self: Whether users speak about themselves: "I", "my", "we".
     """
 
     text: str
@@ -134,7 +134,7 @@ class Clause:
 
 
 class Correction(NamedTuple):
-    """The turn that corrects a value, and the new value in its words; empty if it is not clear."""
+    """The turn that corrects a value, and the new value in its words; empty if the value is unclear."""
 
     turn: int
     new: str
@@ -150,7 +150,7 @@ def read_turns(text: str) -> list[Turn]:
 
 
 def take_notes(turns: Sequence[Turn], chars: int) -> str:
-    """Return notes of a conversation in at most ``chars`` characters; empty if nothing is worth keeping."""
+    """Return notes of a conversation in at most ``chars`` characters; an empty text if nothing is worth keeping."""
     users = [turn.text for turn in turns if turn.role != "assistant"]
     language = language_of(" ".join(users)) or language_of(" ".join(turn.text for turn in turns))
     clauses = [clause for place, turn in enumerate(turns) for clause in _clauses(turn, place, language)]
@@ -197,7 +197,7 @@ def _clauses(turn: Turn, place: int, language: str | None) -> Iterator[Clause]:
 
 
 def _says_nothing(text: str) -> bool:
-    """Return whether a clause is the label of a hidden secret ("My [hidden: PIN]") or a rejected value ("not at 9")."""
+    """Return whether a clause is only the label of a secret ("My [hidden: PIN]") or a rejected value ("not at 9")."""
     rest, hidden = _HIDDEN.subn(" ", text)
     words = concepts(rest)
     is_label = bool(hidden) and len(words) < 2  # noqa: PLR2004 - one word says little
@@ -225,7 +225,7 @@ def _stated(clause: Clause, sentence: str) -> float:
 
 
 def _reported(clause: Clause) -> float:
-    """Return the worth of an assistant's clause by itself: only a report of an action counts."""
+    """Return the worth of an assistant's clause on its own: only reports of actions count."""
     if not _may_tell(clause) or not reports(clause.text):
         return 0.0
     return 1.0 + (1.0 if clause.values else 0.0) + (0.5 if _NAME.search(clause.text) else 0.0)
@@ -240,7 +240,7 @@ def _outdated(
 ) -> dict[str, Correction]:
     """Return the corrected values with their corrections.
 
-    The user's words announce a correction, or the user or the answer tells of a change.
+    A correction counts if the user's words announce it, or if the user or the answer mentions a change.
     """
     found: dict[str, Correction] = {}
     for place, turn in enumerate(turns):
@@ -258,7 +258,7 @@ def _outdated(
 def _without_stale(clauses: Sequence[Clause], stale: Mapping[str, Correction]) -> list[Clause]:
     """Return users' clauses with the new values, and others with a worth of -1 for outdated values.
 
-    Later mentions of an outdated value lose half.
+    Later mentions of an outdated value lose half of their worth.
     """
     found: list[Clause] = []
     for clause in clauses:
@@ -284,8 +284,8 @@ def _renewed(clause: Clause, stale: Mapping[str, Correction]) -> Clause | None:
 def _without_repeats(clauses: Sequence[Clause], stale: Mapping[str, Correction]) -> list[Clause]:
     """Return clauses with a worth of -1 for a correction if earlier statements, with the new values, hold all of it.
 
-    The statements get the correction's worth. Its answer has a worth of -1, too, unless the statements are requests:
-    then the answer reports what came of them.
+    The statements get the correction's worth. The answer to the correction also gets a worth of -1, unless the
+    statements are requests, because then the answer reports their outcome.
     """
     worths: dict[tuple[int, int, int], float] = {}
     for turn in {one.turn for one in stale.values()}:
@@ -306,7 +306,7 @@ def _without_repeats(clauses: Sequence[Clause], stale: Mapping[str, Correction])
 
 
 def _is_told(clause: Clause, words: frozenset[str]) -> bool:
-    """Return whether a clause has at most one word beside numbers that is not among some words."""
+    """Return whether a clause has, besides numbers, at most one word that is not among the given words."""
     return sum(not word[0].isdigit() for word in clause.words - words) < 2  # noqa: PLR2004 - one word says little
 
 
@@ -332,14 +332,14 @@ def _corrected(
 ) -> dict[str, Correction]:
     """Return the values that a correction replaces: the last earlier values of the same kinds, about the same matter.
 
-    Of several values in a correction, those that the answer repeats are valid, else those that are new. The answer's
-    words belong to the matter only if it repeats a value. Constraints need a common word, or that the turn takes
-    something back.
+    Of several values in a correction, the values that the answer repeats are valid, else the new values. The answer's
+    words belong to the matter only if it repeats a value. For constraints, the texts must share a word or the turn must
+    take something back.
 
     Args:
         clauses: All clauses.
         turn: The number of the correcting turn.
-        says_so: Whether its words announce a correction; otherwise the user or the answer tells of a change.
+        says_so: Whether its words announce a correction; otherwise the user or the answer mentions a change.
         takes_back: Whether it begins with a word such as "no" or "correction".
     """
     before = [one for one in clauses if one.turn < turn]
@@ -368,7 +368,7 @@ def _corrected(
 
 
 def _counted_alike(gone: set[str], text: str, said: Sequence[str]) -> set[str]:
-    """Return the numbers of a text that count what a number of a correction counts, or all if none does."""
+    """Return the numbers of a text that count the same thing as a number in a correction, or all if none does."""
     counted = {unit for one in said for unit in units(one).values() if unit}
     alike = {value for value, unit in units(text).items() if unit in counted}
     return gone & alike or gone
@@ -385,7 +385,7 @@ def _values_of(clauses: Sequence[Clause], turn: int) -> dict[str, str]:
 
 
 def _disclosed(clauses: Sequence[Clause], turns: Sequence[Turn]) -> list[Clause]:
-    """Raise the worth of users' clauses that the answer gives thanks for: they tell something about the user."""
+    """Raise the worth of users' clauses that the answer thanks for, because they say something about the user."""
     thanked = {place for place, turn in enumerate(turns) if place and thanks_for_telling(turn.text)}
     return [
         replace(one, worth=max(one.worth, 0.0) + DISCLOSED)
@@ -400,7 +400,7 @@ def _disclosed(clauses: Sequence[Clause], turns: Sequence[Turn]) -> list[Clause]
 
 
 def _with_neighbours(clauses: Sequence[Clause]) -> list[Clause]:
-    """Add to users' clauses a share of the worth of the clauses beside them in a sentence."""
+    """Add to users' clauses a share of the worth of neighbouring clauses in the same sentence."""
     found: list[Clause] = []
     for place, clause in enumerate(clauses):
         near = [one.worth for one in clauses[max(0, place - 1) : place + 2] if one.at[:2] == clause.at[:2]]
@@ -410,9 +410,9 @@ def _with_neighbours(clauses: Sequence[Clause]) -> list[Clause]:
 
 
 def _is_worth_notes(clause: Clause, turns: Sequence[Turn]) -> bool:
-    """Return whether a user's clause alone is worth notes.
+    """Return whether a user's clause on its own is worth a note.
 
-    It must be worth more if the answer does not note it, unless it is vital or asks to be remembered.
+    The clause needs more worth if the answer does not note it, unless it is vital or asks to be remembered.
     """
     answer = turns[clause.turn + 1].text if clause.turn + 1 < len(turns) else ""
     least = LEAST_WORTH
@@ -422,7 +422,7 @@ def _is_worth_notes(clause: Clause, turns: Sequence[Turn]) -> bool:
 
 
 def _settles(clause: Clause, turns: Sequence[Turn], language: str | None) -> bool:
-    """Return whether an assistant's clause reports what a user's correction leads to, for a day or a date."""
+    """Return whether an assistant's clause reports the result of a user's correction of a day or a date."""
     before = turns[clause.turn - 1] if clause.turn else None
     return (
         before is not None
@@ -435,7 +435,7 @@ def _settles(clause: Clause, turns: Sequence[Turn], language: str | None) -> boo
 
 
 def _with_echoes(clauses: Sequence[Clause], corrections: frozenset[int]) -> list[Clause]:
-    """Raise the worth of assistants' clauses that repeat users, and halve that of users' clauses that they replace."""
+    """Raise the worth of assistants' clauses that repeat users, and halve that of replaced users' clauses."""
     own = [clause for clause in clauses if clause.is_users and clause.words]
     topics = frozenset[str]().union(*(clause.words for clause in own))
     echoed = [_echo(clause, own, topics, corrections) for clause in clauses]
@@ -546,5 +546,5 @@ def _joined(clauses: Sequence[Clause]) -> str:
 
 
 def _signs(text: str) -> tuple[str, str, str]:
-    """Return the signs between clauses, between sentences and at the end, in the script that a text ends with."""
+    """Return the punctuation between clauses, between sentences and at the end, in the script at the end of a text."""
     return ("、", "；", "。") if _WIDE.search(text) else (", ", "; ", ".")
