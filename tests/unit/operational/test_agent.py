@@ -93,7 +93,7 @@ def test_arguments_that_would_undo_ours_are_refused() -> None:
     assert require_arguments(["--model", "haiku"]) == ("--model", "haiku")
     for wrong in ("--output-format", "--append-system-prompt=x", "--input-format"):
         with pytest.raises(
-            InvalidInputError, match="arguments: expected options that commonplace does not set"
+            InvalidInputError, match="arguments: expected options other than those that commonplace sets"
         ):
             require_arguments(["--model", "haiku", wrong])
     with pytest.raises(InvalidInputError, match="arguments: expected options"):
