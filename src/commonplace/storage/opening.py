@@ -26,13 +26,13 @@ async def open_database(settings: Settings, branch: Branch) -> Database:
 
 
 def with_owner(url: str, settings: Settings) -> str | PostgresUrls:
-    """Return a URL of the settings, together with the URL of the owner if the settings name it for this database."""
+    """Return a URL of the settings, with the URL of the owner if the settings name an owner of this database."""
     owner_url = settings.postgres_owner_url
     return PostgresUrls(url=url, owner_url=owner_url) if owner_url and url == settings.postgres_url else url
 
 
 def before_upgrade(settings: Settings, *, only_sqlite: bool = False) -> Before:
-    """Return what makes a backup in the home before an upgrade."""
+    """Return the function that makes a backup in the home before an upgrade."""
 
     async def back_up() -> None:
         taking: Any = import_module("commonplace.storage.backup.taking")
