@@ -138,7 +138,7 @@ class ClockGuard:
             raise ClockError(fault)
 
     def confirm(self) -> Sighting:
-        """Remember the time as it is now, because an operator says that it is right.
+        """Store the current time, because an operator confirms that it is right.
 
         Raises:
             StorageUnavailableError: The home cannot be written.

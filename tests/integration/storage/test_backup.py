@@ -180,7 +180,9 @@ async def test_incremental_backups_need_their_bases(used: Settings, tmp_path: Pa
     ):
         await restore(target, three, replace=True)
     await back_up(used, one)
-    with pytest.raises(StorageError, match=r"one\.tar\.gz is another backup than its base"):
+    with pytest.raises(
+        StorageError, match=r"one\.tar\.gz has the name of its base but is a different backup"
+    ):
         await restore(target, three, replace=True)
     moved.replace(one)
     assert await dumps(target) == await dumps(used)
