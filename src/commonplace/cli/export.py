@@ -51,7 +51,7 @@ def written(items: Sequence[Item], target: Path) -> Answer:
     """Write or print items, and return their number.
 
     Raises:
-        InvalidInputError: Something exists at the target already.
+        InvalidInputError: The target already exists.
         StorageUnavailableError: The items cannot be written.
     """
     if str(target) == "-":
@@ -67,7 +67,7 @@ def write(items: Iterable[Item], target: Path) -> None:
     """Write items to a new JSON Lines file or to a new or empty folder.
 
     Raises:
-        InvalidInputError: Something exists there already.
+        InvalidInputError: The target already exists.
         OSError: The items cannot be written; nothing is left of them.
     """
     if os.path.lexists(target) and not (target.is_dir() and not any(target.iterdir())):
@@ -79,7 +79,9 @@ def write(items: Iterable[Item], target: Path) -> None:
     staging = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         markdown.write(items, staging)
-        if target.is_dir():  # the directory stays: a shell may be in it, or a disk mounted on it
+        if (
+            target.is_dir()
+        ):  # The directory itself stays, because a shell may be in it, or a disk mounted on it.
             for folder in staging.iterdir():
                 shutil.move(folder, target)
             staging.rmdir()

@@ -47,7 +47,7 @@ def group(
 
 
 async def _offer(scope: Scope, *, dry_run: bool) -> Answer:
-    """Install into the hosts that are there and that the user wants."""
+    """Install into the hosts that exist on this machine and that the user confirms."""
     there = hosts_there()
     if not there:
         return Answer(None, error=f"no host was found; name one of {', '.join(HOSTS)}")
@@ -104,7 +104,7 @@ async def _offer_model(host: Host, *, asks: bool) -> str:
 
 
 def report(changes: list[FileChange], host: Host, scope: Scope, *, dry_run: bool, note: str = "") -> Answer:
-    """Return the changes that were made, or would be made."""
+    """Return the changes that were made, or that a dry run would make."""
     files = [{"path": change.path, "action": change.action, "diff": change.diff()} for change in changes]
     lines: list[str] = []
     for change in changes:

@@ -62,7 +62,7 @@ async def know(
 
 
 def line(item: Item, *, why: bool) -> str:
-    """Return an item as lines of console markup, with the id that its memory's commands take."""
+    """Return an item as lines of console markup, with the id that the commands of its memory take."""
     about = f" [dim]{shown(item.about)}[/]" if item.about else ""
     name = short_id(MemoryType(item.kind), UUID(item.id)) if item.kind in set(MemoryType) else item.id
     text = f"  [cyan]{item.kind}[/] {name}{about}  {shown(item.text)}"

@@ -92,10 +92,10 @@ def main() -> None:
         typer.echo(f"error: {error}", err=True)
         sys.exit(1)
     except BrokenPipeError:
-        # The reader of the output has closed it, as in `… | head`; the interpreter must not flush to it.
+        # The reader has closed the output, as in `… | head`, so the interpreter must not flush to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except OSError as error:  # a full or read-only disk, where no memory has named it
+    except OSError as error:  # A full or read-only disk, if no memory has reported it.
         if error.filename is None:
             raise
         typer.echo(f"error: {error.filename}: {error.strerror}", err=True)

@@ -89,7 +89,7 @@ def everything(
 
 
 def _at_service(server: str | None, token_file: str | None, butler: str | None) -> dict[str, Any]:
-    """Return the service that options name, as an option of a server; empty if they name none."""
+    """Return the keyword arguments of a server for the service that options name; empty if they name none."""
     if server is not None:
         return {"service": import_module("commonplace.remote").Service.at(server, token_file or "")}
     if butler is not None or token_file is not None:
@@ -98,7 +98,7 @@ def _at_service(server: str | None, token_file: str | None, butler: str | None) 
 
 
 def _serve(module: str, view: View, *, of_project: bool = False, **service: Any) -> NoReturn:  # noqa: ANN401 - a service
-    # Loaded here: a client waits about a second for the handshake, and the servers need different modules.
+    # Imported here, because a client waits about a second for the handshake and each server needs other modules.
     serve_stdio = import_module(f"commonplace.mcp.{module}").serve_stdio
     stdio = import_module("commonplace.mcp.stdio")
     sys.exit(stdio.serve(partial(serve_stdio, **service), view, of_project=of_project))

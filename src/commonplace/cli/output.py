@@ -30,8 +30,8 @@ _WIDE = 200
 def console(*, stderr: bool = False) -> Console:
     """Return a console on standard output, or on standard error.
 
-    Outside of a terminal, lines are not cut to the width of a screen. Emoji names between colons stay text, because
-    the marker ``[EVENT:warning:caddy]`` holds one.
+    Outside a terminal, lines are not cut to the screen width. Emoji names between colons stay text, because the marker
+    ``[EVENT:warning:caddy]`` contains one.
     """
     stream = sys.stderr if stderr else sys.stdout
     return Console(stderr=stderr, highlight=False, emoji=False, width=None if stream.isatty() else _WIDE)
@@ -43,7 +43,7 @@ def print_json(value: object) -> None:
 
 
 def table(*columns: str, title: str | None = None, rows: Iterable[Sequence[object]]) -> Table:
-    """Build a table; cells are escaped, so that they cannot hold markup or terminal sequences.
+    """Build a table; cells are escaped, so that they cannot contain markup or terminal sequences.
 
     Times are shown to the minute.
     """

@@ -1,4 +1,4 @@
-"""``commonplace project``: the owners of memories."""
+"""``commonplace project``: projects that own memories."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -144,7 +144,7 @@ async def unmerge(memory: KnowledgeMemory, project: ProjectArgument) -> Answer:
             f"a project whose memory was not merged further: run `commonplace project unmerge {target.id}` first",
             project,
         )
-    # The memories first: if this is interrupted, a second run does the rest.
+    # The memories move first, so that after an interruption a second run does the rest.
     moves = await memory.undo_scope_moves(merged.id, target.id)
     projects.set_merged(merged.id, None)
     return _moved(moves, f"{merged.id} uses its own memory again")

@@ -49,7 +49,7 @@ def _read_line(given_up: threading.Event) -> str | None:
         return None
     descriptor = sys.__stdin__.fileno()
     read = bytearray()
-    # Read single bytes without Python's buffer: the next line belongs to the next question.
+    # Read single bytes without Python's buffer, because the next line belongs to the next question.
     while not read.endswith(b"\n"):
         ready, _, _ = select.select([descriptor], [], [], POLL_S)
         if given_up.is_set():

@@ -1,4 +1,4 @@
-"""``commonplace review``: memories, and pairs of memories, that wait for a decision."""
+"""``commonplace review``: memories and pairs of memories that wait for a decision."""
 
 from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal
@@ -41,7 +41,7 @@ app = typer.Typer(add_completion=False)
 
 @dataclass(slots=True, kw_only=True)
 class _Found:
-    """Pairs and memories that wait, or were decided."""
+    """Pairs and memories that wait or were decided."""
 
     reviews: list[Review] = field(default_factory=list[Review])
     fact_reviews: list[FactReview] = field(default_factory=list[FactReview])
@@ -138,7 +138,7 @@ async def review(
 
 
 def _check_use(review_id: str, verdict: Word | None, *, by_model: bool) -> None:
-    """Refuse an ID with ``--model``, an ID of no form, and a verdict that does not fit the ID."""
+    """Refuse an ID with ``--model``, a malformed ID, and a verdict that does not fit the ID."""
     if by_model:
         raise typer.BadParameter(
             "expected no ID with --model, which decides all waiting pairs", param_hint="ID"
@@ -153,7 +153,7 @@ def _check_use(review_id: str, verdict: Word | None, *, by_model: bool) -> None:
 
 
 def _verdicts_of(review_id: str) -> tuple[str, ...]:
-    """Return the verdicts that an ID can get."""
+    """Return the valid verdicts for an ID."""
     if review_id.removeprefix(OF_FACTS).isdecimal():
         return (*Decision, UNDO)
     if review_id[:1] in LETTERS and review_id[1:2] == ":":
@@ -165,7 +165,7 @@ def _verdicts_of(review_id: str) -> tuple[str, ...]:
 
 
 async def _listed(*, decided: bool) -> _Found:
-    """Return what waits in both memories; an installation without knowledge memory is not given one."""
+    """Return the waiting items of both memories; knowledge memory is not created if it does not exist."""
     loaded = settings()
     found = _Found()
     async with OperationalMemory.open(loaded) as memory:
@@ -255,7 +255,7 @@ def quarantined_text(found: Quarantined) -> str:
 
 
 def failure_text(found: DeadLetter) -> str:
-    """Return an episode that could not be consolidated as a line of console markup."""
+    """Return an episode whose consolidation failed as a line of console markup."""
     why = shown(found.last_error or "no reason was recorded")
     return f"[bold]{short_id(MemoryType.EPISODE, found.id)}[/] failed: {why}"
 
@@ -270,7 +270,7 @@ def pair_text(found: DuplicatePair) -> str:
 
 
 def subject_text(found: SubjectCandidate) -> str:
-    """Return a subject and the entity that it may be as lines of console markup."""
+    """Return a subject and the entity that it may refer to as lines of console markup."""
     entity = f"{found.canonical_name} ({found.entity_type})"
     return (
         f"[bold]{short_id(MemoryType.FACT, found.fact_id)}+{found.entity_id}[/] same subject?\n"

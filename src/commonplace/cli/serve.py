@@ -1,4 +1,4 @@
-"""``commonplace serve``: the service; only tokens open it to other machines."""
+"""``commonplace serve``: the service; other machines need tokens to use it."""
 
 import gc
 from typing import Annotated
@@ -67,7 +67,7 @@ def serve(
 
 
 def _announce(url: str) -> None:
-    # The modules and routes live as long as the process. A full collection that visits all of them takes 0.1 s, in
+    # Modules and routes live as long as the process. A full collection that visits all of them takes 0.1 s, during
     # which no request is answered.
     gc.freeze()
     typer.echo(f"commonplace is listening on {url} (press Ctrl-C to stop)", err=True)

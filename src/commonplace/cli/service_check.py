@@ -10,7 +10,7 @@ from commonplace.remote import Service
 
 
 async def check_service(settings: Settings) -> str:
-    """Ask each service that the latest sessions used, and count the episodes that wait for it.
+    """Check each service that recent sessions used, and count the episodes that wait for it.
 
     Raises:
         StorageUnavailableError: A service cannot be reached, or it refuses the token.

@@ -634,7 +634,7 @@ def test_the_tier_prompts_may_be_the_operators_own(commonplace: CommandLine, tmp
     [
         (["--claude", "/nowhere/claude"], 1, "claude: expected the claude CLI"),
         (["--claude", "true", "--service", "a b"], 1, "service: expected"),
-        (["--claude", "true", "--timeout", "soon"], 2, "expected a span"),
+        (["--claude", "true", "--timeout", "soon"], 2, "expected a duration"),
     ],
 )
 def test_wrong_use_starts_nothing(

@@ -140,7 +140,7 @@ def test_spans_are_read(text: str, seconds: int) -> None:
 @pytest.mark.parametrize("text", ["", "60", "m", "0s", "0.5s", "-5m", "5 m", "4000d", "9" * 400 + "d", "1y"])
 def test_what_is_no_span_is_refused(text: str) -> None:
     """From a second to ten years."""
-    with pytest.raises(typer.BadParameter, match="expected a span"):
+    with pytest.raises(typer.BadParameter, match="expected a duration"):
         parse_span(text)
 
 

@@ -72,7 +72,7 @@ def _opened_with_model() -> AbstractAsyncContextManager[AppMemory]:
 
 
 def _opened() -> AbstractAsyncContextManager[AppMemory]:
-    """Open app memory for work that asks no model, whose key or program may be missing."""
+    """Open app memory for work without a model, because the model's key or program may be missing."""
     return AppMemory.open(settings().with_model(None))
 
 
@@ -87,7 +87,7 @@ def _read_json(source: str) -> Any:  # noqa: ANN401 - any JSON value
     """
     try:
         data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
-        # A program that cuts text within an emoji leaves a lone surrogate, which no database stores.
+        # A program that cuts text within an emoji leaves a lone surrogate, which databases refuse.
         return json.loads(replace_surrogates(json.dumps(json.loads(data), ensure_ascii=False)))
     except OSError as error:
         raise InvalidInputError("file", "a readable JSON file, or -", f"{source}: {error}") from None

@@ -27,7 +27,7 @@ from commonplace.knowledge import (
 )
 
 SHOWN_CHARS = 120
-"""The most characters of a text in a table; ``--json`` prints the whole text."""
+"""Maximum number of characters of a text in a table; ``--json`` prints the whole text."""
 
 RUN_COLUMNS = (
     *("run", "butler", "state", "started (UTC)", "episodes"),

@@ -1,4 +1,4 @@
-"""Options, opening and tables that the commands of knowledge memory share."""
+"""Shared options, tables and the opening of knowledge memory for its commands."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,10 +18,10 @@ from commonplace.core.text import trim_to
 from commonplace.knowledge import Fact, Found, KnowledgeMemory, Memory, MemoryType, Scores
 
 SHOWN_CHARS: Final = 300
-"""Most characters of a text in a table; ``--json`` and ``get`` show the whole text."""
+"""Maximum number of characters of a text in a table; ``--json`` and ``get`` show the whole text."""
 
 SCORES: Final = ("composite_score", "contextual_score", "rrf_score", "similarity", "rank")
-"""The scores that rank results; a result shows the first one that it has."""
+"""The scores that rank results; a result shows the first score that it has."""
 
 TenantOption = Annotated[str, typer.Option("--tenant", help="Owner of the memories.")]
 ScopeOption = Annotated[
@@ -112,7 +112,7 @@ async def entity_of(memory: KnowledgeMemory, name: str) -> UUID:
 
 
 def results(found: Sequence[Found], *, if_empty: str = "no memories") -> Answer:
-    """Return found memories, the best first, and under their table the explanations, if there are any."""
+    """Return found memories, best first, with explanations under the table, if any."""
     rows = [
         (
             number,
@@ -137,7 +137,7 @@ def results(found: Sequence[Found], *, if_empty: str = "no memories") -> Answer:
 
 
 def about(memory: Memory) -> str:
-    """Return the text of a memory for a table; of a fact with its subject and predicate."""
+    """Return the text of a memory for a table; a fact includes its subject and predicate."""
     content = trim_to(memory.content, SHOWN_CHARS)
     return f"{memory.subject} {memory.predicate}: {content}" if isinstance(memory, Fact) else content
 
@@ -148,7 +148,7 @@ def _score(scores: Scores) -> str:
 
 
 def record(document: object, fields: Mapping[str, object]) -> Answer:
-    """Return one record, shown with a line for each field that is not empty."""
+    """Return one record, shown as one line for each non-empty field."""
     rows = [(name, _value(value)) for name, value in fields.items() if value not in (None, [], {}, ())]
     return Answer(document, table("field", "value", rows=rows))
 
