@@ -217,7 +217,7 @@ async def test_a_move_that_was_killed_goes_on(pool: asyncpg.Pool, url: str, engi
     assert 12 <= status.last.done < MEMORIES
     assert await nearest(pool, engine, "tenant-a saw bird 3") == "tenant-a saw bird 3"
     with pytest.raises(
-        InvalidInputError, match=r"model: expected turned, version 2, to which a move is running"
+        InvalidInputError, match=r"model: expected turned, version 2, the target of the running move"
     ):
         await reembed(pool, TurnedEngine("3"))
     with pytest.raises(InvalidInputError, match="drop-former"):
