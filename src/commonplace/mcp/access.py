@@ -1,4 +1,4 @@
-"""The role that each tool requires over HTTP, where the token of a caller has a role.
+"""The role that each tool requires over HTTP, where each caller's token has a role.
 
 On standard input and output there is one caller, who started the server.
 """

@@ -1,4 +1,4 @@
-"""The ``apps`` MCP server; on standard input and output it is run here, over HTTP by the service.
+"""The ``apps`` MCP server; run here on standard input and output, and over HTTP by the service.
 
 A client waits about a second for the handshake, so app memory is opened by the first call.
 """
@@ -67,7 +67,7 @@ def build_server(memory: Callable[[], Awaitable[AppMemory]], *, view: View = WHO
 
     Args:
         memory: Returns the open memory; called for each call of a tool.
-        view: Its prefix stands before the names of the tools.
+        view: Gives the prefix for the names of the tools.
     """
     server = new_server(SERVER_NAME, instructions_for(view))
     add_tools(server, memory, view)

@@ -37,7 +37,7 @@ def add_prompts(
 ) -> None:
     """Add the prompts to a server; ``memory`` returns the memory of the caller, at each prompt.
 
-    The memories of the butler are recalled beside the global ones.
+    The memories of the butler are recalled along with the global memories.
     """
 
     async def recall(topic: Topic) -> str:

@@ -50,7 +50,8 @@ def add_resources(
 ) -> None:
     """Add the resources to a server; ``memory`` returns the memory of the caller, at each reading.
 
-    A reader that names no butler gets the block of ``butler``; without it, the block holds global memories only.
+    A reader that names no butler gets the block of ``butler``; without ``butler``, the block holds only global
+    memories.
     """
     own = butler or GLOBAL_SCOPE
 

@@ -1,4 +1,4 @@
-"""The ``knowledge`` MCP server; on standard input and output it is run here, over HTTP by the service or a host.
+"""The ``knowledge`` MCP server; run here on standard input and output, and over HTTP by the service or a host.
 
 A client waits about a second for the handshake. The database is opened and the model loaded in the background, a second
 after the handshake; a call waits for both.
