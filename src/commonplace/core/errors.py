@@ -206,8 +206,9 @@ class ModelMismatchError(EmbeddingError):
 
     def __init__(self, found: str) -> None:
         super().__init__(
-            f"{found}; vectors of different models cannot be compared. Restart this process with the model of the "
-            "memories (COMMONPLACE_EMBEDDING_MODEL), or move the memories to this one: `commonplace knowledge reembed`"
+            f"{found}; vectors of different models cannot be compared. Restart this process with the memories' model "
+            "(COMMONPLACE_EMBEDDING_MODEL), or move the memories to this process's model: `commonplace knowledge "
+            "reembed`"
         )
 
 

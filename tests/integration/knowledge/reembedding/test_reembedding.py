@@ -154,7 +154,7 @@ async def test_vectors_of_another_model_are_kept_out(
     """They are refused clearly, and a search goes by words and says so once."""
     turned = TurnedEngine()
     message = (
-        "the vectors of the memories were made by fake, version 1, but this process uses turned, version 2.*"
+        "the vectors of the memories are made by fake, version 1, and these by turned, version 2.*"
         "COMMONPLACE_EMBEDDING_MODEL.*knowledge reembed"
     )
     rule = await harmful_rule(pool, engine, "Feed the birds")
@@ -182,9 +182,9 @@ async def test_vectors_of_another_model_are_kept_out(
     assert [record.message for record in caplog.records if "only by words" in record.message] == [
         (
             "searching only by words: the vectors of the memories were made by fake, version 1, but this process uses "
-            "turned, "
-            "version 2; vectors of different models cannot be compared. Restart this process with the model of the "
-            "memories (COMMONPLACE_EMBEDDING_MODEL), or move the memories to this one: `commonplace knowledge reembed`"
+            "turned, version 2; vectors of different models cannot be compared. Restart this process with the "
+            "memories' model (COMMONPLACE_EMBEDDING_MODEL), or move the memories to this process's model: "
+            "`commonplace knowledge reembed`"
         )
     ]
 
