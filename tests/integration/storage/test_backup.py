@@ -240,7 +240,7 @@ async def test_memories_are_replaced_only_when_asked_for(used: Settings, tmp_pat
     async with OperationalMemory.open(used) as memory:
         await memory.add(category="timing", observation="Takes 90 s to stop")
     newer = await dumps(used)
-    with pytest.raises(StorageError, match=r"has databases, .*: add --replace"):
+    with pytest.raises(StorageError, match=r"has databases, .*add --replace"):
         await restore(used, target)
     assert await dumps(used) == newer
     receipt = await restore(used, target, replace=True)
@@ -515,7 +515,7 @@ async def test_a_directory_in_the_way_of_a_file_stops_a_restore(used: Settings, 
     async with OperationalMemory.open(used) as memory:
         await memory.add(category="timing", observation="Takes 90 s to stop")
     before = await dumps(used)
-    with pytest.raises(StorageError, match=r"note\.txt is in the way of a file"):
+    with pytest.raises(StorageError, match=r"note\.txt blocks a file or directory"):
         await restore(used, tmp_path / "b.tar.gz", replace=True)
     assert await dumps(used) == before
     assert not (used.home / DIRECTORY).exists()
