@@ -105,7 +105,7 @@ def test_a_contextual_result_names_words_in_it_and_around_it() -> None:
     scores = Scores(contextual_score=best.score)
     explanation = explain_context(memory, scores, best, query="the Databases of staging", now=NOW)
 
-    assert "It contains “databases”; “staging” stood around it or in its date." in explanation.why
+    assert "It holds “databases”; “staging” stood around it or in its date." in explanation.why
     assert explanation.parts is not None
     assert explanation.parts.matched_words == ("databases",)
 
