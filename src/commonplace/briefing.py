@@ -7,9 +7,9 @@
     …
     </commonplace_memory>
 
-Each memory writes its own block by its own rules. Here each block gets a fair share of the budget; room that one block
-does not need goes to the others. The text is data, inside one tag that nothing in it can close. A memory that fails or
-takes too long has no section, and never fails the briefing.
+Each memory writes its own block by its own rules. This module gives each block a fair share of the budget; room that
+one block does not need goes to the others. The text is data inside one tag that nothing in it can close. A memory that
+fails or takes too long has no section, and never makes the briefing fail.
 Source: design (Principles 2), R-KNW-8, R-KNW-11.
 """
 
@@ -54,7 +54,7 @@ DEFAULT_BUDGET_TOKENS: Final = 2400
 """Fits into Claude Code's limit for a hook: 10,000 characters."""
 
 DEFAULT_TIMEOUT_S: Final = 10.0
-"""For one memory; long enough for a first start of the embedded database and of the embedding model."""
+"""Time limit for one memory: enough for a first start of the embedded database and the embedding model."""
 
 SESSIONS: Final = 5
 SESSION_CHARS: Final = 400
@@ -76,11 +76,11 @@ class Part(StrEnum):
     WORKSPACE = "workspace"
     KNOWLEDGE = "knowledge"
     SESSIONS = "sessions"
-    """Episodes of knowledge memory, which are not in its block of facts and rules."""
+    """Episodes of knowledge memory; its own section holds only facts and rules."""
 
 
 OF_KNOWLEDGE: Final = frozenset({Part.KNOWLEDGE, Part.SESSIONS})
-"""The sections of knowledge memory, which belongs to a tenant; the others belong to the installation."""
+"""The sections of knowledge memory, which belongs to a tenant; other memories belong to the installation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ class Section:
 
     Attributes:
         text: The block of the memory; empty if the memory has no content, no room or a problem.
-        problem: The reason of a failure; ``None`` if the memory answered.
+        problem: The reason for a failure; ``None`` if the memory answered.
         memory_ids: The ids of the memories in the text, for lessons, notes, facts and rules.
     """
 
@@ -128,7 +128,7 @@ class _Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Doors:
-    """Functions that return each memory, or raise the error that kept it from being opened."""
+    """Functions that return each open memory, or raise the error that prevented opening it."""
 
     operational: Callable[[], OperationalMemory]
     apps: "Callable[[], AppMemory]"
@@ -149,9 +149,9 @@ async def brief(
 ) -> Briefing:
     """Open the memories of the settings, build the block, and close them.
 
-    A memory that cannot be opened or cannot answer has no section. An open ``knowledge`` memory is used and stays open.
-    The memories of the sections in ``besides`` are not opened. A service writes the sections of knowledge memory in
-    place of the memory on this machine. See :func:`build_briefing` for the other arguments.
+    A memory that cannot be opened or cannot answer has no section. If ``knowledge`` is an open memory, it is used and
+    stays open. The memories of the sections in ``besides`` are not opened. A service, if given, writes the sections of
+    knowledge memory instead of the memory on this machine. See :func:`build_briefing` for the other arguments.
 
     Raises:
         InvalidInputError: See :func:`build_briefing`.
@@ -187,14 +187,14 @@ async def build_briefing(
 ) -> Briefing:
     """Build the block for the beginning of a session.
 
-    The same prompt gives the same text for the same memories at the same moment.
+    The same prompt, memories and moment always give the same text.
 
     Args:
         memories: The open memories, with knowledge memory of the session's tenant.
-        prompt: The subject of the session; empty if it is not known yet.
+        prompt: The subject of the session; empty if the subject is not known yet.
         app: The app of the conversation; without an app, there is no section of app memory.
-        butler: Its facts and rules are included beside the global ones, and its sessions; ``None`` for the global
-            facts and rules alone.
+        butler: The butler whose facts, rules and sessions are included besides the global facts and rules; ``None`` for
+            global facts and rules only.
         budget_tokens: The budget of the whole text, tag included; ``None`` for 2,400. A token is four characters.
         sections: The sections to build; ``None`` for all.
         but_session: The id of a session whose own episodes are left out.
@@ -255,7 +255,7 @@ async def _build(
 async def _fit(
     sources: Sequence[_Source], drafts: Sequence[Section], room: int, timeout_s: float
 ) -> list[Section]:
-    """Return the sections fitted into the room, in order; the unused part of a share is shared again."""
+    """Return the sections cut to fit the room, in order; the unused part of a share is divided among the others."""
     wants = [len(BETWEEN) + len(draft.text) if draft.text else 0 for draft in drafts]
     fitting: list[Section] = []
     for place, (source, draft) in enumerate(zip(sources, drafts, strict=True)):
@@ -270,10 +270,10 @@ async def _fit(
 
 
 async def _shorten(source: _Source, most: int, timeout_s: float) -> Section:
-    """Return the section of a memory with at most so many characters.
+    """Return the section of a memory in at most a number of characters.
 
-    Marking text as data can make it longer than requested; then the memory is asked again for less, so that it leaves
-    out a memory or two.
+    Marking text as data can make it longer than requested. The memory is then asked again for less text, so that it
+    leaves out some items.
     """
     chars = most
     for _ in range(_TRIES):
@@ -353,7 +353,7 @@ def _sources(
 
 
 def _at_service(service: Service, source: _Source, prompt: str, butler: str | None) -> _Source:
-    """Return the source of a section as a service writes it; sections of other memories stay as they are."""
+    """Return the source of a section that a service writes; sources of other memories are returned unchanged."""
     if source.name not in OF_KNOWLEDGE:
         return source
 
@@ -366,7 +366,7 @@ def _at_service(service: Service, source: _Source, prompt: str, butler: str | No
 
 
 async def _app_block(apps: "AppMemory", app: str, chars: int | None) -> str:
-    """Return the block of an app, without its oldest memories if the block would be too long."""
+    """Return the block of an app; the oldest memories are left out if the block would be too long."""
     name = (await apps.registry.get(app)).name
     shown = (await apps.context(app)).memories
     for count in range(len(shown), 0, -1):
@@ -379,7 +379,7 @@ async def _app_block(apps: "AppMemory", app: str, chars: int | None) -> str:
 async def sessions_block(
     knowledge: KnowledgeMemory, prompt: str, butler: str, *, but: str | None = None
 ) -> str:
-    """Return a butler's episodes about a prompt, or its latest without a prompt; one line each, newest first.
+    """Return a butler's episodes about a prompt, or its latest episodes without one; one line each, newest first.
 
     ``but`` is the id of a session whose own episodes are left out.
     """

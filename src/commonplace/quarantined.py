@@ -1,7 +1,7 @@
-"""Operational, app and workspace memories whose text looks like an instruction, and what a person decides about them.
+"""Operational, app and workspace memories whose text looks like an instruction, and a person's decisions about them.
 
-Blocks leave such a memory out until a person stands for its text; see :mod:`commonplace.core.quarantine`. Knowledge
-memory lists its own: :meth:`~commonplace.knowledge.KnowledgeMemory.list_waiting`.
+Blocks leave such a memory out until a person approves its text; see :mod:`commonplace.core.quarantine`. Knowledge
+memory lists its own in :meth:`~commonplace.knowledge.KnowledgeMemory.list_waiting`.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Quarantined:
     """A memory in quarantine.
 
     Attributes:
-        id: Its memory and its id there: ``o:12``, ``a:7``, ``w:m-2``.
+        id: The letter of its memory and its id there: ``o:12``, ``a:7``, ``w:m-2``.
         flags: The reasons why the text looks like an instruction.
     """
 
@@ -30,7 +30,7 @@ class Quarantined:
 
 
 async def list_quarantined(memories: Memories) -> list[Quarantined]:
-    """Return the memories in quarantine: operational memories, then those of apps, then those of the workspace.
+    """Return the memories in quarantine: operational memories, then app memories, then workspace memories.
 
     Raises:
         StorageError: A memory cannot be read.
@@ -46,10 +46,10 @@ async def list_quarantined(memories: Memories) -> list[Quarantined]:
 
 
 async def decide(memories: Memories, wanted: str, *, confirm: bool) -> None:
-    """Stand for the memory in quarantine with an id, so that blocks show it, or delete it.
+    """Approve a memory in quarantine, so that blocks show it, or delete it.
 
     Raises:
-        InvalidInputError: The id names none of the three memories.
+        InvalidInputError: The id is not of the form ``o:12``, ``a:7`` or ``w:m-2``.
         NotFoundError: No such memory is in quarantine.
     """
     if wanted[:1] not in LETTERS:

@@ -1,7 +1,7 @@
-"""Knowledge memory of a team: a ``commonplace serve`` elsewhere that hooks and MCP servers on this machine call.
+"""Knowledge memory of a team: a ``commonplace serve`` on another machine that local hooks and MCP servers call.
 
-Each request reads the token from its file, so a new token holds at once. Requests go to the service directly, without
-a proxy, and follow no redirect: the token must reach nobody else.
+Each request reads the token from its file, so a new token takes effect at once. Requests go directly to the service,
+without a proxy, and follow no redirect, so that the token reaches nobody else.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _TEMPORARY: Final = frozenset(
     {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
 )
 _DONE: Final = ("/docs#answer-lost", "/docs#key-reused")
-"""Problems of a request with a key that the service has carried out before, under this token or an earlier one."""
+"""Problems of a keyed request that the service has already carried out, under this token or an earlier one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +44,8 @@ class Service:
         """Return the service at an address.
 
         Raises:
-            InvalidInputError: The address is no ``https://`` address, and no ``http://`` address of this machine; or
-                the path of the file is not absolute.
+            InvalidInputError: The address is neither an ``https://`` address nor an ``http://`` address of this
+                machine, or the path of the file is not absolute.
         """
         file = Path(token_file)
         if not file.is_absolute():
@@ -85,11 +85,11 @@ class Service:
     ) -> dict[str, Any]:
         """Post a document to a path, and return the answer.
 
-        With an ``Idempotency-Key``, the answer may be empty if the service has carried out the request before.
+        With an ``Idempotency-Key``, the answer may be empty if the service has already carried out the request.
 
         Raises:
             AccessError: The service refuses the token.
-            InvalidInputError: The service refuses the request, and will again.
+            InvalidInputError: The service refuses the request and would refuse it again.
             SettingsError: The token cannot be read.
             StorageUnavailableError: The service cannot be reached, or fails; another try may help.
         """

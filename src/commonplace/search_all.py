@@ -1,7 +1,7 @@
-"""One search over all four memories, and what each memory holds without a query.
+"""One search over all four memories; without a query, the newest items of each memory.
 
-Knowledge memory ranks by its own search under its floor. Operational, app and workspace memory hold short texts; they
-are ranked by the words of the query, where a rare word counts more than a common one.
+Knowledge memory ranks by its own search and minimum relevance. Operational, app and workspace memory hold short texts,
+which are ranked by the words of the query; a rare word counts more than a common one.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from commonplace.operational import Memory as Lesson
 PARTS: Final = (Part.KNOWLEDGE, Part.OPERATIONAL, Part.APPS, Part.WORKSPACE)
 
 LIMIT: Final = 10
-"""The most items of each memory."""
+"""The maximum number of items of each memory."""
 
 MAX_QUERY_CHARS: Final = 1_000
 
@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 class Kind(StrEnum):
-    """The kinds of things that the memories hold."""
+    """Kinds of items in the memories."""
 
     ENTITY = "entity"
     FACT = "fact"
@@ -59,13 +59,13 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One thing that a memory holds.
+    """One item of a memory.
 
     Attributes:
-        id: Its id in its memory, which the memory's commands take.
+        id: Its id, which the commands of its memory take.
         about: The service, app, scope or type that it belongs to; may be empty.
         at: When it was stored.
-        why: Why the query found it; empty without a query.
+        why: Why the query found the item; empty without a query.
     """
 
     kind: Kind
@@ -98,12 +98,13 @@ async def search_all(
     limit: int = LIMIT,
     as_of: datetime | None = None,
 ) -> list[MemoryResults]:
-    """Return what each memory holds about a query, or its newest items for an empty query.
+    """Return the items of each memory that match a query, or its newest items for an empty query.
 
-    A memory that fails or takes too long says why, and does not affect the others. Searching does not count as a use.
+    If a memory fails or takes too long, its result says why, and the other memories are not affected. Searching does
+    not count as a use.
 
-    The first 1,000 characters of the query count. ``limit`` is the most items of each memory. With ``as_of``, knowledge
-    memory answers what was known at that moment; the other memories keep no such history.
+    Only the first 1,000 characters of the query count. ``limit`` is the maximum number of items of each memory. With
+    ``as_of``, knowledge memory returns what was known at that moment; the other memories keep no such history.
 
     Returns:
         The results of each memory, in the order of ``PARTS``.
@@ -170,7 +171,7 @@ async def _entities(knowledge: KnowledgeMemory, query: str, limit: int) -> list[
             text=one.canonical_name,
             about=one.entity_type,
             at=one.created_at,
-            why=f"Its name holds {', '.join(held)}.",
+            why=f"Its name contains {', '.join(held)}.",
         )
         ranked.append((len(held), item))
     ranked.sort(key=lambda each: -each[0])
@@ -221,15 +222,15 @@ async def _notes(memories: Memories, query: str, limit: int) -> list[Item]:
 
 
 def _words(text: str) -> dict[str, str]:
-    """Return the stems of the words of a text that count, each with the word as it stands in the text."""
+    """Return the stems of the relevant words of a text, each with the word as written."""
     parts = (part for token in tokens(text) for part in (token, *_PARTS_OF_WORD.split(token)))
     return {stem(part): part for part in parts if part and part not in STOPWORDS}
 
 
 def _best(items: Sequence[Item], query: str, limit: int) -> list[Item]:
-    """Return the items that hold words of the query, the rarest words first; of equal ones the newest first.
+    """Return the items that contain words of the query, rarest words first; ties: newest first.
 
-    The weight of a word is ``ln(1 + items / items that hold it)``.
+    The weight of a word is ``ln(1 + items / items that contain it)``.
     """
     wanted = list(_words(query))[:_MOST_WORDS]
     texts = [_words(f"{item.about} {item.text}") for item in items]

@@ -1,8 +1,8 @@
-"""Work that waits for a person in operational and knowledge memory: one list, one way to decide and to undo.
+"""Items of operational and knowledge memory that wait for a person: one list, one way to decide and to undo.
 
 An item has the id that ``commonplace review`` shows: ``7`` for a pair of observations, ``k7`` for a fact that replaced
 an important one, ``f:3k7q2+f:9x2vd`` for two memories that may say the same, ``f:3k7q2+UUID`` for a fact and the entity
-that its subject may be, ``f:3k7q2`` for one memory.
+that its subject may refer to, ``f:3k7q2`` for one memory.
 """
 
 from collections.abc import Sequence
@@ -31,14 +31,14 @@ OF_FACTS: Final = "k"
 """The first letter of the id of a pair of facts."""
 
 _KINDS: Final = {"f": MemoryType.FACT, "r": MemoryType.RULE, "e": MemoryType.EPISODE}
-"""The first letters of short ids, and what they stand for."""
+"""The kinds of memory by the first letter of their short ids."""
 
 MOST: Final = 100
-"""The most items of each kind."""
+"""The maximum number of items of each kind."""
 
 
 class Topic(StrEnum):
-    """A kind of work that waits."""
+    """A kind of waiting item."""
 
     DOUBT = "doubt"
     """Two observations that the judge could not tell apart."""
@@ -89,7 +89,7 @@ _REASONS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """A memory that is decided about: its role, such as "Old", "New" or "This", its kind, its id and its text."""
+    """A memory to decide about: its role, such as "Old", "New" or "This", its kind, its id and its text."""
 
     role: str
     kind: str
@@ -99,14 +99,14 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """A piece of work.
+    """A waiting item.
 
     Attributes:
         id: The id that :func:`decide` takes.
-        reason: Why it waits, as a sentence or a phrase of the judge.
+        reason: Why the item waits, as a sentence or a phrase from the judge.
         about: The service and category, or the subject and predicate; may be empty.
         sides: One memory, or the older and the newer memory of a pair.
-        since: When it began to wait, if known.
+        since: When the item began to wait, if known.
     """
 
     id: str
@@ -119,12 +119,12 @@ class Item:
 
 
 async def list_lessons(operational: OperationalMemory) -> list[Item]:
-    """Return what waits in operational memory, the oldest first."""
+    """Return the waiting items of operational memory, oldest first."""
     return [lesson_item(each) for each in await operational.reviews(limit=MOST)]
 
 
 async def list_knowledge(knowledge: KnowledgeMemory) -> list[Item]:
-    """Return what waits in knowledge memory, kind by kind.
+    """Return the waiting items of knowledge memory, kind by kind.
 
     Raises:
         StorageUnavailableError: The server cannot be reached.
@@ -165,10 +165,10 @@ async def decide(knowledge: KnowledgeMemory, item_id: str, answer: Answer) -> No
 
 
 async def undo(knowledge: KnowledgeMemory, item_id: str) -> None:
-    """Take a decision about an item of knowledge memory back.
+    """Undo a decision about an item of knowledge memory.
 
     Raises:
-        InvalidInputError: The id is malformed, or the decision cannot be taken back.
+        InvalidInputError: The id is malformed, or the decision cannot be undone.
         NotFoundError: The item does not exist.
         StorageUnavailableError: The server cannot be reached.
     """
@@ -199,7 +199,7 @@ def answers_of(item_id: str) -> tuple[Answer, ...]:
 
 
 def can_undo(item_id: str, answer: Answer) -> bool:
-    """Return whether :func:`undo` can take a decision back; it cannot restore an episode that was forgotten."""
+    """Return whether :func:`undo` can undo a decision; it cannot restore a forgotten episode."""
     return answer is not Answer.FORGET or not item_id.startswith("e:")
 
 
@@ -295,7 +295,7 @@ def _failure(found: DeadLetter) -> Item:
 
 
 def _parts(item_id: str) -> tuple[MemoryType | None, str, str]:
-    """Return the kind of the memories of an item and their short ids; no kind for a pair of :data:`OF_FACTS`."""
+    """Return the kind and the short ids of the memories of an item; no kind for a pair of :data:`OF_FACTS`."""
     if item_id.startswith(OF_FACTS) and item_id[1:].isdecimal():
         return None, item_id, ""
     older, _, newer = item_id.partition("+")
@@ -316,5 +316,5 @@ def _is_uuid(text: str) -> bool:
 
 
 def count_by_topic(items: Sequence[Item]) -> dict[Topic, int]:
-    """Return the number of items of each kind that has any, in the order of :class:`Topic`."""
+    """Return the number of items by kind, without empty kinds, in the order of :class:`Topic`."""
     return {topic: n for topic in Topic if (n := sum(item.topic is topic for item in items))}

@@ -105,7 +105,7 @@ async def test_an_empty_home_offers_sample_memories(
     await screenshot("overview-sample")
     await page.goto("/briefing?prompt=Who+owns+the+orders+database%3F")
     told = page.get_by_role("region", name="Facts and rules").locator("li", has_text="Ben owns the orders")
-    await expect(told.get_by_text("told", exact=True)).to_be_visible()
+    await expect(told.get_by_text("included", exact=True)).to_be_visible()
     await page.goto("/")
     await page.get_by_role("link", name="Remove the sample memories").click()
     await page.get_by_role("dialog").get_by_role("button", name="Remove").click()

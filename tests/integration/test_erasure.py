@@ -295,10 +295,10 @@ def test_a_subject_that_is_nowhere_erases_nothing(commonplace: CommandLine, know
     assert done.status == 0, done.err
     done = commonplace("erase", "--subject", "Ann", "--yes", COMMONPLACE_POSTGRES_URL=knowledge_url)
     assert done.status == 0, done.err
-    assert done.out.startswith("No memory has the subject 'Ann'.\n")
+    assert done.out.startswith("No memory matches the subject 'Ann'.\n")
     assert "1 text and found no trace" in done.out
     asked = commonplace("erase", "--subject", "Ann", COMMONPLACE_POSTGRES_URL=knowledge_url)
-    assert (asked.out, asked.err) == ("No memory has the subject 'Ann'.\n", "")
+    assert (asked.out, asked.err) == ("No memory matches the subject 'Ann'.\n", "")
     assert "Anniversary" in commonplace("ops", "list").out
 
 

@@ -92,4 +92,4 @@ def test_an_import_of_nothing_is_an_error(run: Run, tmp_path: Path) -> None:
     """An empty folder is often a wrong path."""
     done = run("import", str(tmp_path))
     assert (done.status, done.out) == (1, "")
-    assert "nothing was found to import" in done.err
+    assert "found nothing to import" in done.err

@@ -38,7 +38,7 @@ async def test_dropping_the_sample_leaves_an_empty_home(settings: Settings) -> N
             len(NOTES),
         )
         assert receipt.knowledge == len(EPISODES) + len(FACTS) + 2
-        with pytest.raises(InvalidInputError, match="drop them first"):
+        with pytest.raises(InvalidInputError, match="run `commonplace sample drop` first"):
             await load(memories)
 
         assert await drop(memories) == receipt

@@ -1,4 +1,4 @@
-"""Access: the tokens that let people and programs in, the logins of browsers, and roles.
+"""Access: tokens for people and programs, browser logins, and roles.
 
 Import from here: the names below are public, and each one loads when it is first used.
 """

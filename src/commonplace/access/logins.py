@@ -1,7 +1,7 @@
-"""Logins of browsers, which replace the token in a browser's requests.
+"""Browser logins, which replace the token in a browser's requests.
 
-A login is a random id, so that the token is not in every request, and logging out ends this login alone. A login is
-valid only while its token is.
+A login is a random id, so that requests do not contain the token, and logging out ends only this login. A login is
+valid only while its token is valid.
 """
 
 import secrets
@@ -32,8 +32,8 @@ class Visitor:
 
     Attributes:
         principal: The principal of the token.
-        form_secret: The secret behind the proofs of forms. It is the token's, so that an open page still works after
-            the next login with the same token.
+        form_secret: The secret from which CSRF tokens are derived. It belongs to the token, so that an open page still
+            works after the next login with the same token.
     """
 
     principal: Principal

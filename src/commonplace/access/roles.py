@@ -27,10 +27,10 @@ _RANK: Final = {Role.READER: 0, Role.WRITER: 1, Role.ADMIN: 2}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """The caller of a request; tenant and role come from the token alone.
+    """The caller of a request; tenant and role come only from the token.
 
-    Operational, app and workspace memory belong to the installation, that is to the tenant ``default``. Principals
-    of other tenants can use knowledge memory only.
+    Operational, app and workspace memory belong to the installation, that is, to the tenant ``default``. Principals
+    of other tenants can use only knowledge memory.
     """
 
     name: str

@@ -29,15 +29,15 @@ from commonplace.storage.store import Store
 
 SQL_DIRECTORY: Final = Path(__file__).parent / "sql"
 PREFIX: Final = "cpl_"
-"""The beginning of every token, by which scanners for secrets recognise it."""
+"""The prefix of every token, by which secret scanners recognise tokens."""
 SECRET_BYTES: Final = 32
 MAX_TOKEN_CHARS: Final = 200
-"""Longer credentials are not tokens of ours and are not hashed."""
+"""Longer credentials are not our tokens and are not hashed."""
 MAX_NAME_CHARS: Final = 60
 LARGEST_ID: Final = 2**31 - 1
 """The largest value of an integer column on every server."""
 USE_NOTED_EVERY: Final = timedelta(minutes=1)
-"""The precision of ``last_used_at``: a write at each request would cost more than the request."""
+"""The precision of ``last_used_at``; writing it at each request would cost more than the request itself."""
 
 log = logging.getLogger(__name__)
 
@@ -183,7 +183,7 @@ class Tokens:
     async def use(self, token: Token) -> Token | None:
         """Return a token if it is valid, and note its use at most once a minute.
 
-        If the use cannot be written, as on a full disk, the token is valid all the same.
+        If the use cannot be written, as on a full disk, the token is still valid.
         """
         now = self.store.now()
         if token.state(now) is not TokenState.LIVE:

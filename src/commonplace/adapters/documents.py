@@ -30,7 +30,7 @@ class Documents:
         self._scope = scope
 
     def now(self) -> datetime:
-        """Return the present of the memory."""
+        """Return the current time of the memory's clock."""
         return self._memory.clock()
 
     async def get(self, folder: str, name: str) -> Fact | None:

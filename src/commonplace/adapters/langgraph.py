@@ -89,7 +89,7 @@ class CommonplaceStore(BaseStore):
         return asyncio.run_coroutine_threadsafe(self._run(list(ops)), self._loop).result()
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run operations; equal to :meth:`batch`."""
+        """Run operations, as :meth:`batch` does."""
         work = self._run(list(ops))
         if _running_loop() is self._loop:
             return await work
@@ -154,7 +154,7 @@ class CommonplaceStore(BaseStore):
             if op.query
             else [(document, None) for document in await self._live()]
         )
-        # The framework's own store filters, so that filters mean what they mean there.
+        # The framework's own store applies the filters, so that they mean the same as in LangGraph.
         everything = op._replace(query=None, limit=len(ranked), offset=0)
         (kept,) = _framework([document for document, _ in ranked]).batch([everything])
         keys = {(each.namespace, each.key) for each in cast("list[SearchItem]", kept)}
@@ -167,7 +167,7 @@ class CommonplaceStore(BaseStore):
         return document.metadata.get("searchable", True) and not self._is_expired(document)
 
     def _is_expired(self, document: Fact) -> bool:
-        """Return whether the time since a document was stored or read is over its time to live."""
+        """Return whether the time since a document was stored or read exceeds its time to live."""
         minutes = document.metadata.get("ttl_minutes")
         since = document.last_confirmed_at or document.created_at
         return minutes is not None and self._documents.now() >= since + timedelta(minutes=minutes)

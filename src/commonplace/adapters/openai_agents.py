@@ -1,4 +1,4 @@
-"""A session of the OpenAI Agents SDK on knowledge memory: the items of a conversation, and what it leaves.
+"""A session of the OpenAI Agents SDK on knowledge memory: the items of a conversation, and its episode.
 
 An item is a document: the session is the folder, and the name sorts by time. See :mod:`.documents`.
 """
@@ -25,7 +25,7 @@ EPISODE_CHARS: Final = 4_000
 
 
 class CommonplaceSession(SessionABC):
-    """A conversation that lasts; pass it as ``session`` to ``Runner.run``.
+    """A persistent conversation; pass it as ``session`` to ``Runner.run``.
 
     Secrets in the texts of items are masked before they are stored.
 
@@ -63,7 +63,7 @@ class CommonplaceSession(SessionABC):
         for number, item in enumerate(items):
             text = json.dumps(_masked(item), ensure_ascii=False)
             name = f"{moment:020d} {number:06d} {uuid4().hex[:8]}"
-            # The texts are masked, so what still looks like a secret is a mask with a telling key.
+            # The texts are masked, so anything that still looks like a secret is a mask whose key suggests one.
             await self._documents.put(self.session_id, name, text, allow_secrets=True)
 
     async def pop_item(self) -> "TResponseInputItem | None":

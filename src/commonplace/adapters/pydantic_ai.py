@@ -26,7 +26,7 @@ def memory_toolset(
     tools = Toolset(memory, butler=butler, prefix=prefix, profile=profile)
 
     async def call(name: str, /, **arguments: object) -> str:
-        # A refusal is an answer too: ModelRetry would end the run at the second one, and no run may end for its memory.
+        # A refusal is returned as an answer: a second ModelRetry would end the run, and memory must never end a run.
         return (await tools.call(name, arguments)).text
 
     return FunctionToolset(

@@ -28,8 +28,8 @@ class Toolset:
 
     Args:
         memory: An open memory.
-        butler: The agent whose memory it is; calls need not name it then.
-        prefix: Stands before the names of the tools.
+        butler: The agent whose memory this is; calls need not name it.
+        prefix: A prefix for the names of the tools.
         profile: The tools to offer.
 
     Raises:
@@ -51,7 +51,7 @@ class Toolset:
         """How to use the tools, for the system prompt."""
 
     def for_chat_completions(self) -> list[dict[str, Any]]:
-        """Return the definitions for the Chat Completions API of OpenAI, and the many APIs that follow it."""
+        """Return the definitions for OpenAI's Chat Completions API and the many APIs compatible with it."""
         return [
             {
                 "type": "function",
@@ -65,27 +65,27 @@ class Toolset:
         ]
 
     def for_responses(self) -> list[dict[str, Any]]:
-        """Return the definitions for the Responses API of OpenAI."""
+        """Return the definitions for OpenAI's Responses API."""
         return [
             {"type": "function", "strict": False, **each["function"]} for each in self.for_chat_completions()
         ]
 
     def for_messages(self) -> list[dict[str, Any]]:
-        """Return the definitions for the Messages API of Anthropic."""
+        """Return the definitions for Anthropic's Messages API."""
         return [
             {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
             for tool in self.tools.values()
         ]
 
     async def call(self, name: str, arguments: Mapping[str, Any] | str) -> Answer:
-        """Run a call of a model.
+        """Run a model's call.
 
         Args:
             name: The name of a tool.
-            arguments: The arguments, or their JSON as the APIs of OpenAI send it.
+            arguments: The arguments, or their JSON as OpenAI's APIs send it.
 
         Returns:
-            The answer, also to a call that cannot be run: it says what to do.
+            The answer; if the call cannot be run, it says what to do.
         """
         tool = self.tools.get(name)
         if tool is None:

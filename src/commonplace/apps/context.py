@@ -42,7 +42,8 @@ def format_memories(app_name: str, memories: Sequence[Memory], *, today: date | 
         today: The date in a note that explains the memories; no note if ``None``.
 
     Returns:
-        At most 2,000 characters. If the memories are longer, the longest are cut to one length, so that all ten stay.
+        At most 2,000 characters. If the memories are longer, the longest are cut to the same length, so that all ten
+        stay.
     """
     shown = memories[:MAX_MEMORIES]
     if not shown:

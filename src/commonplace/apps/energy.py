@@ -85,7 +85,7 @@ def _cost(bounds: tuple[float, float], chars: int) -> float:
 
 
 def refilled(policy: EnergyPolicy, level: float, as_of: datetime, now: datetime) -> float:
-    """Return the level after a refill since ``as_of``; a clock that goes back adds nothing."""
+    """Return the level after a refill since ``as_of``; a clock that was set back adds nothing."""
     elapsed_s = max(0.0, (now - as_of).total_seconds())
     return min(policy.capacity, level + policy.refill_per_s * elapsed_s)
 
@@ -176,7 +176,7 @@ class EnergyBudget:
         app_id: str | None = None,
         conversation_id: str | None = None,
     ) -> float | None:
-        """Take units if the level is above another, and return the rest; the host takes the level at most."""
+        """Take units if the level is above another, and return the rest; the host takes at most the level."""
         async with self._store.writing(lock=_LOCK) as sql:
             now = self._store.now()
             level = await self._level(sql, now)

@@ -182,7 +182,7 @@ def _is_shorter(kept: str, given: str) -> bool:
 
 
 def _secret_beside_content(exported: ExportedMemory) -> SecretFinding | None:
-    """Return the first finding in metadata or ids; an id, also of a related conversation, may look random."""
+    """Return the first finding in metadata or ids; ids, including those of related conversations, may look random."""
     related = exported.metadata.get("relatedConversations")
     ids = (exported.source_conversation_id or "", exported.user_id or "", *_texts(related))
     found = [finding for text in ids if (finding := find_secret(text)) and finding.kind != HIGH_ENTROPY]

@@ -91,7 +91,7 @@ class DigestReceipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndReceipt:
-    """A conversation that has ended durably, and its digest, which is running.
+    """The durable end of a conversation, and its running digest.
 
     Attributes:
         repeated: Whether it had ended before.

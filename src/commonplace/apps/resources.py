@@ -1,4 +1,4 @@
-"""What the parts of one app memory share."""
+"""The resources that the parts of one app memory share."""
 
 from dataclasses import dataclass
 from datetime import tzinfo

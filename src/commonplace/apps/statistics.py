@@ -22,13 +22,13 @@ class Statistics:
     Attributes:
         apps: Installed apps, and uninstalled apps that hold memories.
         apps_with_memories: Apps with at least one memory.
-        utilisation: Their share of all apps, 0.0 to 1.0.
+        utilisation: The share of all apps that have memories, 0.0 to 1.0.
         average_chars: The mean length of a memory.
         created_last_hour: Memories created within an hour.
         created_last_day: Memories created within 24 hours.
         compactions_last_day: Memories compacted within 24 hours, by app.
         in_focus: Conversations whose context was built at an injection point.
-        injection_rate: The share of those whose model saw a memory.
+        injection_rate: The share of these conversations whose model saw a memory.
         digests: Digests by state: ``waiting``, ``running``, ``deferred``, ``done``.
         energy_last_day: Units by operation within 24 hours.
         fullest: The memories of the apps with the most memories; at most 20 apps.

@@ -1,4 +1,4 @@
-"""``commonplace backup``: one file with all that a home knows."""
+"""``commonplace backup``: one file with all memories of a home."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,10 +17,8 @@ app = typer.Typer(add_completion=False)
 
 
 def describe(receipt: BackupReceipt) -> str:
-    """Return in words what a backup holds."""
-    return (
-        f"{receipt.file}: {receipt.size_bytes / 1000:,.0f} kB of {receipt.made_at}, with {receipt.contents}"
-    )
+    """Return a description of a backup."""
+    return f"{receipt.file}: {receipt.size_bytes / 1000:,.0f} kB, made at {receipt.made_at}, with {receipt.contents}"
 
 
 @commands(app)()
@@ -29,27 +27,27 @@ async def backup(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="The backup, a name that ends in .tar.gz or .tgz; or a directory for one that is named by the time.",
+            help="A file name that ends in .tar.gz or .tgz, or a directory for a file named by the time.",
         ),
     ],
     *,
     workspace: Annotated[
         list[Path] | None,
-        typer.Option(help="A further directory whose workspace memory is copied; repeat it."),
+        typer.Option(help="Another directory whose workspace memory is copied. Repeatable."),
     ] = None,
     since: Annotated[
         Path | None,
         typer.Option(
             metavar="BASE",
-            help="A backup in the directory of FILE: the new one holds what changed since then, and needs BASE.",
+            help="An earlier backup beside FILE. The new backup holds only the changes since BASE and needs BASE.",
         ),
     ] = None,
 ) -> Answer:
-    """Copy all memories of this home to one compressed file, while they are in use.
+    """Copy all memories of this home to one compressed file while they are in use.
 
-    The file holds the state of one moment: operational, app and knowledge memory, tokens, the list of projects,
-    transcripts, and the workspace memory of the current workspace and of all known projects. It is read again and
-    checked before it gets its name. A backup that fails leaves no file. A missing directory is created.
+    The backup holds the state at one moment: operational, app and knowledge memory, tokens, the list of projects,
+    transcripts, and the workspace memory of the current workspace and of all known projects. The file is verified
+    before it gets its name. A backup that fails leaves no file. A missing directory is created.
     """
     configured = settings()
     projects = [project.path for project in Projects(configured.home).list_projects()]
@@ -64,7 +62,7 @@ async def backup(
 
 
 def _target(given: Path) -> Path:
-    """Return the file to write; every other name than that of an archive means a directory."""
+    """Return the file to write; a name without the ending of an archive means a directory."""
     if given.name.endswith(BACKUP_SUFFIXES) and not given.is_dir():
         return given
     if given.exists() and not given.is_dir():

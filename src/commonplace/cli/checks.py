@@ -51,12 +51,12 @@ WORD: Final = "commonplace-doctor-check"
 APP: Final = "commonplace-doctor"
 """An app that exists during a check."""
 ENERGY: Final = EnergyPolicy(reserve=-1.0)
-"""Lets the check run without energy; the energy that it takes is given back."""
+"""Lets the check run without energy; the energy that it uses is given back."""
 MODEL: Final = "language model"
 """The name of the one check that may cost tokens."""
 QUESTION: Final = "Which of these words is the name of a colour: river, green, seven?"
 DOUBTFUL: Final = frozenset({"held", "flagged"})
-"""The reasons for which a memory waits that an attacker may have caused."""
+"""Reasons for waiting that an attacker may have caused."""
 MOST_WAITING: Final = 1_000
 TENANT: Final = "commonplace-doctor"
 """The tenant of the check of knowledge memory, which touches no other memories."""
@@ -82,7 +82,7 @@ async def check_operational(settings: Settings) -> str:
             stored = (await memory.add(category="maintenance", observation=WORD, confidence=0.0)).memory
             found = await memory.list_memories(MemoryFilter(search=WORD))
             if stored not in found or await memory.get(stored.id) != stored:
-                raise StorageUnavailableError(f"memory {stored.id} was stored but is not found")
+                raise StorageUnavailableError(f"memory {stored.id} was stored but cannot be found")
             await memory.delete([stored.id])
         count = len(await OperationalMemory(database).list_memories())
     where = "PostgreSQL" if settings.database_is_postgres else str(settings.database_path)
@@ -128,7 +128,7 @@ async def _use_app(memory: AppMemory) -> None:
         await memory.loop.cancel()
     found = [hit.memory.id for hit in await memory.search(APP, WORD)]
     if receipt.memory is None or receipt.memory.id not in found:
-        raise StorageUnavailableError(f"a memory was stored but is not found: {receipt.reason}")
+        raise StorageUnavailableError(f"a memory was stored but cannot be found: {receipt.reason}")
     await memory.delete_memory(receipt.memory.id)
 
 
@@ -187,7 +187,7 @@ async def check_postgres(settings: Settings) -> str:
     found = await probe_postgres(settings)
     links = [relink(each) for each in unlinked() if each.link == settings.postgres_directory.absolute()]
     return (
-        f"{found}; this home no longer links to its database of an earlier release, which may hold the only copy of "
+        f"{found}; this home no longer links to its database from an earlier release, which may hold the only copy of "
         f"its memories. To use that database, move {settings.postgres_directory} away and run: {links[-1]}"
         if links
         else found
@@ -234,16 +234,16 @@ async def check_knowledge(settings: Settings) -> str:
 
 
 async def check_project(settings: Settings) -> str:
-    """Name the project of the workspace, and say where its identity is."""
+    """Return the project of the workspace, and the place of its identity."""
     projects = Projects(settings.home)
     found = projects.find(settings.workspace)
     if found is None:
-        return f"{settings.workspace} is no project yet: its first session makes it one"
+        return f"{settings.workspace} is not a project yet; the first session in it makes it a project"
     if not projects.keeps_identity_of(found):
         return f"{found.id}, identity in {found.file}"
     return (
-        f"{found.id}, but the project cannot be written, so this home keeps the identity in {found.file}: "
-        "if the directory is moved, it becomes another project"
+        f"{found.id}, but the project directory cannot be written, so this home keeps the identity in {found.file}; "
+        "if you move the directory, it becomes another project"
     )
 
 
@@ -254,9 +254,9 @@ class Colour(BaseModel):
 
 
 async def check_model(settings: Settings) -> str:
-    """Ask the language model, or that of consolidation alone, one short question, whose answer has a form."""
+    """Ask the language model, or the model set for consolidation only, one short question with a typed answer."""
     if not (names_language_model(settings) or can_consolidate(settings)):
-        return "extractive, which picks sentences; COMMONPLACE_MODEL names a language model"
+        return "extractive, which picks sentences; to use a language model, set COMMONPLACE_MODEL"
     opened = open_model if names_language_model(settings) else open_consolidation_model
     async with opened(settings) as model:
         began = time.monotonic()
@@ -309,7 +309,7 @@ async def _outcome(part: str, checking: Awaitable[str]) -> Check:
         raise
     except CommonplaceError as error:
         ok, found = False, str(error)
-    except Exception as error:  # the next parts are checked whatever happened to this one
+    except Exception as error:  # a failure must not stop the checks of the next parts
         log.exception("the check of %s failed", part)
         ok, found = False, f"{type(error).__name__}: {error}"
     return Check(part=part, ok=ok, found=found, took_ms=round((time.monotonic() - began) * 1000))

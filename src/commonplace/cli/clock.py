@@ -15,11 +15,11 @@ app = typer.Typer(add_completion=False)
 
 @commands(app)()
 async def clock(
-    *, confirm: Annotated[bool, typer.Option("--confirm", help="Say that the clock is right.")] = False
+    *, confirm: Annotated[bool, typer.Option("--confirm", help="Confirm that the clock is right.")] = False
 ) -> Answer:
     """Compare the clock with the machine's uptime and with the last use of the home.
 
-    While the time is implausible, decay, expiry and cleanup wait.
+    If the time is implausible, decay, expiry and cleanup wait.
     """
     guard = ClockGuard(settings().home)
     if confirm:

@@ -1,4 +1,4 @@
-"""Commands as functions of an open memory, whose answers are printed as JSON or for people."""
+"""Commands as functions of an open memory, with answers printed as JSON or for people."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -19,9 +19,9 @@ class Answer:
     """The answer of a command.
 
     Attributes:
-        document: Printed as one JSON document with ``--json``.
-        text: Printed for people otherwise: text, a table, or a function that prints.
-        error: Why the command failed; then the exit status is 1. An empty text prints no message.
+        document: The value printed as one JSON document with ``--json``.
+        text: The output for people: text, a table, or a function that prints.
+        error: Why the command failed, with exit status 1. An empty text prints no message.
     """
 
     document: object
@@ -42,8 +42,8 @@ def commands(
 
     Args:
         app: The group.
-        opened: Opens what the functions take as their first argument. Its parameters are options of each command.
-            Like the functions, it may take ``as_json``.
+        opened: Opens the first argument of the functions. Its parameters are options of each command. Like the
+            functions, it may take ``as_json``.
     """
     shared = [] if opened is None else list(signature(opened).parameters.values())
 
@@ -103,6 +103,6 @@ def listing(
     *,
     if_empty: str,
 ) -> Answer:
-    """Return a list as an answer: its length and its items under a name as JSON, or a table with a row for each."""
+    """Return a list as an answer: as JSON, its length and its items under a name; for people, a table of the items."""
     shown = table(*columns, rows=map(row, found)) if found else if_empty
     return Answer({"count": len(found), name: found}, shown)

@@ -1,4 +1,4 @@
-"""``commonplace consolidation``: whether sessions become knowledge, by which model, and what that costs."""
+"""``commonplace consolidation``: the model and the budget that turn sessions into knowledge."""
 
 from typing import Annotated, Final
 
@@ -28,11 +28,13 @@ async def allow(
         ),
     ] = DEFAULT_MODEL,
     *,
-    daily_tokens: Annotated[int, typer.Option(min=0, help="Tokens a day (UTC); 0: no limit.")] = DAILY_TOKENS,
+    daily_tokens: Annotated[
+        int, typer.Option(min=0, help="Tokens per day (UTC); 0: no limit.")
+    ] = DAILY_TOKENS,
 ) -> Answer:
-    """Let a model turn sessions into facts and rules, with a budget for each day.
+    """Allow a model to turn sessions into facts and rules, with a daily token budget.
 
-    It reads the episodes of your sessions. The tokens count against the account of the model.
+    The model reads the episodes of your sessions. The tokens are charged to the account of the model.
     """
     path = await allow_consolidation(model, daily_tokens)
     document = {"model": model, "daily_tokens": daily_tokens, "file": path}
@@ -41,11 +43,11 @@ async def allow(
 
 @command()
 async def refuse() -> Answer:
-    """Take the permission back; sessions then expire after seven days, unless COMMONPLACE_MODEL is set."""
+    """Withdraw the permission. Sessions then expire after seven days, unless COMMONPLACE_MODEL is set."""
     path, loaded = written_config(), load_settings(read_current_directory=False)
     was_allowed, origin = loaded.settings.consolidation_model, loaded.origins["consolidation_model"]
     if was_allowed is None:
-        return Answer({"file": path}, "no model was allowed to consolidate sessions; nothing changed")
+        return Answer({"file": path}, "no model had permission to consolidate sessions; nothing changed")
     if origin != str(path):
         raise SettingsError(
             f"consolidation_model: the {origin} allows {was_allowed}; remove the setting there"
@@ -56,7 +58,7 @@ async def refuse() -> Answer:
 
 @command()
 async def show() -> Answer:
-    """Show the model, today's tokens and cost, and the episodes that wait or expire soon."""
+    """Show the model, the tokens and cost of today, and the episodes that wait or expire soon."""
     chosen = settings()
     async with KnowledgeMemory.open(chosen) as memory:
         waiting = sum(each.episodes for each in await memory.pending_groups())
@@ -86,12 +88,12 @@ async def show() -> Answer:
         lines.append(f"{chosen.model} consolidates sessions")
     else:
         lines.append(
-            "no model consolidates sessions; to allow claude-code, codex, gemini-cli or another model: "
+            "no model consolidates sessions. To allow claude-code, codex, gemini-cli or another model: "
             "commonplace consolidation allow MODEL"
         )
-    lines.append(f"{plural(waiting, 'episode')} waiting, {expiring.episodes} of them expire within a day")
+    lines.append(f"{plural(waiting, 'episode')} waiting, {expiring.episodes} of which expire within a day")
     if failed:
-        lines.append(f"an episode failed and will be tried again: {failed[0].last_error}")
+        lines.append(f"an episode failed and will be retried: {failed[0].last_error}")
     if waiting and can_consolidate(chosen):
         lines.append("consolidate now: commonplace knowledge consolidate")
     return Answer(document, "\n".join(lines))

@@ -16,14 +16,17 @@ async def context(
     *,
     prompt: Annotated[str, typer.Option(help="The topic of the session.")],
     app_id: Annotated[
-        str | None, typer.Option("--app", metavar="APP", help="An app; its memories are included.")
+        str | None, typer.Option("--app", metavar="APP", help="Include the memories of this app.")
     ] = None,
     butler: Annotated[
         str | None,
-        typer.Option(help="A butler; its facts, rules and sessions are included beside the global ones."),
+        typer.Option(
+            help="Include the facts, rules and sessions of this butler, in addition to the global ones."
+        ),
     ] = None,
     budget: Annotated[
-        int, typer.Option(metavar="TOKENS", help="Size of the whole block; a token is four characters.")
+        int,
+        typer.Option(metavar="TOKENS", help="Maximum size of the whole block in tokens of four characters."),
     ] = DEFAULT_BUDGET_TOKENS,
 ) -> Answer:
     """Print one block for a prompt from all four memories.

@@ -27,17 +27,17 @@ async def doctor(
         bool, typer.Option("--model/--no-model", help="Ask the language model one question.")
     ] = True,
     backup: Annotated[
-        Path | None, typer.Option(help="Check this backup instead: unpack it and read each part.")
+        Path | None, typer.Option(help="Check this backup instead: unpack it, and read each part.")
     ] = None,
     databases: Annotated[
         bool,
-        typer.Option("--databases", help="List the databases of earlier releases to which no home links."),
+        typer.Option("--databases", help="List databases from earlier releases that no home links to."),
     ] = False,
     as_json: JsonOption = False,
 ) -> Answer:
-    """Check each part by using it: write, read, search and delete. Exit status 1 if a part does not work.
+    """Check each part with a real write, read, search and delete. Exit status 1 if a part fails.
 
-    The language model is asked one short question, which may cost tokens.
+    The check of the language model asks one short question, which may cost tokens.
     """
     out = console()
     if databases:
@@ -53,16 +53,21 @@ async def doctor(
 
 def _note() -> str:
     count = len(unlinked())
-    named = f"No home links to {plural(count, 'database')} of earlier releases"
+    named = f"No home links to {plural(count, 'database')} from earlier releases"
     return f"{named}: `commonplace doctor --databases` lists them." if count else ""
 
 
 def _databases() -> Answer:
     found = unlinked()
-    lines = [f"{each.directory} was the database of {each.link.parent}: {relink(each)}" for each in found]
+    lines = [
+        f"{each.directory} was the database of {each.link.parent}; to link it again: {relink(each)}"
+        for each in found
+    ]
     head = (
-        "No home links to these databases. Each may hold the only copy of the memories of a moved home, or of a disk\n"
-        "that is not mounted. To use a database, put its link back with the command."
+        "No home links to these databases. Each may hold the only copy of the memories of a home that was moved\n"
+        "or is on a disk that is not mounted. To use a database, restore its link with its command."
     )
-    text = "\n".join([head, *lines]) if found else "No database of an earlier release is without a home."
+    text = (
+        "\n".join([head, *lines]) if found else "Every database from an earlier release is linked to a home."
+    )
     return Answer({"databases": found}, text)

@@ -18,7 +18,7 @@ app = typer.Typer(add_completion=False)
 
 
 def _lines(parts: Iterable[Part]) -> list[str]:
-    """Return what is erased in words, memory by memory."""
+    """Return a description of the erased rows, memory by memory."""
     lines: list[str] = []
     memory = ""
     for part in sorted(parts, key=lambda each: (each.memory, each.place)):
@@ -34,7 +34,7 @@ def _describe(receipt: ErasureReceipt, title: str) -> str:
     lines = [title, *_lines(receipt.parts), ""]
     searched = f"The proof searched all tables and files for {plural(receipt.searched_texts, 'text')}"
     if receipt.remains:
-        lines += [f"{searched}. Still found in:", *(f"  {each}" for each in receipt.remains)]
+        lines += [f"{searched} and still found some in:", *(f"  {each}" for each in receipt.remains)]
     else:
         lines.append(f"{searched} and found no trace.")
     lines += [f"problem: {each}" for each in receipt.problems]
@@ -65,35 +65,38 @@ def _selection(
 async def erase_memories(
     *,
     subject: Annotated[
-        str | None, typer.Option(help="Words, such as a name; case and blanks do not count.")
+        str | None, typer.Option(help="Words, such as a name; case and spacing do not matter.")
     ] = None,
     source: Annotated[str | None, typer.Option(help="The butler or app that the memories come from.")] = None,
     session: Annotated[str | None, typer.Option(help="The id of a session or conversation.")] = None,
     tenant: Annotated[
-        str | None, typer.Option(help="Only this tenant of knowledge memory; alone: all of it.")
+        str | None,
+        typer.Option(help="Erase only in this tenant of knowledge memory; alone, erase the whole tenant."),
     ] = None,
     keep_derived: Annotated[
         bool, typer.Option("--keep-derived", help="Keep memories that were derived from erased ones.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be erased, and stop.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Erase without asking.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be erased without erasing anything.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Erase without asking for confirmation.")] = False,
     as_json: JsonOption = False,
 ) -> Answer:
-    """Delete for good all memories about a subject, of a source, of a session or of a tenant.
+    """Delete permanently all memories about a subject, or from a source, a session or a tenant.
 
-    The command shows what it found and asks first. Afterwards it searches all tables and files of the home for the
-    erased texts and prints what remains, such as backups. Nothing can bring erased memories back.
+    The command shows what it found and asks for confirmation. After the deletion, it searches all tables and files of
+    the home for the erased texts and prints where they remain, such as in backups. Erasing cannot be undone.
     """
     configured = settings()
     selection = _selection(subject, source, session, tenant, with_derived=not keep_derived)
     parts = await preview(configured, selection)
     shown = Answer({"erased": False, "parts": parts}, "\n".join(["Found:", *_lines(parts)]))
-    nothing = "" if parts else f"No memory has the {selection.by} {selection.value!r}."
+    nothing = "" if parts else f"No memory matches the {selection.by} {selection.value!r}."
     if dry_run or ((as_json or nothing) and not yes):
         return Answer(shown.document, nothing) if nothing else shown
     if not yes:
         typer.echo(shown.text)
-        if not await confirmed("Erase these for good?"):
+        if not await confirmed("Erase these memories permanently?"):
             return Answer(None, "No memory was erased.")
     receipt = await erase(configured, selection)
     return Answer({"erased": not nothing, "receipt": receipt}, _describe(receipt, nothing or "Erased:"))

@@ -31,10 +31,10 @@ async def export_memories(
     *,
     tenant: Annotated[str | None, typer.Option(help="Tenant whose knowledge memory is exported.")] = None,
 ) -> Answer:
-    """Write the memories that can be found to JSON Lines, or to a folder of Markdown that people can edit.
+    """Export all searchable memories to JSON Lines, or to a folder of Markdown that people can edit.
 
-    The export holds knowledge, operational and workspace memory; `commonplace apps export` exports an app. It leaves
-    out times, confidence and history: `commonplace backup` keeps everything. An export that fails leaves no file.
+    The export holds knowledge, operational and workspace memory; for an app, run `commonplace apps export`. The export
+    omits times, confidence and history; `commonplace backup` keeps everything. An export that fails leaves no file.
     """
     configured = settings()
     async with (
@@ -51,7 +51,7 @@ def written(items: Sequence[Item], target: Path) -> Answer:
     """Write or print items, and return their number.
 
     Raises:
-        InvalidInputError: Something exists at the target already.
+        InvalidInputError: The target already exists.
         StorageUnavailableError: The items cannot be written.
     """
     if str(target) == "-":
@@ -67,7 +67,7 @@ def write(items: Iterable[Item], target: Path) -> None:
     """Write items to a new JSON Lines file or to a new or empty folder.
 
     Raises:
-        InvalidInputError: Something exists there already.
+        InvalidInputError: The target already exists.
         OSError: The items cannot be written; nothing is left of them.
     """
     if os.path.lexists(target) and not (target.is_dir() and not any(target.iterdir())):
@@ -79,7 +79,9 @@ def write(items: Iterable[Item], target: Path) -> None:
     staging = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         markdown.write(items, staging)
-        if target.is_dir():  # the directory stays: a shell may be in it, or a disk mounted on it
+        if (
+            target.is_dir()
+        ):  # The directory itself stays, because a shell may be in it, or a disk mounted on it.
             for folder in staging.iterdir():
                 shutil.move(folder, target)
             staging.rmdir()

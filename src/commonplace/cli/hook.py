@@ -1,6 +1,6 @@
-"""``commonplace hook``: the command that a host calls at the start of a session, at a prompt, and at the end.
+"""``commonplace hook``: the command that a host calls at the start of a session, at each prompt, and at the end.
 
-The resident process answers most hooks (:mod:`commonplace.cli.resident`); this is the hook that does its own work.
+The resident process answers most hooks (:mod:`commonplace.cli.resident`); this module does the work without it.
 
 A hook always ends soon, with status 0, and prints its output completely or not at all: status 2 would drop the user's
 prompt. Errors go to ``$COMMONPLACE_HOME/logs/hooks.log``.
@@ -32,7 +32,7 @@ app = typer.Typer(add_completion=False)
 
 
 class _NeverRefuses(Command):
-    """Ends with status 0 on wrong usage, where other commands end with status 2."""
+    """Command that ends with status 0 on wrong usage, where other commands end with status 2."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - the signature is typer's
         given = list(args)
@@ -55,7 +55,7 @@ def hook(
         str | None, typer.Option(help="The butler of the session.", show_default="the id of the project")
     ] = None,
     host: Annotated[
-        str, typer.Option(help="The name of the host, whose JSON comes on standard input.")
+        str, typer.Option(help="The name of the host that sends JSON on standard input.")
     ] = CLAUDE_CODE,
     server: Annotated[
         str | None,
@@ -65,7 +65,7 @@ def hook(
         str | None, typer.Option(help="The file with the token for the service.", show_default="none")
     ] = None,
 ) -> None:
-    """Handle an event of a host. Its JSON comes on standard input; the output goes to the model.
+    """Handle an event of an agent host: read its JSON from standard input, and print the output for the model.
 
     The exit status is always 0. Errors go to logs/hooks.log under COMMONPLACE_HOME.
     """

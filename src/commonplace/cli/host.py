@@ -21,7 +21,7 @@ app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 command = commands(app)
 
-ButlerOption = Annotated[Path, typer.Option("--butler", help="The butler.toml to use.")]
+ButlerOption = Annotated[Path, typer.Option("--butler", help="Path of the butler.toml.")]
 
 
 @command("run")

@@ -27,21 +27,22 @@ TEXT_CHARS = 80
 @commands(app)("import")
 async def import_memories(
     path: Annotated[
-        Path, typer.Argument(metavar="SOURCE", help="A file or folder of an export or another program.")
+        Path, typer.Argument(metavar="SOURCE", help="A file or folder from an export or another program.")
     ],
     *,
     source: Annotated[
         Source | None,
-        typer.Option("--from", help="The form of the source; judged by its contents if not given."),
+        typer.Option("--from", help="The format of the source. Default: detected from its contents."),
     ] = None,
     scope: Annotated[
-        str | None, typer.Option(help="The scope of facts and rules that would be global; a project, say.")
+        str | None,
+        typer.Option(help="The scope for facts and rules that would otherwise be global, such as a project."),
     ] = None,
-    tenant: Annotated[str | None, typer.Option(help="Tenant that gets the memories.")] = None,
+    tenant: Annotated[str | None, typer.Option(help="The tenant that gets the memories.")] = None,
     keep_sources: Annotated[
         bool,
         typer.Option(
-            "--keep-sources", help="Trust the sources that the items name, for an export of your own."
+            "--keep-sources", help="Keep the sources that the items name. Use this only for your own exports."
         ),
     ] = False,
     dry_run: Annotated[
@@ -49,12 +50,12 @@ async def import_memories(
     ] = False,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
-    """Store the memories of an export or of another program. Memories that are stored already stay as they are.
+    """Import memories from an export or another program. Memories that already exist stay unchanged.
 
-    An import can be repeated. A fact with the same subject and predicate and another text replaces the old one, which
-    stays as superseded; if the old one is more trusted, the new one is held until you decide with commonplace review.
-    Imported memories have the source "import", even if the file names another one; --keep-sources keeps the file's.
-    Text that looks like a secret is refused. Exit status 1 if an item was refused.
+    An import can be repeated. A fact with the subject and predicate of an existing fact and another text replaces that
+    fact, which stays as superseded. If the existing fact is more trusted, the new fact is held until you decide with
+    commonplace review. Imported memories get the source "import"; with --keep-sources, they keep the sources in the
+    file. Text that looks like a secret is refused. Exit status 1 if an item was refused.
     """
     found = source_of(path, source)
     with disk_errors(path):
@@ -63,7 +64,7 @@ async def import_memories(
         return replace(
             _answer(found, [], dry_run=dry_run),
             text="",
-            error=f"{path}: nothing was found to import. It was read as {found}; --from names another form",
+            error=f"{path}: found nothing to import. The file was read as {found}; use --from for another format",
         )
     configured = settings()
     async with (

@@ -38,26 +38,26 @@ ScopeOption = Annotated[
 def group(
     context: typer.Context, *, scope: ScopeOption = Scope.PROJECT, dry_run: DryRunOption = False
 ) -> None:
-    """Connect an agent host to the memories; without a host, find the hosts on this machine and ask.
+    """Connect an agent host to the memories. Without a host, find the hosts on this machine and ask about each.
 
-    Other settings stay as they are. A second installation changes nothing.
+    Other settings stay unchanged. Installing again changes nothing.
     """
     if context.invoked_subcommand is None:
         show(run(_offer(scope, dry_run=dry_run)), as_json=False)
 
 
 async def _offer(scope: Scope, *, dry_run: bool) -> Answer:
-    """Install into the hosts that are there and that the user wants."""
+    """Install into the hosts that exist on this machine and that the user confirms."""
     there = hosts_there()
     if not there:
-        return Answer(None, error=f"no host was found: name one of {', '.join(HOSTS)}")
+        return Answer(None, error=f"no host was found; name one of {', '.join(HOSTS)}")
     answers = [
         await _install(host, scope, None, None, dry_run=dry_run, asks=True)
         for host in there
         if dry_run or await confirmed(f"Install into {host.title} ({scope})?")
     ]
     return Answer(
-        None, "\n".join(str(answer.text) for answer in answers) or "No host was chosen; no file was changed."
+        None, "\n".join(str(answer.text) for answer in answers) or "You chose no host; no file was changed."
     )
 
 
@@ -66,7 +66,7 @@ async def _install(
 ) -> Answer:
     if butler and not host.takes_butler and service is None:
         raise InvalidInputError(
-            "--butler", f"nothing, for the plugin of {host.title} uses the project", butler
+            "--butler", f"no butler, because the plugin of {host.title} uses the project", butler
         )
     # Like the hooks, ignore a commonplace.toml in the current directory: it must not move the memories.
     home = load_settings(read_current_directory=False).settings.home
@@ -86,25 +86,25 @@ async def _install(
 
 
 async def _offer_model(host: Host, *, asks: bool) -> str:
-    """Offer the account of a host for consolidation, if no model consolidates yet; return a line for a person."""
+    """Ask whether the account of a host may consolidate, if no model does yet; return a line for the user."""
     loaded = load_settings(read_current_directory=False).settings
     if not host.model or shutil.which(host.program) is None or can_consolidate(loaded):
         return ""
     question = (
-        f"Let the account of {host.title} turn sessions into facts and rules, "
+        f"Allow the account of {host.title} to turn sessions into facts and rules, "
         f"with at most {DAILY_TOKENS:,} tokens a day?"
     )
     if asks and await confirmed(question):
         path = await allow_consolidation(host.model)
         return f"{allowed(host.model, DAILY_TOKENS, path)}. To stop: commonplace consolidation refuse"
     return (
-        "No model turns sessions into facts and rules yet, so episodes expire after seven days. To use the account of "
-        f"{host.title}: commonplace consolidation allow {host.model}"
+        "No model turns sessions into facts and rules yet, so episodes expire after seven days. To allow "
+        f"the account of {host.title} to do so: commonplace consolidation allow {host.model}"
     )
 
 
 def report(changes: list[FileChange], host: Host, scope: Scope, *, dry_run: bool, note: str = "") -> Answer:
-    """Return the changes that were made, or would be made."""
+    """Return the changes that were made, or that a dry run would make."""
     files = [{"path": change.path, "action": change.action, "diff": change.diff()} for change in changes]
     lines: list[str] = []
     for change in changes:
@@ -127,7 +127,7 @@ def _command(host: Host) -> Any:  # noqa: ANN401 - a coroutine function
         service = service_at(server, token_file)
         return await _install(host, scope, butler, service, dry_run=dry_run, asks=sys.stdin.isatty())
 
-    kept = "Other settings stay as they are. A second installation changes nothing."
+    kept = "Other settings stay unchanged. Installing again changes nothing."
     install.__doc__ = f"Give {host.title} {host.adds}.\n\n{kept}"
     return install
 

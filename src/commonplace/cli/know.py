@@ -29,15 +29,19 @@ app = typer.Typer(add_completion=False)
 async def know(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="QUERY", help="A question or words; the newest items without a query."),
+        typer.Argument(
+            metavar="QUERY", help="A question or words. Without a query, the newest items are listed."
+        ),
     ] = None,
     *,
-    limit: Annotated[int, typer.Option(min=1, max=MOST, help="The most items of each memory.")] = LIMIT,
-    why: Annotated[bool, typer.Option("--why", help="Say why each item was found.")] = False,
+    limit: Annotated[
+        int, typer.Option(min=1, max=MOST, help="Maximum number of items from each memory.")
+    ] = LIMIT,
+    why: Annotated[bool, typer.Option("--why", help="Explain why each item was found.")] = False,
 ) -> Answer:
     """Search all four memories, or list their newest items.
 
-    Searching does not count as a use. A memory that cannot be reached says why; the others answer.
+    Searching does not count as a use. If a memory cannot be reached, the output says why and shows the other memories.
     """
     query = " ".join(words or [])
     async with Memories.open(settings()) as memories:
@@ -58,7 +62,7 @@ async def know(
 
 
 def line(item: Item, *, why: bool) -> str:
-    """Return an item as lines of console markup, with the id that its memory's commands take."""
+    """Return an item as lines of console markup, with the id that the commands of its memory take."""
     about = f" [dim]{shown(item.about)}[/]" if item.about else ""
     name = short_id(MemoryType(item.kind), UUID(item.id)) if item.kind in set(MemoryType) else item.id
     text = f"  [cyan]{item.kind}[/] {name}{about}  {shown(item.text)}"

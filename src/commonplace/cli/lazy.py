@@ -1,4 +1,4 @@
-"""Command groups that load when they are called, so that ``--help`` and each command start fast."""
+"""Command groups that are imported when called, so that ``--help`` and each command start fast."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from commonplace.cli import usage
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A command: its module in this package, which holds it as ``app``, and its line in the list of commands."""
+    """A command: its module in this package, which has the attribute ``app``, and its line in the list of commands."""
 
     module: str
     help: str
 
     def load(self) -> typer.Typer:
-        """Import the command; a group without help of its own has that of the list."""
+        """Import the command; a group without its own help gets the line of the list."""
         app = cast("typer.Typer", import_module(f"commonplace.cli.{self.module}").app)
         if app.registered_callback is None:
             app.info.help = app.info.help or self.help
@@ -28,7 +28,7 @@ class Entry:
 
 
 class _Deferred(TyperCommand):
-    """A command in the list that loads the real command when it is called."""
+    """A placeholder in the list that loads the real command when called."""
 
     def __init__(self, name: str, entry: Entry) -> None:
         super().__init__(name, help=entry.help)
@@ -40,7 +40,7 @@ class _Deferred(TyperCommand):
 
 
 class LazyGroup(usage.Group):
-    """A group with a table of commands; subclass it and set ``entries`` in the order of the list."""
+    """A group with a table of commands; set ``entries`` in a subclass, in the order of the list."""
 
     entries: ClassVar[Mapping[str, Entry]] = {}
 

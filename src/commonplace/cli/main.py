@@ -18,7 +18,7 @@ class Commands(LazyGroup):
 
     entries: ClassVar = {
         "demo": Entry("demo.tour", "Tour of the memories; needs no setup."),
-        "sample": Entry("sample", "Sample memories, to try the dashboard and the commands."),
+        "sample": Entry("sample", "Sample memories for trying the dashboard and the commands."),
         "know": Entry("know", "One search over all four memories: what do my agents know?"),
         "ops": Entry("operational.commands", "Operational memory: lessons of a scheduled ops agent."),
         "apps": Entry("apps.commands", "App memory: digests of ended conversations."),
@@ -26,30 +26,28 @@ class Commands(LazyGroup):
         "knowledge": Entry("knowledge.commands", "Knowledge memory: episodes, facts, rules and entities."),
         "serve": Entry("serve", "The service: dashboard, REST, MCP and metrics over HTTP."),
         "token": Entry("token", "Access tokens for the service."),
-        "review": Entry("review", "Pairs of memories that wait for a decision."),
+        "review": Entry("review", "Memories that wait for your decision."),
         "context": Entry("context", "Briefing: one block for a prompt from all four memories."),
-        "worker": Entry("worker", "Background work: decay, cleanup and consolidation on a schedule."),
-        "consolidation": Entry(
-            "consolidation", "Whether sessions become knowledge, by which model, at what cost."
-        ),
+        "worker": Entry("worker", "Background work: scheduled decay, cleanup and consolidation."),
+        "consolidation": Entry("consolidation", "Model and budget that turn sessions into knowledge."),
         "host": Entry("host", "A minimal host: sessions with memory, configured by butler.toml."),
         "mcp": Entry("mcp", "MCP servers on standard input and output."),
-        "project": Entry("project", "Projects, the owners of memories: list, rename, merge, promote."),
+        "project": Entry("project", "Projects that own memories: list, rename, merge, promote."),
         "install": Entry(
             "install",
-            "Connect agent hosts, such as Claude Code or Codex, to the memories.",
+            "Connect agent hosts such as Claude Code or Codex to the memories.",
         ),
-        "plugin": Entry("plugin", "Write a plugin of Claude Code and its marketplace."),
+        "plugin": Entry("plugin", "Write a Claude Code plugin and its marketplace."),
         "uninstall": Entry("uninstall", "Disconnect agent hosts from the memories."),
         "hook": Entry("hook", "Handle an event of an agent host."),
         "backup": Entry("backup", "Copy all memories to one file, while they are in use."),
-        "restore": Entry("restore", "Bring back a backup."),
-        "export": Entry("export", "Write memories to JSON Lines, or to a folder of Markdown."),
-        "import": Entry("imports", "Store memories of an export or of another program."),
-        "erase": Entry("erase", "Delete for good what the memories hold about a subject."),
-        "doctor": Entry("doctor", "Check each part by using it: write, read, search, delete."),
+        "restore": Entry("restore", "Restore all memories from a backup."),
+        "export": Entry("export", "Export memories to JSON Lines or a folder of Markdown."),
+        "import": Entry("imports", "Import memories from an export or another program."),
+        "erase": Entry("erase", "Delete everything about a subject permanently."),
+        "doctor": Entry("doctor", "Check each part with a real write, read, search and delete."),
         "clock": Entry("clock", "Check the clock that decay and cleanup depend on."),
-        "trust": Entry("trust", "Trust the commonplace.toml of a directory."),
+        "trust": Entry("trust", "Trust the commonplace.toml in a directory."),
         "config": Entry("config", "Settings and their sources."),
     }
 
@@ -94,10 +92,10 @@ def main() -> None:
         typer.echo(f"error: {error}", err=True)
         sys.exit(1)
     except BrokenPipeError:
-        # The reader of the output has closed it, as in `… | head`; the interpreter must not flush to it.
+        # The reader has closed the output, as in `… | head`, so the interpreter must not flush to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except OSError as error:  # a full or read-only disk, where no memory has named it
+    except OSError as error:  # A full or read-only disk, if no memory has reported it.
         if error.filename is None:
             raise
         typer.echo(f"error: {error.filename}: {error.strerror}", err=True)

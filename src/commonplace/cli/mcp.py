@@ -14,31 +14,36 @@ app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 Project = Annotated[
     bool,
-    typer.Option("--project", help="Use the project of the workspace where a call names no butler or scope."),
+    typer.Option("--project", help="Use the project of the workspace if a call names no butler or scope."),
 ]
 Prefix = Annotated[
     str,
-    typer.Option("--prefix", metavar="WORD", help="Begin the name of each tool with WORD and an underscore."),
+    typer.Option(
+        "--prefix", metavar="WORD", help="Prefix the name of each tool with WORD and an underscore."
+    ),
 ]
 Shown = Annotated[
     Profile,
-    typer.Option("--profile", help="Offer all tools, or only those that an agent needs while it works."),
+    typer.Option(
+        "--profile", help="full: all tools; agent: only the tools that an agent needs while it works."
+    ),
 ]
 Server = Annotated[
-    str | None, typer.Option(metavar="URL", help="Serve the memory of a service, not that of the home.")
+    str | None,
+    typer.Option(metavar="URL", help="Serve the knowledge memory of a service, not the one in the home."),
 ]
 TokenFile = Annotated[
     str | None, typer.Option(metavar="FILE", help="The file with the token for the service.")
 ]
 Butler = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="With --server: the butler and scope where a call names none."),
+    typer.Option(metavar="NAME", help="With --server: the butler and scope for calls that name none."),
 ]
 
 
 @app.command()
 def workspace(*, prefix: Prefix = "", profile: Shown = Profile.FULL) -> None:
-    """Serve the memory of the current directory, or of COMMONPLACE_WORKSPACE, until the client disconnects."""
+    """Serve workspace memory of the current directory, or of COMMONPLACE_WORKSPACE, until the client disconnects."""
     _serve("workspace", View(prefix=prefix, profile=profile))
 
 
@@ -74,9 +79,9 @@ def everything(
     token_file: TokenFile = None,
     butler: Butler = None,
 ) -> None:
-    """Serve knowledge, workspace and app memory together; the tools of the workspace begin with workspace_.
+    """Serve knowledge, workspace and app memory together; names of workspace tools begin with workspace_.
 
-    With --server, knowledge memory is that of a service; the other memories are on this machine.
+    With --server, the service provides knowledge memory; the other memories are on this machine.
     """
     at = _at_service(server, token_file, butler)
     view = View(butler=butler, prefix=prefix, profile=profile)
@@ -84,7 +89,7 @@ def everything(
 
 
 def _at_service(server: str | None, token_file: str | None, butler: str | None) -> dict[str, Any]:
-    """Return the service that options name, as an option of a server; empty if they name none."""
+    """Return the keyword arguments of a server for the service that options name; empty if they name none."""
     if server is not None:
         return {"service": import_module("commonplace.remote").Service.at(server, token_file or "")}
     if butler is not None or token_file is not None:
@@ -93,7 +98,7 @@ def _at_service(server: str | None, token_file: str | None, butler: str | None) 
 
 
 def _serve(module: str, view: View, *, of_project: bool = False, **service: Any) -> NoReturn:  # noqa: ANN401 - a service
-    # Loaded here: a client waits about a second for the handshake, and the servers need different modules.
+    # Imported here, because a client waits about a second for the handshake and each server needs other modules.
     serve_stdio = import_module(f"commonplace.mcp.{module}").serve_stdio
     stdio = import_module("commonplace.mcp.stdio")
     sys.exit(stdio.serve(partial(serve_stdio, **service), view, of_project=of_project))

@@ -17,7 +17,10 @@ from commonplace.core.text import visible
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 TargetArgument = Annotated[
-    Path, typer.Argument(metavar="TARGET", help="A new .jsonl file, or a new folder for Markdown; - prints.")
+    Path,
+    typer.Argument(
+        metavar="TARGET", help="A new .jsonl file, or a new folder for Markdown; - prints to standard output."
+    ),
 ]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the changes without making them.")]
 AllowSecrets = Annotated[bool, typer.Option("--allow-secrets", help="Store text that looks like a secret.")]
@@ -28,8 +31,8 @@ _WIDE = 200
 def console(*, stderr: bool = False) -> Console:
     """Return a console on standard output, or on standard error.
 
-    Outside of a terminal, lines are not cut to the width of a screen. Emoji names between colons stay text, because
-    the marker ``[EVENT:warning:caddy]`` holds one.
+    Outside a terminal, lines are not cut to the screen width. Emoji names between colons stay text, because the marker
+    ``[EVENT:warning:caddy]`` contains one.
     """
     stream = sys.stderr if stderr else sys.stdout
     return Console(stderr=stderr, highlight=False, emoji=False, width=None if stream.isatty() else _WIDE)
@@ -41,7 +44,7 @@ def print_json(value: object) -> None:
 
 
 def table(*columns: str, title: str | None = None, rows: Iterable[Sequence[object]]) -> Table:
-    """Build a table; cells are escaped, so that they cannot hold markup or terminal sequences.
+    """Build a table; cells are escaped, so that they cannot contain markup or terminal sequences.
 
     Times are shown to the minute.
     """

@@ -1,4 +1,4 @@
-"""The permission for a model to consolidate sessions, in the settings of the home."""
+"""Permission for a model to consolidate sessions, stored in the settings of the home."""
 
 from pathlib import Path
 from typing import Final
@@ -13,9 +13,9 @@ DAILY_TOKENS: Final[int] = Settings.model_fields["consolidation_daily_tokens"].d
 
 
 async def allow_consolidation(model: str, daily_tokens: int = DAILY_TOKENS) -> Path:
-    """Write into the settings of the home that a model may consolidate, and return the file.
+    """Write the permission of a model to consolidate into the settings of the home, and return the file.
 
-    The model is named like ``COMMONPLACE_MODEL``. 0 tokens a day mean no limit.
+    The model is named as in ``COMMONPLACE_MODEL``. 0 tokens a day means no limit.
 
     Raises:
         SettingsError: The model is unknown, or what it needs is not installed; nothing was written.
@@ -46,6 +46,6 @@ def write_consolidation(model: str | None, daily_tokens: int | None) -> Path:
 
 
 def allowed(model: str, daily_tokens: int, path: Path) -> str:
-    """Return the sentence that tells a person about a permission."""
+    """Return a sentence about a permission, for the user."""
     budget = f"at most {daily_tokens:,} tokens a day" if daily_tokens else "without a limit"
     return f"{model} consolidates sessions, {budget} ({path})"

@@ -28,15 +28,18 @@ async def plugin(
     server: ServerOption = None,
     token_file: TokenFileOption = None,
 ) -> Answer:
-    """Write a marketplace with a plugin of Claude Code: servers, hooks, a skill and slash commands.
+    """Write a marketplace with a Claude Code plugin: servers, hooks, a skill and slash commands.
 
-    The plugin does what `commonplace install claude-code` does, and adds /commonplace:recall, /commonplace:remember,
-    /commonplace:forget and /commonplace:memory-review. Use one of the two. To share it, pass
-    `--command commonplace`, which is looked up on the PATH. With --server, it uses the knowledge memory of a service.
+    The plugin replaces `commonplace install claude-code`, and adds /commonplace:recall, /commonplace:remember,
+    /commonplace:forget and /commonplace:memory-review. Use one of the two. To share the plugin, pass
+    `--command commonplace`, which is looked up on the PATH. With --server, the plugin uses the knowledge memory of a
+    service.
     """
     service = service_at(server, token_file)
     if butler and service is None:
-        raise InvalidInputError("--butler", "nothing without --server: the plugin uses the project", butler)
+        raise InvalidInputError(
+            "--butler", "no butler without --server, because the plugin uses the project", butler
+        )
     hint = await outage(service) if service else ""
     directory = directory.absolute()
     words = [command] if command else commonplace_command()

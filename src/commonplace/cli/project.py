@@ -1,4 +1,4 @@
-"""``commonplace project``: the owners of memories."""
+"""``commonplace project``: projects that own memories."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ from commonplace.projects import Project, Projects
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
-ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="Id of a project, or its name.")]
+ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="Id or name of a project.")]
 TypeArgument = Annotated[Literal["fact", "rule"], typer.Argument(metavar="TYPE", help="The kind of memory.")]
 
 
@@ -30,10 +30,10 @@ on_knowledge = commands(app, lambda: KnowledgeMemory.open(settings(), actor=ACTO
 
 @app.callback()
 def group() -> None:
-    """Projects, the owners of memories.
+    """Projects that own memories.
 
-    A project has a random id, which is its butler and its scope in knowledge memory. Git worktrees share it, a move
-    keeps it, and a new clone gets another one.
+    A project has a random id, which is its butler and its scope in knowledge memory. Git worktrees of a repository
+    share the id, moving the project keeps the id, and a new clone gets a new id.
     """
 
 
@@ -47,7 +47,10 @@ async def show(
     projects = _projects()
     found = projects.find(directory)
     if found is None:
-        return Answer(None, error=f"{directory.absolute()} is no project yet: its first session makes it one")
+        return Answer(
+            None,
+            error=f"{directory.absolute()} is not a project yet; the first session in it makes it a project",
+        )
 
     def text(out: Console) -> None:
         out.print(f"[bold]{shown(found.name)}[/] {found.id}")
@@ -65,13 +68,13 @@ async def show(
 
 @plain("list")
 async def list_projects() -> Answer:
-    """List the projects that this home has seen, the one that was seen last first."""
+    """List the projects that this home has seen, most recently seen first."""
     return listing(
         "projects",
         _projects().list_projects(),
         ("id", "name", "directory", "last seen", "merged into"),
         lambda one: (one.id, one.name, one.path, f"{one.seen_at:%Y-%m-%d}", one.merged_into),
-        if_empty="No projects yet. The first session of an installed client makes one.",
+        if_empty="No projects yet. The first session of an installed client creates a project.",
     )
 
 
@@ -80,7 +83,7 @@ async def rename(
     project: ProjectArgument,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The new name, 1 to 60 characters.")],
 ) -> Answer:
-    """Give a project another name; its id and its memory stay."""
+    """Rename a project; its id and its memory stay the same."""
     renamed = _projects().rename(project, name)
     return Answer(renamed, f"{renamed.id} is now called {renamed.name}")
 
@@ -92,16 +95,19 @@ async def merge(
         str,
         typer.Argument(
             metavar="SOURCE",
-            help="Id or name of the project whose memory moves, or a scope that is no project.",
+            help="Id or name of the project whose memory moves, or a scope that is not a project.",
         ),
     ],
-    into: Annotated[str, typer.Argument(metavar="INTO", help="Id or name of the project that gets it.")],
+    into: Annotated[
+        str, typer.Argument(metavar="INTO", help="Id or name of the project that gets the memory.")
+    ],
     *,
     dry_run: DryRunOption = False,
 ) -> Answer:
-    """Let a project use the memory of another one, and move its own memory there.
+    """Make a project use the memory of another project, and move its own memory there.
 
-    Where both have a fact of one key, the newer one stays. `commonplace project unmerge` takes it back.
+    If both projects have a fact with the same subject and predicate, the newer fact stays. To undo a merge, run
+    `commonplace project unmerge`.
     """
     projects = _projects()
     target = projects.standing_for(projects.get(into))
@@ -125,7 +131,7 @@ async def merge(
 
 @on_knowledge()
 async def unmerge(memory: KnowledgeMemory, project: ProjectArgument) -> Answer:
-    """Give a project its own memory back. What was stored since the merge stays with the other project."""
+    """Give a project its own memory back. Memories stored since the merge stay with the other project."""
     projects = _projects()
     merged = projects.get(project)
     if merged.merged_into is None:
@@ -134,10 +140,10 @@ async def unmerge(memory: KnowledgeMemory, project: ProjectArgument) -> Answer:
     if target.merged_into is not None:
         raise InvalidInputError(
             "project",
-            f"a project whose memory was not merged on: run `commonplace project unmerge {target.id}` first",
+            f"a project whose memory was not merged further: run `commonplace project unmerge {target.id}` first",
             project,
         )
-    # The memories first: if this is interrupted, a second run does the rest.
+    # The memories move first, so that after an interruption a second run does the rest.
     moves = await memory.undo_scope_moves(merged.id, target.id)
     projects.set_merged(merged.id, None)
     return _moved(moves, f"{merged.id} uses its own memory again")
@@ -145,10 +151,10 @@ async def unmerge(memory: KnowledgeMemory, project: ProjectArgument) -> Answer:
 
 @on_knowledge()
 async def adopt(memory: KnowledgeMemory, *, dry_run: DryRunOption = False) -> Answer:
-    """Give projects the memories that earlier releases stored under the name of their directory.
+    """Assign memories that earlier releases stored under a directory name to the projects they belong to.
 
-    The transcripts of the last thirty days tell which session belongs to which project. Facts and rules that came from
-    no such session stay where they are; `commonplace project merge NAME PROJECT` moves them.
+    The transcripts of the last thirty days show which session belongs to which project. Facts and rules that come from
+    no such session stay where they are; to move them, run `commonplace project merge NAME PROJECT`.
     """
     home = settings().home
     moves = [
@@ -160,7 +166,7 @@ async def adopt(memory: KnowledgeMemory, *, dry_run: DryRunOption = False) -> An
 
 @on_knowledge()
 async def promote(memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument) -> Answer:
-    """Let every project read a fact or rule of one project."""
+    """Make a fact or rule of one project global, so that every project reads it."""
     return _moved([await memory.move_memory(memory_type, memory_id, GLOBAL_SCOPE)])
 
 
@@ -168,7 +174,7 @@ async def promote(memory: KnowledgeMemory, memory_type: TypeArgument, memory_id:
 async def demote(
     memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument, project: ProjectArgument
 ) -> Answer:
-    """Keep a global fact or rule for one project."""
+    """Restrict a global fact or rule to one project."""
     projects = _projects()
     target = projects.standing_for(projects.get(project)).id
     return _moved([await memory.move_memory(memory_type, memory_id, target)])
@@ -196,5 +202,5 @@ def _lines(move: ScopeMove, moved: str) -> list[str]:
     lines = [f"{moved} {counts} from {move.source} to {move.target}"]
     if move.superseded:
         pairs = plural(len(move.superseded), "pair")
-        lines.append(f"   of {pairs} of facts with the same key, the newer fact stays")
+        lines.append(f"   facts with the same key: {pairs}; the newer fact of each pair stays")
     return lines

@@ -1,4 +1,4 @@
-"""A question at the terminal, asked while other work goes on."""
+"""A question at the terminal that does not block other work."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ _NO: Final = frozenset({"n", "no", ""})
 async def confirmed(question: str) -> bool:
     """Ask a question on standard error and return whether a line of standard input says yes.
 
-    An empty line and the end of the input say no. Any other answer repeats the question. Cancelling ends the question
+    An empty line and the end of the input mean no. Any other answer repeats the question. Cancelling ends the question
     and its thread at once.
     """
     given_up = threading.Event()
@@ -49,7 +49,7 @@ def _read_line(given_up: threading.Event) -> str | None:
         return None
     descriptor = sys.__stdin__.fileno()
     read = bytearray()
-    # Read single bytes without Python's buffer: the next line belongs to the next question.
+    # Read single bytes without Python's buffer, because the next line belongs to the next question.
     while not read.endswith(b"\n"):
         ready, _, _ = select.select([descriptor], [], [], POLL_S)
         if given_up.is_set():

@@ -1,4 +1,4 @@
-"""``commonplace restore``: bring back a backup."""
+"""``commonplace restore``: restore a backup."""
 
 from pathlib import Path
 from shlex import quote
@@ -18,13 +18,13 @@ app = typer.Typer(add_completion=False)
 
 def _describe(receipt: RestoreReceipt) -> str:
     lines = [f"restored {describe(receipt.backup)}"]
-    lines += [f"a backup of what it replaced: {receipt.replaced}"] if receipt.replaced else []
+    lines += [f"backup of the replaced memories: {receipt.replaced}"] if receipt.replaced else []
     for each in receipt.elsewhere:
         target = each.workspace / MEMORIES
         copy = f"mkdir -p {quote(str(target.parent))} && cp {quote(str(each.file))} {quote(str(target))}"
         lines += [
-            f"the memories of {each.workspace} were not put back: {each.reason}",
-            f"   they are in {each.file}; to use them: {copy}",
+            f"the memories of {each.workspace} were not restored there: {each.reason}",
+            f"   the memories are in {each.file}; to use them: {copy}",
         ]
     return "\n".join(lines)
 
@@ -40,9 +40,9 @@ async def bring_back(
 ) -> Answer:
     """Restore a backup to this home.
 
-    The backup is unpacked, checked and loaded first; a restore that fails changes nothing. Workspace memory goes back
-    to its directory, unless that has other memories. A PostgreSQL database with a URL must be empty. Sessions that
-    began after the backup are learned from again.
+    The backup is unpacked, checked and loaded first; a restore that fails changes nothing. Workspace memory returns
+    to its directory, unless the directory has other memories. A PostgreSQL database with a URL must be empty.
+    Sessions that began after the backup are learned again.
     """
     configured = settings()
     receipt = await restore(configured, file.absolute(), replace=replace)

@@ -1,4 +1,4 @@
-"""``commonplace review``: memories, and pairs of memories, that wait for a decision."""
+"""``commonplace review``: memories and pairs of memories that wait for a decision."""
 
 from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal
@@ -41,7 +41,7 @@ app = typer.Typer(add_completion=False)
 
 @dataclass(slots=True, kw_only=True)
 class _Found:
-    """Pairs and memories that wait, or were decided."""
+    """Pairs and memories that wait or were decided."""
 
     reviews: list[Review] = field(default_factory=list[Review])
     fact_reviews: list[FactReview] = field(default_factory=list[FactReview])
@@ -84,7 +84,7 @@ async def review(
         str | None,
         typer.Argument(
             metavar="ID",
-            help="The ID that the list shows: 7, k7, f:3k7q2, f:3k7q2+f:9x2vd, f:3k7q2+UUID, o:12.",
+            help="The ID from the list, such as 7, k7, f:3k7q2, f:3k7q2+f:9x2vd, f:3k7q2+UUID or o:12.",
         ),
     ] = None,
     verdict: Annotated[
@@ -98,16 +98,18 @@ async def review(
     *,
     decided: Annotated[bool, typer.Option("--decided", help="List the decided pairs instead.")] = False,
     by_model: Annotated[
-        bool, typer.Option("--model", help="Let the model decide the pairs of observations that wait.")
+        bool, typer.Option("--model", help="Let the model decide the waiting pairs of observations.")
     ] = False,
 ) -> Answer:
-    """List what waits for a decision, or decide.
+    """List the memories that wait for a decision, or decide about one.
 
-    A pair is of two observations, of a known fact and the fact of a consolidation that superseded it, of two facts or
-    rules that may say the same, or of a fact and the entity that its subject may be. The decision is applied to both
-    and remembered. A single memory waits if it contradicts a more trusted fact (held), if it looks like an instruction
-    (flagged), if it was used and will fade soon, if the memory that it was derived from no longer holds, or if the rule
-    did harm: confirm it, or forget it. An episode waits if it could not be consolidated: retry it, or forget it.
+    A pair of memories waits if it is unclear how they relate: two observations, two facts or rules that may say the
+    same, a fact and the fact that a consolidation replaced it with, or a fact and the entity that its subject may
+    refer to. The decision is applied to both memories and remembered.
+
+    A single memory waits if it contradicts a more trusted fact (held), looks like an instruction (flagged), is in use
+    but will fade soon, was derived from a memory that no longer holds, or is a rule that did harm. Confirm or forget
+    it. An episode waits if its consolidation failed. Retry or forget it.
     """
     if review_id is not None:
         _check_use(review_id, verdict, by_model=by_model)
@@ -136,10 +138,10 @@ async def review(
 
 
 def _check_use(review_id: str, verdict: Word | None, *, by_model: bool) -> None:
-    """Refuse an ID with ``--model``, an ID of no form, and a verdict that does not fit the ID."""
+    """Refuse an ID with ``--model``, a malformed ID, and a verdict that does not fit the ID."""
     if by_model:
         raise typer.BadParameter(
-            "expected no ID with --model, which decides all pairs that wait", param_hint="ID"
+            "expected no ID with --model, which decides all waiting pairs", param_hint="ID"
         )
     verdicts = _verdicts_of(review_id)
     if verdict not in verdicts:
@@ -151,7 +153,7 @@ def _check_use(review_id: str, verdict: Word | None, *, by_model: bool) -> None:
 
 
 def _verdicts_of(review_id: str) -> tuple[str, ...]:
-    """Return the verdicts that an ID can get."""
+    """Return the valid verdicts for an ID."""
     if review_id.removeprefix(OF_FACTS).isdecimal():
         return (*Decision, UNDO)
     if review_id[:1] in LETTERS and review_id[1:2] == ":":
@@ -163,7 +165,7 @@ def _verdicts_of(review_id: str) -> tuple[str, ...]:
 
 
 async def _listed(*, decided: bool) -> _Found:
-    """Return what waits in both memories; an installation without knowledge memory is not given one."""
+    """Return the waiting items of both memories; knowledge memory is not created if it does not exist."""
     loaded = settings()
     found = _Found()
     async with OperationalMemory.open(loaded) as memory:
@@ -223,7 +225,7 @@ async def _decide_fact(review_id: str, verdict: Word) -> FactReview:
 async def _by_model() -> list[Review]:
     loaded = settings()
     if not names_language_model(loaded):
-        raise SettingsError("No language model is set that could decide. Set COMMONPLACE_MODEL.")
+        raise SettingsError("No language model is set. Set COMMONPLACE_MODEL.")
     async with OperationalMemory.open(loaded) as memory:
         return await decide_after_session(memory, loaded.model_copy(update={"judge": "model"}))
 
@@ -253,7 +255,7 @@ def quarantined_text(found: Quarantined) -> str:
 
 
 def failure_text(found: DeadLetter) -> str:
-    """Return an episode that could not be consolidated as a line of console markup."""
+    """Return an episode whose consolidation failed as a line of console markup."""
     why = shown(found.last_error or "no reason was recorded")
     return f"[bold]{short_id(MemoryType.EPISODE, found.id)}[/] failed: {why}"
 
@@ -268,10 +270,10 @@ def pair_text(found: DuplicatePair) -> str:
 
 
 def subject_text(found: SubjectCandidate) -> str:
-    """Return a subject and the entity that it may be as lines of console markup."""
+    """Return a subject and the entity that it may refer to as lines of console markup."""
     entity = f"{found.canonical_name} ({found.entity_type})"
     return (
-        f"[bold]{short_id(MemoryType.FACT, found.fact_id)}+{found.entity_id}[/] one subject?\n"
+        f"[bold]{short_id(MemoryType.FACT, found.fact_id)}+{found.entity_id}[/] same subject?\n"
         f"   fact: {shown(found.text)}\n   entity: {shown(entity)}"
     )
 

@@ -31,14 +31,14 @@ def settings() -> Settings:
 
 
 def source() -> Source:
-    """Return the source of what a command writes: a person, unless an agent's shell runs the command."""
+    """Return the source of what a command writes: a person, or an agent if an agent's shell runs the command."""
     return Source.AGENT if any(os.environ.get(name) for name in AGENT_VARIABLES) else Source.PERSON
 
 
 def run(work: Coroutine[None, None, T], *, of: Source | None = None) -> T:
-    """Run the work of a command as the operator of the default tenant; ``of`` is another source than :func:`source`.
+    """Run the work of a command as the operator of the default tenant; ``of`` replaces the result of :func:`source`.
 
-    SIGTERM cancels the work, so that it releases what it has claimed; the exit status is then 143.
+    SIGTERM cancels the work, so that it releases its claims; the exit status is then 143.
     """
     with request_context(actor=ACTOR, source=of or source()):
         try:
@@ -50,8 +50,8 @@ def run(work: Coroutine[None, None, T], *, of: Source | None = None) -> T:
 async def _woken_by_signals(work: Coroutine[None, None, T]) -> T:
     """Await some work on an event loop that Ctrl-C can always wake, and that SIGTERM cancels.
 
-    A loop without a signal handler does not wake for a signal that comes just before it sleeps. It would notice the
-    interrupt only at the next event, which never comes while a question waits for an answer.
+    A loop without a signal handler does not wake up for a signal that arrives just before it sleeps. It would notice
+    the interrupt only at the next event, which may never come while a question waits for an answer.
     """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     loop.add_signal_handler(signal.SIGURG, _nothing)

@@ -11,7 +11,9 @@ from commonplace.memories import Memories
 from commonplace.sample import SampleReceipt, drop, is_loaded, load
 
 app = typer.Typer(
-    add_completion=False, no_args_is_help=True, help="Sample memories, to try the dashboard and the commands."
+    add_completion=False,
+    no_args_is_help=True,
+    help="Sample memories for trying the dashboard and the commands.",
 )
 
 
@@ -19,7 +21,8 @@ app = typer.Typer(
 async def load_sample(
     *,
     beside_others: Annotated[
-        bool, typer.Option("--beside-others", help="Load them even if the home has other memories.")
+        bool,
+        typer.Option("--beside-others", help="Load the sample memories even if the home has other memories."),
     ] = False,
 ) -> Answer:
     """Store a small set of sample memories in all four memories."""
@@ -42,5 +45,5 @@ async def drop_sample() -> Answer:
 def _counts(receipt: SampleReceipt) -> str:
     return (
         f"{plural(receipt.total, 'sample memory', 'sample memories')} ({receipt.operational} operational, "
-        f"{receipt.apps} of an app, {receipt.workspace} of the workspace, {receipt.knowledge} of knowledge memory)"
+        f"{receipt.apps} in an app, {receipt.workspace} in the workspace, {receipt.knowledge} in knowledge memory)"
     )

@@ -1,4 +1,4 @@
-"""``commonplace serve``: the service; only tokens open it to other machines."""
+"""``commonplace serve``: the service; other machines need tokens to use it."""
 
 import gc
 from typing import Annotated
@@ -23,7 +23,7 @@ def serve(
     host: Annotated[
         str,
         typer.Option(
-            help="Address to listen on. If other machines can reach it, every request needs a token."
+            help="Address to listen on. If other machines can reach the address, every request needs a token."
         ),
     ] = HOST,
     port: Annotated[
@@ -31,14 +31,14 @@ def serve(
     ] = PORT,
     allowed_host: Annotated[
         list[str] | None,
-        typer.Option(help="Host name of the service. Repeatable; requests then need a token."),
+        typer.Option(help="Host name of the service. Requests then need a token. Repeatable."),
     ] = None,
     trusted_proxy: Annotated[
         list[str] | None,
-        typer.Option(help="Address or network of a reverse proxy. Repeatable; requests then need a token."),
+        typer.Option(help="Address or network of a reverse proxy. Requests then need a token. Repeatable."),
     ] = None,
     require_token: Annotated[
-        bool, typer.Option("--require-token", help="Require a token on this machine too.")
+        bool, typer.Option("--require-token", help="Require a token for requests from this machine too.")
     ] = False,
     worker: Annotated[
         bool, typer.Option("--worker/--no-worker", help="Run background work in this process.")
@@ -46,7 +46,8 @@ def serve(
     drain: Annotated[
         float,
         typer.Option(
-            min=0, help="Seconds after SIGTERM in which /healthz answers 503 and requests are still accepted."
+            min=0,
+            help="Seconds after SIGTERM during which /healthz returns 503 but requests are still accepted.",
         ),
     ] = 0.0,
 ) -> None:
@@ -66,7 +67,7 @@ def serve(
 
 
 def _announce(url: str) -> None:
-    # The modules and routes live as long as the process. A full collection that visits all of them takes 0.1 s, in
+    # Modules and routes live as long as the process. A full collection that visits all of them takes 0.1 s, during
     # which no request is answered.
     gc.freeze()
     typer.echo(f"commonplace is listening on {url} (press Ctrl-C to stop)", err=True)

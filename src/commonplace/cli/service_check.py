@@ -1,4 +1,4 @@
-"""A check of the services of a team: whether each answers, and the episodes that wait for it."""
+"""A check of a team's services: whether each one answers, and how many episodes wait for it."""
 
 from commonplace.cli.claude_code.outbox import Queue, list_queues
 from commonplace.cli.claude_code.sessions import SessionRecords
@@ -10,7 +10,7 @@ from commonplace.remote import Service
 
 
 async def check_service(settings: Settings) -> str:
-    """Ask each service that the latest sessions used, and count the episodes that wait for it.
+    """Check each service that recent sessions used, and count the episodes that wait for it.
 
     Raises:
         StorageUnavailableError: A service cannot be reached, or it refuses the token.
@@ -24,7 +24,7 @@ async def check_service(settings: Settings) -> str:
         (found if ok else problems).append(f"{said}{_waiting(queues.get(server))}")
     if problems:
         raise StorageUnavailableError("; ".join([*problems, *found]))
-    return "; ".join(found) or "no session uses a service; knowledge memory is that of the home"
+    return "; ".join(found) or "no session uses a service; knowledge memory is in this home"
 
 
 def _token_files(settings: Settings) -> dict[str, str]:
@@ -35,7 +35,7 @@ def _token_files(settings: Settings) -> dict[str, str]:
 
 async def _state(server: str, token_file: str | None) -> tuple[str, bool]:
     if token_file is None:
-        return f"{server} is used by no present session", True
+        return f"no current session uses {server}", True
     try:
         await Service.at(server, token_file).sections(["knowledge"])
     except CommonplaceError as error:

@@ -6,12 +6,12 @@ from importlib import import_module
 from types import ModuleType
 
 COLLECT_AFTER = 50_000
-"""Objects until a collection of garbage. Imports make hundreds of thousands and free few; with Python's 700, their
-collections take a tenth of the start. Source: measured."""
+"""Allocations before a garbage collection. Imports create hundreds of thousands of objects and free few; with Python's
+default of 700, collections take a tenth of the start time. Source: measured."""
 
 
 def main() -> None:
-    """Run the command; imports wait until it is known which ones are needed, because every prompt waits for a hook."""
+    """Run the command; modules are imported only when needed, because every prompt waits for a hook."""
     gc.set_threshold(COLLECT_AFTER)
     match sys.argv[1:]:
         case ["hook", *arguments] if _client().answer_hook(arguments):

@@ -1,4 +1,4 @@
-"""The service of a team, as the options of commands name it."""
+"""The service of a team, as named by command options."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +15,11 @@ ButlerOption = Annotated[
 ]
 ServerOption = Annotated[
     str | None,
-    typer.Option(metavar="URL", help="Use the knowledge memory of a service.", show_default="of the home"),
+    typer.Option(
+        metavar="URL",
+        help="Use the knowledge memory of the service at this address.",
+        show_default="that of the home",
+    ),
 ]
 TokenFileOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="The file with the token for the service.")
@@ -23,7 +27,7 @@ TokenFileOption = Annotated[
 
 
 def service_at(server: str | None, token_file: Path | None) -> Service | None:
-    """Return the service that options name, once its token has been read; ``None`` if they name none.
+    """Return the service that options name, after reading its token; ``None`` if they name no service.
 
     Raises:
         InvalidInputError: Only one of the two is given, or the address is refused.
@@ -39,7 +43,7 @@ def service_at(server: str | None, token_file: Path | None) -> Service | None:
 
 
 async def outage(service: Service) -> str:
-    """Return a hint for a person if the service does not answer now; otherwise an empty text.
+    """Return a hint for the user if the service does not answer now; otherwise an empty text.
 
     Raises:
         AccessError: The service refuses the token.
@@ -47,14 +51,14 @@ async def outage(service: Service) -> str:
     try:
         await service.sections(["knowledge"])
     except StorageUnavailableError as error:
-        return f"{error}. Sessions wait in the home until the service answers."
+        return f"{error}. Episodes of sessions wait in the home until the service answers."
     return ""
 
 
 def ours_of(
     command: Sequence[str], *, hook_options: Sequence[str] = (), butler: str | None, service: Service | None
 ) -> Ours:
-    """Return the commands of an installation that uses a butler and a service, if they are given."""
+    """Return the commands of an installation that uses the given butler and service, if any."""
     named = ("--butler", butler) if butler else ()
     at = ("--server", service.url, "--token-file", str(service.token_file)) if service else ()
     return Ours(

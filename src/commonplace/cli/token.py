@@ -27,9 +27,11 @@ async def create(
     tokens: Tokens,
     *,
     role: Annotated[
-        Role, typer.Option(help="reader reads, writer also stores and forgets, admin does everything.")
+        Role, typer.Option(help="reader: read; writer: also store and forget; admin: everything.")
     ],
-    tenant: Annotated[str, typer.Option(help="The tenant whose memories the token opens.")] = DEFAULT_TENANT,
+    tenant: Annotated[
+        str, typer.Option(help="The tenant whose memories the token gives access to.")
+    ] = DEFAULT_TENANT,
     expires: Annotated[
         timedelta | None,
         typer.Option(
@@ -57,7 +59,7 @@ async def create(
 
 @command("list")
 async def list_tokens(tokens: Tokens) -> Answer:
-    """Print all tokens, also expired and revoked ones, without their secrets."""
+    """Print all tokens, including expired and revoked tokens, without their secrets."""
     found, now = await tokens.list_tokens(), utc_now()
     rows = [
         (
@@ -76,7 +78,7 @@ async def revoke(
     tokens: Tokens,
     token_id: Annotated[int, typer.Argument(metavar="ID", help="The id that `token list` shows.")],
 ) -> Answer:
-    """Revoke a token at once, with every browser session that was opened with it."""
+    """Revoke a token at once, and end every browser session that was opened with it."""
     token = await tokens.revoke(token_id)
     return Answer(_shown(token, utc_now()), f"revoked token {token.id} ({token.name})")
 

@@ -17,15 +17,18 @@ app = typer.Typer(add_completion=False)
 @commands(app)()
 async def trust(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIRECTORY", help="Its file is trusted.", show_default="this one")
+        Path,
+        typer.Argument(
+            metavar="DIRECTORY", help="The directory with the file to trust.", show_default="this one"
+        ),
     ] = Path(),
     *,
-    revoke: Annotated[bool, typer.Option("--revoke", help="End the trust.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Stop trusting the file.")] = False,
 ) -> Answer:
-    """Trust the commonplace.toml of a directory until it changes.
+    """Trust the commonplace.toml in a directory until the file changes.
 
-    Without trust, the file sets only what belongs to the workspace: a cloned repository cannot redirect your memories.
-    Read the file first.
+    Read the file first. Without trust, only its harmless settings take effect, so that a cloned repository cannot
+    redirect your memories.
     """
     path = directory.absolute() / CONFIG_FILE
     if not path.is_file():

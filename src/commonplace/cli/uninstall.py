@@ -38,7 +38,7 @@ def _command(host: Host) -> Any:  # noqa: ANN401 - a coroutine function
 
     uninstall.__doc__ = (
         f"Remove commonplace from the settings of {host.title}; memories and other settings stay.\n\n"
-        "The files become what they were before the installation, to the byte unless they were edited since."
+        "A file that was not edited since the installation becomes exactly what it was before."
     )
     return uninstall
 

@@ -1,4 +1,4 @@
-"""Help of commands: flags show no value, options show the name of their value, and usage lines have no braces."""
+"""Help formatting: flags show no value, options show the name of their value, usage lines have no braces."""
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -18,7 +18,7 @@ VALUE_NAMES: Final = {
     "Path": "PATH",
     "str": "TEXT",
 }
-"""Names of values by typer's names of types; other types are lists of choices, which show as they are."""
+"""Names of values by typer's type names; other types are lists of choices, which are shown unchanged."""
 
 
 class _Option(TyperOption):
@@ -29,12 +29,12 @@ class _Option(TyperOption):
 
 class _Argument(TyperArgument):
     def display_type(self, ctx: Any) -> str:  # noqa: ANN401 - the signature is typer's
-        """Return the choices; the name of an argument already says what its value is."""
+        """Return the choices; the name of an argument already describes its value."""
         shown = _value_name(super().display_type(ctx))
         return "" if shown in VALUE_NAMES.values() else shown
 
     def get_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002 - the signature is typer's
-        """Return the name, in brackets if the argument may be left out."""
+        """Return the name, in brackets if the argument is optional."""
         name = self.display_name_raw
         return [(name if self.required else f"[{name}]") + ("..." if self.nargs != 1 else "")]
 
@@ -48,7 +48,7 @@ class _NamedValues(_Base):
     """A command whose help names values."""
 
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - the signature is typer's
-        """Return the options and arguments; typer makes them itself, so they get their class here."""
+        """Return the options and arguments; typer creates them, so their class is changed here."""
         parameters = super().get_params(ctx)
         for each in parameters:
             cast("Any", each).__class__ = _Argument if isinstance(each, TyperArgument) else _Option
@@ -64,7 +64,7 @@ class Group(_NamedValues, TyperGroup):
 
 
 def use_in(app: typer.Typer) -> None:
-    """Make all commands of a group, and of the groups in it, show their values by name."""
+    """Make all commands of a group and its subgroups show their values by name."""
     app.info.cls = Group
     for command in app.registered_commands:
         if command.cls is TyperCommand:

@@ -27,7 +27,7 @@ app = typer.Typer(add_completion=False)
 
 @app.callback(invoke_without_command=True)
 def worker(ctx: typer.Context) -> None:
-    """Do background work until Ctrl-C or SIGTERM; running jobs are finished or returned to the queue."""
+    """Do background work until Ctrl-C or SIGTERM. Running jobs are finished or returned to the queue."""
     if ctx.invoked_subcommand is None:
         run(_work(settings()))
 
@@ -54,7 +54,7 @@ async def _work(chosen: Settings) -> None:
 
 async def _announce(working: Worker) -> None:
     await working.began.wait()
-    typer.echo(f"worker {this_worker()} is running; press Ctrl-C to stop it", err=True)
+    typer.echo(f"worker {this_worker()} is running; press Ctrl-C to stop", err=True)
 
 
 def _on_first_signal(stop: Callable[[], None]) -> None:
@@ -95,7 +95,7 @@ def _print(out: Console, seen: WorkerStatus) -> None:
     columns = ("schedule", "cron (UTC)", "last tick", "outcome", "jobs", "next tick")
     out.print(table(*columns, rows=schedules))
     oldest = seen.oldest_waiting_at
-    waiting = f", the oldest waits since {oldest:%Y-%m-%d %H:%M}" if oldest else ""
+    waiting = f", the oldest since {oldest:%Y-%m-%d %H:%M}" if oldest else ""
     out.print(f"jobs: {_counted(seen.jobs) or 'none'}{waiting}")
     if seen.failures:
         failures = [

@@ -1,4 +1,4 @@
-"""The ground floor: settings, errors, and the values and rules that every memory shares.
+"""Foundation of the package: settings, errors, and the values and rules that all memories share.
 
 Modules here import no other part of the package and open no database or socket. Only the settings read a file.
 """

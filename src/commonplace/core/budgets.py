@@ -19,9 +19,9 @@ def budget_chars(budget_tokens: int) -> int:
 
 
 def fair_share(wants: Sequence[int], total: int) -> int:
-    """Return the greatest length at which all texts, cut to it, fit into a number of characters together.
+    """Return the greatest length to which all texts can be cut so that together they fit a number of characters.
 
-    Short texts leave room to longer ones. If all texts fit, the result is the longest length.
+    Short texts leave room for longer ones. If all texts fit, the result is the longest length.
     """
     left = total
     for place, want in enumerate(sorted(wants)):

@@ -10,8 +10,8 @@ Clock = Callable[[], datetime]
 """Returns the current time as an aware UTC datetime; a parameter wherever time matters, so that tests can set it."""
 
 CLOCKS_DIFFER_BY: Final = timedelta(hours=1)
-"""Limit on how far ahead another machine's time may be. A time further ahead comes from a wrong clock, and must not
-delay work until then."""
+"""Limit on how far ahead another machine's time may be. A time further ahead comes from a wrong clock and must not
+delay work."""
 
 
 def utc_now() -> datetime:
@@ -44,7 +44,7 @@ def format_timestamp(
         precision: ``"microseconds"`` for database columns, ``"seconds"`` for files that people read.
 
     Raises:
-        InvalidInputError: The datetime is naive, and a guessed zone could be off by up to a day.
+        InvalidInputError: The datetime is naive; a guessed zone could be off by up to a day.
     """
     if moment.tzinfo is None:
         raise InvalidInputError("moment", "a datetime with a time zone", moment)

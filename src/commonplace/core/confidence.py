@@ -1,4 +1,4 @@
-"""Confidence: a number from 0.0 to 1.0 that says how far a memory can be trusted.
+"""Confidence: a number from 0.0 to 1.0 that says how much a memory can be trusted.
 
 Confidence in operational memory moves in decimal steps; in knowledge memory it decays exponentially. Steps use decimal
 arithmetic: 0.7 - 0.2 - 0.2 is 0.3, not 0.29999999999999993, and 0.3 is still active (R-OPS-9).

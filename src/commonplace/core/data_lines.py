@@ -1,7 +1,7 @@
-"""Text of memories as lines of data in a prompt: one line that opens and closes nothing around it.
+"""Text of memories as lines of data in a prompt: a line that cannot open or close any structure around it.
 
-A memory can hold what an attacker wrote: a tag that ends its fence, a heading, the mark of another role, characters
-that hide or turn text. Only what a prompt shows changes; the stored text stays as it is.
+A memory can contain text by an attacker: a tag that ends its fence, a heading, the mark of another role, characters
+that hide or reverse text. Only the text in the prompt changes; the stored text stays the same.
 Source: R-OPS-2, R-WSP-4, HRD-02.
 """
 

@@ -1,4 +1,4 @@
-"""Directories of a home: each one that is created belongs to its owner alone, whoever creates it first."""
+"""Directories of a home; each one is readable by its owner alone, whichever code creates it first."""
 
 import errno
 import os
@@ -8,8 +8,8 @@ from pathlib import Path
 def make_directories(path: Path, *, mode: int = 0o700) -> None:
     """Create a directory and its missing parents, all with one mode; existing directories stay as they are.
 
-    ``Path.mkdir(parents=True)`` gives missing parents the default mode, so a home that is made on the way to a file in
-    it would be open to other users.
+    ``Path.mkdir(parents=True)`` gives missing parents the default mode, so a home that is created as the parent of a
+    file would be open to other users.
 
     Raises:
         OSError: A directory cannot be created, or a file is in the way.

@@ -9,7 +9,7 @@ _ENTRY: Final = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
 def documented(thing: object) -> tuple[str, dict[str, str]]:
-    """Return the docstring of a thing and the descriptions in its section ``Parameters:`` or ``Attributes:``.
+    """Return the docstring of an object and the descriptions in its section ``Parameters:`` or ``Attributes:``.
 
     Returns:
         The docstring without the section, and the descriptions by name, each in one line.

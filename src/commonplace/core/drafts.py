@@ -1,6 +1,6 @@
-"""Drafts: new contents that take the place of a file at once, so a reader sees the old file or the new one.
+"""Drafts: new contents that replace a file atomically, so a reader sees either the old file or the new one.
 
-A draft lies beside its file. A killed process leaves the file as it was.
+A draft is beside its file. If the process is killed, the file is unchanged.
 """
 
 import os
@@ -15,7 +15,7 @@ PRIVATE: Final = 0o600
 
 @contextmanager
 def draft_of(path: Path, *, mode: int = PRIVATE) -> Generator[BinaryIO]:
-    """Yield a new file that takes the place of a path when the block ends; after an error the path stays as it was.
+    """Yield a new file that replaces the file at a path when the block ends; after an error, the path is unchanged.
 
     A link is replaced, not followed. The new file has ``mode``, less the umask.
 

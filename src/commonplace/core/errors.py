@@ -24,7 +24,7 @@
     │   └── ModelMismatchError              the vectors of the memories are from another model
     └── ModelError                          a request to a language model
         ├── ModelUnavailableError           the model is busy, failing or unreachable
-        ├── ModelRefusedError               the model refuses this request, again too
+        ├── ModelRefusedError               the model refuses this request, and will refuse it again
         │   └── ModelAccessError            the key, account, name or program is refused
         ├── ModelTimeoutError               the answer took too long
         ├── ModelOutputError                the answer cannot be used
@@ -139,7 +139,7 @@ class StorageUnavailableError(StorageError):
 
 
 class DatabaseTooNewError(StorageError):
-    """A newer release made the database; this release does not touch it.
+    """A newer release made the database, so this release does not open it.
 
     Args:
         where: The database, without any password.
@@ -149,7 +149,7 @@ class DatabaseTooNewError(StorageError):
         self.found = found
         self.known = known
         super().__init__(
-            f"{where} has schema revision {found!r}, but this release knows revisions up to {known!r} only: "
+            f"{where} has schema revision {found!r}, but this release supports only revisions up to {known!r}: "
             "install the release that made the database, or use another database"
         )
 
@@ -206,8 +206,9 @@ class ModelMismatchError(EmbeddingError):
 
     def __init__(self, found: str) -> None:
         super().__init__(
-            f"{found}: vectors of two models cannot be compared. Restart this process with the model of the memories "
-            "(COMMONPLACE_EMBEDDING_MODEL), or move the memories to this one: `commonplace knowledge reembed`"
+            f"{found}; vectors of different models cannot be compared. Restart this process with the memories' model "
+            "(COMMONPLACE_EMBEDDING_MODEL), or move the memories to this process's model: `commonplace knowledge "
+            "reembed`"
         )
 
 
@@ -220,7 +221,7 @@ class ClockError(CommonplaceError):
 
     def __init__(self, fault: str) -> None:
         super().__init__(
-            f"{fault}: decay, expiry and cleanup wait, because a wrong clock deletes memories. Set the clock, or "
+            f"{fault}; decay, expiry and cleanup wait, because a wrong clock would delete memories. Set the clock, or "
             "confirm that it is right: commonplace clock --confirm"
         )
 
@@ -254,11 +255,11 @@ class ModelUnavailableError(ModelError):
 
 
 class ModelRefusedError(ModelError):
-    """A model refuses this request, and would refuse it again: a wrong request, a policy."""
+    """A model refuses this request and will refuse it again: the request is wrong or violates a policy."""
 
 
 class ModelAccessError(ModelRefusedError):
-    """A model answers no request: its key, account or name is refused, or its program does not start.
+    """A model refuses every request: its key, account or name is wrong, or its program does not start.
 
     The request itself may be fine; retry it after the cause is fixed.
     """
@@ -287,6 +288,6 @@ class ModelBudgetError(ModelError):
         self.spent = spent
         self.limit = limit
         super().__init__(
-            f"the model budget of {limit} tokens a day is spent ({spent} used): work that needs a model waits "
-            f"until midnight UTC; {setting} sets the budget, 0 lifts it"
+            f"the model budget of {limit} tokens a day is spent ({spent} used), so work that needs a model waits until "
+            f"midnight UTC. To change the budget, set {setting}; 0 means no limit"
         )

@@ -1,4 +1,4 @@
-"""The faults that pydantic finds in values, as errors that name the field, the expected value and the value found."""
+"""Faults that pydantic finds, as errors that name the field, the expected value and the value found."""
 
 from collections.abc import Mapping
 from typing import Any, Final

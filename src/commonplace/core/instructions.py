@@ -1,10 +1,10 @@
-"""Instructions inside memories: texts that want to steer the agent that reads them. Pure.
+"""Instructions inside memories: texts that try to steer the agent that reads them. Pure.
 
 A memory is data. Text that addresses the model, claims authority, starts tools, sends data away, hides from the user,
-redirects lookups or is disguised gets a flag when it is stored. A flag is a reason to ask a person, not a verdict: the
-wishes of a user ("always answer in German", "never push to main") are honest rules and get no flag.
+redirects lookups or is disguised gets a flag when it is stored. A flag is a reason to ask a person, not a verdict. The
+wishes of a user ("always answer in German", "never push to main") are legitimate rules and get no flag.
 
-The patterns stand in ``instruction_patterns.txt``, each with its reason. They are matched against the text in plain
+The patterns are in ``instruction_patterns.txt``, each with its reason. They are matched against the text in plain
 characters and lower case, with blanks collapsed. A pattern reads at most some hundred characters ahead, so the time is
 linear in the length of the text. ``benchmarks/poisoning.py`` measures what the patterns miss and what they flag by
 mistake.
@@ -25,7 +25,7 @@ class Flag(StrEnum):
     """The reasons why a memory waits for a person."""
 
     ADDRESSES_MODEL = "addresses_model"
-    """It speaks to the model: it replaces instructions, gives a new role or opens another turn."""
+    """It addresses the model: it replaces instructions, assigns a new role or opens another turn."""
     CLAIMS_AUTHORITY = "claims_authority"
     """It claims to come from a vendor or administrator, or waives approval, checks or rules."""
     STARTS_TOOLS = "starts_tools"
@@ -35,12 +35,12 @@ class Flag(StrEnum):
     CONCEALS = "conceals"
     """It hides something from the user, or keeps itself in memory."""
     REDIRECTS = "redirects"
-    """It makes certain questions or words lead to another answer."""
+    """It makes certain questions or words trigger another answer."""
     DISGUISED = "disguised"
     """Its words hold invisible characters or letters of another script that look alike."""
     UNTRUSTED_RULE = "untrusted_rule"
-    """It is a rule from a document, a tool or the web: to advise the agent is for people and agents. Knowledge memory
-    sets this flag by the source, whatever the words."""
+    """It is a rule from a document, a tool or the web; only people and agents may advise the agent. Knowledge memory
+    sets this flag by the source, regardless of the words."""
 
 
 _INSIDE_WORD: Final = re.compile(
@@ -71,7 +71,7 @@ def _mixes_alphabets(text: str) -> bool:
 
 
 def _views(text: str) -> set[str]:
-    """Return a text in plain lower case, and as it reads without spelt words, digits for letters and hyphens."""
+    """Return a text in plain lower case, and the same without spelled-out words, digits for letters and hyphens."""
     view = plain_view(text)
     plain = (text if view is None else view.text).casefold()
     joined = collapse_whitespace(_SPELT.sub(lambda found: found[0].replace(" ", ""), plain))

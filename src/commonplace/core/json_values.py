@@ -10,10 +10,10 @@ from uuid import UUID
 from commonplace.core.clock import format_timestamp
 
 VECTORS: Final = frozenset({"embedding", "next_embedding", "search_vector"})
-"""Columns that no result holds. Source: R-KNW-9."""
+"""Columns that results leave out. Source: R-KNW-9."""
 
 _PLAIN: Final = frozenset({type(None), bool, int, float, str})
-"""Most values. They are told first, and by their type alone, because a search returns hundreds of them."""
+"""The types of most values. They are checked first, by type alone, because a search returns hundreds of values."""
 
 
 def json_safe(value: object) -> Any:  # noqa: ANN401 - any JSON value

@@ -8,10 +8,10 @@ _T = TypeVar("_T")
 
 
 async def one_ahead(source: AsyncIterator[_T]) -> AsyncGenerator[_T]:
-    """Yield the items of a source in order, while the source makes the next item; never more than one.
+    """Yield the items of a source in order, while the source prepares the next item, but never more than one.
 
     Use ``contextlib.aclosing`` if the loop may end early, so that the source is stopped. Errors of the source are
-    raised in the place of the item.
+    raised in place of the item.
     """
     making = asyncio.create_task(_next(source))
     try:

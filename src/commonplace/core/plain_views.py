@@ -1,4 +1,4 @@
-"""Texts in plain characters: without invisible characters, look-alike letters and percent-encoding.
+"""Texts in plain characters, without invisible characters, look-alike letters and percent-encoding.
 
 Secrets are searched in this view too, so that a full-width ``sk-``, a ``password`` with a Cyrillic letter or
 ``password%3D`` is found. Each line of ``lookalikes.txt`` is an ASCII character, then the characters that look like it

@@ -1,4 +1,4 @@
-"""Public names of a package, imported when they are first used, so that importing the package costs next to nothing.
+"""Public names of a package, imported at first use, so that importing the package is nearly free.
 
 Every hook waits for this module, so it imports neither pathlib nor typing.
 """
@@ -14,7 +14,7 @@ _IMPORT = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
 def public_names(package: str, directory: str) -> tuple[list[str], Callable[[str], object]]:
     """Return the ``__all__`` and the ``__getattr__`` of a package, which imports its public names at their first use.
 
-    The names stand in the package's stub, ``__init__.pyi``, with their modules: type checkers read the same list.
+    The names are in the package's stub, ``__init__.pyi``, with their modules: type checkers read the same list.
     """
     with open(f"{directory}/__init__.pyi", encoding="utf-8") as stub:  # noqa: PTH123
         home_of = {name: home for home, name in _IMPORT.findall(stub.read())}

@@ -1,8 +1,8 @@
-"""Quarantine of texts that look like instructions, for memories without a column for it.
+"""Quarantine of texts that look like instructions, for memories whose tables have no column for flags.
 
-Operational, app and workspace memory leave such a text out of their blocks until a person stands for it. The home keeps
-one empty file for each text that a person stands for, named by a hash: a workspace's memory may come with a cloned
-repository, so the workspace itself must not say what is trusted. Knowledge memory keeps the same in its tables.
+Operational, app and workspace memory leave such a text out of their blocks until a person approves it. The home keeps
+one empty file for each approved text, named by a hash. The workspace itself must not say what is trusted, because its
+memory may come with a cloned repository. Knowledge memory keeps the approvals in its tables.
 Source: LIF-05.
 """
 
@@ -26,7 +26,7 @@ class Quarantine:
     """The texts that blocks leave out.
 
     Attributes:
-        home: The directory that knows which texts a person stands for; nothing is quarantined without one.
+        home: The directory with the approved texts; without a home, no text is quarantined.
     """
 
     home: Path | None = None
@@ -38,7 +38,7 @@ class Quarantine:
         return cls(home=settings.home, is_on=settings.quarantine)
 
     def flags(self, text: str) -> tuple[Flag, ...]:
-        """Return the flags of a text that no person stands for."""
+        """Return the flags of a text that no person has approved."""
         found = _flags(text)
         return () if not found or self.home is None or self._mark(self.home, text).exists() else found
 
@@ -47,7 +47,7 @@ class Quarantine:
         return self.is_on and bool(self.flags(text))
 
     def release(self, text: str) -> None:
-        """Stand for a text in the name of a person, so that blocks show it."""
+        """Approve a text in the name of a person, so that blocks show it."""
         if self.home is None or not _flags(text):
             return
         mark = self._mark(self.home, text)
@@ -55,7 +55,7 @@ class Quarantine:
         mark.touch(mode=0o600)
 
     def release_own(self, text: str) -> None:
-        """Stand for a text if a person writes it."""
+        """Approve a text if a person writes it."""
         context = current_context()
         if context is not None and context.source is Source.PERSON:
             self.release(text)

@@ -1,6 +1,6 @@
 """Published forms of keys and tokens.
 
-Every pattern takes time linear in the length of the text. A form that has no prefix of its own is found by its label or
+Every pattern takes time linear in the length of the text. A form without its own prefix is found by its label or
 its randomness: see :mod:`commonplace.core.secrets`.
 Source: WSP-03, R-WSP-3, HRD-06; the makers' documentation.
 """
@@ -10,7 +10,7 @@ from typing import Final
 
 _BOUNDARY = r"(?<![A-Za-z0-9\u00c0-\u024f])"
 _NAMING = r"(?!(?:based|keys?|like|prefix|prefixed|style|tokens?|type)(?![\w-]))"
-"""``a glpat-style token`` is about the prefix and is not a token."""
+"""Text such as ``a glpat-style token`` mentions the prefix but is not a token."""
 _LIBRARY = r"(?!(?:learn|image|video|ssh|ecdsa)(?![A-Za-z0-9]))"
 
 _SPECIFIED: Final = (
@@ -101,5 +101,5 @@ FORMS: Final = tuple(
         *((kind, needles, rf"(?<![A-Za-z0-9])(?:{pattern})") for kind, needles, pattern in _MAKERS),
     )
 )
-"""Each kind with its pattern, the specified kinds first. A text that the pattern matches holds one of the needles; to
-look for them first is twenty times as fast."""
+"""Each kind with its pattern, the specified kinds first. A text that the pattern matches contains one of the needles;
+searching for the needles first is twenty times as fast."""

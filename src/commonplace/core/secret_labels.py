@@ -1,4 +1,4 @@
-"""Secrets that are known by the words around them: ``password: …``, ``API_KEY=…``, "the PIN is …".
+"""Secrets that are recognized by the words around them: ``password: …``, ``API_KEY=…``, "the PIN is …".
 
 Every pattern takes time linear in the length of the text.
 Source: WSP-03.2, R-WSP-3, HRD-06.
@@ -32,7 +32,7 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 IN_A_SENTENCE = " told in a sentence"
-"""The end of the kind of a secret that is told in a sentence, which may go on behind it."""
+"""The end of the kind of a secret that is stated in a sentence, which may continue after it."""
 
 _OF = r"(?:\s+(?:for|of|to|on|für|von|zu[mr]?|de[rs]|vom|beim)\s[^.:;\n]{1,40}?)?"
 _TOLD = re.compile(
@@ -41,7 +41,7 @@ _TOLD = re.compile(
     r"(?P<quote>[\"'`\u201e\u201c]?)(?P<value>[^\s\"'`\u201c\u201d)\],;]++)",
     re.IGNORECASE,
 )
-"""A password that is told in a sentence: "the password is hunter2", "Das Passwort lautet sommer"."""
+"""A password that is stated in a sentence: "the password is hunter2", "Das Passwort lautet sommer"."""
 _PIN = re.compile(
     rf"(?<![A-Za-z])pin(?:[ -]?(?:code|number|nummer))?{_OF}\s*(?::|=|\b(?:is|was|ist|war|lautet))?\s*[\"'`]?"
     r"(?P<value>\d{4,8})(?!\w)",
@@ -115,7 +115,7 @@ _ABOUT = frozenset(
     changer changé dans du est et le les oublié par pas sur un une voir
     """.split()  # noqa: SIM905 - a list of words reads best as words
 )
-"""Words that describe a password or token and are none."""
+"""Words that describe a password or token but are not one."""
 _STAND_INS = frozenset(
     """
     access api app auth bytes changeme client config data default dummy env example fake foo get getenv here id int key
@@ -213,7 +213,7 @@ def _in_login(text: str) -> Iterator[SecretFinding]:
 
 
 def _stands_in(value: str) -> bool:
-    """Return whether a value is a placeholder, a word about secrets, or the name of one in a program."""
+    """Return whether a value is a placeholder, a word about secrets, or the name of a secret in a program."""
     if _PLACEHOLDER.match(value) or _CODE.match(value) or value.lower() in _ABOUT:
         return True
     if any(map(str.isdigit, value)):
@@ -243,4 +243,4 @@ _FINDERS = (
     (("basic", "authorization"), _in_header),
     (("login", "curl", "mysql", "mariadb"), _in_login),
 )
-"""Each finder with words of which a text that it finds something in holds at least one."""
+"""Each finder with needles: a text without any of them cannot contain what the finder looks for."""

@@ -1,8 +1,8 @@
 """The gate that keeps secrets out of every memory.
 
-A wrong refusal costs a rewording, but a stored key ends up in prompts and logs. So ambiguous text is refused. Every
-pattern takes time linear in the length of the text. ``benchmarks/secret_gate.py`` measures both rates.
-Source: WSP-03, R-WSP-3, HRD-06.
+A wrong refusal costs only a rewording, but a stored key ends up in prompts and logs. So ambiguous text is refused.
+Every pattern takes time linear in the length of the text. ``benchmarks/secret_gate.py`` measures both rates. Source:
+WSP-03, R-WSP-3, HRD-06.
 """
 
 import re
@@ -43,9 +43,9 @@ def find_secret(text: str) -> SecretFinding | None:
 
     - The prefixes ``sk- ghp_ gho_ glpat- xoxb- xoxp-`` at the start of a word with a token behind them, and the
       published forms of other makers (:mod:`commonplace.core.secret_forms`).
-    - ``Bearer ``, ``token:`` and ``password:`` with a value behind them, in any case. After the two labels any
-      word is a value, except for words that describe passwords ("password: reset it weekly").
-    - Values in assignments, queries of URLs, options and headers, and passwords and PINs that are told in a sentence
+    - ``Bearer ``, ``token:`` and ``password:`` with a value behind them, in any case. After these labels, any
+      word is a value, except words that describe passwords ("password: reset it weekly").
+    - Values in assignments, queries of URLs, options and headers, and passwords and PINs stated in a sentence
       (:mod:`commonplace.core.secret_labels`).
     - Runs of 40 and more letters and digits with upper case, lower case and digits; in base64 with ``+/-_``
       only if they look random. Paths of URLs and files, git hashes, UUIDs and checksums pass.

@@ -1,9 +1,9 @@
 """Settings: the places of data, models, and limits.
 
 Each setting comes from the environment, else from ``commonplace.toml``, else from its default. If
-``COMMONPLACE_CONFIG`` names a file, it is the only one. Otherwise the file in the current directory goes before the
-file in ``COMMONPLACE_HOME``, key by key. A cloned repository must not decide where memories go: the file in the current
-directory must be trusted (:mod:`commonplace.core.trust`) unless it sets only what belongs to the workspace, and a
+``COMMONPLACE_CONFIG`` names a file, it is the only one. Otherwise the file in the current directory takes precedence
+over the file in ``COMMONPLACE_HOME``, key by key. A cloned repository must not decide where memories go: the file in
+the current directory must be trusted (:mod:`commonplace.core.trust`) unless it sets only workspace settings, and a
 process that a client starts inside a workspace (an MCP server, a hook) ignores it.
 
 An unknown key in the file, or an unknown ``COMMONPLACE_…`` variable, is an error that names it.
@@ -31,8 +31,8 @@ from commonplace.core.urls import mask_url
 from commonplace.core.zones import find_zone
 
 _BESIDE_POSTGRES_URL: Final = {
-    "postgres_owner_url": "expected postgres_url too, with the role of the application",
-    "postgres_read_url": "expected no value without postgres_url, whose replicas it names",
+    "postgres_owner_url": "expected postgres_url as well, with the role of the application",
+    "postgres_read_url": "expected postgres_url as well, whose replicas this setting names",
 }
 """Settings that need ``postgres_url`` beside them, and the message without it."""
 
@@ -42,7 +42,7 @@ CONFIG_VARIABLE: Final = "COMMONPLACE_CONFIG"
 POSTGRES_SCHEMES: Final = ("postgresql://", "postgres://")
 CRON_OFF: Final = "off"
 DEFAULT_MIN_RELEVANCE: Final = 0.58
-"""Likeness that the best memory of a recall must have, or no memory is shown. Source: ADR 0010."""
+"""Minimum similarity of the best memory of a recall; below it, no memory is shown. Source: ADR 0010."""
 
 _OWN_VARIABLE: Final = {"memory_budget": "CLAUDEOPS_MEMORY_BUDGET"}
 """Settings whose variable a specification names (OPS-07.2)."""
@@ -64,7 +64,7 @@ class Settings(BaseModel):
 
     home: Path = Field(
         default_factory=lambda: user_data_path("commonplace"),
-        description="directory of all data without a place of its own",
+        description="directory of all data that no other setting places elsewhere",
     )
     database: str = Field(
         default="",
@@ -74,11 +74,11 @@ class Settings(BaseModel):
         default=None, description="knowledge memory; unset: the embedded server in home"
     )
     postgres_owner_url: str | None = Field(
-        default=None, description="the same database as the role that owns the tables and upgrades them"
+        default=None, description="the same database with the role that owns and upgrades the tables"
     )
     postgres_read_url: str | None = Field(
         default=None,
-        description="replicas of postgres_url, one or several hosts, for reads; unset: postgres_url",
+        description="replicas of postgres_url for reads, one or several hosts; unset: postgres_url",
     )
     workspace: Path = Field(
         default_factory=Path.cwd, description="directory of workspace memory and agent.json"
@@ -126,11 +126,12 @@ class Settings(BaseModel):
     )
     time_zone: str | None = Field(
         default=None,
-        description="zone of dates in prompts of models, such as Europe/Berlin; unset: this machine's",
+        description="time zone of dates in prompts, such as Europe/Berlin; unset: the zone of this machine",
     )
     judge: Literal["rules", "model"] = Field(
         default="rules",
-        description="what decides doubtful pairs of operational memories after a session; rules: they wait for review",
+        description="how to decide doubtful pairs of operational memories after a session; rules: the pairs wait for "
+        "review",
     )
     memory_budget: Annotated[int, Field(ge=0)] = Field(
         default=2000, description="token budget of the operational block"
@@ -140,7 +141,8 @@ class Settings(BaseModel):
     )
     prompt_by_file: bool = Field(
         default=False,
-        description="pass the system prompt of ops run by a file: other users of the machine can read arguments",
+        description="pass the system prompt of ops run in a file, because other users of the machine can read "
+        "arguments",
     )
     search_mode: Literal["semantic", "keyword", "hybrid", "contextual"] = Field(
         default="contextual",
@@ -148,14 +150,14 @@ class Settings(BaseModel):
     )
     min_relevance: Annotated[float, Field(ge=0, le=1)] = Field(
         default=DEFAULT_MIN_RELEVANCE,
-        description="likeness that the best memory of a recall or block must have; 0 for no floor",
+        description="minimum similarity of the best memory of a recall or block; 0: no minimum",
     )
     quarantine: bool = Field(
         default=True,
-        description="leave memories that look like instructions out of blocks until a person confirms them",
+        description="omit memories that look like instructions from blocks until a person confirms them",
     )
     show_sources: bool = Field(
-        default=False, description="name the source of each fact and rule in blocks, such as agent or web"
+        default=False, description="show the source of each fact and rule in blocks, such as agent or web"
     )
     sweep_cron: str = Field(
         default="0 3 * * *", description="when facts and rules decay (cron, UTC); off: never"
@@ -167,24 +169,24 @@ class Settings(BaseModel):
         default="0 */6 * * *", description="when episodes are consolidated (cron, UTC); off: never"
     )
     worker_concurrency: Annotated[int, Field(ge=1, le=64)] = Field(
-        default=4, description="jobs that a worker runs at once"
+        default=4, description="number of jobs that a worker runs at once"
     )
     episode_max_entries: Annotated[int, Field(ge=0, le=100_000_000)] = Field(
-        default=10_000, description="most episodes of a tenant that a cleanup keeps"
+        default=10_000, description="number of episodes of a tenant that a cleanup keeps"
     )
     resident_idle_s: Annotated[float, Field(ge=0)] = Field(
         default=1800.0,
-        description="seconds without a hook after which the process that answers hooks ends; 0: none runs",
+        description="seconds without a hook after which the process that answers hooks ends; 0: no such process",
     )
     otel_endpoint: str | None = Field(
         default=None,
         description="URL for traces of the service (OTLP over HTTP); needs the extra otel; unset: no traces",
     )
     otel_content: bool = Field(
-        default=False, description="put the texts of queries into the spans of searches"
+        default=False, description="include the texts of queries in the spans of searches"
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
-        default="WARNING", description="least severe log records that are printed"
+        default="WARNING", description="minimum level of printed log records"
     )
 
     @field_validator("home", "workspace", "prompts_directory", "model_api_key_file")
@@ -243,7 +245,7 @@ class Settings(BaseModel):
         return self.database.startswith(POSTGRES_SCHEMES)
 
     def with_model(self, model: str | None) -> "Settings":
-        """Return these settings with another model, or none: the address and the key belong to the one set here."""
+        """Return these settings with another model, or no model; the address and key of this model are dropped."""
         return self.model_copy(update={"model": model, "model_base_url": None, "model_api_key_file": None})
 
     @property
@@ -336,7 +338,7 @@ def _validated(values: Mapping[str, Any], origins: Mapping[str, str]) -> Setting
 
 
 def home_of(environ: Mapping[str, str]) -> Path:
-    """Return the home that an environment names, or the default home; no file can change it before it is trusted."""
+    """Return the home that an environment names, or the default home; an untrusted file cannot change it."""
     named = environ.get(variable_of("home"))
     return (Path(named).expanduser() if named else user_data_path("commonplace")).absolute()
 
@@ -354,21 +356,21 @@ def read_content(path: Path) -> bytes:
 
 
 def written_config(*, environ: Mapping[str, str] | None = None) -> Path:
-    """Return the ``commonplace.toml`` that holds for every process of a home, which may not exist yet."""
+    """Return the ``commonplace.toml`` that applies to every process of a home; the file may not exist yet."""
     environ = os.environ if environ is None else environ
     named = environ.get(CONFIG_VARIABLE)
     return Path(named).expanduser() if named else home_of(environ) / CONFIG_FILE
 
 
 def with_settings(text: str, values: Mapping[str, str | int | None]) -> str:
-    """Return the text of a ``commonplace.toml`` with other values; ``None`` removes a key, the other lines stay."""
+    """Return the text of a ``commonplace.toml`` with some values changed; ``None`` removes a key, other lines stay."""
     kept = [line for line in text.splitlines() if line.partition("=")[0].strip() not in values]
     new = [f"{key} = {json.dumps(value)}" for key, value in values.items() if value is not None]
     return "".join(f"{line}\n" for line in [*kept, *new])
 
 
 def _config_paths(environ: Mapping[str, str], *, read_current_directory: bool) -> list[Path]:
-    """Return the files to read; a later one goes before an earlier one."""
+    """Return the files to read; a later file takes precedence over an earlier one."""
     written = written_config(environ=environ)
     if environ.get(CONFIG_VARIABLE):
         return [written]

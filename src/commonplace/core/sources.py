@@ -1,7 +1,7 @@
-"""The source of a memory: who or what its text comes from, in an order of trust. Pure.
+"""The source of a memory: where its text comes from, in order of trust. Pure.
 
-A memory that is derived from others has the weakest of their sources. A person who confirms a memory stands for it from
-then on: its trust is then that of a person, and its source stays what it was.
+A memory that is derived from others has the least trusted of their sources. When a person confirms a memory, its trust
+becomes that of a person; its source stays the same.
 Source: LIF-05.
 """
 
@@ -23,11 +23,11 @@ class Source(StrEnum):
     TOOL = "tool"
     """A tool returned it."""
     WEB = "web"
-    """It comes from a page of the web, which anybody can write."""
+    """It comes from a web page, which anybody can write."""
 
 
 RANKS: Final = {source: len(Source) - place for place, source in enumerate(Source)}
-"""The order of trust: the higher, the more trusted."""
+"""The order of trust: a higher number is more trusted."""
 
 
 def at_least(min_trust: Source) -> list[Source]:

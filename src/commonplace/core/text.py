@@ -44,8 +44,8 @@ def collapse_whitespace(text: str) -> str:
 def visible(text: str) -> str:
     """Return text that is safe to show in a terminal or a prompt, with control characters as visible escapes.
 
-    Line breaks and tabs stay. An agent's text may hold sequences that move the cursor, set a title or reorder text;
-    looking at a memory must not run them.
+    Line breaks and tabs stay. An agent's text may contain sequences that move the cursor, set a title or reorder text;
+    showing a memory must not run them.
     """
     return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
 

@@ -1,7 +1,7 @@
 """Spans of traces. They cost nothing unless tracing is on.
 
-Attributes are ids, counts and names of our own. A requested address or a token never goes into a span; the text of a
-query only if the caller of :func:`trace_with` asks for content.
+Attributes are our own ids, counts and names. A requested address or a token never goes into a span; the text of a
+query goes into a span only if the caller of :func:`trace_with` asks for content.
 
 Operations on memories follow OpenTelemetry's conventions for generative AI (in development): the span is named like its
 ``gen_ai.operation.name``.

@@ -1,6 +1,6 @@
-"""Trust in a ``commonplace.toml`` that lies in a working directory.
+"""Trust in a ``commonplace.toml`` in a working directory.
 
-Such a file may come with a cloned repository. Without trust it sets only what belongs to the workspace. Trust is for
+Such a file may come with a cloned repository. Without trust it can set only workspace settings. Trust applies to
 the path and the content of the file, so a changed file is untrusted again, as with direnv. The home keeps one empty
 file for each trusted file, named by a hash.
 Source: HRD-03.

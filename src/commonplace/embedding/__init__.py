@@ -1,4 +1,4 @@
-"""Embedding of text: all-MiniLM-L6-v2, 384 dimensions, length 1, on ONNX Runtime without torch (KNW-10).
+"""Embedding of text with all-MiniLM-L6-v2: 384 dimensions, length 1, on ONNX Runtime without torch (KNW-10).
 
 Importing this package is cheap. The numerical libraries are imported, and the weights read, when an engine embeds its
 first text.

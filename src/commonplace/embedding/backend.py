@@ -47,9 +47,9 @@ class EmbeddingOptions:
         model: A name on the hub (``organisation/name``) or a directory. It must be a BERT of 384 dimensions
             with mean pooling.
         backend: The backend that computes the vectors.
-        cache_dir: The directory of models and built graphs. With ``None`` nothing is kept, and each process builds
-            the graph again, which takes about half a second.
-        allow_download: Download a model from the hub if it is nowhere else.
+        cache_dir: The directory of models and built graphs. With ``None`` nothing is cached, and each process builds
+            the graph, which takes about half a second.
+        allow_download: Whether to download a model from the hub if it is nowhere else.
         threads: Threads that share one computation; ``None`` uses the processors available to this process, at most
             4.
         queries: The weights for queries. Texts that are stored always get the weights of the model.
@@ -104,7 +104,7 @@ class _BackendModule(Protocol):
 
 
 def load_backend(options: EmbeddingOptions) -> EmbeddingBackend:
-    """Load the model that the options name. This takes tenths of a second, with torch seconds.
+    """Load the model that the options name. This takes tenths of a second, or seconds with torch.
 
     The backend is imported here, because its libraries take longer to import than the rest of the package.
 

@@ -29,9 +29,9 @@ _T = TypeVar("_T")
 DEFAULT_OPTIONS: Final = EmbeddingOptions()
 
 MOST_TOGETHER: Final = 8
-"""Most single texts in one run of the network.
+"""The maximum number of single texts in one run of the network.
 
-Source: 8 questions together take 0.45 of the processor time of 8 runs, and 16 together take no less for each.
+Source: 8 queries together take 0.45 of the processor time of 8 runs; 16 together take no less per query.
 """
 
 
@@ -53,7 +53,7 @@ class EmbeddingEngine:
         self._backend: EmbeddingBackend | None = None
         self._loading = threading.Lock()
         self._executor: ThreadPoolExecutor | None = None
-        # A lock of its own: the event loop takes it, and must not wait for a model that loads.
+        # A separate lock, because the event loop takes it and must not wait while a model loads.
         self._submitting = threading.Lock()
         self._texts = _Waiting(self.embed_batch)
         has_own_weights = options.queries is not Weights.FLOAT32
@@ -132,7 +132,7 @@ class EmbeddingEngine:
         return await asyncio.wrap_future(self._submit(self.embed_batch, texts))
 
     def close(self) -> None:
-        """Finish the calls under way, then release the thread and the model. The next use loads it again."""
+        """Finish running calls, then release the thread and the model. The next use loads the model again."""
         with self._submitting:
             executor, self._executor = self._executor, None
         if executor is not None:
@@ -233,5 +233,5 @@ def get_embedding_engine(options: EmbeddingOptions | None = None) -> EmbeddingEn
         if _engine is None:
             _engine = EmbeddingEngine(options or DEFAULT_OPTIONS)
         elif options is not None and options != _engine.options:
-            _log.warning("the embedding engine runs with %s; %s is ignored", _engine.options, options)
+            _log.warning("the embedding engine already runs with %s; %s is ignored", _engine.options, options)
         return _engine

@@ -1,6 +1,6 @@
-"""A fake model for tests: vectors from the words of a text, close to each other for texts that share words.
+"""A fake model for tests: vectors made from the words of a text, close to each other for texts that share words.
 
-The vectors are the same on every machine, and need no weights and no native library but numpy.
+The vectors are the same on every machine, and need no weights and no native library except numpy.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ def load(options: EmbeddingOptions) -> "FakeBackend":  # noqa: ARG001  every bac
 class FakeBackend:
     """A backend that sums a pseudo-random direction per word: the cosine of two texts is about their share of words.
 
-    Case and punctuation do not count, repeated words do. Texts without a common word are nearly orthogonal: their
+    Case and punctuation are ignored; repeated words count. Texts without a common word are nearly orthogonal: their
     cosine is 0 with a standard deviation of about 0.05.
     """
 

@@ -17,7 +17,7 @@ from safetensors.numpy import load_file
 from commonplace.core.errors import ModelDamagedError
 
 GRAPH_REVISION: Final = 1
-"""Part of a cached graph's name; increase it when this file builds another graph from the same weights."""
+"""Part of a cached graph's name; increase it when a change of this file changes the graph for the same weights."""
 
 INPUT_IDS: Final = "input_ids"
 ATTENTION_MASK: Final = "attention_mask"
@@ -120,7 +120,7 @@ class _BertGraph:
         positions = self._weight(
             "embeddings.position_embeddings.weight", self._config.max_position_embeddings, size
         )
-        # A single text is all in segment 0, so that segment's vector is added to every position beforehand.
+        # A single text is entirely in segment 0, so the vector of segment 0 is added to every position beforehand.
         segments = self._weight("embeddings.token_type_embeddings.weight", 2, size)
         tokens = self._node("Shape", INPUT_IDS, start=1, end=2)
         places = self._node("Slice", self._constant(positions + segments[0]), self._integers(0), tokens)

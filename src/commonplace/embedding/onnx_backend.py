@@ -28,17 +28,17 @@ _log = logging.getLogger(__name__)
 
 CHUNK_TEXTS: Final = 32
 CHUNK_CHARS: Final = 4_096
-"""Most texts, and most characters with padding, in one run of the network.
+"""The maximum number of texts, and of characters with padding, in one run of the network.
 
 Source: 32 texts of 19 to 152 words take half the time of a single run; texts of equal length take as long either way
 (benchmarks/embedding.py, two cores).
 """
 
 MAX_THREADS: Final = 4
-"""On a larger machine the database and the agents get the other processors."""
+"""On a larger machine, the other processors remain for the database and the agents."""
 
 _READ_CHARS: Final = 1_024
-"""About the characters of English that the network reads of one text."""
+"""The approximate number of English characters that the network reads of one text."""
 
 _SEGMENT_IDS: Final = "token_type_ids"
 """An input of graphs from the hub; graphs built here do not need it."""
@@ -48,8 +48,8 @@ SPINNING: Final = {
     "session.intra_op.spin_duration_us": "10",
     "session.force_spinning_stop": "1",
 }
-"""Threads wait 10 µs for each other before they sleep. To wake a thread takes longer, and a run has about sixty such
-waits; longer waits take processor time from the database. Old releases ignore the duration and wait within each run.
+"""Threads spin 10 µs for each other before they sleep. Waking a thread takes longer, and a run has about sixty such
+waits; longer spinning takes processor time from the database. Old releases ignore the duration and spin in each run.
 
 Source: ADR 0010, Speed.
 """
@@ -116,7 +116,7 @@ class OnnxBackend:
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one vector of length 1 per text, shape ``(len(texts), 384)``, in the order of the texts.
 
-        A vector does not depend on the texts beside it beyond 1e-6.
+        A vector depends on the other texts of the batch by at most 1e-6.
         """
         return self._encode(self._session, texts)
 
@@ -147,7 +147,7 @@ def chunk_rows(lengths: Sequence[int]) -> Iterator[list[int]]:
     """Group texts of similar length, shortest first, so that runs have little padding and use little memory.
 
     Args:
-        lengths: Characters of each text; of a long text, only the part that the network reads counts.
+        lengths: The number of characters of each text; only the part that the network reads counts.
 
     Returns:
         The indexes of the texts in groups of at most ``CHUNK_TEXTS`` texts and, padded to the longest text,
@@ -204,7 +204,7 @@ def _checked_session(graph: Path | bytes, options: EmbeddingOptions) -> onnxrunt
         )
         names = [node.name for node in session.get_inputs()]
         output: Any = session.run(None, dict.fromkeys(names, np.ones((1, 2), dtype=np.int64)))[0]
-    except Exception as error:  # the runtime's errors share no class but Exception
+    except Exception as error:  # The runtime's errors share no base class except Exception.
         raise ModelDamagedError(f"{source} cannot be run: {error}") from error
     expected = (1, 2, EMBEDDING_DIMENSIONS)
     if output.shape != expected:

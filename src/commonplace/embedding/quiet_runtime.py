@@ -1,8 +1,8 @@
-"""ONNX Runtime without its telemetry: import it from here, never directly.
+"""ONNX Runtime without telemetry; import it from here, never directly.
 
-Builds since 1.31 report their use to their maker from the moment of the import, and write a file with an id of this
-machine to the temporary directory. A program with private memories must not report, so the variable that prevents it
-is set before the import.
+Builds since 1.31 send telemetry to their maker from the moment of the import, and write a file with an id of this
+machine to the temporary directory. A program with private memories must not do that, so the variable that disables
+telemetry is set before the import.
 """
 
 # onnxruntime ships no types.

@@ -1,6 +1,6 @@
-"""Tokens of a text, as sentence-transformers cuts them, in time that does not grow with the text cut off."""
+"""Tokens of a text, cut as by sentence-transformers, in time independent of the length of the cut-off text."""
 
-# The stubs of tokenizers leave keyword arguments open.
+# The stubs of tokenizers do not type keyword arguments.
 # pyright: reportUnknownMemberType=false
 
 from pathlib import Path
@@ -11,7 +11,7 @@ from tokenizers import Encoding, Tokenizer
 from commonplace.core.errors import ModelDamagedError
 
 WINDOWS: Final = (8_192, 65_536, 1_048_576)
-"""Characters read of a long text: the first window that holds all tokens that count.
+"""Numbers of characters read of a long text: the first window that contains all relevant tokens is used.
 
 256 tokens are about 1,200 characters of English, so the first window nearly always suffices. The others are for text
 with few tokens: long runs of spaces, or words of more than 100 characters (one token each). Text past the last window
@@ -22,12 +22,12 @@ Source: reading 10 million characters took 2 s (spaces) to 38 s (Chinese).
 _PAD: Final = "[PAD]"
 
 _WORDS_AFTER: Final = 2
-"""Words that must follow the last token that counts. The end of a window may cut one word, and a special token in the
-text, such as ``[MASK]``, leaves two words when it is cut."""
+"""Words that must follow the last relevant token. The end of a window may cut one word, and a cut special token in the
+text, such as ``[MASK]``, leaves two words."""
 
 
 class TokenCutter:
-    """A tokenizer for at most ``max_tokens`` tokens, special ones included, padded to the longest text.
+    """A tokenizer for at most ``max_tokens`` tokens, including special tokens, padded to the longest text.
 
     Raises:
         ModelDamagedError: ``tokenizer.json`` is not a tokenizer, or it has no padding token.
@@ -36,7 +36,7 @@ class TokenCutter:
     def __init__(self, path: Path, *, max_tokens: int) -> None:
         try:
             self._tokenizer = Tokenizer.from_file(str(path))
-        except Exception as error:  # tokenizers raises nothing more specific
+        except Exception as error:  # tokenizers raises no more specific error.
             raise ModelDamagedError(f"{path} is not a tokenizer: {error}; reinstall the model") from error
         pad_id = self._tokenizer.token_to_id(_PAD)
         if pad_id is None:

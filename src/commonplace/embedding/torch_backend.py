@@ -1,6 +1,6 @@
 """The backend for environments with torch: sentence-transformers, with the same vectors (the extra ``torch``)."""
 
-# The extra is not part of the environment that types are checked in.
+# The extra is not installed in the environment in which types are checked.
 # pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
 # pyright: reportUnknownArgumentType=false
 
@@ -27,9 +27,9 @@ def load(options: EmbeddingOptions) -> "TorchBackend":
     files = find_model(options)
     try:
         model = SentenceTransformer(str(files.directory), device="cpu")
-    except Exception as error:  # the errors of the libraries share no class but Exception
+    except Exception as error:  # The libraries' errors share no base class except Exception.
         raise ModelDamagedError(f"{files.directory} cannot be loaded: {error}") from error
-    # The method that returns the dimensions has another name in some releases; the length of a vector has not.
+    # The method that returns the dimensions has another name in some releases; measuring a vector always works.
     (found,) = model.encode(" ", show_progress_bar=False).shape
     if found != EMBEDDING_DIMENSIONS:
         raise ModelDamagedError(f"{files.name}: expected {EMBEDDING_DIMENSIONS} dimensions, got {found}")

@@ -1,4 +1,4 @@
-"""Rewriting of database files after an erasure: a deleted row stays in its file until its place is used again."""
+"""Rewriting of database files after an erasure, because a deleted row stays in its file until its space is reused."""
 
 import sqlite3
 from contextlib import closing
@@ -29,7 +29,7 @@ def compact_sqlite(path: Path) -> str | None:
     """Rewrite a SQLite file and empty its write-ahead log.
 
     Returns:
-        The reason why old texts may remain; ``None`` if they are gone.
+        The reason why erased texts may remain; ``None`` if they are gone.
     """
     try:
         with closing(sqlite.connect(path)) as connection:
@@ -37,14 +37,18 @@ def compact_sqlite(path: Path) -> str | None:
             busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
     except sqlite3.OperationalError as error:
         return f"{path}: was not compacted ({error}): run the command again with --yes"
-    return f"{path}-wal: a process still reads it; it is emptied when that process ends" if busy else None
+    return (
+        f"{path}-wal: another process still reads this file; it is emptied when that process ends"
+        if busy
+        else None
+    )
 
 
 async def compact_postgres(server: Server) -> str | None:
     """Rewrite the tables and indexes of a database, and remove the write-ahead log of the embedded server.
 
     Returns:
-        The reason why old texts may remain; ``None`` if they are gone.
+        The reason why erased texts may remain; ``None`` if they are gone.
     """
     try:
         async with connected(server.url) as connection:
@@ -53,7 +57,7 @@ async def compact_postgres(server: Server) -> str | None:
             tables = [row[0] for row in await connection.fetch(_TABLES)]
             await connection.execute(f"VACUUM (FULL, ANALYZE) {', '.join(tables)}")
             if server.admin_url:
-                # ANALYZE has replaced the frequent values of columns in this table.
+                # ANALYZE has just replaced the frequent column values in this table.
                 await connection.execute("VACUUM (FULL) pg_catalog.pg_statistic")
                 await _remove_log(connection)
     except asyncpg.PostgresError as error:
@@ -62,7 +66,7 @@ async def compact_postgres(server: Server) -> str | None:
 
 
 async def _remove_log(connection: asyncpg.Connection) -> None:
-    """Use up every file of the write-ahead log, of which the server keeps some for reuse, and delete them."""
+    """Use up and delete every file of the write-ahead log; the server keeps some files for reuse."""
     try:
         for statement in _KEEP_NO_LOG:
             await connection.execute(statement)

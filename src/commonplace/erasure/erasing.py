@@ -36,9 +36,9 @@ MAX_SAMPLES: Final = 5
 SAMPLE_CHARS: Final = 100
 
 NOT_REACHED: Final = (
-    "backups and exports outside of this home",
+    "backups and exports outside this home",
     "transcripts of agent hosts, such as those of Claude Code",
-    "snapshots of file systems, and unused blocks of a disk",
+    "file system snapshots, and unused disk blocks",
 )
 NOT_REACHED_BY_URL: Final = "logs, archives, replicas and backups of the PostgreSQL server"
 
@@ -58,7 +58,7 @@ class Part:
 
     Attributes:
         action: ``deleted``, or ``redacted`` for a row that stays without its texts.
-        derived: How many of them only because they were derived from others.
+        derived: How many rows were erased only because they were derived from others.
         samples: The beginnings of some of the texts.
     """
 
@@ -75,11 +75,11 @@ class ErasureReceipt:
     """Result of an erasure.
 
     Attributes:
-        parts: What was erased, without its texts.
+        parts: The erased rows and lines, without their texts.
         remains: Tables and files in which the proof still found one of the erased texts.
-        searched_texts: How many texts the proof searched for, the subject included.
-        problems: Reasons why old texts may remain in a database file.
-        not_reached: Where copies may be that the command cannot reach.
+        searched_texts: How many texts the proof searched for, including the subject.
+        problems: Reasons why erased texts may remain in a database file.
+        not_reached: Places that may hold copies and that the command cannot reach.
     """
 
     parts: tuple[Part, ...]
@@ -128,7 +128,7 @@ _Work = Callable[[Rows, Finder, str | None], Awaitable[None]]
 
 
 async def preview(settings: Settings, selection: Selection) -> tuple[Part, ...]:
-    """Return the parts that :func:`erase` would erase; change nothing.
+    """Return the parts that :func:`erase` would erase, without changing anything.
 
     Raises:
         StorageError: A database or a file cannot be read.
@@ -149,8 +149,8 @@ async def preview(settings: Settings, selection: Selection) -> tuple[Part, ...]:
 async def erase(settings: Settings, selection: Selection) -> ErasureReceipt:
     """Delete rows, lines and vectors for good, compact the databases, and search for what remains.
 
-    An erasure that was interrupted can be repeated: the databases are compacted and searched even if no row is found.
-    Lines of files go before the rows whose texts they repeat, because only the rows tell which lines these are.
+    An interrupted erasure can be repeated: the databases are compacted and searched even if no row is found. Lines of
+    files are removed before the rows whose texts they repeat, because only the rows identify these lines.
 
     Raises:
         StorageError: A database or a file cannot be read or written.
@@ -237,7 +237,7 @@ async def _in_sqlite(path: Path, selection: Selection, work: _Work) -> None:
 
 
 async def _in_postgres(server: Server, selection: Selection, work: _Work) -> None:
-    """Run some work as the owner of the tables; row-level security applies to the owner too."""
+    """Run some work as the owner of the tables, to whom row-level security applies too."""
     if server.admin_url:
         await separate_roles(server.url)
     access = embedded_owner(server.url) if server.admin_url else await server.access()
@@ -252,7 +252,7 @@ async def _in_postgres(server: Server, selection: Selection, work: _Work) -> Non
         if selection.tenant is not None:
             tenants = [selection.tenant]
         for number, tenant in enumerate(tenants):
-            if number:  # tables without tenants are done
+            if number:  # Tables without tenants need only one pass.
                 columns = {name: names for name, names in columns.items() if "tenant_id" in names}
             async with connection.transaction(isolation="repeatable_read"):
                 if tenant is not None:

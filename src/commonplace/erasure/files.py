@@ -1,4 +1,4 @@
-"""Files of a home and of workspaces: removal of lines, and the search for what remains."""
+"""Files of a home and of workspaces: removal of lines, and the search for remaining texts."""
 
 import gzip
 import os
@@ -22,7 +22,7 @@ _OVERLAP_BYTES: Final = 4096
 
 
 class Texts:
-    """The words of a subject and the pieces of erased texts, as they are searched in files."""
+    """The words of a subject and the pieces of erased texts to search for in files."""
 
     def __init__(self, selection: Selection, pieces: Iterable[str]) -> None:
         self._hints = [needle.split()[0].lower().encode() for needle in selection.needles]
@@ -87,7 +87,7 @@ def clean(home: Path, selection: Selection, texts: Texts, *, apply: bool) -> dic
                 kept = [line for line in lines if not texts.are_in(line)]
                 if len(kept) < len(lines):
                     counts[str(path)] = len(lines) - len(kept)
-                    if apply:  # in place, because another process may add to the file
+                    if apply:  # In place, because another process may append to the file.
                         file.seek(0)
                         file.writelines(kept)
                         file.truncate()
@@ -96,7 +96,7 @@ def clean(home: Path, selection: Selection, texts: Texts, *, apply: bool) -> dic
 
 
 def remaining(directories: Iterable[Path], texts: Texts) -> list[str]:
-    """Return the files that still have one of the texts, and those that cannot be read."""
+    """Return the files that still contain one of the texts, and the files that cannot be read."""
     found: list[str] = []
     for directory in directories:
         for path in files_of(directory):

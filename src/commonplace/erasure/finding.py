@@ -23,7 +23,7 @@ _WORDS: Final = (
     "request",
     "args",
 )
-"""The columns with a row's own words; many rows share a reason or a result."""
+"""Columns with a row's own words; reasons and results are often the same in many rows."""
 
 _NOT_SEARCHED: Final = frozenset({"alembic_version", "tenants"})
 
@@ -41,7 +41,7 @@ class Found:
     derived: set[str] = field(default_factory=set[str])
 
     def texts(self) -> list[list[str]]:
-        """Return the words of each row, the most telling first."""
+        """Return the texts of each row, the most informative first."""
         return [
             [row[name] for name in _WORDS if isinstance(row.get(name), str) and row[name]]
             for row in self.rows.values()
@@ -170,7 +170,7 @@ class Finder:
     def _redactions(
         self, table: Redacted, columns: list[str], gone: Mapping[str, Found]
     ) -> Iterable[tuple[str, object, bool]]:
-        """Yield the conditions of rows to redact, with their parameter, and whether the whole texts go."""
+        """Yield the conditions of rows to redact, with their parameter, and whether whole texts are removed."""
         for reference in table.references:
             if reference.table in gone:
                 named = [str(row[reference.other]) for row in gone[reference.table].rows.values()]
@@ -185,7 +185,7 @@ class Finder:
 
     async def _change(self, table: Redacted, changes: Mapping[str, Mapping[str, Any]]) -> None:
         only_grows = table.name == "memory_events" and bool(changes)
-        if only_grows:  # its trigger refuses every change; the owner of the table may switch it off
+        if only_grows:  # The trigger refuses every change; the owner of the table may disable it.
             await self._rows.run("ALTER TABLE memory_events DISABLE TRIGGER memory_events_append_only")
         for key, new in changes.items():
             assignments = ", ".join(f"{_quoted(name)} = ${n}" for n, name in enumerate(new, start=2))
@@ -198,7 +198,7 @@ class Finder:
             await self._rows.run("ALTER TABLE memory_events ENABLE TRIGGER memory_events_append_only")
 
     async def remaining(self, needles: Iterable[str]) -> dict[str, int]:
-        """Return how many rows of each table still have the words of the subject or one of the texts."""
+        """Return how many rows of each table still contain the words of the subject or one of the texts."""
         counts: dict[str, int] = {}
         pieces = self._rows.listed(needles)
         pattern = self._selection.pattern or "(?!)"
@@ -216,7 +216,7 @@ class Finder:
 
 
 def redacted(value: object, pattern: str | None) -> object:
-    """Return a value of a column without its texts.
+    """Return a column value with its texts redacted.
 
     The value is text, JSON as text, or ``None``. With a pattern, only texts that match it are replaced.
     """
@@ -254,5 +254,5 @@ def _redacted_json(value: object, pattern: str) -> object:
 
 
 def proof_texts(found: Iterable[Found]) -> set[str]:
-    """Return pieces of the erased texts, which must not be found again."""
+    """Return pieces of the erased texts that the proof must not find again."""
     return distinctive(text for each in found for texts in each.texts() for text in texts)

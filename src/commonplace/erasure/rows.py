@@ -1,4 +1,4 @@
-"""One interface to the rows of SQLite and PostgreSQL, whatever their tables are.
+"""One interface to the rows of any table in SQLite and PostgreSQL.
 
 Tables and columns come from the catalogue of the database and are quoted; values are always parameters ``$1``, ``$2``.
 """
@@ -29,7 +29,7 @@ class Rows(Protocol):
     """The expression for a row's place in its table."""
 
     async def columns(self) -> dict[str, dict[str, bool]]:
-        """Return the columns of each table, and whether they hold text."""
+        """Return the columns of each table, and whether each column holds text."""
         ...
 
     async def run(self, sql: str, *values: object) -> list[Row]:
@@ -37,7 +37,7 @@ class Rows(Protocol):
         ...
 
     def matches(self, column: str, parameter: str) -> str:
-        """Return the condition that a column matches a regular expression, whatever the case."""
+        """Return the condition that a column matches a regular expression, ignoring case."""
         ...
 
     def among(self, column: str, parameter: str) -> str:
@@ -45,7 +45,7 @@ class Rows(Protocol):
         ...
 
     def holds(self, column: str, parameter: str) -> str:
-        """Return the condition that a column contains a text of a list."""
+        """Return the condition that a column contains any text of a list."""
         ...
 
     def listed(self, values: Iterable[str]) -> object:
@@ -63,7 +63,7 @@ class SQLiteRows:
         connection.create_function("regexp", 2, _regexp, deterministic=True)
 
     async def columns(self) -> dict[str, dict[str, bool]]:
-        """Return the columns of each table, and whether they hold text."""
+        """Return the columns of each table, and whether each column holds text."""
         found: dict[str, dict[str, bool]] = {}
         for row in await self.run(
             "SELECT m.name AS table_name, c.name, c.type FROM sqlite_master AS m, pragma_table_info(m.name) AS c "
@@ -79,7 +79,7 @@ class SQLiteRows:
         return [dict(row) for row in self._connection.execute(sql, named)]
 
     def matches(self, column: str, parameter: str) -> str:
-        """Return the condition that a column matches a regular expression, whatever the case."""
+        """Return the condition that a column matches a regular expression, ignoring case."""
         return f"{column} REGEXP {parameter}"
 
     def among(self, column: str, parameter: str) -> str:
@@ -87,7 +87,7 @@ class SQLiteRows:
         return f"CAST({column} AS TEXT) IN (SELECT value FROM json_each({parameter}))"  # noqa: S608 - names, see above
 
     def holds(self, column: str, parameter: str) -> str:
-        """Return the condition that a column contains a text of a list."""
+        """Return the condition that a column contains any text of a list."""
         return f"EXISTS (SELECT 1 FROM json_each({parameter}) WHERE instr({column}, value) > 0)"  # noqa: S608 - as above
 
     def listed(self, values: Iterable[str]) -> object:
@@ -104,7 +104,7 @@ class PostgresRows:
         self._connection = connection
 
     async def columns(self) -> dict[str, dict[str, bool]]:
-        """Return the columns of each table, and whether they hold text."""
+        """Return the columns of each table, and whether each column holds text."""
         found: dict[str, dict[str, bool]] = {}
         for row in await self.run(_COLUMNS):
             found.setdefault(row["table_name"], {})[row["column_name"]] = row["data_type"] in _TEXT_TYPES
@@ -115,17 +115,17 @@ class PostgresRows:
         return [dict(row) for row in await self._connection.fetch(sql, *values)]
 
     def matches(self, column: str, parameter: str) -> str:
-        """Return the condition that a column matches a regular expression, whatever the case."""
+        """Return the condition that a column matches a regular expression, ignoring case."""
         return f"CAST({column} AS text) ~* CAST({parameter} AS text)"
 
     def among(self, column: str, parameter: str) -> str:
-        """Return the condition that a column, as text, is in a list; an array, that it has an element in it."""
+        """Return the condition that a column, as text, is in a list, or that an array has an element in the list."""
         if column == '"episode_ids"':
             return f"CAST({column} AS text[]) && CAST({parameter} AS text[])"
         return f"CAST({column} AS text) = ANY (CAST({parameter} AS text[]))"
 
     def holds(self, column: str, parameter: str) -> str:
-        """Return the condition that a column contains a text of a list."""
+        """Return the condition that a column contains any text of a list."""
         return (
             f"EXISTS (SELECT FROM unnest(CAST({parameter} AS text[])) AS piece "
             f"WHERE strpos(CAST({column} AS text), piece) > 0)"

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Final
 
 ERASED: Final = "[erased]"
-"""The text that replaces a redacted text."""
+"""The text that replaces redacted text."""
 
 MIN_NEEDLE_CHARS: Final = 12
 MAX_NEEDLE_CHARS: Final = 80
@@ -53,7 +53,7 @@ class Selection:
         return "|".join(dict.fromkeys(_words_pattern(form) for form in self._forms()))
 
     def _forms(self) -> list[str]:
-        """Return the spellings of a subject: both normal forms of Unicode, and JSON's escapes."""
+        """Return the spellings of a subject: both Unicode normal forms, and JSON escapes."""
         normal = [unicodedata.normalize(form, self.value) for form in ("NFC", "NFD")]
         return list(dict.fromkeys([self.value, *normal, *(json.dumps(each)[1:-1] for each in normal)]))
 
@@ -68,7 +68,7 @@ class Selection:
 def _words_pattern(text: str) -> str:
     """Return a pattern for whole words, with any whitespace between them, also as JSON escapes it.
 
-    Scripts without case, such as Chinese, do not separate words: there the text may stand inside another word.
+    In scripts without case, such as Chinese, words are not separated, so the text may be inside another word.
     """
     body = r"(?:\s|\\[nrt])+".join(map(re.escape, text.split()))
     before = r"(?<!\w)" if _ends_word(text[0]) else ""
@@ -81,6 +81,6 @@ def _ends_word(char: str) -> bool:
 
 
 def distinctive(texts: Iterable[str]) -> set[str]:
-    """Return a piece of each text that is long enough to be found again, and that JSON does not write differently."""
+    """Return a piece of each text that is long enough to be found again and looks the same in JSON."""
     pieces = (max(_JSON_ESCAPES.split(text), key=len).strip()[:MAX_NEEDLE_CHARS] for text in texts)
     return {piece for piece in pieces if len(piece) >= MIN_NEEDLE_CHARS and " " in piece}

@@ -1,7 +1,7 @@
 """The tables that hold text about people, with the references between their rows.
 
-A table that does not exist in a database is skipped. Rows of other tables (words for the search, vectors, decay) go
-with their memory, by triggers and foreign keys.
+A table that does not exist in a database is skipped. Rows of other tables (search words, vectors, decay) are deleted
+with their memory by triggers and foreign keys.
 """
 
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from commonplace.erasure.selection import By
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A column that names erased rows of another table, so that its row is erased too.
+    """A column that refers to rows of another table; if such a row is erased, this row is erased too.
 
     Attributes:
-        only: The value of the column ``relation`` of the other table for which this holds.
-        derived: Whether the row was derived from the other one, and may be kept.
+        only: The value of the column ``relation`` in the other table for which the reference applies.
+        derived: Whether the row was derived from the other row and may be kept.
     """
 
     column: str
@@ -31,9 +31,9 @@ class Table:
     """A table whose rows are deleted.
 
     Attributes:
-        key: The column that identifies a row; empty for the row's place.
-        searched: The columns in which a subject is searched; empty for all with text.
-        whole: Whether every erasure deletes all rows of the tenant, because they may copy any memory.
+        key: The column that identifies a row; empty if the row's position in the table identifies it.
+        searched: The columns in which a subject is searched; empty for all text columns.
+        whole: Whether every erasure deletes all rows of the tenant, because they may contain copies of any memory.
     """
 
     name: str
@@ -46,14 +46,14 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """A table whose rows stay, because others refer to them, and lose the texts of some columns.
+    """A table whose rows stay, because other rows refer to them, but lose the texts of some columns.
 
     Attributes:
         columns: The columns that lose their texts.
-        names: Those of them that lose only texts with the subject, because they name who did something.
+        names: The columns that lose only texts with the subject, because they name who did something.
         key: The column that identifies a row.
-        references: Columns that name erased rows of another table, so that the texts go.
-        own: The property whose value is in the key or in another column, so that the texts go.
+        references: Columns that refer to rows of another table; if such a row is erased, the texts are removed.
+        own: The property whose value is in the key or another column; if it is selected, the texts are removed.
         unless: The condition for rows without texts of memories, in SQL.
     """
 
@@ -72,7 +72,7 @@ COLUMNS: Final = {
     By.SESSION: frozenset({"session_id", "agent_session_id", "conversation_id", "source_conversation_id"}),
     By.TENANT: frozenset({"tenant_id"}),
 }
-"""The columns with a property, in whatever table."""
+"""The columns that hold a property, in any table."""
 
 _MEMORIES: Final = ("episodes", "facts", "rules")
 _KNOWLEDGE: Final = "knowledge memory"
@@ -159,7 +159,7 @@ DELETED: Final = (
     ),
     Table("energy_ledger", _APPS),
 )
-"""In the order in which they are deleted: rows that refer to others come first."""
+"""In order of deletion: rows that refer to other rows come first."""
 
 REDACTED: Final = (
     Redacted(

@@ -46,7 +46,7 @@ class ClaudeRuntime:
     Attributes:
         executable: The ``claude`` program.
         directory: The working directory of sessions, which is their workspace.
-        environ: The environment of sessions; ``None`` for that of this process.
+        environ: The environment of sessions; ``None`` for the environment of this process.
         arguments: Further arguments of the CLI, such as ``["--model", "haiku"]``.
         timeout_s: Seconds after which a session and its child processes are killed.
     """

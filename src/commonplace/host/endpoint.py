@@ -26,7 +26,7 @@ class Endpoint:
 
 
 class _BearerOnly:
-    """Middleware that requires the token, because other programs and users of the machine reach loopback too."""
+    """Middleware that requires the token, because other programs and users of the machine can reach loopback too."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app

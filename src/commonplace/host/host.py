@@ -48,7 +48,7 @@ class Host:
     ) -> "AsyncGenerator[Host]":
         """Start the modules in ``butler.toml``, serve their tools, and stop both at the end of the block.
 
-        Of the available modules, by default memory alone, those that ``butler.toml`` names are loaded.
+        It loads the available modules (by default only memory) that ``butler.toml`` names.
 
         Raises:
             ModuleError: A module is unknown or lacks a dependency, or dependencies form a cycle.

@@ -45,7 +45,7 @@ class MemoryModule(Module):
         self._embedding_engine: EmbeddingEngine | None = None
 
     async def on_startup(self, config: BaseModel | None, database: KnowledgeDatabase) -> None:
-        """Keep the database, and the configuration if it is one of this module.
+        """Keep the database, and the configuration if it belongs to this module.
 
         Source: KNW-28.1.
         """

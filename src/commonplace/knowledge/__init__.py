@@ -1,7 +1,7 @@
 """Knowledge memory: episodes, facts, rules and entities of many tenants, on PostgreSQL.
 
-:class:`KnowledgeMemory` is the way in. Import from here: the names below are public, and each one loads when it is
-first used. The rooms of the package are private to it.
+The entry point is :class:`KnowledgeMemory`. Import from here: the names below are public, and each one loads when it is
+first used. The subpackages are private.
 """
 
 from commonplace.core.public_names import public_names

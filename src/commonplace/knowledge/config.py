@@ -9,13 +9,13 @@ from commonplace.core.settings import DEFAULT_MIN_RELEVANCE, Settings
 from commonplace.knowledge.search.context_block import ContextQuotas
 
 MAX_LIMIT: Final = 1_000
-"""Most results of one search or list."""
+"""Maximum number of results of one search or list."""
 
 LIST_LIMIT: Final = 50
-"""Most items of a list that is called without a limit."""
+"""Number of items of a list that is called without a limit."""
 
 DOOR_LIMIT: Final = 10
-"""Most results of a search by a tool, a command or a request, unless configured. Source: KNW-19.5."""
+"""Maximum number of results of a search by a tool, a command or a request, unless configured. Source: KNW-19.5."""
 
 
 class SearchMode(StrEnum):
@@ -25,7 +25,7 @@ class SearchMode(StrEnum):
     KEYWORD = "keyword"
     HYBRID = "hybrid"
     CONTEXTUAL = "contextual"
-    """Episodes by the turns around them as well; facts and rules as in hybrid."""
+    """Episodes also by their neighbouring turns; facts and rules as in hybrid."""
 
 
 Weight = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
@@ -48,25 +48,25 @@ class RetrievalConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     context_token_budget: Annotated[int, Field(ge=0)] = 3000
-    """Tokens of the block for a prompt."""
+    """Token budget of the block for a prompt."""
     default_limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = 20
-    """Most results of a search, and most memories that a block is chosen from."""
+    """Maximum number of results of a search, and of candidates for a block."""
     default_mode: SearchMode = SearchMode.HYBRID
     min_relevance: Annotated[float, Field(ge=0.0, le=1.0)] = DEFAULT_MIN_RELEVANCE
-    """The floor of recalls and blocks: likeness that the best memory must have; 0 for no floor."""
+    """Minimum relevance of recalls and blocks: the similarity that the best memory must have; 0 for no minimum."""
     quarantine: bool = True
     """Whether recalls and blocks leave out memories with flags until a person confirms them."""
     show_sources: bool = False
     """Whether lines of blocks name the source of the memory."""
     score_weights: ScoreWeights = ScoreWeights()
     section_quotas: ContextQuotas = ContextQuotas()
-    """The most that facts and rules may each take of the block."""
+    """Maximum share of the block for facts and for rules."""
 
     @property
     def door_limit(self) -> int:
-        """Most results of a search by a tool, a command or a request that names no limit.
+        """Maximum number of results of a search by a tool, a command or a request without a limit.
 
-        The default of tools is 10, the default of this section is 20; a host's setting replaces both.
+        The default of tools is 10, the default of this section is 20; a host's setting overrides both.
 
         Source: KNW-19.5, KNW-23.2.
         """
@@ -84,7 +84,7 @@ class MemoryModuleConfig(BaseModel):
 
     @classmethod
     def of(cls, settings: Settings, *, default_mode: SearchMode = SearchMode.HYBRID) -> Self:
-        """Return the configuration outside of a host: the defaults, and what the settings say of blocks."""
+        """Return the configuration without a host: the defaults, and the settings for blocks."""
         retrieval = RetrievalConfig(
             default_mode=default_mode,
             min_relevance=settings.min_relevance,

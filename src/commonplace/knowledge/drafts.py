@@ -1,4 +1,4 @@
-"""Drafts of memories: their checks, and the parameters of the statements that store them."""
+"""Drafts of memories: their checks, and parameters for the statements that store them."""
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,14 +26,14 @@ LIFECYCLE_METADATA: Final = frozenset(
 
 
 class Draft:
-    """The base of the drafts of episodes, facts and rules, whose fields are named like those of the memory."""
+    """Base of the drafts of episodes, facts and rules, whose fields have the names of the memory's fields."""
 
     __slots__ = ()
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     @classmethod
     def of(cls, memory: Memory) -> Self:
-        """Return a draft that stores a memory again, from the source that stands for it."""
+        """Return a draft that stores a memory again, with the memory's trust as its source."""
         values = {each.name: getattr(memory, each.name) for each in fields(cls)}
         values["metadata"] = {
             key: value for key, value in memory.metadata.items() if key not in LIFECYCLE_METADATA
@@ -45,7 +45,7 @@ _D = TypeVar("_D", bound=Draft)
 
 
 def checked(draft: _D, *, reserved: Collection[str] = (), allow_secrets: bool) -> _D:
-    """Return a draft with checked and cleaned values; the names of its fields decide the checks.
+    """Return a draft with checked and cleaned values; the field names determine the checks.
 
     Args:
         draft: A draft of an episode, fact or rule.
@@ -77,7 +77,7 @@ _TEXT_CHECKS: Final[Mapping[str, Callable[..., object]]] = {
     "source_butler": inputs.optional_scope,
     "tags": inputs.require_tags,
 }
-"""Checks that refuse secrets; they take the value, the name of its field and whether secrets are allowed."""
+"""Checks that refuse secrets; they take the value, the field name and whether secrets are allowed."""
 
 _CHECKS: Final[Mapping[str, Callable[..., object]]] = {
     "importance": inputs.require_importance,
@@ -86,13 +86,13 @@ _CHECKS: Final[Mapping[str, Callable[..., object]]] = {
     **dict.fromkeys(("session_id", "entity_id", "source_episode_id"), inputs.optional_id),
     **dict.fromkeys(("created_at", "valid_from", "valid_to"), inputs.optional_moment),
 }
-"""Checks of other values; they take the value and the name of its field."""
+"""Checks of other values; they take the value and the field name."""
 
 
 def columns(drafts: Sequence[Draft], texts: Sequence[str], embeddings: Embeddings) -> dict[str, Any]:
     """Return the parameters of a statement that stores drafts, as one list for each column, with new ids.
 
-    The drafts are checked, of one kind, and at least one; memories are found by the texts.
+    The drafts must be checked, of one kind, and at least one. Searches find the memories by the given texts.
     """
     by_name = {each.name: [getattr(draft, each.name) for draft in drafts] for each in fields(drafts[0])}
     for name in by_name.keys() & {"tags", "metadata"}:
@@ -109,7 +109,7 @@ def columns(drafts: Sequence[Draft], texts: Sequence[str], embeddings: Embedding
 
 @contextmanager
 def known_sources(drafts: Sequence[Any]) -> Generator[None]:
-    """Raise a clear error if the database refuses the episodes that drafts name as their sources.
+    """Translate the database's refusal of unknown source episodes into a clear error.
 
     Raises:
         InvalidInputError: An episode does not exist; roll back the transaction or savepoint.

@@ -1,4 +1,4 @@
-"""Storing episodes: events of a session, kept for days until they are consolidated."""
+"""Storage of episodes: events of a session, kept for days until they are consolidated."""
 
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ LIFETIME: Final = timedelta(days=7)
 """The time until an episode expires. Source: KNW-05.1."""
 
 BATCH_ROWS: Final = 250
-"""Episodes of a batch: enough to make a transaction cheap, few enough to repeat after a failure."""
+"""Number of episodes in a batch: enough to make transactions cheap, few enough to repeat after a failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +33,11 @@ class EpisodeDraft(Draft):
 
     Attributes:
         content: The event, 1 to 1,000,000 characters.
-        butler: The agent whose session it was; the scope of an episode.
+        butler: The agent that ran the session; the scope of an episode.
         session_id: The session.
         importance: 0.0 to 10.0.
         metadata: A JSON object.
-        created_at: When the event happened (aware); now if ``None``. The lifetime starts at the storing in any case.
+        created_at: When the event happened (aware); now if ``None``. The lifetime always starts when it is stored.
         source: Where the event comes from, if that is less trusted than the session that stores it: a
             :class:`~commonplace.core.sources.Source`.
     """
@@ -97,7 +97,7 @@ class EpisodeMethods(KnowledgeSession):
         allow_secrets: bool = False,
         fail_open: bool = True,
     ) -> EpisodeReceipt:
-        """Store an episode; if the database or the model is out of reach, log that and say so in the receipt.
+        """Store an episode; if the database or the model is out of reach, log this and report it in the receipt.
 
         For the parameters see :class:`~commonplace.knowledge.episodes.EpisodeDraft`. With ``fail_open=False``, an
         outage raises its error instead.
@@ -133,7 +133,7 @@ class EpisodeMethods(KnowledgeSession):
     async def store_episodes(
         self, drafts: Sequence[EpisodeDraft], *, allow_secrets: bool = False
     ) -> list[EpisodeReceipt]:
-        """Store up to 5,000 episodes with one computation of vectors and one statement, all or none.
+        """Store up to 5,000 episodes, all or none, with one embedding call and one statement.
 
         Returns:
             A receipt for each draft, in the order of the drafts.
@@ -157,21 +157,21 @@ class EpisodeMethods(KnowledgeSession):
         on_stored: Callable[[Sequence[UUID]], object] | None = None,
         allow_secrets: bool = False,
     ) -> ImportReceipt:
-        """Store any number of episodes in their order, batch by batch; embed the next batch while one is stored.
+        """Store any number of episodes in order, batch by batch; embed the next batch while one is stored.
 
-        Each batch is stored as a whole, and is durable when ``on_stored`` is called. A failure ends the import and
-        keeps the batches before it, so a caller that counts the ids of ``on_stored`` can go on after them.
+        Each batch is stored all or none, and is durable when ``on_stored`` is called. A failure ends the import and
+        keeps earlier batches, so a caller that counts the ids passed to ``on_stored`` can resume after them.
 
         Args:
             drafts: Read one batch ahead; may be a generator of any length.
-            batch_rows: Episodes a batch, 1 to 5,000.
+            batch_rows: Episodes per batch, 1 to 5,000.
             on_stored: Called with the ids of each batch, in the order of its drafts.
             allow_secrets: Whether text that looks like a secret is stored.
 
         Raises:
-            InvalidInputError: ``batch_rows`` is out of range, or a draft of the batch holds what cannot be stored.
+            InvalidInputError: ``batch_rows`` is out of range, or a draft of the batch cannot be stored.
             SecretRefusedError: A text of the batch looks like a secret, and ``allow_secrets`` is not set.
-            EmbeddingError: The model cannot be used, or is not that of the memories.
+            EmbeddingError: The model cannot be used, or is not the model of the memories.
 
         Source: KNW-05.1; measured in docs/benchmarks.md.
         """

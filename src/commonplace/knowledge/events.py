@@ -84,7 +84,7 @@ async def record_decision(
 ) -> None:
     """Add the event of a decision whether a memory and another memory or entity are the same.
 
-    ``decision`` is ``same`` or ``distinct``; ``None`` takes a decision back. ``made`` is what an undo needs to know.
+    ``decision`` is ``same`` or ``distinct``; ``None`` undoes a decision. ``made`` has the data that an undo needs.
     """
     event = EventType.REVIEW_REOPENED if decision is None else EventType.REVIEW_DECIDED
     after = {"other": other, "decision": decision, **made}

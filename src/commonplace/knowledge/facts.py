@@ -1,4 +1,4 @@
-"""Storing facts: one active fact for each key; a new fact supersedes the fact before it."""
+"""Storage of facts: each key has one active fact, which a new fact supersedes."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ RESERVED_METADATA: Final = frozenset({"status"})
 """``status`` marks a fading fact. Source: KNW-02."""
 
 PERIOD_WORDS: Final = "period_words"
-"""The metadata with the words that the period of a fact was read from."""
+"""The metadata key for the words from which the period of a fact was read."""
 
 _SEPARATOR: Final = "\x1f"
 
@@ -44,16 +44,17 @@ class FactDraft(Draft):
             :class:`~commonplace.knowledge.lifecycle.permanence.Permanence`.
         scope: ``"global"``, or the butler that the fact is for.
         tags: At most 50, of at most 100 characters.
-        entity_id: The entity of the subject; replaces the subject in the key. ``None`` for the entity that the subject
-            names, see :mod:`~commonplace.knowledge.entities.subjects`.
+        entity_id: The entity of the subject, which replaces the subject in the key. ``None`` for the entity that the
+            subject names, see :mod:`~commonplace.knowledge.entities.subjects`.
         source_butler: The butler that learned the fact.
         source_episode_id: The episode that the fact was learned from.
         metadata: A JSON object without the key ``status``.
-        valid_from: When the fact began to hold; when it was stored if ``None``.
-        valid_to: When the fact ceases to hold, after ``valid_from``; from then on only reads with ``valid_at``
+        valid_from: When the fact became true; the time of storing if ``None``.
+        valid_to: When the fact stops being true, after ``valid_from``; from then on only reads with ``valid_at``
             find it.
         source: Where the statement comes from, if that is less trusted than the session that stores it: a
-            :class:`~commonplace.core.sources.Source`. A memory that names an episode is no more trusted than it.
+            :class:`~commonplace.core.sources.Source`. A memory with a source episode is at most as trusted as the
+            episode.
     """
 
     subject: str
@@ -82,11 +83,11 @@ class FactReceipt:
     """The outcome of storing a fact.
 
     Attributes:
-        id: Its id.
-        superseded_id: The fact of the same key that it replaced, if any.
-        entity_id: The entity of the fact, if any: given, or named by the subject.
+        id: The id of the new fact.
+        superseded_id: The fact with the same key that was replaced, if any.
+        entity_id: The entity of the fact, if any, given or named by the subject.
         period: The period that was read from the words of the fact, if any.
-        contradicts_id: The more trusted fact of the same key; the new fact is held until a person confirms or forgets
+        contradicts_id: The more trusted fact with the same key; the new fact is held until a person confirms or forgets
             it.
         flags: The reasons why the text looks like an instruction; blocks leave the fact out until a person confirms it.
     """
@@ -121,7 +122,7 @@ class FactMethods(KnowledgeSession):
         source: str | None = None,
         allow_secrets: bool = False,
     ) -> FactReceipt:
-        """Store a fact; it supersedes the active fact of the same key.
+        """Store a fact, which supersedes the active fact with the same key.
 
         Without ``valid_from`` and ``valid_to``, a period that the sentence names ("since May") is read and stored; see
         :func:`~commonplace.knowledge.periods.read_period`. To correct it, store the fact again with a period.
@@ -153,7 +154,7 @@ class FactMethods(KnowledgeSession):
     async def store_facts(
         self, drafts: Sequence[FactDraft], *, allow_secrets: bool = False
     ) -> list[FactReceipt]:
-        """Store up to 5,000 facts with one computation of vectors and one statement, all or none.
+        """Store up to 5,000 facts, all or none, with one embedding call and one statement.
 
         A fact without an entity gets the entity that its subject names; see
         :mod:`~commonplace.knowledge.entities.subjects` for namesakes and new entities. A fact supersedes the active
@@ -193,7 +194,7 @@ store_facts = storage_function(FactMethods, FactMethods.store_facts, needs_engin
 
 
 def with_period(draft: FactDraft, said_at: datetime) -> tuple[FactDraft, Period | None]:
-    """Return a draft with the period that its content names, and that period; a given period stays as it is."""
+    """Return a draft with the period that its content names, and the period; a given period is kept."""
     is_given = draft.valid_from is not None or draft.valid_to is not None
     period = None if is_given or not isinstance(draft.content, str) else read_period(draft.content, said_at)  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
     if period is None:
@@ -217,7 +218,7 @@ def checked_fact(draft: FactDraft, *, allow_secrets: bool = False) -> FactDraft:
 
 
 def fact_text(fact: FactDraft) -> str:
-    """Return the text that a fact is found by and that its vector is computed from."""
+    """Return the text that searches match and from which the vector is computed."""
     return f"{fact.subject} {fact.predicate} {fact.content}"
 
 
@@ -230,7 +231,7 @@ def fact_key(scope: str, predicate: str, about: object) -> str:
 
 
 def all_keys(facts: Iterable[FactDraft]) -> list[str]:
-    """Return the keys of facts by entity and by subject: a fact may supersede another that has no entity yet."""
+    """Return the keys of facts by entity and by subject, because a fact may supersede one that has no entity yet."""
     return [key for fact in facts for key in {fact.key, fact_key(fact.scope, fact.predicate, fact.subject)}]
 
 
@@ -260,13 +261,13 @@ async def insert_facts(
     found: Subjects,
     now: datetime,
 ) -> list[FactReceipt]:
-    """Insert facts within an open transaction that has serialised their keys, and return receipts in their order.
+    """Insert facts within an open transaction that has serialised their keys, and return receipts in order.
 
     Args:
         sql: The transaction.
         facts: From :func:`with_entities`, at least one.
-        embeddings: Of the :func:`fact_text` of each fact.
-        found: The entities of the subjects; an active fact about such a subject is linked before.
+        embeddings: The vectors of the :func:`fact_text` of each fact.
+        found: The entities of the subjects; active facts about such a subject are linked first.
         now: The present.
 
     Raises:
@@ -314,7 +315,7 @@ async def insert_facts(
 
 
 def _differ_in_trust(facts: Sequence[FactDraft]) -> bool:
-    """Return whether some facts of one key differ in source or flags, so that one may be held because of another."""
+    """Return whether facts with one key differ in source or flags, so that one fact may be held because of another."""
     keys = Counter(fact.key for fact in facts)
     rivals = [fact for fact in facts if keys[fact.key] > 1]
     return len({(fact.source, bool(find_flags(fact_text(fact)))) for fact in rivals}) > 1

@@ -16,7 +16,7 @@ from commonplace.knowledge.kinds import MAX_IMPORTANCE, PINNED, MemoryType
 
 MAX_CONTENT_CHARS: Final = 1_000_000
 MAX_KEY_CHARS: Final = 256
-"""Most characters of a subject or predicate: an index holds both, and has room for 2,700 bytes."""
+"""Maximum number of characters of a subject or predicate, because an index entry of 2,700 bytes holds both."""
 
 MAX_SCOPE_CHARS: Final = 100
 MAX_TAGS: Final = 50
@@ -24,7 +24,7 @@ MAX_TAG_CHARS: Final = 100
 MAX_METADATA_CHARS: Final = 64 * 1024
 MAX_METADATA_DEPTH: Final = 16
 MAX_METADATA_BITS: Final = 1024
-"""Most bits of a whole number: the range of a double."""
+"""Maximum number of bits of a whole number: the range of a double."""
 MAX_BATCH_ROWS: Final = 5_000
 
 _Row = TypeVar("_Row")
@@ -66,11 +66,11 @@ def require_key(value: object, *, field: str, allow_secrets: bool) -> str:
 
 
 def require_scope(value: object, *, field: str = "scope", allow_secrets: bool = True) -> str:
-    """Return the name of a scope or butler, cleaned; a write says whether it may be a secret, a filter need not.
+    """Return the cleaned name of a scope or butler; writes say whether it may be a secret, filters need not.
 
     Raises:
-        InvalidInputError: Not a text, empty, or over 100 characters.
-        SecretRefusedError: It looks like a secret.
+        InvalidInputError: The name is not a text, is empty, or has over 100 characters.
+        SecretRefusedError: The name looks like a secret.
     """
     return require_safe_text(value, field=field, max_chars=MAX_SCOPE_CHARS, allow_secrets=allow_secrets)
 
@@ -146,7 +146,7 @@ def require_metadata(value: object, *, reserved: Collection[str] = (), allow_sec
 
     Args:
         value: A mapping that JSON can hold, or ``None``.
-        reserved: Keys that callers may not set, because the lifecycle does.
+        reserved: Keys that callers may not set, because the lifecycle sets them.
         allow_secrets: Whether the operator allows text that looks like a secret.
 
     Raises:

@@ -1,7 +1,7 @@
 """The three kinds of memory as they are read: episodes, facts and rules.
 
-The fields of a class are the columns of its table. SQL files name them with ``${episode_columns}``, ``${fact_columns}``
-and ``${rule_columns}``, so a column stands here and nowhere else.
+The fields of a class are the columns of its table. SQL files refer to them as ``${episode_columns}``,
+``${fact_columns}`` and ``${rule_columns}``, so each column is named only here.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ MAX_IMPORTANCE: Final = 10.0
 GLOBAL_SCOPE: Final = "global"
 """The scope of facts and rules that are for every butler."""
 PINNED: Final = "pinned"
-"""The tag of facts and rules that are in every block of their scope."""
+"""The tag of facts and rules that appear in every block of their scope."""
 
 
 Moment = datetime | str
@@ -72,12 +72,12 @@ class _Read:
 
     @property
     def is_quarantined(self) -> bool:
-        """Whether the memory has flags and no person stands for it, so that it is left out of blocks."""
+        """Whether the memory has flags and was not confirmed by a person, so that blocks leave it out."""
         return bool(self.flags) and self.trust is not Source.PERSON
 
     @classmethod
     def from_row(cls, row: Row, *, now: datetime) -> Self:
-        """Return the memory of a row, with the confidence that is left at a moment; an episode does not decay."""
+        """Return the memory of a row, with the confidence left at a moment; episodes do not decay."""
         if not hasattr(cls, "effective_confidence"):
             return read_row(cls, row)
         left = effective_confidence(row["confidence"], row["decay_rate"], row["last_confirmed_at"], now)
@@ -89,12 +89,12 @@ class Episode(_Read):
     """An event of a session.
 
     Attributes:
-        butler: The agent whose session it was; the scope of an episode.
+        butler: The agent that ran the session; the scope of an episode.
         importance: 0.0 to 10.0.
         retry_count: Failed attempts to consolidate it.
-        expires_at: When it is no longer found (aware UTC).
-        leased_by: The worker that consolidates it now, until ``leased_until``.
-        next_attempt_at: When a failed consolidation is tried again.
+        expires_at: When searches stop finding it (aware UTC).
+        leased_by: The worker that is consolidating it, until ``leased_until``.
+        next_attempt_at: When a failed consolidation is retried.
     """
 
     memory_type: MemoryType = field(default=MemoryType.EPISODE, init=False)
@@ -131,8 +131,8 @@ class Fact(_Read):
         decay_rate: Share of the confidence lost per day, continuously.
         scope: ``"global"``, or the butler that the fact is for.
         supersedes_id: The fact of the same key that this fact replaced.
-        valid_from: When the fact began to hold (aware UTC); ``None`` if only ``created_at`` is known.
-        valid_to: When it ceased or ceases to hold (aware UTC); ``None`` if no end is known.
+        valid_from: When the fact became true (aware UTC); ``None`` if only ``created_at`` is known.
+        valid_to: When the fact stopped or stops being true (aware UTC); ``None`` if no end is known.
     """
 
     memory_type: MemoryType = field(default=MemoryType.FACT, init=False)
@@ -175,7 +175,7 @@ class Fact(_Read):
 
     @property
     def is_fading(self) -> bool:
-        """Whether the fact is active and the last sweep marked it as fading."""
+        """Whether the fact is active and was marked as fading by the last sweep."""
         return self.is_current and self.metadata.get("status") == "fading"
 
 
@@ -254,7 +254,7 @@ COLUMNS: Final = {
     kind: tuple(each.name for each in fields(noun) if each.name not in _NOT_STORED)
     for kind, noun in NOUNS.items()
 }
-"""The columns that a memory is read from."""
+"""The columns from which a memory is read."""
 
 _RULE_LIVES: Final = "(metadata -> 'forgotten') IS DISTINCT FROM 'true'"
 
@@ -283,15 +283,15 @@ KIND_GAPS: Final[Mapping[MemoryType, Mapping[str, str]]] = {
         "after": "'forgotten', true",
     },
 }
-"""The words of each kind in statements that are written once for several kinds.
+"""The SQL fragments of each kind for statements that are written once for several kinds.
 
-``memories`` is the table, ``text`` the text of a row, and ``usable`` the condition of rows whose use counts. ``lives``
-is the condition of facts and rules that hold, ``expire`` the change of a row whose confidence is gone, and ``before``
-and ``after`` are that change in its event.
+``memories`` is the table, ``text`` the text of a row, and ``usable`` the condition for rows whose use counts. ``lives``
+is the condition for current facts and rules, ``expire`` the change of a row that has lost its confidence, and
+``before`` and ``after`` are that change in its event.
 """
 
 SQL_GAPS: Final = {
     **{f"{kind}_columns": ", ".join(columns) for kind, columns in COLUMNS.items()},
     "rule_lives": _RULE_LIVES,
 }
-"""The words that stand in SQL files for the columns of each kind, and for the condition of rules that hold."""
+"""The placeholders in SQL files for the columns of each kind and for the condition of current rules."""

@@ -59,7 +59,7 @@ class LinkMethods(KnowledgeSession):
         target_id: UUID | str,
         relation: str,
     ) -> LinkReceipt:
-        """Link two memories; two memories have at most one link in each direction, and the first one stays.
+        """Link two memories; there is at most one link in each direction, and an existing link stays.
 
         Raises:
             InvalidInputError: A type, an id or the relation is not valid, or both ends are the same memory.
@@ -72,7 +72,7 @@ class LinkMethods(KnowledgeSession):
         from_type = inputs.require_memory_type(source_type, field="source_type")
         to_type = inputs.require_memory_type(target_type, field="target_type")
         if (from_type, source) == (to_type, target):
-            raise InvalidInputError("target_id", "the id of another memory than the source", str(target))
+            raise InvalidInputError("target_id", "the id of a memory other than the source", str(target))
         async with self._writing() as sql:
             outcome = await sql.create_link(
                 source_type=from_type,

@@ -1,4 +1,4 @@
-"""Knowledge memory as a whole: the methods that a host, the command line, the service and the MCP server call."""
+"""Facade of knowledge memory: the methods that hosts, the command line, the service and MCP servers call."""
 
 import logging
 from collections.abc import Callable
@@ -95,8 +95,8 @@ class KnowledgeMemory(
     """Episodes, facts, rules and entities of one tenant, on PostgreSQL.
 
     Use :meth:`open`. All methods are safe to call from several tasks at once, and from several processes on one
-    database. A method that names one memory raises ``NotFoundError`` if the memory does not exist; lists and searches
-    return an empty list. Every store returns a receipt.
+    database. A method for one memory raises ``NotFoundError`` if the memory does not exist; lists and searches return
+    an empty list. Every store returns a receipt.
 
     Every method raises ``StorageUnavailableError`` if the server cannot be reached, and ``InvalidInputError`` if a
     parameter is malformed; the docstrings do not repeat that. :meth:`context` and :meth:`store_episode` do not fail
@@ -120,22 +120,22 @@ class KnowledgeMemory(
         told: Callable[[UUID], object] | None = None,
         fail_open: bool = True,
     ) -> str:
-        """Return the block for a prompt; if the database or the model is out of reach, log that and return "".
+        """Return the block for a prompt; if the database or the model is out of reach, log this and return "".
 
         Args:
-            trigger_prompt: The beginning of the session.
-            butler: The agent whose session it is; facts and rules of its scope and of the global one are used.
-            token_budget: At four characters a token; the configured budget if ``None``.
-            quotas: What each section may take; the configured quotas if ``None``.
-            min_relevance: The floor; the configured one if ``None``.
-            with_note: Whether to explain the lines; a caller that explains several blocks at once leaves it out.
-            with_ids: Whether lines end with a short id that the methods of feedback take, such as ``[f:3k7q2]``.
-            with_dates: Whether facts have the date of their last confirmation.
+            trigger_prompt: The first prompt of the session.
+            butler: The agent that runs the session; facts and rules of its scope and global ones are used.
+            token_budget: The budget in tokens of four characters; the configured budget if ``None``.
+            quotas: The maximum share of each section; the configured quotas if ``None``.
+            min_relevance: The minimum relevance; the configured minimum if ``None``.
+            with_note: Whether to explain the lines; a caller that explains several blocks at once leaves this out.
+            with_ids: Whether lines end with a short id for feedback, such as ``[f:3k7q2]``.
+            with_dates: Whether facts show the date of their last confirmation.
             as_of: Show what was known at this moment.
             valid_at: Show the facts that were true at this moment.
             min_trust: Leave out memories that are less trusted than this source, such as ``agent``.
-            told: Gets the id of each memory that has a line in the block.
-            fail_open: Whether the session goes on during an outage; ``False`` raises the error of the outage.
+            told: Receives the id of each memory with a line in the block.
+            fail_open: Whether to return "" during an outage; ``False`` raises the error of the outage.
 
         Raises:
             StorageError: ``fail_open`` is not set, and the database is out of reach.

@@ -1,8 +1,8 @@
-"""Periods that a sentence names, such as "since May" or "until Friday"; in English, German, Spanish and French. Pure.
+"""Periods in sentences, such as "since May" or "until Friday", in English, German, Spanish and French. Pure.
 
-A wrong period hides a memory, a missing period does not. So a period is read only where the sentence clearly names one:
-not in a question, a condition or a wish, not from two sentences, and not from a phrase that belongs to a noun ("the
-changes since May"). A period that is over is history, and the sentence still holds.
+A wrong period hides a memory; a missing period does not. So a period is read only if the sentence clearly names it: not
+from a question, a condition or a wish, not from two sentences, and not from a phrase that belongs to a noun ("the
+changes since May"). A period that is over is history, and the sentence is still true.
 Source: ADR 0025, which has the figures.
 """
 
@@ -107,20 +107,20 @@ _CONTINUED: Final = (
 _BELONGS: Final = r"\s(?:\d|of\b|des?\b|del\b|d['\u2019])|['\u2019]"
 _VERB_FIRST: Final = r"(?:seit|ab|bis)\b"
 _MOST_WORDS: Final = 16
-"""In a longer sentence, a phrase that is not at its beginning may belong to any of its parts."""
+"""The length of a sentence above which a phrase counts only at the beginning, because it may belong to any part."""
 
 _MOST_CHARS: Final = 500
 _SOON: Final = timedelta(days=150)
-"""A date without a year is read only if the nearest one is this near."""
+"""A date without a year is read only if its nearest occurrence is within this distance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
-    """When a fact holds.
+    """The period in which a fact is true.
 
     Attributes:
         words: The words that name the period.
-        valid_from: Its beginning (aware UTC), if the words name one.
+        valid_from: Its beginning (aware UTC), if the words name a beginning.
         valid_to: The moment after its end (aware UTC), if the words name an end.
     """
 
@@ -131,7 +131,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A date as it was read: some parts may be missing."""
+    """A date as written, possibly with missing parts."""
 
     kind: Literal["day", "month", "year", "weekday", "near"]
     year: int | None = None
@@ -146,7 +146,7 @@ class _Read:
             return None
 
     def around(self, today: date) -> list[date]:
-        """Return the dates that it may be, in order: one if its year is known."""
+        """Return the possible dates in order; only one if the year is known."""
         years = [today.year - 1, today.year, today.year + 1] if self.year is None else [self.year]
         return [found for year in years if (found := self.in_year(year))]
 
@@ -189,7 +189,7 @@ def _only(text: str, found: list[re.Match[str]], read: Callable[[re.Match[str]],
 def _period(
     text: str, found: list[re.Match[str]], days: tuple[date | None, date | None], today: date
 ) -> Period | None:
-    """Return the period of two days, the last day included; ``None`` for one that is over or not the sentence's."""
+    """Return the period between two days, inclusive; ``None`` if it is over or does not belong to the sentence."""
     first, last = days
     rest = text
     for match in found:
@@ -213,7 +213,7 @@ def _midnight(day: date) -> datetime:
 
 
 def _stands_alone(text: str, found: re.Match[str]) -> bool:
-    """Return whether a phrase ends where its date ends, so that the next words do not belong to it."""
+    """Return whether a phrase ends with its date, so that the following words do not belong to it."""
     rest, named = text[found.end() :], found["date"]
     if re.match(_BELONGS, rest, _FLAGS) or (found.start() > 0 and len(text.split()) > _MOST_WORDS):
         return False
@@ -255,7 +255,7 @@ def _end(found: re.Match[str], today: date) -> date | None:
 
 
 def _next_weekday(read: _Read, today: date) -> date | None:
-    """Return the next day of a weekday's name, which may be today; it is read as the latest one."""
+    """Return the next day with the name of a weekday, possibly today; ambiguous names give the latest day."""
     latest = max(read.around(today))
     return latest if latest == today else latest + timedelta(days=7)
 
@@ -290,7 +290,7 @@ def _last_day(text: str, today: date) -> date | None:
 def _read(text: str, today: date) -> _Read | None:
     """Return the parts of a date."""
     if re.match(r"may\b", text):
-        return None  # The month has a capital in English; the verb has none.
+        return None  # In English, the month "May" is capitalised and the verb "may" is not.
     words = text.lower()
     numbers = [int(number) for number in re.findall(r"\d+", words)]
     if len(numbers) == len(("year", "month", "day")):
@@ -304,7 +304,7 @@ def _read(text: str, today: date) -> _Read | None:
 
 
 def _named(words: str, today: date) -> _Read | None:
-    """Return the latest day of a weekday's name, or the day that "yesterday" and the like name."""
+    """Return the latest day with the name of a weekday, or the day named by a word such as "yesterday"."""
     if weekday := _index(_WEEKDAYS, words):
         day = today - timedelta(days=(today.weekday() - weekday + 1) % 7)
         return _Read("weekday", day.year, day.month, day.day)
@@ -316,5 +316,5 @@ def _named(words: str, today: date) -> _Read | None:
 
 
 def _index(names: tuple[str, ...], words: str) -> int | None:
-    """Return the number, from 1, of the name that words hold."""
+    """Return the number, from 1, of the name in some words."""
     return next((place for place, each in enumerate(names, 1) if re.search(rf"\b(?:{each})\b", words)), None)

@@ -1,4 +1,4 @@
-"""Storing rules: guidance for how to act, at first as candidates."""
+"""Storage of rules: guidance for how to act, initially as candidates."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,8 @@ class RuleDraft(Draft):
         source_episode_id: The episode that the rule was learned from.
         metadata: A JSON object without the keys of :data:`~commonplace.knowledge.drafts.LIFECYCLE_METADATA`.
         source: Where the guidance comes from, if that is less trusted than the session that stores it: a
-            :class:`~commonplace.core.sources.Source`. A memory that names an episode is no more trusted than it.
+            :class:`~commonplace.core.sources.Source`. A memory with a source episode is at most as trusted as the
+            episode.
     """
 
     content: str
@@ -90,7 +91,7 @@ class RuleMethods(KnowledgeSession):
     async def store_rules(
         self, drafts: Sequence[RuleDraft], *, allow_secrets: bool = False
     ) -> list[RuleReceipt]:
-        """Store up to 5,000 rules with one computation of vectors and one statement, all or none.
+        """Store up to 5,000 rules, all or none, with one embedding call and one statement.
 
         Returns:
             A receipt for each draft, in the order of the drafts.

@@ -1,8 +1,8 @@
 """Short ids of memories, such as ``f:3k7q2``: the letter of the type, and the first characters of the id.
 
-A block for a prompt shows them, and a model hands them back. The characters are those of Crockford's base 32: five of
-them tell 33 million ids apart. An id is read with 4 to 25 characters, in either case, with or without brackets. The
-beginning of a UUID, of four digits or more, names a memory too.
+A block for a prompt shows short ids, and a model passes them back. The characters are Crockford's base 32; five of
+them distinguish 33 million ids. A short id may have 4 to 25 characters, in either case, with or without brackets. The
+first four or more digits of a UUID name a memory too.
 """
 
 import re
@@ -83,8 +83,8 @@ async def find_id(sql: Statements, given: UUID | str, memory_type: MemoryType, *
 
     Raises:
         NotFoundError: No memory has the short id.
-        InvalidInputError: The id is malformed, as :func:`parse_id` says, or several memories have the short id; then
-            the message lists them.
+        InvalidInputError: The id is malformed (see :func:`parse_id`), or several memories have the short id; in that
+            case the message lists them.
     """
     wanted = parse_id(given, memory_type, field=field)
     if isinstance(wanted, UUID):

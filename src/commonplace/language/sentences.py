@@ -73,7 +73,7 @@ def _goes_on(before: str, after: str, language: str) -> bool:
 
 
 def split_clauses(sentence: str) -> list[str]:
-    """Cut a sentence into clauses; joined, they equal the sentence up to whitespace."""
+    """Cut a sentence into clauses; joined, they equal the sentence except for whitespace."""
     clauses = _cut([sentence], _COMMA)
     clauses = [
         part

@@ -137,7 +137,7 @@ def changes(text: str) -> bool:
 
 
 def thanks_for_telling(text: str) -> bool:
-    """Return whether a text thanks for a piece of information."""
+    """Return whether a text expresses thanks for information."""
     return bool(_THANKED.search(plain(text)))
 
 
@@ -157,7 +157,7 @@ def points(text: str) -> bool:
 
 
 def speaks_of_self(text: str, language: str | None = None) -> bool:
-    """Return whether the speaker says "I", "my" or "we", in a language or in the one that the text seems to have."""
+    """Return whether the speaker says "I", "my" or "we"; without ``language``, it is guessed from the text."""
     return bool(_FIRST_PERSON[language or language_of(text) or "en"].search(text))
 
 

@@ -56,7 +56,7 @@ def places_of_values(text: str) -> dict[str, tuple[int, int]]:
 
 
 def units(text: str) -> dict[str, str]:
-    """Return the numbers of a text, each with the stem of the word behind it: what the number counts."""
+    """Return the numbers of a text, each with the stem of the word after it: what the number counts."""
     places = places_of_values(text)
     behind = {
         value: _BEHIND.match(text, end) for value, (_, end) in places.items() if kind_of(value) == "number"

@@ -1,10 +1,10 @@
-"""Language models: the port for every call of a model.
+"""Language models: the port through which every model call goes.
 
     async with open_model(settings) as model:
         prompt = " ".join((task, data_notice("conversation"), fence(text, "conversation")))
         completion = await model.complete(prompt, purpose="app.digest", timeout_s=30)
 
-The import of this package is cheap; the first call of a model imports its libraries.
+Importing this package is cheap; the first call of a model imports its libraries.
 """
 
 from commonplace.llm.backend import ModelBackend, Reply, Request, Usage

@@ -1,4 +1,4 @@
-"""Answers with a schema: the instruction, the reading of the text, and the second request."""
+"""Answers with a schema: the instruction, the parser, and the second request."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def form_of(output: type[BaseModel]) -> str:
 
 
 def read_answer(text: str, output: type[T]) -> T:
-    """Return the first valid object in a model's text, also from a fenced block or between other words.
+    """Return the first valid object in a model's text, even from a fenced block or between other words.
 
     Raises:
         AnswerError: The text has no valid object.

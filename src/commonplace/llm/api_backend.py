@@ -33,7 +33,7 @@ _FORMS: Final[dict[ApiKind, tuple[AnswerForm, ...]]] = {
     # Small local models follow a schema much better if the server enforces it.
     "ollama": (AnswerForm.SCHEMA, AnswerForm.TEXT),
 }
-"""The forms that a server of each API may accept, the best first."""
+"""The forms that a server of each API may accept, best first."""
 
 
 async def connect(options: ApiOptions) -> "ApiBackend":
@@ -83,7 +83,7 @@ class ApiBackend:
         except failures.AgentRunError as error:
             raise translated(error, name=self._name, address=self.address) from error
         except (AttributeError, LookupError, TypeError, ValueError) as error:
-            # The clients raise these for a 200 whose JSON does not have the API's form.
+            # The clients raise these errors for a 200 response whose JSON does not have the API's form.
             raise ModelOutputError(
                 f"{self._name} sent an answer that does not have the form of its API: {error}"
             ) from error
@@ -112,7 +112,7 @@ class ApiBackend:
             elif form is AnswerForm.TOOL and not proven and not reply.cut_off:
                 continue  # The server ignores tools, so the model has not seen the schema.
             return replace(reply, usage=spent)
-        raise refusal or ModelOutputError(f"{self._name} answered no form of request with an object")
+        raise refusal or ModelOutputError(f"{self._name} did not answer any form of request with an object")
 
     async def _ask(self, request: Request, form: AnswerForm | None = None) -> ModelResponse:
         """Send a request once, or once more if the server refuses the name of the token limit."""
@@ -143,7 +143,7 @@ class ApiBackend:
         )
 
     def _begin_with(self, dialect: Dialect | None) -> None:
-        """Begin with the dialect that the server accepted in an earlier process; it may have changed since."""
+        """Begin with the dialect that the server accepted in an earlier process; the server may have changed since."""
         if dialect is not None and dialect.form in self._forms and dialect.limit in self._clients:
             self._form, self._limit = dialect.form, dialect.limit
 
@@ -195,7 +195,7 @@ def _refuses_form(error: failures.ModelHTTPError, *, proven: bool) -> bool:
 
 
 def _has_object(response: ModelResponse, reply: Reply, output: type[BaseModel]) -> bool:
-    """Return whether an answer has an object: as the arguments of a tool, or valid in its text."""
+    """Return whether an answer has an object: as tool arguments, or as a valid object in its text."""
     if response.tool_calls:
         return True
     try:

@@ -39,7 +39,7 @@ def _openai(options: ApiOptions) -> Clients:
     names = (LimitName.OLD, LimitName.NEW) if options.base_url else (LimitName.NEW, LimitName.OLD)
     imitated = OpenAIModelProfile(
         supports_json_schema_output=True,
-        # A server that ignores the schema, or only masks tokens by it, does not show it to the model.
+        # A server that ignores the schema, or uses it only to mask tokens, does not show the schema to the model.
         native_output_requires_schema_in_instructions=True,
         openai_supports_strict_tool_definition=False,
     )

@@ -1,4 +1,4 @@
-"""The errors of pydantic-ai as errors of this package."""
+"""Translation of pydantic-ai's errors into errors of this package."""
 
 from http import HTTPStatus
 from typing import cast
@@ -15,7 +15,7 @@ from commonplace.core.errors import (
 
 
 def translated(error: failures.AgentRunError, *, name: str, address: str) -> ModelError:
-    """Return the error of a model with a name at an address."""
+    """Return the error of this package for an error of a model at an address."""
     message = _message(error, name, address)
     match error:
         case (
@@ -42,7 +42,7 @@ def translated(error: failures.AgentRunError, *, name: str, address: str) -> Mod
 
 
 def _by_status(status: int) -> type[ModelError]:
-    """Return the error of a status that the client has not sorted into a category."""
+    """Return the error for a status that the client has not classified."""
     if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return ModelUnavailableError
     return ModelAccessError if status in (401, 402, 404) else ModelRefusedError

@@ -43,8 +43,8 @@ class Request:
         prompt: The task, with its data fenced (see :func:`~commonplace.llm.fence.fence`).
         output: The schema of the answer; ``None`` for plain text.
         max_output_tokens: Longer answers are cut off, and then refused.
-        max_chars: The longest text that the caller can use. The extractive model obeys it; a language model needs the
-            limit in the prompt.
+        max_chars: The longest text that the caller can use. The extractive model respects it; for a language model, put
+            the limit into the prompt.
     """
 
     prompt: str
@@ -68,7 +68,7 @@ class ModelBackend(Protocol):
     """One model. It sends each request once; :class:`~commonplace.llm.model.Model` retries, validates and counts."""
 
     address: str
-    """The URL or program of the model, without a password; empty for a model inside of this process."""
+    """The URL or program of the model, without a password; empty for a model inside this process."""
 
     async def send(self, request: Request) -> Reply:
         """Send a request once. Cancelling the call stops everything that it started.

@@ -1,8 +1,8 @@
 """A CLI of an agent host as a model: one process per request, in an empty directory.
 
-``@/path`` in a prompt shows that file to the model of claude, even with all tools off and reading denied. Prompts
-contain text of others, so every ``@`` is followed by an invisible joiner, which the answer loses again. A prompt that
-begins with ``/`` is a command, even if commands are disabled. Our prompts begin with a word.
+``@/path`` in a prompt shows that file to claude's model, even with all tools off and reading denied. Prompts contain
+text by others, so an invisible joiner is inserted after every ``@`` and removed from the answer. A prompt that begins
+with ``/`` is a command, even if commands are disabled. Our prompts begin with a word.
 """
 
 import tempfile
@@ -41,7 +41,7 @@ async def connect(options: CliOptions) -> "CliBackend":
 
 
 class CliBackend:
-    """A CLI of the table."""
+    """A CLI of the table as a backend."""
 
     def __init__(self, options: CliOptions) -> None:
         self._options = options

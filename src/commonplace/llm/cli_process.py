@@ -1,7 +1,7 @@
-"""A run of a CLI to its end, with files in place of pipes.
+"""A run of a CLI to its end, with files instead of pipes.
 
-With files, a descendant that holds a pipe open cannot delay the end, a prompt can have any length, and no list of
-processes shows the prompt.
+With files, a descendant that keeps a pipe open cannot delay the end, a prompt can have any length, and process lists
+do not show the prompt.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from commonplace.llm.process_tree import kill_tree
 _OF_A_SESSION: Final = re.compile(
     r"CLAUDECODE|CLAUDE_PROJECT_DIR|CLAUDE_ENV_FILE|CLAUDE_CODE_(SESSION_ID|CHILD_SESSION|ENTRYPOINT)|GEMINI_CLI"
 )
-"""Variables that tell a CLI that it runs inside a session; the CLI that we start belongs to no session."""
+"""Variables that tell a CLI that it runs inside a session; the CLIs that we start do not."""
 
 _BUSY_STATUSES: Final = frozenset({408, 409, 429})
 _FIRST_SERVER_FAULT: Final = 500
@@ -27,7 +27,7 @@ _OUT_OF_REACH: Final = (
     *("stream disconnected", "error sending request", "high demand", "usage limit"),
     *("fetch failed", "terminated", "ECONNRESET"),
 )
-"""Words of claude, Codex and Gemini CLI for an API that is busy or unreachable, or an account over its limit."""
+"""Messages of claude, Codex and Gemini CLI about a busy or unreachable API, or an account over its limit."""
 
 _NO_ACCESS_STATUSES: Final = frozenset({401, 402, 404})
 _NO_ACCESS: Final = (
@@ -35,7 +35,7 @@ _NO_ACCESS: Final = (
     *("Missing environment variable", "codex login", "model is not supported"),
     *("GEMINI_API_KEY", "Auth method", "authenticat", "ModelNotFound"),
 )
-"""Words of claude, Codex and Gemini CLI for a missing login and an unknown model."""
+"""Messages of claude, Codex and Gemini CLI about a missing login or an unknown model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ def is_unavailable(status: int | None, text: str) -> bool:
 
     Args:
         status: The HTTP status of the API; ``None`` if the API did not answer.
-        text: The text of the result, which counts if there is no status. Source: measured with Claude Code 2.1.197
+        text: The text of the result, used if there is no status. Source: measured with Claude Code 2.1.197
             and 2.1.330, Codex 0.169 and Gemini CLI 0.61.
     """
     if status is None:

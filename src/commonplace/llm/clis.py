@@ -1,15 +1,15 @@
-"""The table of CLIs that can be models: the command line of each, its environment, and the reading of its output.
+"""The table of CLIs that can be models: the command line and environment of each, and how to read its output.
 
-Each CLI runs without tools, hooks, MCP servers and transcripts: a memory that asks a model must not start the hooks
-that feed the memory, and text of others in a prompt must reach no tool. Measured with Claude Code 2.1.197, Codex 0.169
-and Gemini CLI 0.61:
+Each CLI runs without tools, hooks, MCP servers and transcripts: a memory that asks a model must not trigger the hooks
+that feed the memory, and text by others in a prompt must not reach a tool. Measured with Claude Code 2.1.197, Codex
+0.169 and Gemini CLI 0.61:
 
 - claude: ``--safe-mode`` keeps the account and the choice of model, and drops hooks, CLAUDE.md, skills and plugins. API
   failures have the ``subtype`` ``success``; ``is_error`` and ``api_error_status`` report them.
 - Codex: ``--ignore-user-config`` drops hooks and servers, and also the choice of model and provider, which
   :func:`_codex_choice` passes on. The user's AGENTS.md reaches the model.
-- Gemini CLI: a home of its own keeps transcripts, hooks and extensions out. Links in it lead to the account. The
-  settings of the working directory win over the user's.
+- Gemini CLI: a separate home excludes transcripts, hooks and extensions. Links in it point to the account. The
+  settings of the working directory override the user's.
 """
 
 import contextlib
@@ -38,8 +38,8 @@ class Run:
 
     Attributes:
         scratch: A directory that exists during the run; ``system`` in it has the system prompt.
-        directory: The working directory, empty so far.
-        max_output_tokens: The longest answer; Codex and Gemini CLI know no such limit.
+        directory: The working directory, still empty.
+        max_output_tokens: The longest answer; Codex and Gemini CLI have no such limit.
     """
 
     options: CliOptions
@@ -58,7 +58,7 @@ class Outcome:
     """The result that a CLI printed.
 
     Attributes:
-        text: The answer, or the reason of a failure.
+        text: The answer, or the reason for a failure.
         status: The HTTP status of the API in a failure; ``None`` if it is unknown.
         model: The model's name; empty if the CLI does not say it.
     """
@@ -169,7 +169,7 @@ _CODEX_PROVIDER: Final = (
     *("name", "base_url", "wire_api", "env_key", "requires_openai_auth"),
     *("request_max_retries", "stream_max_retries"),
 )
-"""Keys of a provider that are no secrets: every user of the machine can read the arguments of a process."""
+"""Keys of a provider that are not secret; others must not be arguments, which every user of the machine can read."""
 _STATUS: Final = re.compile(r"status:? (\d{3})")
 
 
@@ -316,7 +316,7 @@ def _gemini_environment(run: Run) -> dict[str, str]:
         "GEMINI_SYSTEM_MD": run.system,
         "GEMINI_CLI_NO_RELAUNCH": "true",
         "GEMINI_CLI_TRUST_WORKSPACE": "true",
-        # The CLI writes reports of failures there, which hold the prompt.
+        # The CLI writes failure reports there, and they contain the prompt.
         "TMPDIR": str(run.scratch),
     }
 
@@ -341,7 +341,7 @@ def _read_gemini(printed: Printed) -> Outcome | None:
 
 def _gemini_failure(error: _GeminiError, logged: str) -> Outcome:
     if _NO_LOGIN in error.message:
-        # The message names a file in a directory that is gone after the run.
+        # The message names a file in a directory that is deleted after the run.
         return Outcome(text="not logged in: run gemini once, or set GEMINI_API_KEY", failed=True)
     named = "ModelNotFound: " if "ModelNotFoundError" in logged else ""
     found = _STATUS_IN_JSON.search(error.message)
@@ -351,7 +351,7 @@ def _gemini_failure(error: _GeminiError, logged: str) -> Outcome:
 
 
 def _gemini_result(text: str) -> _GeminiResult | None:
-    """Return the last result in a text; logs stand before it."""
+    """Return the last result in a text; logs precede it."""
     start = text.rfind('{\n  "session_id"')
     try:
         found, _ = json.JSONDecoder().raw_decode(text, max(start, 0))

@@ -11,7 +11,7 @@ _ERRORS: Final = range(400, 600)
 
 
 class CompatibleModel(OpenAIChatModel):
-    """A model of OpenAI's protocol whose server may report an error with the status 200, as OpenRouter does."""
+    """A model behind OpenAI's protocol whose server may report an error with status 200, as OpenRouter does."""
 
     def _validate_completion(self, response: ChatCompletion) -> Any:  # noqa: ANN401 - the client's own class
         """Check an answer.

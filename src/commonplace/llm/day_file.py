@@ -1,7 +1,7 @@
 """Tokens used today by all processes of this machine, and their price: one file per day, one line per answer.
 
-A budget that each process counts for itself would start from zero with every command. Each line is appended in one
-write, which the system does not mix with others, so no lock is needed.
+If each process counted its own budget, every command would start from zero. Each line is appended in one write, which
+the system does not interleave with others, so no lock is needed.
 """
 
 import os

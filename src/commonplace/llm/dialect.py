@@ -1,7 +1,7 @@
-"""Dialects of OpenAI's protocol: how a server takes the form of an answer, and how it names the token limit.
+"""Dialects of OpenAI's protocol: how a server accepts the form of an answer, and what it calls the token limit.
 
-Servers differ, and few report what they support. The first request with a form tries it, and the result is remembered
-for the model and the address.
+Servers differ, and few report what they support. The first request with a form tries the form, and the result is
+remembered for the model and the address.
 """
 
 import hashlib
@@ -19,9 +19,9 @@ from commonplace.core.drafts import write_text
 _log = logging.getLogger(__name__)
 
 _REFUSING: Final = (400, 422, 501)
-"""The statuses with which a server refuses a parameter."""
+"""Statuses with which a server refuses a parameter."""
 _NAMING: Final = (*_REFUSING, 404, 500)
-"""The statuses with which it refuses one by name: OpenRouter answers 404, llama.cpp 500."""
+"""Statuses with which a server refuses a parameter by name: OpenRouter answers 404, llama.cpp 500."""
 _FORM_WORDS: Final = re.compile(
     r"tool|function|jinja|response_format|schema|grammar|guided|structured|system role", re.IGNORECASE
 )
@@ -32,11 +32,11 @@ class AnswerForm(StrEnum):
     """The way in which a request carries the schema of its answer."""
 
     TOOL = "tool"
-    """The schema is that of a tool which the model must call."""
+    """The schema is the schema of a tool that the model must call."""
     SCHEMA = "schema"
-    """The server holds the model to the schema."""
+    """The server enforces the schema."""
     TEXT = "text"
-    """The prompt holds the schema."""
+    """The prompt contains the schema."""
 
 
 class LimitName(StrEnum):
@@ -64,7 +64,7 @@ class DialectFile:
     """The dialect of one model at one address, in a file that the processes of this machine share.
 
     Args:
-        path: The file, named by a hash because an address may contain a password.
+        path: The file, named by a hash, because an address may contain a password.
     """
 
     path: Path

@@ -1,6 +1,6 @@
 """The extractive model: a rule that picks clauses from the data in a prompt.
 
-It adds no words but "The user:", and needs neither a network nor a key.
+The rule adds no words except "The user:", and needs neither network access nor a key.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ async def connect(_: None) -> "ExtractiveBackend":
 class ExtractiveBackend:
     """Picks clauses from the fenced data; see :mod:`commonplace.llm.secretary`.
 
-    Its text is at most ``max_chars`` long, and at most four characters for each of ``max_output_tokens``. It is empty
+    The text is at most ``max_chars`` long, and at most four characters for each of ``max_output_tokens``. It is empty
     if nothing is worth keeping. A prompt without fences counts as data.
     """
 

@@ -25,9 +25,9 @@ _LOOK_AHEAD_CHARS: Final = 256
 def fence(text: str, tag: str) -> str:
     """Return a text inside a tag that it cannot close.
 
-    A closing tag of any name, or an opening tag of this name, loses its angle bracket: ``<`` and similar characters
-    become ``&lt;``. This also holds with blanks or invisible characters in between, in another case, and with other
-    slashes. The rest does not change, except for NUL and lone surrogates. Equal texts give equal fences.
+    In a closing tag of any name, or an opening tag of this name, ``<`` and similar characters become ``&lt;``. This
+    includes tags with blanks or invisible characters inside, in another case, or with other slashes. The rest does not
+    change, except for NUL and lone surrogates. Equal texts give equal fences.
 
     The tag has lower case letters, digits and ``_``, and begins with a letter.
 

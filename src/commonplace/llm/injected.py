@@ -1,4 +1,4 @@
-"""The block that memory puts into a session: its tag, and its removal before the session is learned.
+"""The block that memory injects into a session: its tag, and its removal before the session is learned.
 
     <commonplace_memory>
     Noted in earlier sessions. …
@@ -36,14 +36,14 @@ _BLOCK: Final = re.compile(rf"<{TAG}>.*?(?:</{TAG}>|\Z)", re.DOTALL)
 
 
 def as_data(text: str) -> str:
-    """Return a text in its form inside the tag, where it cannot close any tag. Idempotent."""
+    """Return a text escaped for the inside of the tag, so that it cannot close any tag. Idempotent."""
     return fence(text.strip(), TAG).removeprefix(f"<{TAG}>\n").removesuffix(f"\n</{TAG}>")
 
 
 def framed(texts: Iterable[str], *, today: date | None = None) -> str:
-    """Return the non-empty texts as data in one tag; empty if there are none.
+    """Return the non-empty texts as data in one tag; an empty text if there are none.
 
-    The note names ``today``, because memories may name days.
+    The note names ``today``, because memories may mention days.
     """
     told = [data for text in texts if (data := as_data(text))]
     note = NOTE if today is None else f"{NOTE}{_TODAY.format(today)}"
@@ -56,7 +56,7 @@ def without_injected(text: str) -> str:
 
 
 def cut_lines(block: str, chars: int | None, *, title: str) -> str:
-    """Return as many lines of a block as fit; empty if only the title would remain."""
+    """Return as many lines of a block as fit; an empty text if only the title would remain."""
     if chars is None or len(block) <= chars:
         return block
     kept = block[: chars + 1].rpartition("\n")[0]

@@ -18,10 +18,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """Counts of one purpose since the process began.
+    """Counts of one purpose since the process started.
 
     Args:
-        answers: Answers, valid or not; each took tokens.
+        answers: Answers, valid or not; each answer used tokens.
         unavailable: Attempts that found the model unable to answer.
         failures: Calls that ended without a usable answer.
         cost_usd: The price of the answers with a known price.
@@ -42,9 +42,9 @@ class Ledger:
 
     Args:
         daily_tokens: Tokens allowed per day, input and output together, over all purposes; 0 for no limit.
-        clock: Its UTC date is the day.
+        clock: Gives the day, its UTC date.
         day_file: The usage of all processes of this machine; ``None`` counts only this process.
-        always_shared: Write the day file without a limit too.
+        always_shared: Whether to write the day file even without a limit.
         setting: The variable that sets ``daily_tokens``.
     """
 
@@ -89,7 +89,7 @@ class Ledger:
 
     @property
     def cost_today_usd(self) -> float | None:
-        """The price of today's answers of all processes that share the day file, as far as it is known.
+        """The price of today's answers by all processes that share the day file, as far as it is known.
 
         ``None`` if no price is known.
         """

@@ -38,7 +38,7 @@ class Completion(Generic[V_co]):
         value: The validated object; ``None`` if the call has no output.
         model: The name of the model, as the model reports it.
         usage: The usage, including a second attempt for a valid object.
-        extractive: Whether the text was picked from the data.
+        extractive: Whether the text was picked from the data, not written.
     """
 
     text: str
@@ -50,7 +50,7 @@ class Completion(Generic[V_co]):
 
 @dataclass(slots=True, kw_only=True)
 class _Call:
-    """A running call: its purpose, its deadline by the clock of the event loop, and how its last attempt failed."""
+    """A running call: its purpose, its deadline on the event loop's clock, and the failure of its last attempt."""
 
     purpose: str
     ends_at: float
@@ -142,16 +142,16 @@ class Model:
     ) -> Completion[BaseModel | None]:
         """Return a model's answer to a prompt, as text or as a validated object.
 
-        An invalid object is sent back once with its fault. A model that cannot answer now is asked again after a pause
-        while time is left. Cancelling the call stops everything that it started. Hold no database connection during the
-        call.
+        An invalid object is sent back once with its fault. A model that cannot answer now is asked again after a pause,
+        as long as time is left. Cancelling the call stops everything that it started. Do not hold a database connection
+        during the call.
 
         Args:
-            prompt: The task; text of others is inside fences.
+            prompt: The task; text by others is inside fences.
             purpose: The name under which the ledger counts the call, for example ``"app.digest"``.
             system: The system prompt.
             output: The schema of the answer; ``None`` for plain text.
-            form: The schema of an answer that the caller reads from the text, without a check here.
+            form: The schema of an answer that the caller reads from the text; it is not checked here.
             timeout_s: The time limit in seconds, including retries; ``None`` for the model's default.
             max_output_tokens: Longer answers are cut off and raise an error.
             max_chars: The longest usable text, for the extractive model.
@@ -203,7 +203,8 @@ class Model:
             if not scope.expired():
                 raise
             if call.failure:
-                # It says more than the time that has passed: the address that nobody answers, the fault of the server.
+                # The last failure says more than the elapsed time: the address that does not answer, or the server's
+                # error.
                 raise call.failure from None
             message = f"the model {self.name!r} gave no answer within {allowed_s:g} s ({purpose})"
             raise ModelTimeoutError(message) from None
@@ -218,7 +219,7 @@ class Model:
             return self._completion(reply, read_answer(reply.text, output), reply.usage)
         except AnswerError as error:
             fault = str(error)
-        _log.info("%s gave an invalid answer to %s and is asked again: %s", self.name, call.purpose, fault)
+        _log.info("%s gave an invalid answer to %s; asking again: %s", self.name, call.purpose, fault)
         again = replace(request, prompt=ask_again(request.prompt, answer=reply.text, fault=fault))
         second = await self._send(again, call)
         try:
@@ -231,7 +232,7 @@ class Model:
         return self._completion(second, value, reply.usage + second.usage)
 
     async def _send(self, request: Request, call: _Call) -> Reply:
-        """Ask until the model answers, no time is left for a pause, or all attempts are used."""
+        """Ask until the model answers, no time is left for a pause, or all attempts are used up."""
         pauses = self._retries.pauses(self._chance)
         while True:
             self.ledger.require_budget()
@@ -255,14 +256,14 @@ class Model:
         """Wait before the next attempt, at least as long as the server asks.
 
         Raises:
-            ModelUnavailableError: There is no next attempt; this is ``error`` itself.
+            ModelUnavailableError: There is no next attempt; the raised error is ``error`` itself.
         """
         if pause_s is None:
             raise error
         wait_s = max(pause_s, error.retry_after_s or 0.0)
         if asyncio.get_running_loop().time() + wait_s >= call.ends_at:
             raise error
-        _log.info("%s (%s) is asked again in %.1f s: %s", self.name, call.purpose, wait_s, error)
+        _log.info("%s (%s): retrying in %.1f s: %s", self.name, call.purpose, wait_s, error)
         await self._sleep(wait_s)
 
     async def _connected(self) -> ModelBackend:

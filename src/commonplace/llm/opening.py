@@ -32,12 +32,12 @@ CONSOLIDATION_TOKENS: Final = "consolidation-tokens"
 OLLAMA_PORT: Final = 11434
 
 NO_KEY: Final = "none"
-"""The key for servers that need none; the clients refuse an empty key."""
+"""The key for servers that need no key; the clients refuse an empty key."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Provider:
-    """A provider of an API: the variables of its key and its address, its extra, and the module of that extra."""
+    """A provider of an API: the variables of its key and its address, its extra, and the extra's module."""
 
     key_variables: tuple[str, ...]
     address_variable: str
@@ -91,7 +91,7 @@ async def open_consolidation_model(settings: Settings, *, clock: Clock = utc_now
 
 
 def _of_consolidation(settings: Settings) -> Settings:
-    """Return settings whose ``model`` is that of consolidation; address and key belong to the other one."""
+    """Return settings whose ``model`` is the consolidation model; address and key belong to the other model."""
     if settings.consolidation_model is None:
         return settings
     return settings.with_model(settings.consolidation_model)
@@ -113,10 +113,10 @@ async def open_model(
         settings: ``home`` and the settings whose names begin with ``model`` are used.
         ledger: A ledger that several models share; ``None`` makes a ledger from the settings.
         clock: Gives the day of the token budget.
-        environ: Keys, addresses and the path to programs; ``None`` for the environment of this process.
+        environ: Has keys, addresses and the path to programs; ``None`` for the environment of this process.
 
     Raises:
-        SettingsError: The model is unknown, or something that it needs is missing; the message says how to install it.
+        SettingsError: The model is unknown, or a program, extra or key is missing; the message says how to get it.
     """
     environ = os.environ if environ is None else environ
     name = settings.model or EXTRACTIVE
@@ -205,8 +205,8 @@ def api_options(settings: Settings, environ: Mapping[str, str]) -> ApiOptions:
 def _base_url(kind: ApiKind, given: str | None, *, own: bool) -> str | None:
     """Return the address as the client expects it.
 
-    An address of our own setting without a path gets the ``/v1`` of OpenAI's API. The addresses of other variables are
-    used as the clients of their makers use them.
+    An address in our own setting without a path gets the path ``/v1`` of OpenAI's API. Addresses in other variables are
+    used as the providers' own clients use them.
     """
     if kind == "ollama":
         return ollama_url((given or "").removesuffix("/").removesuffix("/v1"))
@@ -216,7 +216,7 @@ def _base_url(kind: ApiKind, given: str | None, *, own: bool) -> str | None:
 
 
 def _api_key(kind: ApiKind, environ: Mapping[str, str], *, own: str | None, given: str | None) -> str | None:
-    """Return the key of the environment; the key of a provider is never sent to an address of our own setting."""
+    """Return the key in the environment; a provider's key is never sent to an address in our own setting."""
     if own is not None:
         return NO_KEY
     if kind == "ollama":
@@ -244,7 +244,7 @@ def _require_extra(provider: _Provider, *, wanted_by: str) -> None:
 def _is_installed(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # The package above it is missing.
+    except ModuleNotFoundError:  # The parent package is missing.
         return False
 
 
@@ -269,7 +269,7 @@ def ollama_url(host: str) -> str:
     if name in {"0.0.0.0", "::"}:  # noqa: S104 - recognised here, not listened on
         name = "127.0.0.1"
     shown = f"[{name}]" if ":" in name else name
-    # Like Ollama: a bare host gets Ollama's port, a URL without a port gets the port of its scheme.
+    # As in Ollama, a bare host gets Ollama's port, and a URL without a port gets the port of its scheme.
     port = parts.port or (OLLAMA_PORT if "://" not in host else None)
     path = parts.path.rstrip("/")
     return f"{parts.scheme}://{shown}{f':{port}' if port else ''}{path}/v1"

@@ -1,4 +1,4 @@
-"""Options of the backends, in a module of their own because a backend's libraries may not be installed."""
+"""Options of the backends, in a separate module because a backend's libraries may not be installed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The end of a process with all its descendants, including those in other sessions."""
+"""Killing of a process with all its descendants, including those in other sessions."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ def kill_tree(pid: int) -> None:
     The claude CLI starts its shells in sessions of their own, which a signal to the group does not reach. A descendant
     whose parent has died can no longer be found.
 
-    The process was started with ``start_new_session=True`` and has not been waited for.
+    The process must have been started with ``start_new_session=True`` and not have been waited for.
     """
     kill_found(lambda: _tree(pid))
     with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -24,8 +24,8 @@ def kill_tree(pid: int) -> None:
 def kill_found(look: Callable[[], set[psutil.Process]]) -> set[psutil.Process]:
     """Kill the processes that ``look`` finds, and return them.
 
-    All processes are suspended until ``look`` finds no new ones, and then killed: a running process could start others
-    meanwhile, and the children of a killed process could no longer be found.
+    Processes are suspended until ``look`` finds no new ones, and then killed: a running process could start others
+    meanwhile, and children of a killed process could no longer be found.
     """
     stopped: set[psutil.Process] = set()
     while fresh := look() - stopped:

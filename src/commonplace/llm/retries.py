@@ -1,4 +1,4 @@
-"""The number of retries of a model that could not answer, and the pauses between them."""
+"""The number of retries for a model that could not answer, and the pauses between them."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -13,7 +13,7 @@ from commonplace.llm.model import DEFAULT_TIMEOUT_S, Model
 
 SCRIPTED: Final = "scripted"
 SCRIPTED_USAGE: Final = Usage(input_tokens=100, output_tokens=20, cost_usd=0.001)
-"""The usage of every text and object of a script."""
+"""The token usage of every text and object in a script."""
 
 
 class Hang:
@@ -27,8 +27,8 @@ class Script:
     """The answers of a model in order, and the requests that it received.
 
     Args:
-        steps: A text, an object (sent as JSON), a whole reply, an error to raise, :class:`Hang`, or a function from the
-            request to a text. After the last step the model refuses.
+        steps: The answers in order. Each is a text, an object (sent as JSON), a whole reply, an error to raise,
+            :class:`Hang`, or a function from the request to a text. After the last step the model refuses.
     """
 
     address = ""
@@ -44,7 +44,7 @@ class Script:
         ledger: Ledger | None = None,
         timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> Model:
-        """Return a model like any other, but without pauses between attempts."""
+        """Return an ordinary model, but without pauses between attempts."""
         return Model(
             name=SCRIPTED,
             connect=self._connect,

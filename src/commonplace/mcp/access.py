@@ -1,4 +1,4 @@
-"""The role that each tool requires over HTTP, where the token of a caller has a role.
+"""The role that each tool requires over HTTP, where each caller's token has a role.
 
 On standard input and output there is one caller, who started the server.
 """
@@ -27,7 +27,7 @@ ROLES: Final[Mapping[str, Role]] = {
     },
     **{offer.name: offer.role for offer in (*OFFERS, *APP_OFFERS)},
 }
-"""The tools of all servers, those of the workspace also under their names in ``all``.
+"""The tools of all servers; workspace tools also under their names in the server ``all``.
 
 Any other tool requires an admin.
 """

@@ -1,7 +1,7 @@
 """One MCP server with the tools of knowledge, workspace and app memory under distinct names.
 
-Clients that refuse two tools of one name cannot mount the ``knowledge`` and the ``workspace`` server together: both
-have a ``memory_search``. Here the tools of workspace memory begin with ``workspace_``.
+Clients that refuse two tools with the same name cannot mount the ``knowledge`` and the ``workspace`` server together:
+both have a ``memory_search``. Here the tools of workspace memory begin with ``workspace_``.
 """
 
 from collections.abc import Awaitable, Callable
@@ -40,8 +40,8 @@ def build_server(
 ) -> FastMCP:
     """Return an MCP server over open memories; the tools of app memory are in the full profile only.
 
-    A service carries out the calls of knowledge memory, and ``facts``, which may be lazy, is never opened. Each call of
-    a tool of app memory calls ``conversations``. See :func:`.knowledge.server.build_server` for ``caller``.
+    With ``service``, that service carries out the calls of knowledge memory, and ``facts`` is never opened. Each call
+    of a tool of app memory calls ``conversations``. See :func:`.knowledge.server.build_server` for ``caller``.
     """
     of_workspace = replace(view, prefix=f"{view.prefix}_{WORKSPACE}" if view.prefix else WORKSPACE)
     is_full = view.profile is Profile.FULL

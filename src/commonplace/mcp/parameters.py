@@ -21,12 +21,12 @@ def _from_json(value: object) -> object:
 
 
 def one_of(known: type[StrEnum]) -> Any:  # noqa: ANN401 - pydantic's own annotation
-    """Show a closed set in a schema. The memory judges the value: its message lists the words that are accepted."""
+    """Show a closed set in a schema. The memory checks the value, and its message lists the accepted words."""
     return Field(json_schema_extra={"enum": [*known]})
 
 
 def bounds(least: float, most: float | None = None) -> Any:  # noqa: ANN401 - pydantic's own annotation
-    """Show bounds in a schema. The memory judges the value: its message names both bounds."""
+    """Show bounds in a schema. The memory checks the value, and its message names both bounds."""
     return Field(json_schema_extra={"minimum": least, **({} if most is None else {"maximum": most})})
 
 

@@ -31,7 +31,7 @@ class Names:
     """The names of a server's tools as a client sees them.
 
     Attributes:
-        prefix: Stands before each name, with an underscore after it; empty for the plain names.
+        prefix: Precedes each name, followed by an underscore; empty for plain names.
         tools: The plain names.
     """
 
@@ -43,7 +43,7 @@ class Names:
         return f"{self.prefix}_{tool}" if self.prefix else tool
 
     def within(self, text: str) -> str:
-        """Return a text for a model that mentions tools by the names that the client sees."""
+        """Return a text for a model, with the names of the tools as the client sees them."""
         if not self.prefix:
             return text
         return re.sub(r"\w+", lambda word: self.shown(word[0]) if word[0] in self.tools else word[0], text)
@@ -55,7 +55,7 @@ class View:
 
     Attributes:
         butler: The default of ``butler`` and ``scope`` in tools of knowledge memory, and the reader of its resources.
-        prefix: Stands before the names of tools and prompts.
+        prefix: A prefix for the names of tools and prompts.
         profile: The tools to show.
 
     Raises:

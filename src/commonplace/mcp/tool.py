@@ -39,12 +39,14 @@ from commonplace.mcp.profiles import Names, Profile
 
 ToolFunction = Callable[..., Awaitable[object]]
 
-SECRET_HINT: Final = "Leave the secret out and store only that it exists and where it is kept."  # noqa: S105 - advice
-OUTAGE_HINT: Final = "Nothing is wrong with the call. Go on without memory, and try again later, not at once."
-REPEAT_HINT: Final = "Correct this one parameter and call again; the same call will be refused again."
+SECRET_HINT: Final = "Leave the secret out; store only that it exists and where it is kept."  # noqa: S105 - advice
+OUTAGE_HINT: Final = (
+    "Nothing is wrong with the call. Continue without memory, and try again later, not at once."
+)
+REPEAT_HINT: Final = "Correct this parameter and call again; the same call will be refused again."
 
 PROGRESS_S: Final = 5.0
-"""The time between two reports of progress. Clients give up a call after a minute without a sign of life."""
+"""The time between two progress reports. Clients give up on a call after a minute without a report."""
 
 NO_DEFAULTS: Final[Mapping[str, object]] = MappingProxyType({})
 
@@ -109,7 +111,7 @@ class MemoryTool(Tool):
     ) -> "MemoryTool":
         """Return the tool of an offer, on the memory that ``caller`` returns for each call.
 
-        The hints are for a parameter that was refused. The defaults replace those of the function. A call may pass all
+        The hints are shown for a refused parameter. The defaults replace those of the function. A call may pass all
         parameters in any profile.
         """
         arguments, schema = _form(offer.run, frozenset(defaults))

@@ -1,9 +1,9 @@
 """The block of memories in the next session's system prompt.
 
-Memories are chosen by confidence over all services until the budget is spent, then grouped by service, general ones
-last. A memory that does not fit is skipped, so that a long memory does not keep out shorter ones. The block with its
-header never exceeds the budget; if no memory fits, the block is empty.
-Source: OPS-06, OPS-07, OPS-15, R-OPS-3, R-OPS-4.
+Memories are chosen by confidence across all services until the budget is spent, then grouped by service, general
+memories last. A memory that does not fit is skipped, so that a long memory does not exclude shorter ones. The block
+with its header never exceeds the budget; if no memory fits, the block is empty. Source: OPS-06, OPS-07, OPS-15,
+R-OPS-3, R-OPS-4.
 """
 
 import re
@@ -26,7 +26,7 @@ SHORTEST_BULLET_CHARS: Final = len("\n- [timing] x (confidence: 0.3)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A memory that the block could show; ``service`` is ``None`` for a general one, ``updated_at`` as stored."""
+    """A memory that the block could show; ``service`` is ``None`` for a general memory, ``updated_at`` is as stored."""
 
     id: int
     service: str | None
@@ -62,8 +62,8 @@ async def build_memory_context(
 ) -> MemoryContext:
     """Read memories until the budget is spent, and render them.
 
-    ``sql`` is one consistent view, so that pages fit together. The memories of ``services`` are chosen first. A memory
-    whose text ``holds`` names is in quarantine and not eligible.
+    ``sql`` is one consistent view, so that its pages fit together. The memories of ``services`` are chosen first. A
+    memory for whose text ``holds`` returns true is in quarantine and not eligible.
     """
     threshold = float(ACTIVE_THRESHOLD)
     builder = BlockBuilder(
@@ -77,7 +77,7 @@ async def build_memory_context(
             builder.offer(Candidate(**row))
     last: Candidate | None = None
     while builder.room > 0:
-        # The room holds fewer memories than a page, and only short ones: the rest need not be read.
+        # The remaining room is smaller than a page of memories, so the rest need not be read.
         page = builder.room // SHORTEST_BULLET_CHARS + 1
         rows = await sql.eligible(
             threshold=threshold,
@@ -103,7 +103,7 @@ def render_heading(name: str) -> str:
 def render_bullet(candidate: Candidate) -> str:
     """Return a memory as one line of data without markers.
 
-    A marker in an observation loses its bracket: an agent that repeats the block must not store it again.
+    A marker in an observation loses its bracket, so that an agent that repeats the block does not store it again.
     """
     observation = _MARKER.sub("(", data_line(candidate.observation))
     return f"- [{candidate.category}] {observation} (confidence: {format_confidence(candidate.confidence)})"
@@ -116,11 +116,11 @@ def format_confidence(confidence: float) -> str:
 
 
 class BlockBuilder:
-    """Chooses memories for a budget in the order in which they are offered, and renders them.
+    """A builder that takes memories within a budget, in the order in which they are offered, and renders them.
 
     Args:
-        eligible: How many memories are eligible altogether; the header counts them.
-        budget_tokens: For the whole block with its header; 0 and less hold no memory.
+        eligible: The number of all eligible memories, for the header.
+        budget_tokens: The budget for the whole block with its header; with 0 or less, no memory fits.
         holds: Whether a text is in quarantine; such a memory is not shown and not counted as eligible.
     """
 
@@ -139,11 +139,11 @@ class BlockBuilder:
 
     @property
     def room(self) -> int:
-        """The longest observation that could still fit, in characters; 0 and less if none fits."""
+        """The length in characters of the longest observation that could still fit; 0 or less if none fits."""
         return self._room - SHORTEST_BULLET_CHARS + 1
 
     def offer(self, candidate: Candidate) -> None:
-        """Take a memory if it fits together with the heading of its service; skip one that was taken or is held."""
+        """Take a memory if it fits together with its service's heading; skip taken and quarantined memories."""
         name = candidate.service or GENERAL
         key = name.casefold()
         bullet = render_bullet(candidate)
@@ -184,7 +184,7 @@ class BlockBuilder:
 
 
 def _header(shown: int, eligible: int, body_chars: int) -> str:
-    """Return the header with the size of the whole block, the header's own digits included."""
+    """Return the header with the size of the whole block, including the header's own digits."""
     count = f"{shown}" if shown == eligible else f"{shown} of {eligible}"
     noun = "memory" if count == "1" else "memories"
     tokens, header = -1, ""

@@ -1,6 +1,6 @@
-"""Staleness: a memory that no session reinforces for 30 days loses 0.1 a week.
+"""Staleness: a memory that no session reinforces for 30 days loses 0.1 per week.
 
-Each elapsed week is charged once, however often the check runs: the weeks charged so far are stored.
+Each elapsed week is charged once, however often the check runs, because the number of charged weeks is stored.
 Source: OPS-11, R-OPS-7.
 """
 

@@ -1,6 +1,6 @@
-"""The life of a memory: learning, correction, decisions of the review queue, staleness, edits.
+"""The life cycle of a memory: learning, correction, review decisions, staleness, edits.
 
-Each function runs in a transaction that its caller opened, and says in a receipt what it did.
+Each function runs in a transaction that its caller opened, and returns a receipt.
 """
 
 from collections.abc import Sequence
@@ -34,12 +34,12 @@ async def learn(
 ) -> LearningReceipt:
     """Learn an observation: reinforce, refine or correct known memories, or store it as a new one.
 
-    It is compared with each active memory of the same service and category on its own. All that it corrects lose
-    confidence. The closest that says the same is reinforced; else the closest that it refines takes its words in, if
-    one text of 300 characters holds both, and is reinforced; else it becomes a memory of its own. Doubtful pairs go
-    to the review queue, unless they were decided before. A session counts as one witness: it reinforces or
-    contradicts a memory at most once. If a model decides what is in doubt, every pair that
-    may be a correction waits for it.
+    The observation is compared with each active memory of the same service and category. All memories that it corrects
+    lose confidence. The closest memory that says the same is reinforced. Otherwise the closest memory that it refines
+    takes in the new words, if one text of 300 characters can hold both, and is reinforced. Otherwise the observation
+    becomes a new memory. Doubtful pairs go to the review queue, unless they were decided before. A session counts as
+    one witness: it reinforces or contradicts a memory at most once. If a model decides doubtful pairs, every possible
+    correction waits for the model.
 
     Source: OPS-09, OPS-10, R-OPS-5, R-OPS-6.
     """
@@ -73,7 +73,7 @@ def _judged(
 
 
 def _of(judged: Sequence[_Judged], verdict: Verdict) -> list[_Judged]:
-    """Return the pairs of one verdict, the closest first, of equal ones the oldest."""
+    """Return the pairs with one verdict, closest first; ties: oldest first."""
     found = [pair for pair in judged if pair[1].verdict is verdict]
     return sorted(found, key=lambda pair: (-pair[1].score, pair[0].id))
 
@@ -81,7 +81,7 @@ def _of(judged: Sequence[_Judged], verdict: Verdict) -> list[_Judged]:
 async def _hold(
     sql: Statements, marker: MemoryMarker, judged: Sequence[_Judged], author: Author
 ) -> LearningReceipt:
-    """Give the observation the memory that holds it."""
+    """Return the memory that holds the observation, after changing or creating it."""
     for memory, verdict in _of(judged, Verdict.SAME):
         return await _reinforce(sql, memory, marker.observation, author.because(verdict.reason))
     refined = _of(judged, Verdict.REFINE)
@@ -104,18 +104,18 @@ async def _hold(
 
 
 def _relation(judged: Sequence[_Judged], refined: Sequence[_Judged]) -> tuple[int | None, str]:
-    """Return the memory that a new one is linked to, and why the new one was created."""
+    """Return the memory that a new memory is linked to, and why the new memory was created."""
     for memory, verdict in _of(judged, Verdict.CORRECT):
         return memory.id, f"corrects #{memory.id}: {verdict.reason}"
     for memory, verdict in refined:
         return (
             memory.id,
-            f"refines #{memory.id}, kept beside it because one text would be too long: {verdict.reason}",
+            f"refines #{memory.id}, kept beside it because a joined text would be too long: {verdict.reason}",
         )
     for memory, verdict in _of(judged, Verdict.DOUBTFUL):
         return (
             memory.id,
-            f"in doubt whether it corrects #{memory.id}, kept beside it for review: {verdict.reason}",
+            f"may correct #{memory.id}, kept beside it for review: {verdict.reason}",
         )
     if judged:
         return None, f"differs from {plural(len(judged), 'memory', 'memories')} of its service and category"
@@ -127,7 +127,7 @@ async def _reinforce(sql: Statements, memory: Memory, wording: str, author: Auth
         if wording != memory.observation:
             alone = author.because(author.reason)
             await memories.replace(sql, memory, memory, ChangeKind.REPEATED, alone, wording=wording)
-        why = "this session has reinforced it before"
+        why = "this session has already reinforced it"
         return LearningReceipt(outcome=ReceiptOutcome.UNCHANGED, memory=memory, reason=why)
     stronger = replace(
         memory, confidence=confidence.step(memory.confidence, REINFORCEMENT), updated_at=author.now
@@ -139,7 +139,7 @@ async def _reinforce(sql: Statements, memory: Memory, wording: str, author: Auth
 async def _refine(
     sql: Statements, memory: Memory, text: str, wording: str, author: Author
 ) -> LearningReceipt:
-    """Give a memory the text that holds both wordings, and reinforce it unless its session did so before."""
+    """Give a memory a text with both wordings, and reinforce it unless the session has already reinforced it."""
     witnessed = await memories.session_changed(sql, memory, ChangeKind.REINFORCED, author.session_id)
     trusted = memory.confidence if witnessed else confidence.step(memory.confidence, REINFORCEMENT)
     refined = replace(memory, observation=text, confidence=trusted, updated_at=author.now)
@@ -149,7 +149,7 @@ async def _refine(
 
 
 async def _contradict(sql: Statements, memory: Memory, author: Author) -> Effect | None:
-    """Weaken a memory, without refreshing it; ``None`` where this session did so before."""
+    """Weaken a memory without refreshing it; return ``None`` if this session has already weakened it."""
     if await memories.session_changed(sql, memory, ChangeKind.CONTRADICTED, author.session_id):
         return None
     weaker = _with_confidence(memory, confidence.step(memory.confidence, CONTRADICTION))
@@ -165,14 +165,14 @@ async def settle(
     *,
     explanation: str = "",
 ) -> Review:
-    """Apply a decision to a pair that waits, and remember it for the pair.
+    """Apply a decision to a waiting pair, and remember it for the pair.
 
-    ``same`` and ``refines`` reinforce the old memory, which takes the new words in unless one text would be too long;
-    a new memory that is held by the old one becomes inactive. ``corrects`` weakens the old memory. ``distinct`` leaves
-    both. Nothing is applied to a memory that is inactive by now.
+    ``same`` and ``refines`` reinforce the old memory, which takes in the new words unless the text would be too long; a
+    new memory whose words the old memory contains becomes inactive. ``corrects`` weakens the old memory. ``distinct``
+    keeps both. A memory that has become inactive is not changed.
 
     Raises:
-        InvalidInputError: The pair was decided before.
+        InvalidInputError: The pair is already decided.
     """
     old, new = [await memories.lock(sql, memory_id) for memory_id in (review.old_id, review.new_id)]
     await reviews.decide(sql, review, decision, (old, new), author, explanation=explanation)
@@ -199,10 +199,10 @@ async def settle(
 
 
 async def undo(sql: Statements, review: Review, author: Author) -> Review:
-    """Give both memories of a decided pair what they were before the decision, and let the pair wait again.
+    """Restore both memories of a decided pair to their state before the decision; the pair waits again.
 
     Raises:
-        InvalidInputError: The pair waits.
+        InvalidInputError: The pair is not decided yet.
     """
     states = await reviews.reopen(sql, review)
     for memory_id in (review.old_id, review.new_id):
@@ -218,19 +218,19 @@ _PHRASES: Final = {
     Decision.SAME: "says the same as",
     Decision.REFINES: "refines",
     Decision.CORRECTS: "corrects",
-    Decision.DISTINCT: "speaks of something else than",
+    Decision.DISTINCT: "is about something other than",
 }
 
 
 async def _retire(sql: Statements, memory: Memory, author: Author) -> None:
-    """Make a memory inactive whose words another one holds now."""
+    """Make a memory inactive because another memory now contains its words."""
     await memories.replace(sql, memory, replace(memory, active=False), ChangeKind.EDITED, author)
 
 
 async def run_decay(sql: Statements, now: datetime) -> list[Effect]:
-    """Charge every active memory for the weeks that it went without reinforcement, and return what moved.
+    """Charge every active memory for the weeks without reinforcement, and return the changed memories.
 
-    Source: OPS-11, R-OPS-7: it does not touch ``updated_at``, and checking twice charges once.
+    Source: OPS-11, R-OPS-7: ``updated_at`` does not change, and checking twice charges once.
     """
     effects: list[Effect] = []
     author = Author(actor=STALENESS, now=now)
@@ -252,10 +252,10 @@ async def run_decay(sql: Statements, now: datetime) -> list[Effect]:
 def edited(
     memory: Memory, *, observation: str | None, confidence_value: float | None, now: datetime
 ) -> Memory:
-    """Return a memory as an operator's edit leaves it.
+    """Return a memory after an operator's edit.
 
-    A confidence is clamped to 0.0 to 1.0; below 0.3 the memory becomes inactive, above 0.3 active again, and at
-    0.3 it stays what it was. A new text alone changes no confidence. Source: OPS-08.3, OPS-13, OPS-16.3, R-OPS-8.
+    A confidence is clamped to 0.0 to 1.0; below 0.3 the memory becomes inactive, above 0.3 active, and at 0.3 its state
+    does not change. A new text alone does not change the confidence. Source: OPS-08.3, OPS-13, OPS-16.3, R-OPS-8.
     """
     changed = replace(memory, observation=observation or memory.observation, updated_at=now)
     if confidence_value is None:
@@ -267,7 +267,7 @@ def edited(
 
 
 def _with_confidence(memory: Memory, value: float) -> Memory:
-    """Return a memory with less confidence: inactive once it is below the threshold."""
+    """Return a memory with less confidence; below the threshold it is inactive."""
     return replace(memory, confidence=value, active=memory.active and confidence.is_active(value))
 
 

@@ -1,7 +1,7 @@
-"""Memories of operational memory: their rows, and each way in which one changes.
+"""Memories of operational memory: their rows and their changes.
 
-Every change writes the row and its history in the transaction of the statements that are passed in. Nothing here
-decides whether something should change: that is :mod:`~commonplace.operational.lifecycle`.
+Every change writes the row and its history in the transaction of the given statements.
+:mod:`~commonplace.operational.lifecycle` decides what changes.
 """
 
 import dataclasses
@@ -31,7 +31,7 @@ class ChangeKind(StrEnum):
     REINFORCED = "reinforced"
     REFINED = "refined"
     REPEATED = "repeated"
-    """A session said the same in other words, after it had reinforced the memory."""
+    """A session used another wording after it had already reinforced the memory."""
     CONTRADICTED = "contradicted"
     DECAYED = "decayed"
     EDITED = "edited"
@@ -39,7 +39,7 @@ class ChangeKind(StrEnum):
 
 
 _SAYING: Final = frozenset({ChangeKind.CREATED, ChangeKind.REINFORCED})
-"""Changes by which a memory's own text is said; a change that has a wording says that one."""
+"""Kinds of change that use a memory's own text, unless the change has another wording."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +47,13 @@ class Memory(Noun):
     """One row of ``memories``.
 
     Attributes:
-        id: Never used again, also after deletion.
+        id: Never reused, even after deletion.
         service: ``None`` for a general memory.
         confidence: 0.0 to 1.0.
         active: Whether it may be shown to the agent.
         created_at: Aware UTC.
-        updated_at: Aware UTC: the last creation, reinforcement or edit; neither contradiction nor decay moves it.
-        session_id: The session that created it; ``None`` where an operator did.
+        updated_at: Aware UTC: the last creation, reinforcement or edit; contradiction and decay do not change it.
+        session_id: The session that created it; ``None`` if an operator created it.
         tier: The tier of that session.
     """
 
@@ -73,8 +73,8 @@ class Memory(Noun):
 class Change(Noun):
     """One entry of a memory's history.
 
-    ``before`` and ``after`` hold only the fields that differ. ``wording`` is what an agent emitted, where the memory
-    says it in other words. ``related_id`` is the memory that corrects, refines or is corrected by this one.
+    ``before`` and ``after`` hold only the fields that differ. ``wording`` is the text of the agent, if the memory is
+    worded differently. ``related_id`` is the memory that corrects, refines or is corrected by this memory.
     """
 
     memory_id: int
@@ -91,9 +91,9 @@ class Change(Noun):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """A text by which a memory was ever known.
+    """A wording of a memory, current or earlier.
 
-    ``number`` counts from 1 in the order of first use, ``uses`` how often an agent or an operator said the text.
+    ``number`` counts from 1 in order of first use; ``uses`` is how often an agent or an operator used the wording.
     """
 
     number: int
@@ -106,7 +106,7 @@ class Wording:
 class Author:
     """Author, time and reason of a change; the session if the actor is the agent.
 
-    ``related_id`` is the other memory that the change is about.
+    ``related_id`` is the other memory of the change.
     """
 
     actor: str
@@ -123,15 +123,15 @@ class Author:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFilter:
-    """Which memories to list and in which order.
+    """The memories to list, and their order.
 
     Attributes:
-        service: Of one service, in any case of letters.
-        general: Only those of no service.
-        active: Only active or only inactive ones.
-        search: Text that the observation holds, in any case of letters.
-        sort: ``"service"`` groups them, general last, most trusted first within; ``"confidence"`` puts the most
-            trusted first, ``"recency"`` the last updated. Ties: the newest id first.
+        service: Only memories of this service, ignoring case.
+        general: Only general memories, which have no service.
+        active: Only active or only inactive memories.
+        search: Text that the observation contains, ignoring case.
+        sort: ``"service"``: grouped by service, general last, most trusted first in each group; ``"confidence"``:
+            most trusted first; ``"recency"``: last updated first. Ties: newest id first.
     """
 
     service: str | None = None
@@ -154,9 +154,9 @@ async def get(sql: Statements, memory_id: int) -> Memory:
 
 
 async def lock(sql: Statements, memory_id: int) -> Memory:
-    """Return one memory and lock it: no other process changes it until the transaction ends.
+    """Return one memory and lock it, so that no other process changes it until the transaction ends.
 
-    Who locks several goes by ascending id, so that no two wait for each other.
+    To avoid deadlocks, lock several memories in ascending order of their ids.
 
     Raises:
         NotFoundError: No memory has this id.
@@ -165,7 +165,7 @@ async def lock(sql: Statements, memory_id: int) -> Memory:
 
 
 async def find(sql: Statements, wanted: MemoryFilter) -> list[Memory]:
-    """Return the memories that a filter lets through, in its order."""
+    """Return the memories that match a filter, in the order of the filter."""
     page: dict[str, Any] = {
         "active": None if wanted.active is None else int(wanted.active),
         "limit": wanted.limit,
@@ -183,7 +183,7 @@ async def find(sql: Statements, wanted: MemoryFilter) -> list[Memory]:
 
 
 async def count(sql: Statements, wanted: MemoryFilter) -> Mapping[bool, int]:
-    """Return how many active and inactive memories a filter lets through, whatever it says of active."""
+    """Return how many active and inactive memories match a filter, ignoring its field ``active``."""
     rows = await sql.count_memories(**_conditions(wanted))
     return {bool(row["active"]): row["count"] for row in rows}
 
@@ -198,17 +198,17 @@ def _conditions(wanted: MemoryFilter) -> dict[str, Any]:
 
 
 async def lock_candidates(sql: Statements, service: str | None, category: MemoryCategory) -> list[Memory]:
-    """Return the active memories of one service and category, oldest first, to be changed; see :func:`lock`."""
+    """Return the active memories of one service and category, oldest first, and lock them; see :func:`lock`."""
     return Memory.from_rows(await sql.lock_candidates(service=service, category=category))
 
 
 async def history(sql: Statements, memory_id: int) -> list[Change]:
-    """Return what happened to a memory, oldest first; also for one that was deleted."""
+    """Return the changes of a memory, oldest first; a deleted memory keeps its history."""
     return Change.from_rows(await sql.changes_of(memory_id=memory_id))
 
 
 def wordings(changes: Sequence[Change]) -> list[Wording]:
-    """Return every text of a memory's history, in the order of first use."""
+    """Return every wording in a memory's history, in order of first use."""
     found: dict[str, Wording] = {}
     current = ""
     for change in changes:
@@ -224,7 +224,7 @@ def wordings(changes: Sequence[Change]) -> list[Wording]:
 
 
 async def session_changed(sql: Statements, memory: Memory, kind: ChangeKind, session_id: int | None) -> bool:
-    """Tell whether a session has changed a memory in this way before; an operator's work is no session.
+    """Return whether a session has already changed a memory in this way; operators have no session.
 
     A refinement counts as a reinforcement.
     """
@@ -270,13 +270,13 @@ async def replace(
     *,
     wording: str | None = None,
 ) -> Memory:
-    """Write what may change of a memory: observation, confidence, active, ``updated_at``.
+    """Write the mutable fields of a memory: observation, confidence, active, ``updated_at``.
 
-    ``before`` is the memory as it was locked in this transaction. ``wording`` is the emitted text, which is kept if the
-    memory says it in other words.
+    ``before`` is the memory as locked in this transaction. ``wording`` is the emitted text, which is stored if the
+    memory is worded differently.
 
     Returns:
-        The memory as it is now.
+        The memory after the change.
 
     Raises:
         NotFoundError: No memory has this id.
@@ -304,7 +304,7 @@ async def replace(
 
 
 async def delete(sql: Statements, ids: Sequence[int], author: Author) -> list[int]:
-    """Remove memories for good, their words out of their history too, and return the ids that were there."""
+    """Delete memories permanently, including their texts in the history, and return the ids that existed."""
     deleted: list[int] = []
     for memory_id in sorted(set(ids)):
         if await sql.delete_memory(id=memory_id) is None:
@@ -316,7 +316,7 @@ async def delete(sql: Statements, ids: Sequence[int], author: Author) -> list[in
 
 
 def state_of(memory: Memory) -> dict[str, Any]:
-    """Return what may change of a memory; its history and the decisions on pairs keep it."""
+    """Return the mutable fields of a memory, which its history and the decisions on pairs store."""
     return {"observation": memory.observation, "confidence": memory.confidence, "active": memory.active}
 
 

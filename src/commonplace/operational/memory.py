@@ -1,4 +1,4 @@
-"""Operational memory as a whole: the methods that the command line, the service and a host call."""
+"""Facade of operational memory: the methods that the command line, the service and hosts call."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -46,8 +46,8 @@ SQL_DIRECTORY: Final = Path(__file__).parent / "sql"
 class OperationalMemory:
     """Memories of a scheduled ops agent in an open database; use :meth:`open`.
 
-    Several tasks and several processes may use one database at once. The author of a change is the actor of the
-    request context, or ``operator`` outside of one.
+    Several tasks and processes may use one database at once. The author of a change is the actor of the request
+    context, or ``operator`` without a context.
     """
 
     def __init__(
@@ -112,11 +112,11 @@ class OperationalMemory:
             on_receipt: Called with each receipt as soon as its marker is durable.
 
         Returns:
-            A report for each session, in order. Reading the same transcript again changes nothing.
+            A report for each session, in order. Reading the same transcript again has no effect.
 
         Raises:
-            InvalidInputError: A tier is not 1, 2 or 3, or no line of the transcript is readable (UTF-16, for example).
-            StorageError: The database cannot be reached or written. Markers that have a receipt are stored.
+            InvalidInputError: A tier is not 1, 2 or 3, or no line of the transcript is readable, for example in UTF-16.
+            StorageError: The database cannot be reached or written. Markers with a receipt are stored.
         """
         recorder = self._recorder(
             tiers=tiers, trigger=trigger, allow_secrets=allow_secrets, on_receipt=on_receipt
@@ -129,7 +129,7 @@ class OperationalMemory:
             await recorder.flush()
         if damaged and damaged == events:
             lines = f"{plural(damaged, 'line')} without a JSON object"
-            raise InvalidInputError("transcript", "stream-json in UTF-8, one JSON object a line", lines)
+            raise InvalidInputError("transcript", "stream-json in UTF-8, one JSON object per line", lines)
         return await recorder.end()
 
     def recorder(
@@ -148,12 +148,12 @@ class OperationalMemory:
         return self._recorder(tiers=[tier], trigger=trigger, on_receipt=on_receipt, prompt_text=prompt_text)
 
     async def interrupt_lost_sessions(self) -> list[Session]:
-        """End sessions that are marked as running although their recording process is gone.
+        """End sessions that are marked as running but whose recording process is gone.
 
-        Call this when a process starts that runs or shows sessions.
+        Call this at the start of a process that runs or shows sessions.
 
         Returns:
-            The sessions that were ended, oldest first; each one ends when it was last seen.
+            The ended sessions, oldest first; each session ends at the time when it was last seen.
         """
         async with self._store.writing() as sql:
             return await sessions.interrupt_lost(sql, self._store.now())
@@ -164,7 +164,7 @@ class OperationalMemory:
         """Return the block of memories for the next session's system prompt.
 
         Args:
-            budget_tokens: For the whole block; ``None`` uses the setting ``memory_budget``.
+            budget_tokens: The budget of the whole block; ``None`` for the setting ``memory_budget``.
             services: The services that the session will check; their memories are chosen first.
 
         Source: OPS-06, OPS-07, OPS-15, OPS-19.
@@ -179,7 +179,7 @@ class OperationalMemory:
         """Lower the confidence of active memories that were not reinforced; see :mod:`.decay`.
 
         Returns:
-            The memories whose confidence changed, by id; a second call changes none.
+            The memories whose confidence changed, by id; an immediate second call changes none.
 
         Raises:
             ClockError: The time is implausible; nothing was changed.
@@ -191,7 +191,7 @@ class OperationalMemory:
             return await lifecycle.run_decay(sql, self._store.now())
 
     async def list_memories(self, wanted: MemoryFilter | None = None) -> list[Memory]:
-        """Return the memories that match a filter, in its order; by default all of them."""
+        """Return the memories that match a filter, in the order of the filter; by default all memories."""
         async with self._store.reading() as sql:
             return await memories.find(sql, wanted or MemoryFilter())
 
@@ -299,7 +299,7 @@ class OperationalMemory:
             return await memories.delete(sql, ids, self._author())
 
     async def wordings(self, memory_id: int) -> list[Wording]:
-        """Return every text by which a memory was ever known, in the order of first use.
+        """Return every wording of a memory, in order of first use.
 
         Raises:
             NotFoundError: No memory has this id.
@@ -309,11 +309,11 @@ class OperationalMemory:
             return memories.wordings(await memories.history(sql, memory_id))
 
     async def restore(self, memory_id: int, number: int) -> Memory:
-        """Give a memory one of its wordings as its text.
+        """Restore an earlier wording of a memory.
 
         Raises:
             NotFoundError: No memory has this id.
-            InvalidInputError: The memory has no wording of this number.
+            InvalidInputError: The memory has no wording with this number.
         """
         async with self._store.writing() as sql:
             before = await memories.lock(sql, memory_id)
@@ -326,7 +326,7 @@ class OperationalMemory:
             return await memories.replace(sql, before, after, ChangeKind.EDITED, author)
 
     async def reviews(self, *, decided: bool = False, limit: int = 50, offset: int = 0) -> list[Review]:
-        """Return the pairs that wait for a decision, oldest first, or the decided ones, newest first."""
+        """Return the pairs that wait for a decision, oldest first, or the decided pairs, newest first."""
         return Review.from_rows(
             await self._store.reads.reviews_of_status(decided=int(decided), limit=limit, offset=offset)
         )
@@ -347,17 +347,17 @@ class OperationalMemory:
     async def decide(
         self, review_id: int, verdict: str, *, explanation: str = "", actor: str | None = None
     ) -> Review:
-        """Apply a decision to a pair that waits, and remember it for the pair.
+        """Apply a decision to a waiting pair, and remember it for the pair.
 
         Args:
-            review_id: Which pair.
-            verdict: How the new text bears on the old one: same, refines, corrects or distinct.
-            explanation: Why, for the history.
+            review_id: The pair.
+            verdict: How the new text relates to the old one: same, refines, corrects or distinct.
+            explanation: The reason, for the history.
             actor: Who decides; by default the actor of the request context, or the operator.
 
         Raises:
             NotFoundError: No review has this id.
-            InvalidInputError: The verdict is not one of the four, or the pair was decided before.
+            InvalidInputError: The verdict is not one of the four, or the pair is already decided.
         """
         decision = require_one_of(Decision, verdict, field="verdict")
         async with self._store.writing() as sql:
@@ -365,11 +365,11 @@ class OperationalMemory:
             return await lifecycle.settle(sql, review, decision, self._author(actor), explanation=explanation)
 
     async def undo_decision(self, review_id: int) -> Review:
-        """Give both memories of a decided pair what they were before, and let the pair wait again.
+        """Restore both memories of a decided pair to their state before the decision; the pair waits again.
 
         Raises:
             NotFoundError: No review has this id.
-            InvalidInputError: The pair waits.
+            InvalidInputError: The pair is not decided yet.
         """
         async with self._store.writing() as sql:
             review = await reviews.get(sql, review_id)
@@ -389,13 +389,13 @@ class OperationalMemory:
         return None if row is None else Session.from_row(row)
 
     async def session_output(self, session_id: int, *, after: int = 0, limit: int = 500) -> list[OutputLine]:
-        """Return output lines of a session, which may still run in another process.
+        """Return output lines of a session, which may still be running in another process.
 
         ``after`` is the ``seq`` of the last line that the caller has. An unknown session has no lines.
 
         Returns:
-            Lines by ascending ``seq``. The first numbers may be missing: the newest 2,000 lines of a session are kept,
-            for the newest 500 sessions.
+            Lines in ascending order of ``seq``. The first numbers may be missing, because only the newest 2,000 lines
+            of the newest 500 sessions are kept.
         """
         return OutputLine.from_rows(
             await self._store.reads.list_output(session_id=session_id, after=after, limit=limit)
@@ -415,10 +415,10 @@ class OperationalMemory:
 
 
 def require_service(service: str | None) -> str | None:
-    """Return the name of a service, or ``None`` for general.
+    """Return the name of a service, or ``None`` for ``general``.
 
     Raises:
-        InvalidInputError: The name is too long or holds other characters than letters, digits, ``-`` and ``_``.
+        InvalidInputError: The name is too long or has characters other than letters, digits, ``-`` and ``_``.
     """
     if service is None or service.lower() == GENERAL:
         return None

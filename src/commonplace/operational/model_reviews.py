@@ -1,7 +1,7 @@
-"""Decisions of a language model on doubtful pairs: after the session, in one request, within the model's budget.
+"""Decisions of a language model on doubtful pairs, after the session, in one request, within the model's budget.
 
-The rules decide first; the model sees only the pairs that wait. A failure of the model leaves them waiting. Each
-decision is remembered for the pair of texts, holds the model's explanation, and can be undone.
+The rules decide first; the model sees only the waiting pairs. If the model fails, the pairs keep waiting. Each
+decision is remembered for the pair of texts, includes the model's explanation, and can be undone.
 """
 
 import logging
@@ -18,7 +18,7 @@ from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.reviews import Decision, Review
 
 MOST_PAIRS: Final = 20
-"""Pairs of one request; the rest waits for the next session."""
+"""Number of pairs in one request; the rest waits for the next session."""
 
 _TASK: Final = """\
 An operations agent stores observations about services. For each numbered pair below, decide how the new observation \
@@ -47,7 +47,7 @@ class PairDecisions(BaseModel):
 
 
 async def decide_by_model(memory: OperationalMemory, model: Model) -> list[Review]:
-    """Let a model decide the pairs that wait, at most 20, and return the decided ones.
+    """Let a model decide the waiting pairs, at most 20, and return the decided pairs.
 
     A pair whose decision was undone waits for a person. A failure of the model is logged and changes nothing.
     """
@@ -73,7 +73,7 @@ async def decide_by_model(memory: OperationalMemory, model: Model) -> list[Revie
                 )
             )
         except (InvalidInputError, NotFoundError) as error:
-            # Somebody else decided the pair or deleted a memory meanwhile.
+            # Somebody else has decided the pair or deleted a memory in the meantime.
             _log.info("review %d was not decided by the model: %s", review.id, error)
     return decided
 
@@ -89,9 +89,9 @@ def prompt(waiting: Sequence[Review]) -> str:
 
 
 async def decide_after_session(memory: OperationalMemory, settings: Settings) -> list[Review]:
-    """Let the model of the settings decide what waits, if `judge` is `model` and a language model is set.
+    """Let the configured model decide the waiting pairs, if `judge` is `model` and a language model is set.
 
-    Nothing that fails here is raised: the session is over and stored.
+    Failures are logged, not raised, because the session is over and stored.
     """
     if settings.judge != "model" or not names_language_model(settings):
         return []

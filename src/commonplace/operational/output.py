@@ -34,14 +34,14 @@ MAX_OUTPUT_CHARS: Final = 8_000
 """Longer texts are cut."""
 
 KEPT_LINES: Final = 2_000
-"""Lines kept of a session, the newest ones: its end matters more than its beginning."""
+"""Number of newest lines kept of a session, because its end matters more than its beginning."""
 
 KEPT_SESSIONS: Final = 500
 """Sessions whose lines are kept. Older ones keep their result and their memories."""
 
 _CUT_WORD: Final = re.compile(r"\S+…\Z")
 _CUT_BEFORE: Final = frozenset({"tool", "tool_result", "tool_error"})
-"""Kinds whose text the stream reader has cut before."""
+"""Kinds whose text the stream reader has already cut."""
 
 
 class OutputKind(StrEnum):
@@ -108,7 +108,7 @@ def notice(text: str) -> Shown:
 
 
 def describe_result(result: SessionResult) -> str:
-    """Return the result of a session in one line: outcome, failure, turns, time and cost."""
+    """Return the result of a session in one line: outcome, failure, turns, duration and cost."""
     outcome = f"failed: {describe_failure(result)}" if result.is_error else result.subtype or "unknown"
     figures = [
         f"{result.turns} turns" if result.turns is not None else "",
@@ -120,20 +120,20 @@ def describe_result(result: SessionResult) -> str:
 
 
 def describe_failure(result: SessionResult) -> str:
-    """Return the kind of a failure and its reasons; an API failure has the kind ``success``, which is left out."""
+    """Return the kind of a failure and its reasons; the kind ``success`` of an API failure is left out."""
     kind = "" if result.subtype in {None, "success"} else f"{result.subtype}: "
     reasons = "; ".join(result.errors) or result.response or "no reason given"
     return f"{kind}{trim_to(reasons, MAX_OUTPUT_CHARS // 2)}"
 
 
 class Fingerprints:
-    """Names the markers and lines of one session, so that reading its transcript again stores nothing twice."""
+    """Names for the markers and lines of one session, so that reading its transcript again stores nothing twice."""
 
     def __init__(self) -> None:
         self._seen: Counter[tuple[str | None, ...]] = Counter()
 
     def of(self, *parts: str | None) -> str:
-        """Return a name made of some parts and of how often the same parts came before."""
+        """Return a name made of some parts and the number of earlier occurrences of the same parts."""
         self._seen[parts] += 1
         return hashlib.sha256(repr((*parts, self._seen[parts])).encode()).hexdigest()[:32]
 
@@ -159,6 +159,6 @@ def _shown(kind: OutputKind, text: str, key: str | None = None) -> Shown:
     cut = trim_to(clean_text(text).strip(), MAX_OUTPUT_CHARS)
     safe = mask_secrets(cut)
     if len(cut) >= limit // 2:
-        # The last word of a cut text may be half of a secret, which the masks do not recognise.
+        # The last word of a cut text may be half of a secret, which the gate does not recognise.
         safe = _CUT_WORD.sub("…", safe)
     return Shown(kind=kind, text=safe, key=key)

@@ -25,7 +25,7 @@ class ReceiptOutcome(StrEnum):
     CREATED = "created"
     REINFORCED = "reinforced"
     REFINED = "refined"
-    """A memory now holds the new wording as well as its own."""
+    """A memory now contains the new wording as well as its own."""
     UNCHANGED = "unchanged"
     """The session has reinforced the memory before."""
     RECORDED = "recorded"
@@ -55,7 +55,7 @@ class LearningReceipt:
 
     Attributes:
         outcome: Whether a memory was created, reinforced or refined, or nothing had to change.
-        contradicted: The memories that lost confidence over it.
+        contradicted: The memories that lost confidence because of the observation.
     """
 
     outcome: ReceiptOutcome

@@ -1,7 +1,7 @@
 """The review queue: pairs of memories that the judge could not decide, and the decisions.
 
-A decision is remembered for the pair of texts, so that the same pair is not asked about twice. Each memory keeps its
-own queue in this form; `kind` names the kind of the texts, so that other memories can add theirs.
+A decision is remembered for the pair of texts, so that nobody is asked about the same pair twice. Each memory keeps
+its own queue in this form; `kind` names the kind of the texts, so that other memories can add kinds.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ OBSERVATIONS: Final = "observations"
 
 
 class Decision(StrEnum):
-    """The answer to the question how the new text of a pair bears on the old one."""
+    """How the new text of a pair relates to the old text."""
 
     SAME = "same"
     REFINES = "refines"
@@ -33,7 +33,7 @@ class Decision(StrEnum):
 
     @property
     def verdict(self) -> Verdict:
-        """The judge's verdict of the same meaning."""
+        """The judge's verdict with the same meaning."""
         return {
             Decision.SAME: Verdict.SAME,
             Decision.REFINES: Verdict.REFINE,
@@ -47,13 +47,13 @@ class Review(Noun):
     """A pair in the queue.
 
     Attributes:
-        id: Never used again.
-        service: Of both memories; `None` for general ones.
-        old_id: The memory that was there.
-        old_observation: Its text now.
-        new_id: The memory that was kept beside it.
-        new_observation: Its text now.
-        decision: `None` for a pair that waits.
+        id: Never reused.
+        service: The service of both memories; `None` for general memories.
+        old_id: The older memory.
+        old_observation: Its current text.
+        new_id: The newer memory, which was kept beside the older one.
+        new_observation: Its current text.
+        decision: `None` if the pair waits.
     """
 
     id: int
@@ -73,14 +73,14 @@ class Review(Noun):
 
 
 def pair_name(memory: Memory, emitted: str) -> str:
-    """Return the name of a pair of texts of one service and category; case and spacing do not count."""
+    """Return the name of a pair of texts of one service and category, ignoring case and spacing."""
     texts = repr((tokens_of(memory.observation), tokens_of(emitted)))
     about = f"{(memory.service or '').lower()}:{memory.category}"
     return hashlib.sha256(f"{about}:{texts}".encode()).hexdigest()[:32]
 
 
 async def add(sql: Statements, old: Memory, new: Memory, reason: str, now: datetime) -> int | None:
-    """Put a pair into the queue and return its id, or `None` for a pair that was there before."""
+    """Add a pair to the queue and return its id, or `None` if the pair is already in the queue."""
     review_id: int | None = await sql.insert_review(
         kind=OBSERVATIONS,
         old_id=old.id,
@@ -116,10 +116,10 @@ async def decide(
     *,
     explanation: str = "",
 ) -> None:
-    """Write a decision, with what both memories were before it.
+    """Store a decision, with the state of both memories before it.
 
     Raises:
-        InvalidInputError: The pair was decided before.
+        InvalidInputError: The pair is already decided.
     """
     done = await sql.decide_review(
         id=review.id,
@@ -130,14 +130,16 @@ async def decide(
         moment=format_timestamp(author.now),
     )
     if done is None:
-        raise InvalidInputError("review", "a pair that waits for a decision", f"review {review.id}, decided")
+        raise InvalidInputError(
+            "review", "a pair that waits for a decision", f"review {review.id}, which is decided"
+        )
 
 
 async def reopen(sql: Statements, review: Review) -> dict[int, dict[str, Any]]:
-    """Take a decision back, and return what each memory was before it, by id.
+    """Undo a decision, and return the state of each memory before it, by id.
 
     Raises:
-        InvalidInputError: The pair waits.
+        InvalidInputError: The pair is not decided yet.
     """
     before = await sql.reopen_review(id=review.id)
     if review.decision is None or before is None:

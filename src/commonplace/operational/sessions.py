@@ -82,10 +82,10 @@ async def begin(
 
 
 async def interrupt_lost(sql: Statements, now: datetime) -> list[Session]:
-    """End the running sessions whose recording process is gone, and return them, oldest first.
+    """End running sessions whose recording process is gone, and return them, oldest first.
 
-    Their end is the time when they were last seen. A session that is interrupted by mistake corrects its row when it
-    ends.
+    A session ends at the time when it was last seen. A session that is marked as interrupted by mistake corrects its
+    row when it ends.
     """
     ended: list[Session] = []
     for row in await sql.running_sessions():
@@ -103,9 +103,10 @@ async def interrupt_lost(sql: Statements, now: datetime) -> list[Session]:
 
 
 def status_after(result: SessionResult | None, exit_code: int | None = None) -> SessionStatus:
-    """Return the status of a session that has ended, by its result line, else by the agent's exit status.
+    """Return the status of an ended session from its result line, else from the agent's exit status.
 
-    Without a result line, an exit status above 0 means that the agent failed; any other means that it was interrupted.
+    Without a result line, an exit status above 0 means that the agent failed; any other status, that it was
+    interrupted.
     """
     if result is not None:
         return SessionStatus.FAILED if result.is_error else SessionStatus.COMPLETED

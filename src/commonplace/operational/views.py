@@ -50,7 +50,7 @@ class ServiceCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedChange(Noun):
-    """A change of a memory with the text and service that the memory has now; both ``None`` if it was deleted."""
+    """A change of a memory with the memory's current text and service; both ``None`` if it was deleted."""
 
     memory_id: int
     kind: memories.ChangeKind
@@ -91,7 +91,7 @@ class OperationalViews:
         return MemoryPage(memories=found, active=counts.get(True, 0), inactive=counts.get(False, 0))
 
     async def services(self) -> list[ServiceCount]:
-        """Return every service that has memories, by name, general last; case does not tell services apart."""
+        """Return every service that has memories, by name ignoring case, general last."""
         counts: dict[str | None, ServiceCount] = {}
         rows = await self._store.reads.services_of_memories()
         for row in rows:
@@ -106,7 +106,7 @@ class OperationalViews:
         return Memory.from_rows(await self._store.reads.recent_memories(limit=limit))
 
     async def fading_memories(self, *, limit: int) -> list[Memory]:
-        """Return active memories that lose confidence by age, the weakest first."""
+        """Return active memories that are losing confidence by age, weakest first."""
         return Memory.from_rows(
             await self._store.reads.fading_memories(updated_before=self._before(GRACE), limit=limit)
         )
@@ -118,16 +118,16 @@ class OperationalViews:
         )
 
     async def changes_of_session(self, session: Session, *, limit: int = 100) -> list[ListedChange]:
-        """Return the changes that a session made to memories beyond creating them, oldest first."""
+        """Return the changes that a session made to memories, except creations, oldest first."""
         rows = await self._store.reads.changes_of_session(
             session_id=session.id, since=format_timestamp(session.started_at), limit=limit
         )
         return ListedChange.from_rows(rows)
 
     async def place_of(self, memory_id: int, session_id: int) -> int | None:
-        """Return the number of the first output line in which a session told a memory.
+        """Return the number of the first output line in which a session mentioned a memory.
 
-        ``None`` if no stored line of the session holds any wording of the memory.
+        ``None`` if no stored line of the session contains a wording of the memory.
         """
         async with self._store.reading() as sql:
             known = memories.wordings(await memories.history(sql, memory_id))
@@ -199,7 +199,7 @@ class OperationalViews:
         return Figures(**row)
 
     async def change_stamp(self) -> str:
-        """Return a text that changes when a memory, a session or an event is stored or a session ends."""
+        """Return a text that changes whenever a memory, session or event is stored or a session ends."""
         row = await self._store.reads.change_stamp()
         return "-".join(str(value) for value in tuple(row))
 

@@ -1,6 +1,6 @@
 """Export and import of memories in forms that people and other programs read.
 
-- ``items`` says what is exported and imported; ``jsonl`` and ``markdown`` are its two forms.
+- ``items`` defines what is exported and imported; ``jsonl`` and ``markdown`` are its two formats.
 - ``exporting`` reads the memories; ``importing`` compares items with them and stores what is new.
-- ``importers`` read the memories of other programs: each is one file with one function that yields items.
+- ``importers`` reads the memories of other programs; each importer is one file with one function that yields items.
 """

@@ -17,9 +17,9 @@ T = TypeVar("T")
 async def export(
     knowledge: KnowledgeMemory, operational: OperationalMemory, workspace: WorkspaceMemory
 ) -> AsyncIterator[Item]:
-    """Yield the current memories of three kinds, without superseded, retracted, expired and forgotten ones.
+    """Yield current knowledge, operational and workspace memories, without superseded, expired or forgotten ones.
 
-    Memories of apps have an export of their own.
+    Apps have their own export.
 
     Raises:
         StorageError: A memory cannot be read.

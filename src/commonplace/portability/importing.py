@@ -1,4 +1,4 @@
-"""Import of items. Memories that are stored already stay as they are, so an import can be repeated."""
+"""Import of items. Existing memories stay unchanged, so an import can be repeated."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -34,7 +34,7 @@ class Outcome(StrEnum):
 
     NEW = "new"
     REPLACES = "replaces"
-    """A fact whose subject and predicate are known with other content; the old fact is kept as superseded."""
+    """A fact whose subject and predicate exist with other content; the old fact is kept as superseded."""
     HELD = "held"
     """A fact that contradicts a more trusted one; it waits for a person."""
     KNOWN = "known"
@@ -56,7 +56,7 @@ class Imported:
 
     @property
     def text(self) -> str:
-        """The text of the item, with the key of a fact; the place of an item that could not be read."""
+        """The text of the item, with the key of a fact; for an item that could not be read, its place."""
         if isinstance(self.item, Unreadable):
             return self.item.place
         key = f"{self.item.subject} {self.item.predicate}: " if isinstance(self.item, FactDraft) else ""
@@ -93,7 +93,7 @@ class Importer:
         self._same: dict[str, str] = {}
 
     async def plan(self, read: Iterable[Item | Unreadable]) -> list[Imported]:
-        """Return the outcome that an import would have for each item; write nothing.
+        """Return the outcome that an import would have for each item, without writing anything.
 
         Unreadable parts come first, then the items in the order in which they are stored.
 
@@ -144,7 +144,7 @@ class Importer:
         """Store the new items of a plan, and return the outcome of each item.
 
         Raises:
-            StorageError: A memory cannot be written. What was stored before stays; the import can be repeated.
+            StorageError: A memory cannot be written. Items stored before stay; the import can be repeated.
         """
         done: list[Imported] = []
         batch: list[Imported] = []
@@ -159,7 +159,7 @@ class Importer:
         return done + (await self._store_batch(batch) if batch else [])
 
     async def _store_batch(self, batch: list[Imported]) -> list[Imported]:
-        """Store items of one kind together. If one of them is refused, nothing is stored, and each is tried alone."""
+        """Store items of one kind together. If one item is refused, nothing is stored, and each item is tried alone."""
         try:
             held = await self._store_items(
                 [each.item for each in batch if not isinstance(each.item, Unreadable)]
@@ -210,13 +210,13 @@ class Importer:
                 await self._workspace.store(item.text, tags=item.tags, scope=item.scope, allow_secrets=allow)
 
     def _with_entity(self, fact: FactDraft) -> FactDraft:
-        """Return a fact with the id of its entity in this home; without one if the entity was refused or is missing."""
+        """Return a fact with the id of its entity in this home; no entity if it was refused or is missing."""
         given = str(fact.entity_id)
         return replace(fact, entity_id=self._entities.get(self._same.get(given, given)))
 
 
 def _batch_size(item: Item | Unreadable) -> int:
-    """Return how many items of this kind are stored together: those that are stored all or none."""
+    """Return how many items of this kind are stored in one transaction."""
     return BATCH if isinstance(item, FactDraft | RuleDraft | EpisodeDraft) else 1
 
 

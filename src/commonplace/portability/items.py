@@ -95,7 +95,7 @@ def kind_of(item: Item) -> str:
 
 
 def identity(item: Item) -> tuple[object, ...]:
-    """Return the key by which two items are the same memory, wherever and whenever they were stored."""
+    """Return the key that is equal for two items that are the same memory, wherever and whenever they were stored."""
     match item:
         case EntityItem():
             return ("entity", item.name.casefold(), item.entity_type)
@@ -165,7 +165,7 @@ def _text(value: object) -> object:
 def _number(value: object) -> object:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
-    return value if abs(value) < math.inf else None  # NaN is not less either
+    return value if abs(value) < math.inf else None  # NaN is not less than the limit either.
 
 
 def _texts(value: object) -> object:

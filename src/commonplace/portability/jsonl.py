@@ -1,4 +1,4 @@
-"""JSON Lines: one item a line, UTF-8."""
+"""JSON Lines: one item per line, in UTF-8."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -9,7 +9,7 @@ from commonplace.portability.items import Item, Read, Unreadable, from_json, to_
 
 
 def lines(items: Iterable[Item]) -> Iterator[str]:
-    """Yield the line of each item, without its end."""
+    """Yield the line of each item, without a newline."""
     for item in items:
         yield json.dumps(to_json(item), ensure_ascii=False)
 

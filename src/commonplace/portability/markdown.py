@@ -7,7 +7,7 @@
 
                                 Staging listens on 5433.
 
-The folder says the kind of an item. Names of files mean nothing, so they may be changed.
+The folder determines the kind of an item. File names have no meaning and may be changed.
 """
 
 import re
@@ -33,7 +33,7 @@ _FRONT: Final = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL |
 
 
 def write(items: Iterable[Item], folder: Path) -> int:
-    """Write each item to a file of its own, and return how many there are.
+    """Write each item to its own file, and return the number of items.
 
     Raises:
         OSError: A file cannot be written.
@@ -85,7 +85,7 @@ def split(path: Path) -> tuple[dict[str, Any], str]:
 
 
 def slug(text: str) -> str:
-    """Return words of a text as a short name in lower case."""
+    """Return the first words of a text as a short lower-case name."""
     name = "-".join(re.findall(r"[^\W_]+", text.casefold()))
     return (name[:MAX_NAME_CHARS].rsplit("-", 1)[0] if len(name) > MAX_NAME_CHARS else name) or "memory"
 

@@ -15,15 +15,15 @@ HASH_CHARS: Final = 8
 
 
 def predicate_of(text: str) -> str:
-    """Return the first words of a text: facts of one subject need predicates of their own, the same at each import."""
+    """Return the first words of a text as a predicate that is distinct per fact and the same at each import."""
     words = re.findall(r"[^\W_]+", text)[:PREDICATE_WORDS]
     return " ".join(words)[:MAX_PREDICATE_CHARS].casefold() or "note"
 
 
 def with_distinct_keys(items: Iterable[Item | Unreadable]) -> Read:
-    """Yield the items of one source; a fact whose key another text has already gets a hash of its text appended.
+    """Yield the items of one source; if another fact has the same key, append a hash of the text to the predicate.
 
-    Without it, the second of two texts that begin with the same words would supersede the first.
+    Without the hash, the second of two texts that begin with the same words would supersede the first.
     """
     contents: dict[tuple[str, str, str], str] = {}
     for item in items:

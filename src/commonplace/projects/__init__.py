@@ -1,7 +1,7 @@
 """Projects and their identities.
 
-A project has an identity that two projects of one name never share. Its id is its butler and its scope in knowledge
-memory. Import from here: the names below are public, and each one loads when it is first used.
+Two projects never share an identity, even if they have the same name. The id of a project is its butler and its scope
+in knowledge memory. Import from here: the names below are public, and each one loads when it is first used.
 """
 
 from commonplace.core.public_names import public_names

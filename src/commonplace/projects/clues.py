@@ -1,4 +1,4 @@
-"""Clues that two directories hold the same project, such as two clones. They suggest; a person decides."""
+"""Clues that two directories hold the same project, such as two clones. A person decides."""
 
 import re
 import subprocess
@@ -14,7 +14,7 @@ _TIMEOUT_S: Final = 2.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clues:
-    """The remote and the first commit of a Git repository; ``None`` where there is none.
+    """The remote and the first commit of a Git repository; ``None`` if missing.
 
     Attributes:
         remote: The URL of ``origin`` without a password.
@@ -34,7 +34,7 @@ class Clues:
         return cls(remote=mask_url(found[1]) if found else None, root_commit=_root_commit(directory))
 
     def agree(self, other: "Clues") -> bool:
-        """Tell whether both have the same remote or the same first commit."""
+        """Return whether both have the same remote or the same first commit."""
         return (self.remote is not None and self.remote == other.remote) or (
             self.root_commit is not None and self.root_commit == other.root_commit
         )

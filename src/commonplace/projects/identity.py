@@ -1,12 +1,12 @@
-"""The identity of a project: a random id in a place that worktrees share, that moves with it, and that no clone copies.
+"""The identity of a project: a random id that worktrees share, that moves with the project, and that no clone copies.
 
-In a Git repository the ids are in ``commonplace.json`` of Git's common directory: one for the repository, and one for
-each sub-directory that was installed into on its own. Elsewhere the id is in ``.commonplace/project.json``.
-Where neither can be written, the id is in ``projects/`` of the home, under the path of the file that it stands for.
+In a Git repository the ids are in ``commonplace.json`` in Git's common directory: one for the repository, and one for
+each subdirectory with an installation of its own. Elsewhere the id is in ``.commonplace/project.json``. If neither
+file can be written, the id is in ``projects/`` in the home, under the path of the file that it replaces.
 
     {"projects": {"": {"id": "api-7k3m2q9t", "name": "api"}, "services/pay": {…}}}
 
-No Git command runs here, because every prompt of a client waits for this.
+This module runs no Git command, because every prompt of a client waits for it.
 Source: PRJ-01.
 """
 
@@ -64,9 +64,9 @@ class Place:
 
     Attributes:
         file: The file with the identities.
-        top: The top directory of the working tree, or the directory itself where there is no Git.
+        top: The top directory of the working tree, or the directory itself outside of Git.
         inner: The directory below the top, as a relative POSIX path; empty for the top.
-        git: Git's common directory; ``None`` where there is no Git.
+        git: Git's common directory; ``None`` outside of Git.
     """
 
     file: Path
@@ -76,9 +76,10 @@ class Place:
 
     @classmethod
     def of(cls, directory: Path) -> "Place":
-        """Return the place for a directory: in its Git repository, else in the directory itself.
+        """Return the place of a directory's identity: its Git repository, else the directory itself.
 
-        Without Git, directories above do not count: a client that was started in a person's home once would own all.
+        Outside of Git, parent directories do not count: a client that once ran in a user's home directory would
+        otherwise make everything below it one project.
         """
         directory = directory.resolve()
         for top in (directory, *directory.parents):
@@ -87,7 +88,7 @@ class Place:
         return cls(file=directory / ELSEWHERE, top=directory, inner="")
 
     def kept_in(self, home: Path) -> "Place":
-        """Return the place in a home that stands for this one if its file cannot be written."""
+        """Return the place in a home that replaces this place if its file cannot be written."""
         name = sha256(str(self.file).encode("utf-8", "surrogateescape")).hexdigest()[:_FILE_NAME_CHARS]
         return replace(self, file=home / IN_HOME / f"{name}.json")
 
@@ -109,7 +110,7 @@ class Place:
             ) from None
 
     def write(self, identities: Mapping[str, Identity]) -> None:
-        """Replace the identities at once; the file never stands half written.
+        """Replace the identities atomically.
 
         Raises:
             StorageUnavailableError: The file cannot be written.
@@ -118,7 +119,7 @@ class Place:
         write_json(self.file, {"projects": entries}, mode=0o755)
 
     def nearest(self, identities: Mapping[str, Identity]) -> str | None:
-        """Return the key of the identity that holds for the directory: its own, else that of the next one above."""
+        """Return the key of the identity that applies to the directory: its own, else that of the nearest parent."""
         path = Path(self.inner)
         keys = (*(each.as_posix() for each in (path, *path.parents)), "")
         return next((key for key in keys if key in identities), None)
@@ -150,7 +151,7 @@ def locked(path: Path, *, mode: int) -> Generator[None]:
 
 
 def is_writable(path: Path, *, mode: int) -> bool:
-    """Tell whether a file can be locked, as for writing it; ``mode`` is that of a new directory."""
+    """Return whether a file can be locked for writing; ``mode`` is that of a new directory."""
     try:
         _lock_of(path, mode=mode).close()
     except StorageUnavailableError:
@@ -172,7 +173,7 @@ def _inner(directory: Path, top: Path) -> str:
 
 
 def _git_common_directory(top: Path) -> Path | None:
-    """Return the directory that all worktrees of a repository share, if the directory is the top of a working tree."""
+    """Return the directory that all worktrees of a repository share; ``None`` if not at the top of a working tree."""
     git = top / ".git"
     if (git / "HEAD").is_file():
         return git

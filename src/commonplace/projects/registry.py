@@ -1,8 +1,8 @@
 """The projects that a home has seen: ``projects.json`` in the home.
 
-The identity of a project is kept with the project. The home knows its readable name, the path where it was last seen,
-the project that it was merged into, and the clues by which a person recognises a clone. It also keeps the identities
-of projects whose own files cannot be written.
+The identity of a project is stored with the project. The home stores its readable name, the path where it was last
+seen, the project that it was merged into, and the clues by which a person recognises a clone. The home also stores the
+identities of projects whose own files cannot be written.
 Source: PRJ-01.
 """
 
@@ -22,7 +22,7 @@ from commonplace.projects.identity import MAX_NAME_CHARS, Identity, Place, is_wr
 
 FILE: Final = "projects.json"
 SEEN_EVERY_S: Final = 86_400
-"""The time of the last visit is kept to the day, so that most visits write nothing."""
+"""The last visit is stored to the day, so that most visits write nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Project:
 
     Attributes:
         id: Its id, which is its butler and its scope in knowledge memory.
-        name: Its readable name, which may be changed; two projects may have the same one.
+        name: Its readable name, which may change; several projects may have the same name.
         path: The directory where it was last seen.
         file: The file that holds its identity; in the home if the project's own file cannot be written.
         seen_at: The time when it was last seen, to the day.
@@ -59,7 +59,7 @@ class Projects:
         self._clock = clock
 
     def at(self, directory: Path) -> Project:
-        """Return the project of a directory; create one for its whole repository if there is none.
+        """Return the project of a directory; if there is none, create a project for the whole repository.
 
         A project that was moved keeps its identity. A copy of a project gets an identity of its own.
 
@@ -78,7 +78,7 @@ class Projects:
         return self._settle(own, key="")
 
     def find(self, directory: Path) -> Project | None:
-        """Return the project of a directory that this home has seen there; ``None`` if there is none.
+        """Return the project that this home has seen in a directory; ``None`` if there is none.
 
         Raises:
             SettingsError: A file with identities cannot be read.
@@ -89,7 +89,7 @@ class Projects:
         return known if known is not None and known.file == place.file else None
 
     def create(self, directory: Path) -> Project:
-        """Return the project of exactly this directory, which gets an identity of its own if it has none.
+        """Return the project of exactly this directory; give the directory its own identity if it has none.
 
         Raises:
             SettingsError: A file with identities cannot be read.
@@ -101,7 +101,8 @@ class Projects:
     def prepare(self, directory: Path) -> None:
         """Give a directory of a Git repository an identity of its own.
 
-        Elsewhere the first session does it: an installation must leave no file behind that its removal does not find.
+        Outside of Git, the first session does this, because uninstalling must find every file that an installation
+        creates.
 
         Raises:
             SettingsError: A file with identities cannot be read.
@@ -111,16 +112,16 @@ class Projects:
             self.create(directory)
 
     def butler_at(self, directory: Path) -> str:
-        """Return the butler of the sessions in a directory: the id of its project, or of the one it was merged into."""
+        """Return the butler of sessions in a directory: the id of its project, or of the project it was merged into."""
         return self.standing_for(self.at(directory)).id
 
     def butler_for(self, directory: Path) -> str | None:
-        """Return the butler as :meth:`butler_at` does; ``None`` for a directory that is no project yet."""
+        """Return the butler as :meth:`butler_at` does; ``None`` for a directory that is not a project yet."""
         found = self.find(directory)
         return None if found is None else self.standing_for(found).id
 
     def standing_for(self, project: Project) -> Project:
-        """Return the project whose memory a project uses: itself, unless it was merged into another one."""
+        """Return the project whose memory a project uses: the project itself, unless it was merged into another one."""
         known, seen = self._read(), {project.id}
         while project.merged_into in known and project.merged_into not in seen:
             project = known[project.merged_into]
@@ -145,14 +146,14 @@ class Projects:
         if len(named) > 1:
             several = "; ".join(f"{each.id} at {each.path}" for each in named)
             raise InvalidInputError(
-                "project", f"an id, for several projects have this name ({several})", name
+                "project", f"an id, because several projects have this name ({several})", name
             )
         if not named:
             raise NotFoundError("project", name)
         return named[0]
 
     def rename(self, name: str, new_name: str) -> Project:
-        """Give a project another readable name; its id and its memory stay.
+        """Change the readable name of a project; its id and its memory stay the same.
 
         Raises:
             InvalidInputError: The new name is empty or too long.
@@ -164,11 +165,11 @@ class Projects:
         return self._change(self.get(name).id, name=cleaned)
 
     def set_merged(self, project_id: str, into: str | None) -> Project:
-        """Let a project use the memory of another one, or its own again.
+        """Make a project use the memory of another project, or its own memory again.
 
         Raises:
-            InvalidInputError: The other project uses the memory of this one.
-            NotFoundError: One of them is not known.
+            InvalidInputError: The other project uses the memory of this project.
+            NotFoundError: One of the projects is unknown.
         """
         if into is not None and self.standing_for(self.get(into)).id == project_id:
             raise InvalidInputError("into", f"a project that does not use the memory of {project_id}", into)
@@ -188,18 +189,18 @@ class Projects:
         return known.file == place.file and known.path == place.top / key and abs(age_s) < SEEN_EVERY_S
 
     def keeps_identity_of(self, project: Project) -> bool:
-        """Tell whether the home keeps a project's identity, because the project's own file could not be written."""
+        """Return whether the home stores a project's identity because the project's own file could not be written."""
         return project.file.is_relative_to(self._home)
 
     def _held(self, own: Place) -> tuple[Place, dict[str, Identity]]:
-        """Return the place that holds the identities of a place, and these: itself, or its stand-in in the home."""
+        """Return the identities of a place, and where they are stored: in the place itself or in the home."""
         stand_in = own.kept_in(self._home)
         if kept := stand_in.read():
             return stand_in, kept
         return own, own.read()
 
     def _settle(self, own: Place, *, key: str, exact: bool = False) -> Project:
-        """Create an identity where there is none, tell a copy from a move, and note the visit."""
+        """Create a missing identity, distinguish a copy from a move, and record the visit."""
         if not (own.top / own.inner).is_dir():
             raise InvalidInputError("directory", "an existing directory", str(own.top / own.inner))
         with locked(self._file, mode=0o700), ExitStack() as stack:
@@ -252,7 +253,7 @@ class Projects:
     def _copied_from(
         self, own: Place, identities: Mapping[str, Identity], known: Mapping[str, Project]
     ) -> tuple[str, ...]:
-        """Return the ids of a place if it is a copy: the file of another place, still there, has the same ones."""
+        """Return the ids of a place if it is a copy: another place that still exists has the same ids."""
         stand_in = own.kept_in(self._home).file
         ids = tuple(each.id for each in identities.values())
         for each in ids:

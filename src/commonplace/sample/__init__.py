@@ -1,7 +1,7 @@
 """The sample home: a small set of memories that shows each page of the dashboard at work.
 
 - ``table`` lists the memories; ``loading`` stores and removes them.
-- Every sample memory carries the mark ``sample``, so that removing them leaves all others alone.
+- Every sample memory has the mark ``sample``, so that removing them leaves all other memories unchanged.
 """
 
 from commonplace.sample.loading import SampleReceipt as SampleReceipt

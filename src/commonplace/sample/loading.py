@@ -20,7 +20,7 @@ from commonplace.sample import table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleReceipt:
-    """How many memories of the sample home were stored or removed."""
+    """Number of sample memories that were stored or removed."""
 
     operational: int
     apps: int
@@ -39,14 +39,16 @@ async def is_loaded(memories: Memories) -> bool:
 
 
 async def load(memories: Memories, *, beside_others: bool = False) -> SampleReceipt:
-    """Store the sample memories, with ``beside_others`` also in a home that has other memories.
+    """Store the sample memories; with ``beside_others``, also in a home that has other memories.
 
     Raises:
         InvalidInputError: The home has the sample memories, or has other memories.
         StorageError: A memory cannot be written.
     """
     if await is_loaded(memories):
-        raise InvalidInputError("home", "a home without sample memories; drop them first", "sample memories")
+        raise InvalidInputError(
+            "home", "a home without sample memories; run `commonplace sample drop` first", "sample memories"
+        )
     if not beside_others and (found := await _stored(memories)):
         raise InvalidInputError(
             "home",
@@ -71,8 +73,8 @@ async def load(memories: Memories, *, beside_others: bool = False) -> SampleRece
 async def drop(memories: Memories) -> SampleReceipt:
     """Remove the sample memories, with their history; all other memories stay.
 
-    A sample memory that got another text stays, because a person or an agent corrected it. An entity stays if other
-    facts are about it.
+    A sample memory whose text was changed stays, because a person or an agent corrected it. An entity stays if other
+    facts refer to it.
 
     Raises:
         StorageError: A memory cannot be read or written.
@@ -154,7 +156,7 @@ async def _load_knowledge(knowledge: KnowledgeMemory) -> int:
 
 
 async def _entity(knowledge: KnowledgeMemory, name: str, kind: str, others: Sequence[str]) -> UUID:
-    """Return the id of an entity, and make the entity if the home has none of this name and type."""
+    """Return the id of an entity; create the entity if the home has none with this name and type."""
     for known in await knowledge.list_entities(name=name, entity_type=kind):
         if known.canonical_name == name:
             return known.id

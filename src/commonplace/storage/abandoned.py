@@ -1,4 +1,4 @@
-"""Clusters that earlier releases made for root outside of a home, and to which no home links any more."""
+"""Clusters that earlier releases made for root outside a home, and that no home links to any more."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -20,8 +20,8 @@ class AbandonedCluster:
 def abandoned_clusters() -> list[AbandonedCluster]:
     """Return the clusters whose last known link no longer points to them, by directory.
 
-    A cluster with a running server is in use, wherever its link is. The others may still be needed: their home may have
-    been moved, or may be on a disk that is not mounted.
+    A cluster with a running server is in use, wherever its link is. Other clusters may still be needed: their home may
+    have been moved, or may be on a disk that is not mounted.
     """
     return sorted(_abandoned(), key=lambda cluster: cluster.directory)
 
@@ -29,7 +29,7 @@ def abandoned_clusters() -> list[AbandonedCluster]:
 def _abandoned() -> Iterator[AbandonedCluster]:
     for note in SYSTEM_DIRECTORY.glob(f"*/{HOME_FILE}"):
         directory = note.parent
-        with suppress(FileNotFoundError):  # another process is removing it
+        with suppress(FileNotFoundError):  # Another process is removing it.
             link = linked_from(directory)
             if not points_to(link, directory) and not is_running(directory):
                 yield AbandonedCluster(directory=directory, link=link)

@@ -1,11 +1,11 @@
 """A guard against wrong clocks: decay, expiry and cleanup wait while the time is implausible.
 
-A clock that is ahead for a moment would delete every unconsolidated episode. So the home remembers when the machine was
-last seen: the time, the machine's uptime and its boot. Later, the time must have moved as far as the uptime. After a
-reboot the uptime says nothing; then the time must be within a day of the last one or of the newest row, or be
+A clock that is briefly ahead would delete every unconsolidated episode. So the home stores when the machine was last
+seen: the time, the machine's uptime and its boot id. Later, the time must have advanced as much as the uptime. After a
+reboot the uptime says nothing, so the time must be within a day of the last sighting or of the newest row, or be
 synchronised with a time server.
 
-The guard lets go when the time is plausible again, or when an operator confirms it: ``commonplace clock --confirm``.
+Work continues when the time is plausible again, or when an operator confirms it: ``commonplace clock --confirm``.
 Source: HRD-05.
 """
 
@@ -72,11 +72,11 @@ def fault_of(
 
 def _jump(now: datetime, expected: datetime, by: str) -> str:
     shown, wanted = (format_timestamp(each, precision="seconds") for each in (now, expected))
-    return f"the clock says {shown}, but by {by} it is about {wanted}"
+    return f"the clock says {shown}, but according to {by} it is about {wanted}"
 
 
 def machine_now() -> Sighting:
-    """Return the machine as it is now."""
+    """Return the current sighting of the machine."""
     with suppress(OSError, ValueError):
         uptime_s = float(_UPTIME.read_text(encoding="ascii").split()[0])
         return Sighting(at=utc_now(), uptime_s=uptime_s, boot=_BOOT.read_text(encoding="ascii").strip())
@@ -98,7 +98,7 @@ class ClockGuard:
     Args:
         home: The home, which remembers the last sighting.
         clock: The clock of the caller. A clock other than the system's, as in tests, is not judged.
-        look: Returns the machine as it is now.
+        look: Returns the current sighting of the machine.
         is_synchronised: Returns whether the machine follows a time server.
     """
 
@@ -116,7 +116,7 @@ class ClockGuard:
         self._is_synchronised = is_synchronised
 
     def fault(self, newest_row: datetime | None = None) -> str | None:
-        """Return why the time is implausible, or ``None``; remember a plausible time."""
+        """Return why the time is implausible, or ``None``; store a plausible time."""
         if not self._judges:
             return None
         now, last = self._look(), self._last()
@@ -124,7 +124,7 @@ class ClockGuard:
         if fault is None and (
             last is None or last.boot != now.boot or now.uptime_s - last.uptime_s > NOTED_EVERY_S
         ):
-            with suppress(OSError):  # a full or read-only disk: the older sighting stays
+            with suppress(OSError):  # On a full or read-only disk, the older sighting stays.
                 self._note(now)
         return fault
 
@@ -138,7 +138,7 @@ class ClockGuard:
             raise ClockError(fault)
 
     def confirm(self) -> Sighting:
-        """Remember the time as it is now, because an operator says that it is right.
+        """Store the current time, because an operator confirms that it is right.
 
         Raises:
             StorageUnavailableError: The home cannot be written.

@@ -7,11 +7,11 @@
     run/                                                  its socket, 0700
     log/                                                  logs of seven days
 
-It lies in the home and holds no path of its own, so a copy of a home, made while no server runs, is complete.
+The cluster is in the home and contains no path of its own, so a copy of a home made while no server runs is complete.
 
-Root's server runs under another account, which cannot enter private directories above the home. It does not need to:
-root starts each program inside the data directory, and PostgreSQL's name for that directory is ``/proc/self/cwd``.
-The directory itself belongs to root, so that the account cannot replace the locks.
+Root's server runs under another account, which cannot enter private directories above the home. It does not need to,
+because root starts each program inside the data directory, which PostgreSQL addresses as ``/proc/self/cwd``.
+The cluster's directory belongs to root, so that the account cannot replace the locks.
 """
 
 import hashlib
@@ -38,11 +38,11 @@ SUPERUSER = "postgres"
 APPLICATION_ROLE = "commonplace"
 DATABASE = "commonplace"
 PORT = 5432
-"""Only a part of the socket's name; the server listens on no network."""
+"""Only part of the socket's name; the server does not listen on a network."""
 
 INCLUDE = f"include '{CONFIGURATION}'"
 OLD_INCLUDE = f"include '../{CONFIGURATION}'"
-"""The line of clusters from earlier releases, whose configuration lay beside the data."""
+"""The line in clusters of earlier releases, whose configuration was beside the data."""
 
 SOCKET_NAME = f".s.PGSQL.{PORT}"
 
@@ -72,7 +72,7 @@ TUNING = {
     # Error details quote column values, which are private memories.
     "log_error_verbosity": "terse",
 }
-"""Settings for a small machine, written to ``postgresql.conf`` once; the user may change them there."""
+"""Settings for a small machine, written once to ``postgresql.conf``; users may change them there."""
 
 SET_UP_SQL = f"""\
 CREATE EXTENSION vector;
@@ -107,7 +107,7 @@ class Cluster:
 
     @property
     def data_inside(self) -> str:
-        """The name of the data directory for a program that runs inside of it, also where it cannot go up."""
+        """The name of the data directory for a program inside it, even if parent directories are inaccessible."""
         return str(WORKING_DIRECTORY) if self.account.switches and WORKING_DIRECTORY.exists() else "."
 
     def lock(self, name: str) -> FileLock:
@@ -116,7 +116,7 @@ class Cluster:
 
 
 def locate_cluster(requested: Path) -> Cluster:
-    """Return the cluster of a directory, which is created if it does not exist, without data in it.
+    """Return the cluster of a directory; the directory is created without data if it does not exist.
 
     Args:
         requested: The directory, for example ``$COMMONPLACE_HOME/postgres``.
@@ -138,7 +138,7 @@ def locate_cluster(requested: Path) -> Cluster:
 def _locate_for_root(requested: Path) -> Cluster:
     if not SYSTEM_DIRECTORY.is_dir():
         SYSTEM_DIRECTORY.mkdir(parents=True, exist_ok=True)
-        # Set regardless of the umask, because the server's account must reach the programs below.
+        # Set regardless of the umask, because the server's account must reach the programs inside.
         SYSTEM_DIRECTORY.chmod(0o755)
     with FileLock(SYSTEM_DIRECTORY / "install.lock") as lock:
         lock.require(timeout_s=INITDB_TIMEOUT_S)
@@ -151,7 +151,7 @@ def _locate_for_root(requested: Path) -> Cluster:
 
 
 def share_with_account(directory: Path, account: ServerAccount) -> None:
-    """Create root's directory, or check it. The account may enter it but not change it: the locks stay root's.
+    """Create or check root's directory. The account may enter but not change it, so the locks stay root's.
 
     Raises:
         EmbeddedPostgresError: The directory belongs to another user.
@@ -169,9 +169,9 @@ def share_with_account(directory: Path, account: ServerAccount) -> None:
 
 
 def create_data(cluster: Cluster, server_lock: FileLock) -> None:
-    """Create the data directory with role, database and pgvector, or leave none behind.
+    """Create the data directory with role, database and pgvector, or leave nothing behind.
 
-    Everything happens in a draft that is renamed at the end; drafts of killed attempts are removed. The caller holds
+    The data is created in a draft that is renamed at the end; drafts of killed attempts are removed. The caller holds
     ``start.lock`` and ``server_lock``. ``initdb`` inherits the latter, so a process that holds it knows that nobody
     writes to a draft.
 
@@ -184,7 +184,7 @@ def create_data(cluster: Cluster, server_lock: FileLock) -> None:
     try:
         _give(draft, cluster.account)
         _initdb(cluster, draft, server_lock)
-        # The draft belongs to the account, its parent directory to root: only the path changes here.
+        # The draft belongs to the account and its parent directory to root; only the path changes here.
         draft.rename(cluster.data)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
@@ -214,11 +214,13 @@ def _initdb(cluster: Cluster, draft: Path, server_lock: FileLock) -> None:
         text=SET_UP_SQL,
         timeout_s=INITDB_TIMEOUT_S,
     )
-    # Single-user mode continues after an error, and ends with status 0.
+    # Single-user mode continues after an error and ends with status 0.
     if outcome.returncode != 0 or re.search(r"\b(ERROR|FATAL|PANIC):", outcome.stderr):
         raise EmbeddedPostgresError(f"cannot set up the database in {draft}: {outcome.stderr.strip()}")
     with (draft / "postgresql.conf").open("a", encoding="utf-8") as settings:
-        settings.write("\n# Settings that commonplace relies on. Change none of them here: they win.\n")
+        settings.write(
+            "\n# Settings that commonplace relies on. They override settings above; do not change them.\n"
+        )
         settings.write(f"{INCLUDE}\n")
 
 
@@ -255,9 +257,9 @@ def configure(cluster: Cluster) -> Path:
 
 
 def _take_over(cluster: Cluster) -> None:
-    """Adapt a cluster of an earlier release, and one that was copied from another machine.
+    """Adapt a cluster from an earlier release or copied from another machine.
 
-    The account has other numbers there. Links are not followed.
+    On another machine the account has other ids. Links are not followed.
     """
     for directory in (cluster.data, cluster.log, cluster.run):
         if (
@@ -277,7 +279,7 @@ def _take_over(cluster: Cluster) -> None:
 
 
 def _write(cluster: Cluster, name: str, lines: list[str], *, written: bool = True) -> None:
-    """Write a file of the data directory, which belongs to the account: whatever it put there is not followed."""
+    """Write a file in the data directory; links are not followed, because the account owns the directory."""
     head = ["# Written by commonplace at every start."] if written else []
     with draft_of(cluster.data / name) as file:
         file.write("\n".join([*head, *lines, ""]).encode())
@@ -286,7 +288,7 @@ def _write(cluster: Cluster, name: str, lines: list[str], *, written: bool = Tru
 
 
 def socket_directory(cluster: Cluster) -> Path:
-    """Return ``run/`` of the cluster, or a short path if that is too long for a socket or has unusual characters.
+    """Return ``run/`` of the cluster, or a short path if its path is too long for a socket or has unusual characters.
 
     Raises:
         EmbeddedPostgresError: No path is short enough.

@@ -1,8 +1,8 @@
 """One interface for SQLite and PostgreSQL: transactions that run a memory's named statements.
 
-A memory keeps its SQL in ``.sql`` files, in the dialect that both servers share: named parameters, ``RETURNING``,
+A memory has its SQL in ``.sql`` files, in the dialect that both databases share: named parameters, ``RETURNING``,
 ``ON CONFLICT``, ``CAST``, ``IS NOT DISTINCT FROM``. A statement may lock rows with ``FOR UPDATE``, which is removed for
-SQLite, whose writing transactions exclude each other anyway.
+SQLite, because its writing transactions exclude each other anyway.
 """
 
 import re
@@ -24,12 +24,12 @@ Row = Mapping[str, Any]
 class Statements:
     """The named statements of a memory, bound to one connection.
 
-    ``await statements.name(parameter=…)`` runs the statement of that name. The mark behind its name in the ``.sql``
-    file decides what it returns: without a mark a list of rows, with ``^`` one row or ``None``, with ``$`` one value
+    ``await statements.name(parameter=…)`` runs the statement with that name. The mark after its name in the ``.sql``
+    file determines the result: without a mark, a list of rows; with ``^``, one row or ``None``; with ``$``, one value
     or ``None``.
 
     Attributes:
-        begun: The row of the statement that began the transaction, if one did.
+        begun: The row of the statement that began the transaction, if any.
     """
 
     def __init__(self, queries: Queries, connection: object) -> None:
@@ -60,7 +60,7 @@ class Database(Protocol):
 
     dialect: Dialect
     where: str
-    """The database in words, for messages; never holds a password."""
+    """A description of the database for messages, without the password."""
 
     def transaction(
         self, queries: Queries, *, lock: str | None = None
@@ -69,8 +69,8 @@ class Database(Protocol):
 
         Args:
             queries: The result of :func:`load_queries`.
-            lock: Transactions with the same lock run one after the other, in all processes. Use it for a step that
-                reads, decides and writes, and that no row lock covers.
+            lock: Transactions with the same lock run one after the other, across all processes. Use it for a step that
+                reads, decides and writes and that no row lock covers.
 
         Raises:
             StorageUnavailableError: The database cannot be reached or written; nothing was written.
@@ -78,7 +78,7 @@ class Database(Protocol):
         ...
 
     def reading(self, queries: Queries) -> AbstractAsyncContextManager[Statements]:
-        """Open a consistent view for reading only.
+        """Open a consistent read-only view.
 
         Raises:
             StorageUnavailableError: The database cannot be reached.
@@ -108,7 +108,7 @@ _ADAPTERS: Mapping[Dialect, str | type[_SQLiteAdapter]] = {
 
 
 def containing(text: str) -> str:
-    """Return a pattern of LIKE for texts that contain a text; ``!`` escapes wildcards."""
+    """Return a LIKE pattern for texts that contain a text; ``!`` escapes wildcards."""
     literal = text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
     return f"%{literal}%"
 

@@ -10,7 +10,7 @@ from commonplace.storage.postgres_binaries import bundled_programs
 from commonplace.storage.postgres_url import describe_url, without_password
 
 PROGRAM_TIMEOUT_S: Final = 6 * 3600.0
-"""The time that one dump or load may take."""
+"""The time limit of one dump or load."""
 
 _LEFT_OUT: Final = (
     " EXTENSION - ",
@@ -18,7 +18,7 @@ _LEFT_OUT: Final = (
     " SCHEMA - public ",
     " COMMENT - SCHEMA public ",
 )
-"""Entries of a dump that the server has already."""
+"""Entries of a dump that already exist on the server."""
 
 
 def contents(dump: Path) -> str:
@@ -50,10 +50,10 @@ def load(url: str, dump: Path, *options: str) -> None:
 
 
 def run_program(name: str, url: str | None, *options: str, timeout_s: float = PROGRAM_TIMEOUT_S) -> str:
-    """Run one of PostgreSQL's programs, on a database or without, and return its output.
+    """Run one of PostgreSQL's programs, with or without a database, and return its output.
 
     Raises:
-        StorageError: The program failed or took too long. No message holds the password.
+        StorageError: The program failed or took too long. No message contains the password.
     """
     plain, password = (None, None) if url is None else without_password(url)
     try:

@@ -1,7 +1,7 @@
-"""The embedded PostgreSQL server: started at first use, shared by all its users, stopped after the last one.
+"""The embedded PostgreSQL server: started at first use, shared by all users, stopped after the last user leaves.
 
-Four locks in the cluster's directory coordinate its users. The kernel releases a lock when its holder dies, for
-whatever reason, so nothing needs cleaning up after a crash:
+Four locks in the cluster's directory coordinate its users. The kernel releases a lock when its holder dies for any
+reason, so nothing needs cleaning up after a crash:
 
 =============  ==========================================================  ==================================
 lock           held by                                                     meaning
@@ -17,26 +17,26 @@ order. The reaper (:mod:`commonplace.storage.reaper`) waits for ``users``, stops
 is held, and ends.
 
 - *Two users start at once.* ``start`` admits one at a time; the second finds a server and joins it.
-- *A user comes while the reaper stops the server.* It waits for ``users`` until the server is gone, and
+- *A user arrives while the reaper stops the server.* It waits for ``users`` until the server has ended, and
   starts it again. The reaper releases ``reaper`` before ``users``, so the new user never relies on a reaper
   that is about to end.
-- *All users are killed.* The kernel releases ``users``, and the reaper does the rest.
-- *A user is killed while it starts the server.* The reaper was started first. It stops the half-started
+- *All users are killed.* The kernel releases ``users``, and the reaper stops the server.
+- *A user is killed while it starts the server.* The reaper was started first and stops the half-started
   server; if the next user is faster, that user waits until the server answers.
 - *The reaper is killed.* The server keeps running. The next user finds ``reaper`` free and starts another reaper.
-- *The postmaster is killed.* ``server`` stays held until its last child is gone, which takes moments. Then the
-  next user starts a new server, which recovers from the write-ahead log. Old pid files are removed unread: whoever
-  holds ``server`` knows that their process is dead, even if another process has its number. Earlier users call
+- *The postmaster is killed.* ``server`` stays held until its last child has ended, which takes moments. Then the
+  next user starts a new server, which recovers from the write-ahead log. Old pid files are removed unread, because the
+  holder of ``server`` knows that their process is dead, even if its id was reused. Earlier users call
   :meth:`EmbeddedPostgres.start` again, as the pool does (:mod:`commonplace.storage.postgres`).
-- *The machine restarts.* No lock is held, whatever files remain.
-- *Set-up is killed.* ``initdb`` works in a draft directory, which is renamed when complete. If its user is killed,
-  ``initdb`` may continue and holds ``server`` meanwhile; the next user waits for it and removes the draft.
+- *The machine restarts.* No lock is held, regardless of remaining files.
+- *Setup is killed.* ``initdb`` works in a draft directory, which is renamed when complete. If its user is killed,
+  ``initdb`` may continue while holding ``server``; the next user waits for it and removes the draft.
 - *The home is deleted under a running server.* The server notices within a minute and ends. A home created
   again at the same path has new locks; the old reaper sees that its lock is not the one at that path and leaves the
   new server alone.
 
-A child that a user forks without exec holds ``users`` like its parent. Use a home on one machine or in one container
-only: processes that do not see each other's pids cannot stop each other's server.
+A child that a user forks without exec holds ``users`` like its parent. Use a home on only one machine or in one
+container, because processes that do not see each other's pids cannot stop each other's server.
 """
 
 import asyncio
@@ -70,7 +70,7 @@ from commonplace.storage.postmaster import answering_socket, log_tail, start_pos
 logger = logging.getLogger(__name__)
 
 START_TIMEOUT_S = 60.0
-"""A start takes about a tenth of a second, but recovery after a crash may take long."""
+"""A start takes about a tenth of a second, but recovery after a crash may take much longer."""
 
 
 class Membership:
@@ -89,17 +89,17 @@ class Membership:
         return socket_url(self.sockets, role=role, database=database)
 
     def leave(self) -> None:
-        """Leave the server, which stops soon after its last user left. A second call does nothing."""
+        """Leave the server, which stops soon after its last user leaves. A second call does nothing."""
         self._users.close()
 
 
 def join_server(directory: Path, *, timeout_s: float = START_TIMEOUT_S) -> Membership:
     """Start the server of a directory, or join a running one, and wait until it accepts connections.
 
-    This blocks; use :class:`EmbeddedPostgres` in an event loop.
+    This call blocks; in an event loop, use :class:`EmbeddedPostgres`.
 
     Args:
-        directory: The directory of the cluster, created if it does not exist: ``$COMMONPLACE_HOME/postgres``, say.
+        directory: The directory of the cluster, such as ``$COMMONPLACE_HOME/postgres``; created if it does not exist.
         timeout_s: Seconds to wait for other processes and for the server.
 
     Raises:
@@ -127,9 +127,9 @@ def join_server(directory: Path, *, timeout_s: float = START_TIMEOUT_S) -> Membe
 
 
 def remove_cluster(directory: Path) -> None:
-    """Delete the server of a directory with all its data, after its last user has left.
+    """Delete the server of a directory with all its data after its last user has left.
 
-    This blocks. A directory without a server is not changed.
+    This call blocks. A directory without a server is not changed.
 
     Raises:
         EmbeddedPostgresError: The server is still in use after a minute, or it cannot be deleted.
@@ -139,7 +139,7 @@ def remove_cluster(directory: Path) -> None:
     cluster = locate_cluster(directory)
     deadline = time.monotonic() + START_TIMEOUT_S
     with cluster.lock("start") as start, cluster.lock("users") as users, cluster.lock("server") as server:
-        # The reaper needs ``users`` to stop the server, so wait for its end before taking that lock.
+        # The reaper needs ``users`` to stop the server, so wait for the server's end before taking that lock.
         if not (
             start.wait(deadline=deadline)
             and _is_stopped(cluster, deadline)
@@ -157,7 +157,7 @@ def remove_cluster(directory: Path) -> None:
 
 
 def _is_stopped(cluster: Cluster, deadline: float) -> bool:
-    """Wait until no server runs; return whether that happened in time."""
+    """Wait until no server runs; return whether this happened in time."""
     with cluster.lock("server") as server:
         return server.wait(deadline=deadline)
 
@@ -202,7 +202,7 @@ def _ensure_server(cluster: Cluster, deadline: float) -> Path:
                     create_data(cluster, lock)
                 upgrade_major(cluster, lock)
                 sockets = configure(cluster)
-                # The upgrade may have used up the time of the start.
+                # The upgrade may have used up the time for the start.
                 start_postmaster(cluster, sockets, lock, timeout_s=max(10.0, deadline - time.monotonic()))
                 logger.debug("started %s in %.2f s", cluster.directory, time.monotonic() - started_at)
                 return sockets
@@ -219,7 +219,7 @@ class EmbeddedPostgres:
     Any number of processes may use one directory at once, and a process may hold several instances.
 
     Args:
-        directory: The directory of the cluster, created if it does not exist: ``$COMMONPLACE_HOME/postgres``, say.
+        directory: The directory of the cluster, such as ``$COMMONPLACE_HOME/postgres``; created if it does not exist.
         timeout_s: Seconds to wait for other processes and for the server.
     """
 
@@ -230,7 +230,7 @@ class EmbeddedPostgres:
         self._starting = asyncio.Lock()
 
     async def start(self) -> str:
-        """Start or join the server, also after it died, and return the application's URL.
+        """Start or join the server, even after it has died, and return the application's URL.
 
         Raises:
             EmbeddedPostgresError: The server cannot be set up or started; the message has PostgreSQL's output.
@@ -242,7 +242,7 @@ class EmbeddedPostgres:
             return membership.url()
 
     async def _join(self) -> Membership:
-        """Join in a thread. A thread cannot be cancelled: if the caller is gone, the thread leaves the server again."""
+        """Join in a thread. A thread cannot be cancelled, so it leaves the server again if the caller is gone."""
         joined: list[Membership] = []
         abandoned = threading.Event()
 
@@ -261,7 +261,7 @@ class EmbeddedPostgres:
             raise
 
     async def close(self) -> None:
-        """Leave the server, which stops soon after its last user left. A second call does nothing."""
+        """Leave the server, which stops soon after its last user leaves. A second call does nothing."""
         if self._membership is not None:
             self._membership.leave()
             self._membership = None

@@ -1,4 +1,4 @@
-"""Locks between processes that the kernel releases when their last holder dies, for whatever reason.
+"""Locks between processes that the kernel releases when their last holder dies for any reason.
 
 A lock belongs to the open file, not to the process: a child that inherits the file descriptor also holds the lock, and
 keeps it after its parent is gone.
@@ -19,7 +19,7 @@ POLL_S = 0.01
 class FileLock:
     """A ``flock`` on one file, which is created if it does not exist and never deleted.
 
-    Two instances on the same path are independent holders, also within one process.
+    Two instances on the same path are independent holders, even within one process.
 
     Args:
         path: The file, in an existing directory. A symbolic link is refused.
@@ -42,7 +42,7 @@ class FileLock:
         return True
 
     def wait(self, *, shared: bool = False, deadline: float) -> bool:
-        """Try to take the lock until ``deadline`` (of ``time.monotonic``), and return whether it was taken."""
+        """Try to take the lock until ``deadline`` (by ``time.monotonic``), and return whether it was taken."""
         while not self.acquire(shared=shared):
             if time.monotonic() >= deadline:
                 return False
@@ -50,16 +50,16 @@ class FileLock:
         return True
 
     def require(self, *, shared: bool = False, timeout_s: float) -> None:
-        """Take the lock within some seconds.
+        """Take the lock within a number of seconds.
 
         Raises:
-            StorageUnavailableError: Another process held it all the time.
+            StorageUnavailableError: Another process held the lock the whole time.
         """
         if not self.wait(shared=shared, deadline=time.monotonic() + timeout_s):
             raise StorageUnavailableError(f"{self._path} has been locked for {timeout_s:g} s: try again")
 
     def close(self) -> None:
-        """Close the file; the lock is free when no child holds it either. A second call does nothing."""
+        """Close the file; the lock is free once no child holds it either. A second call does nothing."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)

@@ -1,15 +1,16 @@
-"""Clusters of root's homes from earlier releases: they lie outside of the home, which has a symbolic link to them.
+"""Clusters of root's homes from earlier releases, which are outside the home and linked from it.
 
-A cluster of today lies in its home, so that a copy of the home is a copy of the database. A linked cluster is brought
-into its home when the home is opened:
+Today a cluster is inside its home, so that a copy of the home includes the database. A linked cluster is moved into its
+home when the home is opened:
 
 - *The cluster names this home.* It is copied into the home, and the original is deleted.
-- *It names another home, which links to it too.* This home is a copy. It is refused, with what to do.
-- *It names a home that no longer links to it.* That home was moved here, or this is a copy and the disk of the original
-  is not mounted. Nobody can tell, so the cluster is copied and the original stays.
-- *A server runs in it.* A cluster that names this home is used where it is, until it is next opened while it is free.
+- *It names another home, which also links to it.* This home is a copy. It is refused with an error that says what to
+do.
+- *It names a home that no longer links to it.* Either that home was moved here, or this home is a copy and the disk of
+  the original is not mounted. This cannot be determined, so the cluster is copied and the original stays.
+- *A server runs in it.* A cluster that names this home is used in its old place until it is next opened while free.
 
-The copy is complete before the link is replaced, so a process that is killed in between loses nothing.
+The copy is complete before the link is replaced, so a process killed in between loses nothing.
 """
 
 import logging
@@ -32,9 +33,9 @@ HOME_FILE = "home"
 
 
 def bring_home(requested: Path) -> Path:
-    """Return the directory of the cluster to which a link points, after moving the cluster to the link's place.
+    """Move the cluster that a link points to into the place of the link, and return its directory.
 
-    The caller excludes other processes that do the same.
+    The caller makes sure that no other process does the same.
 
     Raises:
         EmbeddedPostgresError: The cluster is gone, or belongs to another home.
@@ -43,14 +44,14 @@ def bring_home(requested: Path) -> Path:
     target = requested.readlink()
     if target.parent != SYSTEM_DIRECTORY or not target.is_dir():
         raise EmbeddedPostgresError(
-            f"the database of {requested} was in {target}, which is gone: restore it there, or remove the symbolic "
-            "link and restore a backup (commonplace restore FILE) or start with an empty database"
+            f"the database of {requested} was in {target}, which does not exist: restore it there, or remove the "
+            "symbolic link and restore a backup (commonplace restore FILE) or start with an empty database"
         )
     owner = linked_from(target)
     if owner != requested and points_to(owner, target):
         raise EmbeddedPostgresError(
-            f"{requested} links to the database of another home, {owner.parent}: this home is a copy without a "
-            f"database of its own. Run `commonplace backup FILE` with COMMONPLACE_HOME={owner.parent}, remove the "
+            f"{requested} links to the database of another home, {owner.parent}: this home is a copy without its "
+            f"own database. Run `commonplace backup FILE` with COMMONPLACE_HOME={owner.parent}, remove the "
             f"symbolic link {requested}, and run `commonplace restore FILE` with COMMONPLACE_HOME={requested.parent}"
         )
     with ExitStack() as stack:
@@ -72,7 +73,7 @@ def bring_home(requested: Path) -> Path:
 
 
 def finish_bringing(requested: Path) -> None:
-    """Put a copy in place whose process was killed after it had removed the link."""
+    """Put a copy in place if its process was killed after it had removed the link."""
     if _incoming(requested).exists() and not os.path.lexists(requested):
         _incoming(requested).rename(requested)
 

@@ -1,9 +1,9 @@
 """Upgrades of the embedded server's data to the major version of this release, by dump and load.
 
-PostgreSQL cannot open the data of another major version. The programs of the earlier version are in the wheel or in
-packages of Debian. They start the old server, whose database is dumped and loaded into a second cluster in
-``upgrade/``. The rows of both are compared before the directories are exchanged, and only then is the old data deleted.
-A failure or a kill leaves the old data, and the next start begins again.
+PostgreSQL cannot open data of another major version. The programs of the earlier version are in the wheel or in Debian
+packages. They start the old server, whose database is dumped and loaded into a second cluster in ``upgrade/``. The rows
+of both are compared before the directories are exchanged, and only then is the old data deleted. A failure or a kill
+leaves the old data, and the next start begins again.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 PLACE = "upgrade"
 START_TIMEOUT_S = 300.0
-"""The old server may have to recover first."""
+"""Time limit of the old server's start, which may include recovery."""
 
 
 def upgrade_major(cluster: Cluster, server_lock: FileLock) -> None:
@@ -50,7 +50,7 @@ def upgrade_major(cluster: Cluster, server_lock: FileLock) -> None:
     The caller holds ``start.lock`` and ``server_lock``, and no server runs.
 
     Raises:
-        EmbeddedPostgresError: The data cannot be upgraded. It is as it was.
+        EmbeddedPostgresError: The data cannot be upgraded; it is unchanged.
     """
     found = (cluster.data / "PG_VERSION").read_text(encoding="ascii").strip()
     if found == POSTGRES_MAJOR:
@@ -79,7 +79,7 @@ def upgrade_major(cluster: Cluster, server_lock: FileLock) -> None:
     except (StorageError, OSError) as error:
         shutil.rmtree(place, ignore_errors=True)
         raise EmbeddedPostgresError(
-            f"{cluster.data} cannot be upgraded from PostgreSQL {found} to {POSTGRES_MAJOR} and is as it was: {error}"
+            f"{cluster.data} cannot be upgraded from PostgreSQL {found} to {POSTGRES_MAJOR} and is unchanged: {error}"
         ) from error
     os.sync()
     cluster.data.rename(place / "old")
@@ -87,7 +87,7 @@ def upgrade_major(cluster: Cluster, server_lock: FileLock) -> None:
 
 
 def finish_upgrade(cluster: Cluster) -> None:
-    """Put upgraded data in place and delete the old data, also after a kill. The caller holds ``server.lock``."""
+    """Put upgraded data in place and delete the old data, even after a kill. The caller holds ``server.lock``."""
     place = cluster.directory / PLACE
     if (place / "old").exists():
         if not cluster.data.exists():
@@ -97,7 +97,7 @@ def finish_upgrade(cluster: Cluster) -> None:
 
 
 def _remove_killed(new: Cluster) -> None:
-    """Remove what a killed upgrade has left, after the end of its server."""
+    """Remove the leftovers of a killed upgrade after the end of its server."""
     if new.directory.exists():
         with new.lock("server") as lock:
             if not lock.acquire():
@@ -132,12 +132,12 @@ def _running(cluster: Cluster, server_lock: FileLock) -> Generator[str]:
 
 
 def _fingerprint(url: str) -> tuple[int, int]:
-    """Return the number of lines of all rows and values of sequences, and the sum of their hashes: in any order."""
+    """Return the number of lines of all rows and sequence values, and the sum of their hashes, independent of order."""
     count, total = 0, 0
     with subprocess.Popen(  # noqa: S603 - PostgreSQL's own program
         [bundled_programs() / "pg_dump", "--data-only", "--restrict-key=same", "--dbname", url],
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,  # warnings; an error has a status
+        stderr=subprocess.DEVNULL,  # Warnings; an error has a status.
         env={"PATH": os.defpath, "LC_ALL": "C"},
     ) as dump:
         for line in dump.stdout or ():

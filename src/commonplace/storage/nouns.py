@@ -1,4 +1,4 @@
-"""Nouns: dataclasses whose fields are columns, so that a column is spelled once in Python."""
+"""Nouns: dataclasses whose fields are columns, so that each column is named once in Python."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -45,12 +45,12 @@ class Noun:
 
 
 def read_row(noun: type[_N], row: Row, **others: object) -> _N:
-    """Return the noun of a row; further columns of the row are ignored.
+    """Return the noun of a row; other columns of the row are ignored.
 
     Columns become members of enumerations, tuples, truth values, aware datetimes, JSON objects and values with
     ``from_json`` where the fields have these types.
 
-    ``others`` are fields that are not read from a column of their name.
+    ``others`` are fields that are not read from a column with their name.
     """
     plain, read = _columns(noun, *others)
     values: dict[str, Any] = {name: row[name] for name in plain}
@@ -62,7 +62,7 @@ def read_row(noun: type[_N], row: Row, **others: object) -> _N:
 
 @cache
 def _columns(noun: type[Any], *others: str) -> tuple[tuple[str, ...], tuple[tuple[str, _Reader], ...]]:
-    """Return the columns of a noun that are taken as they are, and the others with their readers."""
+    """Return the columns of a noun that need no conversion, and the other columns with their readers."""
     readers = {
         each.name: _reader(each.type) for each in fields(noun) if each.init and each.name not in others
     }
@@ -73,7 +73,7 @@ def _columns(noun: type[Any], *others: str) -> tuple[tuple[str, ...], tuple[tupl
 
 
 def _reader(annotation: Any) -> _Reader | None:  # noqa: ANN401 - of a field
-    """Return what reads a column of a type; ``None`` if the column is taken as it is."""
+    """Return the reader for a column of a type; ``None`` if the column needs no conversion."""
     kinds = [kind for kind in get_args(annotation) if kind is not NoneType]
     if len(kinds) == 1 and NoneType in get_args(annotation):
         return _reader(kinds[0])
@@ -90,12 +90,12 @@ def _reader(annotation: Any) -> _Reader | None:  # noqa: ANN401 - of a field
 
 
 def _moment(value: datetime | str) -> datetime:
-    """Return a moment; SQLite keeps texts: ours, or one that it filled in for another program, UTC without T and Z."""
+    """Return a moment; SQLite stores texts: our format, or its own default in UTC without T and Z."""
     if isinstance(value, datetime):
         return value
     return parse_timestamp(value) if "T" in value else datetime.fromisoformat(value).replace(tzinfo=UTC)
 
 
 def _object(value: dict[str, Any] | str) -> dict[str, Any]:
-    """Return a JSON object; SQLite keeps texts."""
+    """Return a JSON object; SQLite stores it as text."""
     return json.loads(value) if isinstance(value, str) else value

@@ -26,7 +26,7 @@ async def open_database(settings: Settings, branch: Branch) -> Database:
 
 
 def before_upgrade(settings: Settings, *, only_sqlite: bool = False) -> Before:
-    """Return what makes a backup in the home before an upgrade."""
+    """Return the function that makes a backup in the home before an upgrade."""
 
     async def back_up() -> None:
         # Imported when a database is upgraded: each start of a command would wait for the libraries of archives.

@@ -1,7 +1,7 @@
-"""Pools of PostgreSQL connections, to the embedded server and to a server with a URL.
+"""Pools of PostgreSQL connections, to the embedded server or to a server by URL.
 
-Every connection has the same types: ``jsonb`` and ``json`` are Python objects, and pgvector's ``vector`` takes lists
-and arrays, and is read as :class:`pgvector.Vector`. The server cancels a statement that runs too long.
+Every connection has the same codecs: ``jsonb`` and ``json`` are Python objects; pgvector's ``vector`` accepts lists
+and arrays, and is read as :class:`pgvector.Vector`. The server cancels statements that run too long.
 """
 
 import asyncio
@@ -21,14 +21,14 @@ from commonplace.storage.postgres_url import describe_url, is_pooled
 from commonplace.storage.roles import as_role, owner_access
 
 MAX_POOL_SIZE = 10
-"""By default a server allows 100 connections, which several processes share."""
+"""Several processes share the 100 connections that a server allows by default."""
 
 STATEMENT_TIMEOUT_S = 30.0
 CLIENT_GRACE_S = 5.0
-"""Seconds that the client waits longer than the server, so that the server's cancellation is reported."""
+"""Seconds that the client waits longer than the server, so that the server's cancellation is the one reported."""
 
 CLOSING_S = 2.0
-"""Seconds that closing waits for connections in use before it cuts them off."""
+"""Seconds that closing a pool waits for connections in use before it terminates them."""
 
 
 async def open_pool(
@@ -39,7 +39,7 @@ async def open_pool(
     statement_timeout_s: float = STATEMENT_TIMEOUT_S,
     as_owner: bool = False,
 ) -> asyncpg.Pool:
-    """Open a pool of connections. The caller closes it, and closes it before the embedded server.
+    """Open a pool of connections. The caller closes the pool, before it closes the embedded server.
 
     If a connection to the embedded server fails, the server is started again, once per attempt. If the role of a URL
     bypasses row-level security, connections assume a plain role: see :mod:`commonplace.storage.postgres_access`.
@@ -47,13 +47,13 @@ async def open_pool(
     Args:
         source: One or two URLs of PostgreSQL 15 or later with pgvector, or the embedded server.
         application_name: The name in the server's list of connections.
-        max_size: Most connections at once; one is opened immediately.
+        max_size: Maximum number of connections; one is opened immediately.
         statement_timeout_s: Seconds until a statement is cancelled: by the server, or behind a pooler by the client.
-        as_owner: Connect as the owner of the tables, to change them; a single URL names the owner in any case.
+        as_owner: Connect as the owner of the tables, to change them; a single URL always names the owner.
 
     Raises:
         SettingsError: The URL is not a PostgreSQL URL.
-        StorageUnavailableError: The server cannot be reached or used. No message holds the password.
+        StorageUnavailableError: The server cannot be reached or used. No message contains the password.
         EmbeddedPostgresError: The embedded server cannot be started.
     """
     access = await access_to(source, as_owner=as_owner)
@@ -67,7 +67,7 @@ async def open_replica_pool(url: str, primary: str) -> asyncpg.Pool:
 
     Raises:
         SettingsError: A URL is not a PostgreSQL URL.
-        StorageUnavailableError: One of the servers cannot be reached or used. No message holds the password.
+        StorageUnavailableError: One of the servers cannot be reached or used. No message contains the password.
     """
     access = await replica_access(url, await access_to(primary))
     return await _pool(access, url, "commonplace", MAX_POOL_SIZE, STATEMENT_TIMEOUT_S)
@@ -90,7 +90,7 @@ async def _pool(
         min_size=1,
         max_size=max_size,
         command_timeout=statement_timeout_s + (0 if is_pooled(access.url) else CLIENT_GRACE_S),
-        max_cacheable_statement_size=0,  # statements of a search are longer than the default allows
+        max_cacheable_statement_size=0,  # Search statements are longer than the default allows.
         connect=partial(_connect_again, source, access.where),  # pyright: ignore[reportArgumentType] - asyncpg asks for less
         init=partial(_set_codecs, access.vector_schema),
         server_settings=settings,
@@ -98,7 +98,7 @@ async def _pool(
 
 
 async def close_pool(pool: asyncpg.Pool) -> None:
-    """Close a pool; cut off connections that are in use after :data:`CLOSING_S`."""
+    """Close a pool; terminate connections that are still in use after :data:`CLOSING_S`."""
     try:
         async with asyncio.timeout(CLOSING_S):
             await pool.close()
@@ -107,11 +107,11 @@ async def close_pool(pool: asyncpg.Pool) -> None:
 
 
 async def access_to(source: str | PostgresUrls | EmbeddedPostgres, *, as_owner: bool = False) -> Access:
-    """Return the access to a server; the embedded server is started if it does not run.
+    """Return the access to a server; the embedded server is started if it is not running.
 
     Raises:
         SettingsError: The URL is not a PostgreSQL URL.
-        StorageUnavailableError: The server cannot be reached or used. No message holds the password.
+        StorageUnavailableError: The server cannot be reached or used. No message contains the password.
         EmbeddedPostgresError: The embedded server cannot be started.
     """
     if isinstance(source, str):
@@ -144,7 +144,7 @@ async def _set_codecs(vector_schema: str, connection: asyncpg.Connection) -> Non
         await connection.set_type_codec(
             name, schema="pg_catalog", encoder=partial(json.dumps, allow_nan=False), decoder=json.loads
         )
-    # pgvector's own function also looks up two types that no statement returns, at each connection.
+    # pgvector's own function also looks up two types that no statement returns, for each connection.
     await connection.set_type_codec(
         "vector", schema=vector_schema, encoder=_vector_to_binary, decoder=Vector.from_binary, format="binary"
     )

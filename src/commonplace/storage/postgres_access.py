@@ -4,7 +4,7 @@ Row-level security does not apply to superusers and to roles with ``BYPASSRLS``.
 (``postgres`` in a container, the owner of a managed database). Then every connection assumes the plain role
 ``commonplace``, which is created without login if it does not exist. The role is set in the start-up packet, so that
 neither ``RESET ALL``, which the pool sends between two users of a connection, nor ``RESET ROLE`` restores the
-privileges. A pooler passes no such setting on: a URL of a pooler must name a plain role.
+privileges. A pooler does not forward this setting, so the URL of a pooler must name a plain role.
 """
 
 import logging
@@ -52,9 +52,9 @@ SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extname
 
 
 class PooledConnection(asyncpg.Connection):
-    """A connection to a pooler, which lends another connection of the server to each transaction.
+    """A connection to a pooler, which may lend a different server connection to each transaction.
 
-    It prepares no statement under a name, and resets no session.
+    It prepares no named statements and does not reset the session.
     """
 
     async def prepare(self, query: str, *, name: str | None = None, **options: Any) -> Any:  # noqa: ANN401, ARG002
@@ -62,7 +62,7 @@ class PooledConnection(asyncpg.Connection):
         return await super().prepare(query, name="", **options)
 
     def get_reset_query(self) -> str:
-        """Return nothing to reset."""
+        """Return an empty statement, because there is no session to reset."""
         return ""
 
 
@@ -111,7 +111,7 @@ async def connect(
 ) -> asyncpg.Connection:
     """Open one connection; if the URL names several hosts, to their primary.
 
-    A connection to a pooler gets no setting but ``application_name``.
+    A connection to a pooler gets no setting except ``application_name``.
 
     ``options`` are further arguments of ``asyncpg.connect``.
 
@@ -151,10 +151,10 @@ async def connected(
 
 
 async def replica_access(url: str, primary: Access) -> Access:
-    """Return the access to a replica of a prepared server; everything that it needs comes from the primary.
+    """Return the access to a replica of a prepared server; all other information comes from the primary.
 
     Raises:
-        StorageUnavailableError: The replica cannot be reached, or its role does not fit.
+        StorageUnavailableError: The replica cannot be reached, or its role is not suitable.
     """
     where = describe_url(url)
     try:
@@ -192,7 +192,7 @@ async def prepare_access(url: str, *, plain_role: str = PLAIN_ROLE) -> Access:
             if is_pooled(url) and found:
                 _refuse_behind_pooler(found, where)
             if found and not found["is_privileged"] and found["vector_schema"]:
-                # One statement is enough for nearly every connection; nothing has to be created.
+                # For nearly every connection, one statement is enough, because nothing has to be created.
                 return Access(url=url, where=where, role=None, vector_schema=found["vector_schema"])
             async with connection.transaction():
                 await connection.execute(_SERIALISE)
@@ -204,10 +204,10 @@ async def prepare_access(url: str, *, plain_role: str = PLAIN_ROLE) -> Access:
 
 
 def _refuse_behind_pooler(found: asyncpg.Record, where: str) -> None:
-    """Refuse what only a setting of the session could mend.
+    """Refuse a role or search path that only a session setting could fix.
 
     Raises:
-        StorageUnavailableError: The role or its search path does not fit.
+        StorageUnavailableError: The role or its search path is not suitable.
     """
     if found["is_privileged"]:
         raise StorageUnavailableError(

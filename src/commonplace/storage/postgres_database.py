@@ -20,7 +20,7 @@ _OUTAGES: Final = (
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # a possible result of a backend that dies during a statement
+    asyncpg.InternalClientError,  # A backend that dies during a statement may cause this error.
     asyncpg.LockNotAvailableError,
 )
 """Errors of the server, not of the statement."""
@@ -30,7 +30,7 @@ _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 
 @contextmanager
 def translated_errors(where: str) -> Generator[None]:
-    """Turn asyncpg's errors about the server, not about a statement, into storage errors that name the server."""
+    """Translate asyncpg's errors about the server, not about statements, into storage errors that name the server."""
     try:
         yield
     except _OUTAGES as error:

@@ -1,7 +1,7 @@
-"""PostgreSQL URLs: descriptions without their passwords, and the parameter that names a pooler.
+"""PostgreSQL URLs: descriptions without passwords, and the parameter that marks a pooler.
 
-``pgbouncer=true`` at the end of a URL says that it leads to PgBouncer, or to another pooler that lends a server
-connection for one transaction. Then nothing may depend on a session: see ADR 0012.
+``pgbouncer=true`` at the end of a URL means that it points to PgBouncer, or to another pooler that lends a server
+connection per transaction. Nothing may then depend on a session: see ADR 0012.
 """
 
 from typing import Final
@@ -14,12 +14,12 @@ _SEVERAL_HOSTS: Final = ","
 
 
 def is_pooled(url: str) -> bool:
-    """Return whether a URL leads to a pooler."""
+    """Return whether a URL points to a pooler."""
     return dict(parse_qsl(urlsplit(url).query)).get(_POOLER) == "true"
 
 
 def server_url(url: str) -> str:
-    """Return a URL as drivers know it: without our parameter, and with several hosts, for their primary."""
+    """Return a URL for drivers: without our parameter, and with several hosts, for their primary."""
     parts = urlsplit(url)
     given = parse_qsl(parts.query, keep_blank_values=True)
     kept = [(name, value) for name, value in given if name != _POOLER]
@@ -42,17 +42,17 @@ def urls_of_hosts(url: str) -> list[str]:
 
 
 def require_direct(url: str, work: str) -> None:
-    """Require that a URL leads to the server itself.
+    """Require that a URL points to the server itself.
 
     ``work`` names what needs the server, for the message.
 
     Raises:
-        SettingsError: The URL leads to a pooler.
+        SettingsError: The URL points to a pooler.
     """
     if is_pooled(url):
         raise SettingsError(
-            f"{work} needs a session of the server, and {describe_url(url)} is a pooler: for this command, set the URL "
-            "to that of the server itself"
+            f"{work} needs a server session, but {describe_url(url)} is a pooler: for this command, set the URL of "
+            "the server itself"
         )
 
 
@@ -63,7 +63,7 @@ def mask_password(text: str, url: str) -> str:
 
 
 def without_password(url: str) -> tuple[str, str | None]:
-    """Return a URL without its password, and the password: arguments of a program can be read by other users."""
+    """Return a URL without its password, and the password, because other users can read program arguments."""
     parts = urlsplit(url)
     if parts.password is None:
         return url, None

@@ -1,7 +1,7 @@
 """The running server: its start, its state, and its log.
 
-A lock shows whether the server runs, not its pid file: the postmaster and all its children inherit ``server.lock``,
-and the kernel releases it when the last of them is gone. A pid can be reused, and a pid file outlives a reboot.
+A lock, not the pid file, shows whether the server runs: the postmaster and all its children inherit ``server.lock``,
+and the kernel releases it when the last of them has ended. A pid can be reused, and a pid file outlives a reboot.
 """
 
 import os
@@ -15,7 +15,7 @@ from commonplace.storage.file_locks import FileLock
 
 STATUS_LINE, SOCKET_LINE = 7, 4
 PROBE = struct.pack("!II", 8, 80877103)
-"""The question whether the server speaks TLS; it answers with one byte, before any login."""
+"""The SSLRequest message, which the server answers with one byte before any login."""
 PROBE_TIMEOUT_S = 5.0
 STOP_TIMEOUT_S = 120.0
 STARTUP_LOG = "startup.log"
@@ -27,7 +27,8 @@ TAIL_BYTES = 16 * 1024
 def start_postmaster(cluster: Cluster, sockets: Path, server_lock: FileLock, *, timeout_s: float) -> None:
     """Start the server, and wait until it accepts connections.
 
-    The caller holds ``start.lock`` and ``server_lock``, so no server runs, and existing pid files are of a dead one.
+    The caller holds ``start.lock`` and ``server_lock``, so no server runs, and existing pid files belong to dead
+    servers.
 
     Raises:
         EmbeddedPostgresError: The server did not start; the message has the end of its log.
@@ -41,7 +42,7 @@ def start_postmaster(cluster: Cluster, sockets: Path, server_lock: FileLock, *, 
             *("--timeout", str(max(1, int(timeout_s))), "--pgdata", cluster.data_inside),
             *("--log", f"../log/{STARTUP_LOG}"),
         ],
-        # Paths from here, because pg_ctl passes them to a shell in double quotes.
+        # Relative paths, because pg_ctl passes them to a shell in double quotes.
         directory=cluster.data,
         pass_fds=[server_lock.fileno()],
         timeout_s=timeout_s + 10,
@@ -72,7 +73,7 @@ def stop_postmaster(cluster: Cluster) -> None:
 def answering_socket(cluster: Cluster) -> Path | None:
     """Return the socket directory of a server that answers, or ``None``.
 
-    A killed server takes connections for a moment more, until the kernel has closed its socket, but does not answer.
+    A killed server accepts connections for another moment, until the kernel has closed its socket, but does not answer.
     """
     try:
         lines = (cluster.data / "postmaster.pid").read_text(encoding="utf-8").splitlines()
@@ -92,7 +93,7 @@ def answering_socket(cluster: Cluster) -> Path | None:
 
 
 def is_running(directory: Path) -> bool:
-    """Return whether the server of a cluster, or a process that it left behind, is alive."""
+    """Return whether the server of a cluster, or a remaining child process, is alive."""
     with FileLock(directory / "server.lock") as lock:
         return not lock.acquire()
 

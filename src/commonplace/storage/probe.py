@@ -1,4 +1,4 @@
-"""A check that the PostgreSQL server works."""
+"""Check of the PostgreSQL server."""
 
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Final
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
 
 ROLE_WARNING: Final = (
-    "; warning: this role also owns the tables, so it can switch row-level security off: set "
+    "; warning: this role also owns the tables, so it can disable row-level security. Set "
     "COMMONPLACE_POSTGRES_OWNER_URL to the owner, and COMMONPLACE_POSTGRES_URL to a role without other rights"
 )
 
@@ -23,7 +23,7 @@ async def probe_postgres(settings: Settings) -> str:
     """Write, search by vector and delete in a temporary table of the server in the settings.
 
     Returns:
-        The result in words, with the server's versions.
+        A description of the result, with the server's versions.
 
     Raises:
         StorageError: The server cannot be started or reached, or gives a wrong answer.

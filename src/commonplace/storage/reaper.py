@@ -1,13 +1,13 @@
 """The process that stops the embedded server after its last user has left.
 
-It runs as a script with the standard library alone, so that it is small and starts in milliseconds:
+It runs as a script that imports only the standard library, so that it is small and starts in milliseconds:
 
     python -I -S reaper.py CLUSTER PG_CTL UID GID
 
-Standard input is ``reaper.lock``, held for as long as this process lives. Every user of the server holds
-``users.lock`` shared; this process waits to hold it alone, then stops the server and ends.
+Standard input is ``reaper.lock``, held while this process lives. Every user of the server holds ``users.lock``
+shared; this process waits to hold it exclusively, then stops the server and ends.
 The order of release matters: ``reaper.lock`` first (file descriptor 0, which the kernel also closes first when the
-process is killed), then ``users.lock``. A new user waits for the second lock, and so never relies on a reaper that is
+process is killed), then ``users.lock``. A new user waits for the second lock, so it never relies on a reaper that is
 about to end.
 """
 
@@ -25,18 +25,18 @@ POLL_S = 0.02
 def main(directory: Path, pg_ctl: str, uid: int, gid: int) -> None:
     """Detach from the caller, wait until nobody uses the cluster in ``directory``, then stop its server."""
     if os.fork():
-        # The caller waits for this first process only, so there is no zombie; the second belongs to init.
+        # The caller waits only for this first process, so there is no zombie; the second process belongs to init.
         os._exit(0)
     users = os.open(directory / "users.lock", os.O_RDWR | os.O_NOFOLLOW)
     fcntl.flock(users, fcntl.LOCK_EX)
     deadline = time.monotonic() + STOP_TIMEOUT_S
     while time.monotonic() < deadline and _is_needed(directory, users):
         switch = os.geteuid() == 0
-        # It fails before the server has written its pid file; the lock shows when the server is gone.
+        # pg_ctl fails before the server has written its pid file; the lock shows when the server is gone.
         subprocess.run(  # noqa: S603 - PostgreSQL's own program, arguments in a list, no shell
             [pg_ctl, "stop", "-s", "-w", "-t", "60", "-m", "fast", "-D", "data"],
             check=False,
-            cwd=directory,  # the server's account may not reach it by its path
+            cwd=directory,  # The server's account may not be able to reach it by its path.
             env={"PATH": os.defpath, "LC_ALL": "C"},
             extra_groups=[] if switch else None,
             group=gid if switch else None,
@@ -51,7 +51,7 @@ def main(directory: Path, pg_ctl: str, uid: int, gid: int) -> None:
 
 
 def _is_needed(directory: Path, users: int) -> bool:
-    """Return whether our server runs: a home that was deleted and created again has new locks."""
+    """Return whether our server is running; a home that was deleted and created again has new locks."""
     try:
         ours = os.path.samestat(os.fstat(users), (directory / "users.lock").stat())
         return ours and _server_lives(directory / "server.lock")

@@ -1,12 +1,12 @@
-"""Two roles of a server: the application, and the owner of the tables.
+"""Two roles on a server: the application, and the owner of the tables.
 
-The application reads and writes rows, but it can neither change a table or a policy, nor switch row-level security off,
-nor become the owner. Migrations, the queue's schema and moves to another embedding model are work of the owner, to
-whom row-level security applies as well.
+The application reads and writes rows, but it cannot change tables or policies, disable row-level security, or become
+the owner. The owner runs migrations, changes of the queue's schema and moves to another embedding model; row-level
+security applies to the owner too.
 
-On the embedded server, the roles are ``commonplace`` and ``commonplace_owner``. The cluster is created with one role.
-The first opening, also of an older home, changes it over in one transaction. On another server, each role has a URL,
-and the operator creates both roles. Source: HRD-04.
+On the embedded server, the roles are ``commonplace`` and ``commonplace_owner``. The cluster is created with one role;
+the first opening, even of an older home, separates the roles in one transaction. On another server, each role has a
+URL, and the operator creates both roles. Source: HRD-04.
 """
 
 from typing import Final, cast
@@ -70,12 +70,12 @@ SELECT NOT (rolsuper OR rolbypassrls OR {_IS_OWNER})
     AND coalesce(has_table_privilege(to_regclass('alembic_version'), 'SELECT'), false)
 FROM pg_roles WHERE rolname = session_user
 """  # noqa: S608 - constants
-"""Whether the role of a connection is that of an application, with its rights to the rows."""
+"""Whether the role of a connection is an application role with its rights to the rows."""
 
 CAN_SWITCH_OFF: Final = """
 SELECT EXISTS (SELECT FROM pg_class WHERE relrowsecurity AND pg_has_role(session_user, relowner, 'MEMBER'))
 """
-"""Whether the role of a connection can switch row-level security off."""
+"""Whether the role of a connection can disable row-level security."""
 
 _APPLICATION: Final = f"""
 SELECT session_user::text AS name, rolsuper OR rolbypassrls AS is_privileged, {_IS_OWNER} AS is_owner
@@ -84,7 +84,7 @@ FROM pg_roles WHERE rolname = session_user
 
 
 def as_role(url: str, role: str) -> str:
-    """Return a URL of the embedded server with another role; the server asks no role for a password."""
+    """Return a URL of the embedded server with another role; roles of this server need no password."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=f"{quote(role)}@{parts.netloc.rpartition('@')[2]}"))
 
@@ -96,7 +96,7 @@ async def owner_access(source: PostgresUrls | EmbeddedPostgres) -> Access:
 
     Raises:
         SettingsError: A URL is malformed.
-        StorageUnavailableError: The server cannot be reached or used, or the two URLs do not name two such roles.
+        StorageUnavailableError: The server cannot be reached or used, or the URLs do not name two suitable roles.
         EmbeddedPostgresError: The server cannot be started.
     """
     if isinstance(source, PostgresUrls):

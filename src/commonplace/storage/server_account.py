@@ -1,6 +1,6 @@
 """The operating system's account of the embedded PostgreSQL server.
 
-PostgreSQL refuses to run as root, so root's server runs as a system user; any other user's runs as that user.
+PostgreSQL refuses to run as root, so root's server runs as a system user; other users' servers run as that user.
 """
 
 import logging
@@ -41,12 +41,12 @@ class ServerAccount:
         text: str = "",
         pass_fds: Collection[int] = (),
     ) -> subprocess.CompletedProcess[str]:
-        """Run a program as this account, in a new session and with a minimal environment, and wait for it.
+        """Run a program as this account, in a new session with a minimal environment, and wait for its end.
 
         The minimal environment keeps variables such as ``PGPORT``, ``PGDATA`` and ``TZ`` from affecting the program;
         the session keeps Ctrl-C in the caller's terminal from reaching it.
 
-        The account can enter ``directory``. ``text`` is the program's standard input.
+        The account must be able to enter ``directory``. ``text`` is the program's standard input.
 
         Raises:
             EmbeddedPostgresError: The program cannot be run, or took longer than ``timeout_s``.

@@ -1,11 +1,11 @@
 """SQLite as a :class:`~commonplace.storage.database.Database`: one file, several processes.
 
-Write-ahead logging lets readers continue during a write; a busy timeout makes writers of other processes wait for
-each other; foreign keys are enforced. Only the owner can read the file and the files that SQLite puts beside it.
+Write-ahead logging lets readers continue during a write; a busy timeout makes writers of different processes wait for
+each other; foreign keys are enforced. Only the owner can read the file and SQLite's side files.
 
 One connection writes, under a lock of this process, and one reads, so that a reader never sees half of a
-transaction. Transactions begin with ``IMMEDIATE``: a writer waits before it reads anything that could be stale when
-it writes. That serialises all writers, so the ``lock`` of a transaction is not needed here.
+transaction. Transactions begin with ``IMMEDIATE``, so a writer waits before it reads anything that could be stale when
+it writes. This serialises all writers, so the ``lock`` of a transaction is not needed here.
 """
 
 import asyncio
@@ -26,12 +26,12 @@ from commonplace.core.tracing import span
 from commonplace.storage.database import Dialect, Statements
 
 BUSY_TIMEOUT_S: Final = 10.0
-"""Seconds that a writer waits for the writers of other processes."""
+"""Seconds that a writer waits for writers of other processes."""
 
 OWNER_ONLY: Final = 0o600
 _PAUSE_S: Final = 0.005
 _PRIMARY_CODE: Final = 0xFF
-"""The primary part of an error code, without SQLite's extended codes."""
+"""The mask for the primary part of SQLite's extended error codes."""
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -51,7 +51,7 @@ def connect(path: Path) -> sqlite3.Connection:
         )
         try:
             connection.row_factory = sqlite3.Row
-            # SQLite's own function folds ASCII letters only.
+            # SQLite's own function folds only ASCII letters.
             connection.create_function("lower", 1, _lower, deterministic=True)
             _write_ahead(connection)
             connection.execute("PRAGMA synchronous = FULL")
@@ -63,9 +63,9 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Turn write-ahead logging on, which the file keeps.
+    """Enable write-ahead logging, a setting that is stored in the file.
 
-    If two processes do this to a new file at once, SQLite may refuse one immediately, whatever the busy timeout.
+    If two processes do this to a new file at once, SQLite may refuse one immediately, despite the busy timeout.
     """
     deadline = time.monotonic() + BUSY_TIMEOUT_S
     while True:
@@ -84,10 +84,10 @@ def _lower(value: str | None) -> str | None:
 
 
 def _create_private(path: Path) -> None:
-    """Create the file and its directory for the owner alone; SQLite gives its side files the same mode.
+    """Create the file and its directory for the owner only; SQLite gives its side files the same mode.
 
-    An existing file must not be opened: closing it would drop the locks of this process's other connections, and with
-    them the writes that rely on those locks.
+    An existing file must not be opened, because closing it would release the locks of this process's other connections
+    and endanger the writes that rely on them.
     """
     try:
         make_directories(path.parent)
@@ -99,19 +99,19 @@ def _create_private(path: Path) -> None:
 
 @contextmanager
 def translated_errors(path: Path) -> Generator[None]:
-    """Turn SQLite's errors about the file, not about a statement, into storage errors that name the file."""
+    """Translate SQLite's errors about the file, but not about a statement, into storage errors that name the file."""
     try:
         yield
     except sqlite3.OperationalError as error:
         raise StorageUnavailableError(f"{path}: {error}") from error
     except sqlite3.DatabaseError as error:
-        if type(error) is not sqlite3.DatabaseError:  # its subclasses are about statements and values
+        if type(error) is not sqlite3.DatabaseError:  # Its subclasses are about statements and values.
             raise
         raise StorageError(f"{path}: {error}; move it away, or restore it from a copy") from error
 
 
 class SQLiteDatabase:
-    """An open SQLite file; the module's docstring says how it is shared."""
+    """An open SQLite file; see the module docstring for how it is shared."""
 
     dialect: Dialect = "sqlite"
 
@@ -141,7 +141,7 @@ class SQLiteDatabase:
     @asynccontextmanager
     async def transaction(self, queries: Queries, *, lock: str | None = None) -> AsyncGenerator[Statements]:
         """Open a transaction; see :meth:`Database.transaction`."""
-        del lock  # writing transactions of SQLite exclude each other anyway
+        del lock  # SQLite's writing transactions exclude each other anyway.
         async with self._writing:
             with span("sqlite.transaction"), translated_errors(self.path):
                 try:
@@ -149,7 +149,7 @@ class SQLiteDatabase:
                     yield Statements(queries, self._writer)
                     await self._writer.commit()
                 except BaseException:
-                    # Also after a cancelled BEGIN, which the connection's thread runs anyway.
+                    # This also runs after a cancelled BEGIN, which the connection's thread executes anyway.
                     await self._writer.rollback()
                     raise
 

@@ -1,4 +1,4 @@
-"""A memory's store: an open database, the memory's named statements and a clock."""
+"""The store of a memory: an open database, the memory's named statements and a clock."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
@@ -14,11 +14,11 @@ from commonplace.storage.database import Database, Dialect, Statements, load_que
 
 
 class Store:
-    """The named statements of one memory in an open database, and the clock that dates its rows.
+    """The named statements of one memory in an open database, and the clock for its rows.
 
     Args:
         database: Shared by everything in this process; the code that opened it closes it.
-        directory: Holds the ``.sql`` files of the memory.
+        directory: The directory with the ``.sql`` files of the memory.
     """
 
     def __init__(self, database: Database, directory: Path, clock: Clock) -> None:
@@ -40,7 +40,7 @@ class Store:
 
     @property
     def reads(self) -> "_Reads":
-        """The statements, each in a view of its own: ``await store.reads.count_memories(app_id=…)``."""
+        """The statements, each in its own view: ``await store.reads.count_memories(app_id=…)``."""
         return _Reads(self)
 
     def reading(self) -> AbstractAsyncContextManager[Statements]:
@@ -49,7 +49,7 @@ class Store:
 
 
 class _Reads:
-    """Statements of a store, for the reads that need only one of them."""
+    """Statements of a store, for reads that need only one statement."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

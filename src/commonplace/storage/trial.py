@@ -1,4 +1,4 @@
-"""A database for trials: statements run for real, and everything is rolled back."""
+"""A database for trials, in which statements really run and everything is rolled back."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -14,15 +14,15 @@ SQL_DIRECTORY: Final = Path(__file__).parent / "sql"
 
 
 class _TrialOverError(Exception):
-    """Rolls the transaction back; it is never raised outside of this module."""
+    """Rolls the transaction back; never raised outside this module."""
 
 
 @asynccontextmanager
 async def trial(database: Database) -> AsyncGenerator[Database]:
     """Yield a database whose work happens inside one transaction, which is rolled back at the end.
 
-    Its rows are visible in it alone. Until the end it holds its locks, so on SQLite all other writers wait. Closing it
-    does nothing.
+    Its rows are visible only inside the trial. The trial holds its locks until the end, so on SQLite all other writers
+    wait. Closing the database does nothing.
 
     Raises:
         StorageUnavailableError: The database cannot be reached or written.
@@ -35,7 +35,7 @@ async def trial(database: Database) -> AsyncGenerator[Database]:
 
 
 class _TrialDatabase:
-    """A database within a transaction of another database; its transactions are savepoints, one after the other."""
+    """A database within a transaction of another database; its transactions are consecutive savepoints."""
 
     def __init__(self, database: Database, steps: Statements) -> None:
         self.dialect: Dialect = database.dialect
@@ -45,7 +45,7 @@ class _TrialDatabase:
 
     @asynccontextmanager
     async def transaction(self, queries: Queries, *, lock: str | None = None) -> AsyncGenerator[Statements]:
-        """Open a savepoint that is undone if the block raises; ``lock`` is not needed, because nobody else sees it."""
+        """Open a savepoint, rolled back if the block raises; ``lock`` is unused, because nobody else sees the rows."""
         del lock
         async with self._busy:
             await self._steps.begin_step()
@@ -63,4 +63,4 @@ class _TrialDatabase:
             yield Statements(queries, self._steps.connection)
 
     async def close(self) -> None:
-        """Do nothing; whoever opened the database closes it."""
+        """Do nothing, because the code that opened the database closes it."""

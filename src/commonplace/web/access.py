@@ -1,4 +1,4 @@
-"""Dependencies of routes on the caller: the required role, the memories that the caller may see, and the CSRF check.
+"""Route dependencies on the caller: the required role, the memories that the caller may see, and the CSRF check.
 
 :mod:`.authentication` finds the caller before any route runs. A route names the role that it requires with a
 dependency: ``reader``, ``writer`` or ``admin`` for knowledge memory, which belongs to the caller's tenant;
@@ -34,7 +34,7 @@ _SIGNS_OF_A_BROWSER: Final = ("origin", "referer", "sec-fetch-site", "cookie")
 
 
 class Means(StrEnum):
-    """The way in which the caller is known."""
+    """How the caller was authenticated."""
 
     TOKEN = "token"  # noqa: S105 - a word
     LOGIN = "login"
@@ -70,7 +70,7 @@ def caller_of(connection: HTTPConnection) -> Caller:
 
 
 def of_another_tenant(who: Principal) -> str:
-    """Return the reason why a caller of another tenant than the installation's is refused."""
+    """Return why a caller of a tenant other than the installation's is refused."""
     return f"only the tenant of the installation has access; the token is for tenant {who.tenant_id!r}"
 
 
@@ -112,7 +112,7 @@ def source_of(connection: HTTPConnection) -> Source:
 
 
 async def acting(connection: HTTPConnection) -> AsyncGenerator[None]:
-    """Run a request in the context of its caller: the tenant that it may touch and the actor of its changes."""
+    """Run a request in the context of its caller: the tenant whose data it uses and the actor of its changes."""
     caller = known_caller(connection)
     if caller is None:  # a public path
         yield
@@ -160,8 +160,8 @@ async def refuse_forgery(request: Request) -> None:
 
     - A request with a bearer token passes, because no browser adds one by itself.
     - A request with a login cookie, and any request on loopback without a login, must carry the CSRF token.
-    - Programs on loopback need none: a browser always says where a change comes from.
-    - The login form needs none, because it carries a token.
+    - Programs on loopback need no CSRF token, because a browser always says where a change comes from.
+    - The login form needs no CSRF token, because it carries a token.
 
     Raises:
         ProblemError: The CSRF token is missing or wrong: 403.

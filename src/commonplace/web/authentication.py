@@ -1,7 +1,7 @@
 """Authentication of every request before any route runs; only the listed paths are public.
 
-A token in the Authorization header is valid everywhere, a login cookie everywhere except for MCP. Without a required
-login, a request with neither comes from the operator of the machine. Wrong tokens are always refused.
+A token in the Authorization header is valid everywhere, a login cookie everywhere except for MCP. If no login is
+required, a request without credentials counts as the operator's. Wrong tokens are always refused.
 """
 
 import secrets
@@ -86,10 +86,10 @@ class Authentication(HttpMiddleware):
         return Caller(principal=principal, means=Means.LOGIN, secret=visitor.form_secret)
 
     async def _without_credentials(self, connection: HTTPConnection, address: str) -> Caller | None:
-        """Return the operator if no login is required, and ``None`` on public paths.
+        """Return the operator if no login is required, or ``None`` on public paths.
 
-        Behind a proxy on this machine every request would look like the operator's, so the headers of proxies are
-        refused here.
+        Behind a proxy on this machine, every request would look like the operator's, so proxy headers are refused
+        here.
         """
         if not self._options.login_required:
             if any(name in connection.headers for name in FORWARDED):
@@ -104,5 +104,5 @@ class Authentication(HttpMiddleware):
 
 
 def login_in(connection: HTTPConnection) -> str | None:
-    """Return the secret of the login cookie, if there is one; cookies of other programs are ignored."""
+    """Return the secret of the login cookie, if any; cookies of other programs are ignored."""
     return connection.cookies.get(COOKIE)

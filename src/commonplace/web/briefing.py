@@ -72,9 +72,9 @@ async def briefing(
 ) -> Briefing:
     """Build one block for a prompt from all four memories.
 
-    Give each memory a fair share of the budget. The section of a memory that cannot answer is empty and says why.
-    Tokens of other tenants must name the sections `knowledge` and `sessions`, because the others belong to the
-    installation.
+    Each memory gets a fair share of the budget. The section of a memory that cannot answer is empty and says why.
+    Tokens of other tenants must request only the sections `knowledge` and `sessions`, because the others belong to
+    the installation.
 
     Parameters:
         body: the subject of the session

@@ -31,8 +31,8 @@ IDEMPOTENCY_KEY: Final = {
     "in": "header",
     "required": False,
     "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY_CHARS},
-    "description": "a name that you choose for this request: a repetition with the same key changes nothing and gets "
-    "the same answer, for a day",
+    "description": "a key that you choose for this request: for a day, a repetition with the same key changes nothing "
+    "and gets the same response",
 }
 CONFLICT: Final = {
     "description": ", or: ".join(kind.title for kind in (RUNNING, KEY_REUSED, ANSWER_LOST)),
@@ -43,7 +43,7 @@ _CODE: Final = re.compile(r"`([^`]+)`")
 
 
 def _with_code(text: str) -> Markup:
-    """Return a text as HTML, with text between backticks as code."""
+    """Return a text as HTML, with text between backticks marked as code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped before
 
 

@@ -1,4 +1,4 @@
-"""Middleware before every route: security headers, checks of host and origin, and limits of the body."""
+"""Middleware before every route: security headers, checks of host and origin, and body limits."""
 
 import asyncio
 from http import HTTPStatus
@@ -32,16 +32,16 @@ HEADERS: Final = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 UNCACHED: Final = "no-store"
-"""The default: caches keep no memories. A route that caches may keep sets its own header."""
+"""The default, because caches must not store memories. A route whose response may be cached sets its own header."""
 _SHOWN_CHARS: Final = 200
 TRANSPORT_SECURITY: Final = "max-age=31536000"
 
 
 class SecurityHeaders(HttpMiddleware):
-    """Adds the security headers to every answer, including those of the other middleware."""
+    """Adds the security headers to every response, including responses of other middleware."""
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on and add the headers that its answer lacks."""
+        """Pass a request on and add missing security headers to its response."""
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -59,9 +59,10 @@ class SecurityHeaders(HttpMiddleware):
 class KnownHostsOnly(HttpMiddleware):
     """Refuses requests for an unknown host, and changes that a page of another site requests.
 
-    A page elsewhere can let its own name resolve to this machine and then send requests that the browser takes for
-    same-origin (DNS rebinding); the Host header still has that name. It can also send some requests across sites
-    (CSRF); the browser says so in Origin and Sec-Fetch-Site. For MCP, which is for programs, reads are refused too.
+    A foreign page can make its own name resolve to this machine and then send requests that the browser treats as
+    same-origin (DNS rebinding); the Host header still has the foreign name. A page can also send some requests across
+    sites (CSRF); the browser says so in Origin and Sec-Fetch-Site. For MCP, which is for programs, reads are refused
+    too.
     """
 
     def __init__(self, app: ASGIApp, *, options: SecurityOptions) -> None:
@@ -89,7 +90,7 @@ class KnownHostsOnly(HttpMiddleware):
 
 
 def _of_another_site(headers: Headers) -> bool:
-    """Return whether the headers of a browser name another origin; an opaque origin counts as another."""
+    """Return whether the headers of a browser name another origin; an opaque origin counts as another origin."""
     origin = headers.get("origin")
     if origin is not None:
         url = split_url(origin)
@@ -98,7 +99,7 @@ def _of_another_site(headers: Headers) -> bool:
 
 
 def host_of(header: str) -> str:
-    """Return a Host header without its port; an address of IPv6 keeps its brackets."""
+    """Return a Host header without its port; an IPv6 address keeps its brackets."""
     host, separator, port = header.rpartition(":")
     return host if separator and port.isdecimal() else header
 
@@ -126,7 +127,7 @@ class BodyLimit(HttpMiddleware):
 
         async def limited() -> Message:
             nonlocal came, complete
-            if complete:  # the next message is the end of the connection
+            if complete:  # The next message is the end of the connection.
                 return await receive()
             try:
                 async with asyncio.timeout_at(

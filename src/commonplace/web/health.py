@@ -1,7 +1,7 @@
 """Health check of the service, part by part.
 
-Supervisors ask every few seconds, so the check only reads: writes would wear the disk and take locks. A part that is
-still starting is not down. Without background work or read replicas the service is degraded, not down.
+Supervisors check every few seconds, so the check only reads: writes would wear out the disk and take locks. A part that
+is still starting is not down. Without background work or read replicas, the service is degraded, not down.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ from commonplace.web.refusals import problem_response
 from commonplace.web.shape import Shape
 
 TIMEOUT_S: Final = 3.0
-"""The time that a part has to answer; load balancers and supervisors give up after a few seconds."""
+"""The time limit for each part; load balancers and supervisors give up after a few seconds."""
 
 NOT_REQUIRED: Final = frozenset({"background work", "read replicas"})
 """Parts that the service can do without."""
@@ -43,9 +43,9 @@ class State(StrEnum):
 
     OK = "ok"
     STARTING = "starting"
-    """The part will work soon; requests wait for it."""
+    """The part is starting; requests wait for it."""
     DEGRADED = "degraded"
-    """The part does not work, and the memories do without it for a while."""
+    """The part does not work, but the memories can do without it for a while."""
     DOWN = "down"
 
 
@@ -181,7 +181,7 @@ def _nearest(path: Path) -> Path:
 
 
 def state_of(parts: Mapping[str, PartShape]) -> State:
-    """Return the state of the worst part, where a part that is not required counts as degraded at worst."""
+    """Return the state of the worst part; a part that is not required counts as degraded at worst."""
     order = list(State)
     states = (
         min(part.status, State.DEGRADED, key=order.index) if name in NOT_REQUIRED else part.status
@@ -206,9 +206,10 @@ router = APIRouter(tags=["operations"])
     },
 )
 async def health(request: Request, _memories: OpenMemories) -> HealthShape | JSONResponse:
-    """Check every part: 200 if the required parts work or are starting, 503 if not, or if the service is stopping.
+    """Check every part: 200 if the required parts work or are starting, else 503; also 503 while the service stops.
 
-    Needs no token. Callers of the installation, and on loopback without a login all callers, see the parts.
+    No token is needed. The parts are shown to callers of the installation and, on loopback without a login, to all
+    callers.
     """
     if request.app.state.draining:
         return problem_response(UNHEALTHY.problem("the service is stopping"))

@@ -1,6 +1,6 @@
-"""Middleware for ``Idempotency-Key``: a POST of the REST API that is sent twice runs once.
+"""Middleware for ``Idempotency-Key``: a REST POST that is sent twice runs once.
 
-The database of knowledge memory keeps the answer, so that every process of the service knows it. A request that
+The database of knowledge memory stores the response, so that every process of the service has it. A request that
 failed and changed nothing may run again. Source: draft-ietf-httpapi-idempotency-key-header-07.
 """
 
@@ -27,10 +27,10 @@ from commonplace.web.refusals import answer, on_http_error
 HEADER: Final = "Idempotency-Key"
 MAX_KEY_CHARS: Final = 255
 REPLAYED: Final = "Idempotent-Replayed"
-"""The header of an answer that was kept."""
+"""The header of a stored response."""
 
 _PROBLEMS: Final = {
-    Conflict.RUNNING: (RUNNING, "a request with this key runs now", {"Retry-After": "1"}),
+    Conflict.RUNNING: (RUNNING, "a request with this key is running", {"Retry-After": "1"}),
     Conflict.REUSED: (KEY_REUSED, "this key belongs to another request", None),
     Conflict.LOST: (
         ANSWER_LOST,
@@ -42,10 +42,10 @@ _KEPT_PREFIX: Final = "/api/"
 
 
 class Idempotency(HttpMiddleware):
-    """Runs each request with an ``Idempotency-Key`` once, and answers repetitions with its answer."""
+    """Runs each request with an ``Idempotency-Key`` once, and answers repetitions with the stored response."""
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer it with the kept answer or a problem."""
+        """Pass a request on, or answer it with the stored response or a problem."""
         if scope["method"] != "POST" or not scope["path"].startswith(_KEPT_PREFIX):
             await self.app(scope, receive, send)
             return
@@ -99,7 +99,7 @@ def _require_key(key: str) -> None:
 
 
 def _fingerprint(request: Request, body: bytes) -> str:
-    """Return a hash of the request and its caller: the same key of another caller is another request."""
+    """Return a hash of the request and its caller; the same key from another caller is another request."""
     caller = known_caller(request)
     who = (caller.principal.tenant_id, caller.principal.name, caller.principal.role) if caller else ()
     parts = "\0".join([*who, request.url.path, request.url.query, ""])
@@ -107,7 +107,7 @@ def _fingerprint(request: Request, body: bytes) -> str:
 
 
 def _with_body(body: bytes, receive: Receive) -> Receive:
-    """Return the channel of a request whose body was read."""
+    """Return the receive channel of a request whose body has already been read."""
     left = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> Message:

@@ -9,19 +9,19 @@ LARGEST_ID: Final = 2**31 - 1
 """The largest value of an integer column."""
 
 MAX_OFFSET: Final = 2**31 - 1
-"""More than any list has."""
+"""Larger than the length of any list."""
 
 MAX_CURSOR_CHARS: Final = 4000
-"""More than any cursor has."""
+"""Longer than any cursor."""
 
 MAX_BUDGET_TOKENS: Final = 1_000_000
-"""More than any model accepts."""
+"""Longer than any prompt that a model accepts."""
 
 SearchWords = Annotated[str, Field(max_length=200)]
-"""A text that a page searches for."""
+"""A text to search for on a page."""
 
 FilterText = Annotated[str | None, Query(min_length=1, max_length=1000, pattern=r"^[^\x00]+$")]
-"""A text that items of a list have or contain."""
+"""A text that the items of a list equal or contain."""
 
 BudgetTokens = Annotated[
     int | None,
@@ -29,6 +29,6 @@ BudgetTokens = Annotated[
         alias="budgetTokens",
         ge=0,
         le=MAX_BUDGET_TOKENS,
-        description="the length of the text, at most; by default as configured",
+        description="the maximum length of the text; by default as configured",
     ),
 ]

@@ -1,4 +1,4 @@
-"""Login of browsers: a page that exchanges a token for a cookie, and the logout."""
+"""Browser login: a page that exchanges a token for a cookie, and the logout."""
 
 from http import HTTPStatus
 from importlib.resources import files
@@ -16,7 +16,7 @@ from commonplace.web.problems import LOGIN, ProblemError
 from commonplace.web.rate_limits import Credential, Limiter, address_of
 
 MAX_PATH_CHARS: Final = 8_000
-"""The longest path to redirect to: longer than our links, short enough for the headers of proxies."""
+"""The longest path to redirect to: longer than our links, and short enough for proxy headers."""
 WRONG: Final = "This token is unknown, expired or revoked."
 
 router = APIRouter(include_in_schema=False)

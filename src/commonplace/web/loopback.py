@@ -1,7 +1,7 @@
 """Loopback addresses, and the socket that the service listens on.
 
-Without a required login, everybody who can connect may read and delete everything, so the service then listens on
-loopback only. Source: APP-10.5.
+Without a required login, everybody who can connect may read and delete everything, so the service listens only on
+loopback. Source: APP-10.5.
 """
 
 import errno
@@ -17,13 +17,13 @@ BACKLOG: Final = 2048
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host without a port is ``localhost``, in any case, or a loopback address; without a lookup."""
+    """Return whether a host without a port is ``localhost``, ignoring case, or a loopback address; no name lookup."""
     address = parse_address(host)
     return host.lower() == LOCALHOST if address is None else address.is_loopback
 
 
 def parse_address(host: str) -> IPv4Address | IPv6Address | None:
-    """Return the address that a host is, with or without brackets; ``None`` if the host is a name."""
+    """Return the IP address of a host, with or without brackets; ``None`` if the host is a name."""
     try:
         return ip_address(host.removeprefix("[").removesuffix("]"))
     except ValueError:
@@ -31,7 +31,7 @@ def parse_address(host: str) -> IPv4Address | IPv6Address | None:
 
 
 def require_address(host: str) -> str:
-    """Return an address to listen on, without brackets, or refuse it; names other than ``localhost`` need a lookup.
+    """Return an address to listen on, without brackets; names other than ``localhost`` are refused.
 
     Raises:
         InvalidInputError: The host is neither ``localhost`` nor an IP address.
@@ -44,7 +44,7 @@ def require_address(host: str) -> str:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a listening socket, so that a busy port shows before any memory is opened.
+    """Return a listening socket, so that a busy port is detected before any memory is opened.
 
     Args:
         host: See :func:`require_address`. A service on any other address than loopback must require tokens.
@@ -56,7 +56,7 @@ def listen(host: str, port: int) -> socket.socket:
     """
     name = require_address(host)
     family = socket.AF_INET6 if ":" in name else socket.AF_INET
-    # Without the protocol, asyncio does not set TCP_NODELAY, which costs 40 ms a request.
+    # Without the protocol number, asyncio does not set TCP_NODELAY, which costs 40 ms per request.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

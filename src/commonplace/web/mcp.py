@@ -1,7 +1,7 @@
 """The MCP servers over HTTP, for clients with a token or on this machine.
 
-Their modules take a second to import, so the service imports them in the background. A request to an MCP server waits
-for the import; other requests do not.
+Their modules take a second to import, so the service imports them in the background. Only requests to an MCP server
+wait for the import.
 """
 
 import asyncio
@@ -27,11 +27,11 @@ SERVERS: Final = {
     "/mcp/apps": "apps",
     "/mcp/all": "all",
 }
-"""The servers by their paths; the last one has the tools of the others under distinct names."""
+"""The servers by path; the last one has the tools of all others under distinct names."""
 
 
 class McpServers:
-    """The servers; they run inside of :meth:`running`, as long as the memories are open."""
+    """The servers; they run inside :meth:`running` while the memories are open."""
 
     def __init__(self, memories: Memories) -> None:
         self._memories = memories
@@ -68,7 +68,7 @@ class McpServers:
         return load
 
     async def _own(self, loading: asyncio.Future[Mapping[str, ASGIApp]]) -> None:
-        """Enter and leave the lifespans of the servers, in one task as they require."""
+        """Enter and leave the lifespans of the servers in one task, as they require."""
         async with AsyncExitStack() as stack:
             try:
                 module = await asyncio.to_thread(import_module, "commonplace.web.mcp_servers")

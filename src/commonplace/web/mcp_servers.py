@@ -47,7 +47,7 @@ def applications(memories: Memories) -> dict[str, StarletteWithLifespan]:
 async def _brief(
     memories: Memories, *, prompt: str = "", app: str | None = None, butler: str | None = None
 ) -> str:
-    """Return the briefing in the name of the caller; :class:`RoleGate` has refused other tenants."""
+    """Return the briefing on behalf of the caller; :class:`RoleGate` has already refused other tenants."""
     context = _context()
     own = memories.knowledge.acting_for(tenant_id=context.tenant_id, actor=context.actor)
     built = await build_briefing(replace(memories, knowledge=own), prompt=prompt, app=app, butler=butler)

@@ -1,6 +1,6 @@
 """Prometheus metrics of the memories, background work, models, requests and this process.
 
-If a memory does not answer, ``commonplace_up`` says so and its metrics are missing; the others are there.
+If a memory does not answer, ``commonplace_up`` says so and only its metrics are missing.
 """
 
 import asyncio
@@ -22,13 +22,13 @@ from commonplace.web.metrics import apps, knowledge, models, operational, worksp
 from commonplace.web.metrics.families import gauges
 
 TIMEOUT_S: Final = 5.0
-"""The time that each part has; Prometheus gives up after ten seconds."""
+"""The time limit for each part; Prometheus gives up after ten seconds."""
 
 _log = logging.getLogger(__name__)
 
 
 class _Reading(Collector):
-    """Collects metrics that were read before."""
+    """A collector of metrics that have already been read."""
 
     def __init__(self, metrics: Iterable[Metric]) -> None:
         self._metrics = list(metrics)

@@ -1,4 +1,4 @@
-"""Pages of lists by limit and offset: which part a request asks for, and the envelope of the answer."""
+"""Pages of lists by limit and offset: the requested part, and the envelope of the response."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from commonplace.web.shape import Shape
 DEFAULT_LIMIT: Final = 100
 MAX_LIMIT: Final = 1000
 
-Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="the number of items on the page, at most")]
+Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="the maximum number of items on the page")]
 Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET, description="the number of items to skip")]
 
 
@@ -20,7 +20,7 @@ class PageShape(Shape):
     """The position of a page in its list.
 
     Attributes:
-        limit: the number of items on a page, at most
+        limit: the maximum number of items on a page
         offset: the number of items before the page
         next_offset: the offset of the next page; null on the last page
     """
@@ -45,14 +45,14 @@ _Envelope = TypeVar("_Envelope", bound=PageShape)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """The part of a list that a request asks for."""
+    """The requested part of a list."""
 
     limit: int
     offset: int
 
     @property
     def one_more(self) -> int:
-        """The limit to read with: one more item than the page holds shows that another page follows."""
+        """The limit to read with: one item more than the page holds, to detect that another page follows."""
         return self.limit + 1
 
     def envelope(

@@ -1,7 +1,7 @@
-"""Kinds of errors that the service answers with, as problem details. Source: RFC 9457.
+"""Kinds of errors that the service returns, as problem details. Source: RFC 9457.
 
-An error of the client names the field, the expected form and the value. An error of the service says by its status
-whether another try may help: 503 may, 500 will not.
+A client error names the field, the expected form and the value. The status of a server error says whether a retry may
+help: with 503 it may, with 500 it will not.
 """
 
 import re
@@ -28,7 +28,7 @@ from commonplace.core.errors import (
 MEDIA_TYPE: Final = "application/problem+json"
 LOGIN: Final = "/login"
 RETRY_AFTER_S: Final = 5
-"""Seconds until another try after an outage; the embedded server recovers from a crash in less."""
+"""Seconds until a retry after an outage; the embedded server recovers from a crash in less time."""
 
 _DIRECTORIES: Final = re.compile(r"(?<![\w:/.])/(?:[^\s/'\"]+/)+")
 
@@ -37,7 +37,7 @@ class Problem(BaseModel):
     """An error of a request."""
 
     type: str = Field(description="the kind of problem, as the address of its explanation on /docs")
-    title: str = Field(description="the kind of problem in words; the same for every problem of one type")
+    title: str = Field(description="the kind of problem in words; the same for all problems of one type")
     status: int = Field(description="the HTTP status")
     detail: str = Field(description="the error of this request, in one sentence")
     field: str | None = Field(default=None, description="the parameter or field that is invalid")
@@ -56,7 +56,7 @@ class Kind:
 
     @property
     def type(self) -> str:
-        """The URI of the kind: a place on the page of the documentation."""
+        """The URI of the kind: its anchor on the page of the documentation."""
         return f"/docs#{self.name}"
 
     def problem(self, detail: str) -> Problem:
@@ -114,14 +114,14 @@ FORGED: Final = Kind(
 RUNNING: Final = Kind(
     "running",
     HTTPStatus.CONFLICT,
-    "Request runs already",
-    "A request with this `Idempotency-Key` runs now, or its process died a moment ago. Send the request again after "
-    "the seconds in `Retry-After`.",
+    "Request already running",
+    "A request with this `Idempotency-Key` is running, or its process died a moment ago. Send the request again after "
+    "the number of seconds in `Retry-After`.",
 )
 KEY_REUSED: Final = Kind(
     "key-reused",
     HTTPStatus.CONFLICT,
-    "Idempotency-Key of another request",
+    "Idempotency-Key already used",
     "The `Idempotency-Key` belongs to a request with another path, body or token. Choose a new key for each request. "
     "Nothing was written.",
 )
@@ -129,7 +129,7 @@ ANSWER_LOST: Final = Kind(
     "answer-lost",
     HTTPStatus.CONFLICT,
     "Answer lost",
-    "The request with this `Idempotency-Key` has changed the memory, and the service died before it kept the answer. "
+    "The request with this `Idempotency-Key` changed the memory, but the service died before it stored the response. "
     "Read the memory; do not send the request again.",
 )
 TOO_MANY: Final = Kind(
@@ -160,13 +160,13 @@ FAULT: Final = Kind(
     "fault",
     HTTPStatus.INTERNAL_SERVER_ERROR,
     "Internal error",
-    "The service or its database failed. The log of the service has the details. Another try will not help.",
+    "The service or its database failed. The log of the service has the details. Retrying will not help.",
 )
 REFUSED: Final = Kind(
     "refused",
     HTTPStatus.BAD_REQUEST,
     "Request refused",
-    "The status says why: 400, the request cannot be read; 405, the path does not support the method.",
+    "The status says why: 400: the request cannot be read; 405: the path does not support the method.",
 )
 KINDS: Final = tuple(value for value in tuple(globals().values()) if isinstance(value, Kind))
 
@@ -208,12 +208,12 @@ def problem_of(error: CommonplaceError) -> Problem:
 
 
 def _without_directories(text: str) -> str:
-    """Return the first line of an error without the directories of its paths, which are in the log only."""
+    """Return the first line of an error without the directories of its paths; the log has the full paths."""
     return _DIRECTORIES.sub("", text.partition("\n")[0])
 
 
 def camel_case(name: str) -> str:
-    """Return the name of a field as the API spells it."""
+    """Return the name of a field in camel case, as the API spells it."""
     return re.sub(r"_([a-z])", lambda found: found[1].upper(), name)
 
 

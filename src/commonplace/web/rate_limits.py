@@ -1,7 +1,7 @@
-"""Rate limits, so that no caller locks the others out.
+"""Rate limits, so that no caller can lock out others.
 
-Each process counts for itself, so several processes behind one address allow a multiple. Callers with a token are
-counted by token, others by address; IPv6 addresses by the network of a household (/64).
+Each process counts on its own, so several processes behind one address multiply the limits. Callers with a token are
+counted by token, other callers by address, and IPv6 addresses by the network of a household (/64).
 """
 
 import logging
@@ -34,7 +34,7 @@ class Credential(StrEnum):
 
 
 class Limiter:
-    """Counts requests and refuses those above the limits; counts in a metric and logs refused credentials."""
+    """Counts requests and refuses requests above the limits; logs refused credentials and counts them in a metric."""
 
     def __init__(self, limits: RateLimits, registry: CollectorRegistry) -> None:
         self._refused = Counter(
@@ -68,7 +68,7 @@ class Limiter:
         await self._count(self._per_address, "address", address, allowed)
 
     async def count_failure(self, credential: Credential, address: str) -> None:
-        """Count and log a wrong token or a failed login; neither shows the token.
+        """Count and log a wrong token or a failed login, without the token.
 
         Raises:
             ProblemError: The limit is exceeded: 429 with ``Retry-After``.

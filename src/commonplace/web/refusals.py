@@ -1,4 +1,4 @@
-"""Errors as responses: problem details for programs, a page for browsers, the login for people without one."""
+"""Errors as responses: problem details for programs, a page for browsers, a redirect to the login if needed."""
 
 import logging
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ def problem_response(problem: Problem, *, headers: Mapping[str, str] | None = No
 def answer(
     connection: HTTPConnection, problem: Problem, *, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Return a problem as a page if a person waits for it in a browser, else as JSON."""
+    """Return a problem as a page if a person waits in a browser, else as JSON."""
     if problem.status == HTTPStatus.SERVICE_UNAVAILABLE:
         headers = {"Retry-After": str(RETRY_AFTER_S), **(headers or {})}
     if not _a_person_waits(connection):
@@ -60,7 +60,7 @@ def answer(
 def refusal_response(connection: HTTPConnection, refusal: ProblemError) -> Response:
     """Return a refusal as a response; a browser without a login is redirected to the login.
 
-    HTMX, which asks for a part of a page, is told to redirect the whole page.
+    HTMX, which requests a part of a page, is told to redirect the whole page.
     """
     problem = refusal.kind.problem(str(refusal))
     if refusal.kind is not UNAUTHENTICATED:
@@ -75,7 +75,7 @@ def refusal_response(connection: HTTPConnection, refusal: ProblemError) -> Respo
 
 
 def _a_person_waits(connection: HTTPConnection) -> bool:
-    """Return whether the answer becomes a page in a browser; scripts and programs do not ask for HTML."""
+    """Return whether a browser shows the response as a page; scripts and programs do not ask for HTML."""
     return (
         "text/html" in connection.headers.get("accept", "")
         and "hx-request" not in connection.headers
@@ -84,7 +84,7 @@ def _a_person_waits(connection: HTTPConnection) -> bool:
 
 
 def _page_to_return_to(connection: HTTPConnection) -> str:
-    """Return the path of the page that a person looked at; for a form, the page that the form is on."""
+    """Return the path of the page that the person saw; for a form, the page with the form."""
     opens = connection.scope.get("method") in {"GET", "HEAD"}
     elsewhere = str(connection.url) if opens else connection.headers.get("referer")
     url = split_url(connection.headers.get("hx-current-url") or elsewhere or "/")
@@ -104,7 +104,7 @@ def first_fault(error: RequestValidationError) -> InvalidInputError:
         return InvalidInputError(
             str(where), "JSON, with the header Content-Type: application/json", fault["input"]
         )
-    # Parameters are not nested; further parts name the type that was tried.
+    # Parameters are not nested; further parts of the path name the type that pydantic tried.
     place = path if where == "body" else path[:1]
     return invalid_input({**fault, "loc": place}, whole=str(where))
 
@@ -138,7 +138,7 @@ async def on_http_error(request: Request, error: Exception) -> Response:
 
 
 def _allowed(request: Request) -> str:
-    """Return the methods of a path; the framework names those of its first route only."""
+    """Return the methods of a path; the framework names only the methods of its first route."""
     routes = iter_route_contexts(cast("FastAPI", request.app).routes)
     path = request.scope["path"]
     matching = [route for route in routes if compile_path(route.path or "")[0].match(path)]
@@ -151,7 +151,7 @@ async def _on_fault(request: Request, _error: Exception) -> Response:
 
 
 def tell_problems(app: FastAPI) -> None:
-    """Make an application answer every error as a problem."""
+    """Make an application return every error as a problem."""
     app.add_exception_handler(CommonplaceError, _on_commonplace_error)
     app.add_exception_handler(ProblemError, _on_problem)
     app.add_exception_handler(RequestValidationError, _on_invalid_request)

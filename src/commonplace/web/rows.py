@@ -18,7 +18,7 @@ RowIds = Annotated[
 
 
 def row_id(kind: str, alias: str) -> Callable[[int], int]:
-    """Return the dependency that reads the id of a ``kind`` from a path; numbers that cannot be ids answer 404."""
+    """Return the dependency that reads the id of a ``kind`` from a path; a number that cannot be an id gives 404."""
 
     def read(value: Annotated[int, Path(alias=alias, description=f"the id of a {kind}")]) -> int:
         if not 1 <= value <= LARGEST_ID:

@@ -15,9 +15,9 @@ _HOST_NAME: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 MAX_BODY_BYTES: Final = 16 * 1024 * 1024
 """Enough for an import of about 40,000 memories."""
 BODY_PIECE_TIMEOUT_S: Final = 10.0
-"""The time that the next piece of a body may take."""
+"""The time limit for the next piece of a body."""
 BODY_TIMEOUT_S: Final = 120.0
-"""The time that a whole body may take: 16 MiB at about 1 Mbit/s."""
+"""The time limit for a whole body: 16 MiB at about 1 Mbit/s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,9 +26,9 @@ class RateLimits:
 
     per_token: str = "6000/minute"  # noqa: S105 - a rate
     per_address: str = "600/minute"
-    """The limit of requests that need no token: the login page, its style, the health check."""
+    """The rate limit of requests that need no token: the login page, its style, the health check."""
     failures_per_address: str = "10/minute"
-    """The limit of wrong tokens; a broken client does not lock out valid tokens from its address."""
+    """The rate limit of wrong tokens; a broken client does not lock out valid tokens from its address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +36,8 @@ class SecurityOptions:
     """Access options of the service.
 
     Attributes:
-        login_required: Whether every request needs a token. If not, every caller counts as the operator; for loopback
-            only.
+        login_required: Whether every request needs a token. If not, every caller counts as the operator; use this only
+            on loopback.
         allowed_hosts: Further host names of the service, without a port.
         trusted_proxies: Addresses or networks of proxies whose forwarding headers are trusted.
         max_body_bytes: The largest body.
@@ -71,7 +71,7 @@ class SecurityOptions:
                 raise InvalidInputError("trusted_proxy", form, proxy) from None
 
     def allows_host(self, host: str) -> bool:
-        """Return whether requests may name a host: loopback, an allowed name, or with a login any IP address.
+        """Return whether requests may name a host: loopback, an allowed name, or any IP address if a login is required.
 
         DNS rebinding needs a name, so IP addresses are safe.
 

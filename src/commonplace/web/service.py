@@ -58,9 +58,9 @@ def create_app(
     """Return the service as an ASGI application; its lifespan runs the MCP servers.
 
     Args:
-        memories: Open as long as the application is served; the caller closes them.
+        memories: The memories, open while the application is served; the caller closes them.
         tokens: The token store, likewise.
-        security: The access rules; by default those of loopback without a login.
+        security: The access rules; by default those for loopback without a login.
         settings: The settings of the memories, for reports on background work.
         worker: Whether background work runs in this process.
         model: The model of consolidations on request; its counts are in the metrics.
@@ -97,7 +97,7 @@ def create_app(
 
 @cache
 def _router() -> APIRouter:
-    """Return the routes of every application; the first request prepares them, for half a second."""
+    """Return the routes of every application; the first request prepares them, which takes half a second."""
     router = APIRouter(dependencies=[Depends(acting), Depends(refuse_forgery)])
     answers = may_answer(FOREIGN_HOST, UNAUTHENTICATED, FORBIDDEN, FORGED, TOO_MANY, STORAGE_UNAVAILABLE)
     apps = (admin, rest, conversations)
@@ -113,7 +113,7 @@ def _router() -> APIRouter:
 
 
 def _add_guards(app: FastAPI, tokens: Tokens, options: SecurityOptions) -> None:
-    """Add the middleware; a request meets the last one first."""
+    """Add the middleware; a request passes the last one first."""
     app.add_middleware(Idempotency)
     app.add_middleware(Authentication, tokens=tokens, options=options, limiter=app.state.limiter)
     app.add_middleware(BodyLimit, options=options)

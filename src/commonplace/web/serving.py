@@ -25,7 +25,7 @@ from commonplace.web.service import create_app
 from commonplace.web.tracing import tracing
 
 PATIENCE_S: Final = 10
-"""The time that running requests have when the service stops."""
+"""The time that running requests get when the service stops."""
 
 CATCH_UP_EVERY_S: Final = 60
 """The interval at which deferred digests and lost sessions are handled."""
@@ -61,22 +61,22 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
-        """Leave signals alone: uvicorn would raise them again at its end, and running digests would be lost."""
+        """Do not capture signals: uvicorn would raise them again at its end, and running digests would be lost."""
         yield
 
     def stop(self) -> None:
-        """Accept no more requests, and end when the running ones are answered."""
+        """Accept no more requests, and end when the running requests are answered."""
         self.should_exit = True
 
     def drain(self, drain_s: float) -> None:
-        """Answer health checks with 503, so that load balancers turn away, and stop after some seconds."""
+        """Answer health checks with 503, so that load balancers stop sending requests, and stop after some seconds."""
         self._app.state.draining = True
         asyncio.get_running_loop().call_later(drain_s, self.stop)
 
 
 @contextmanager
 def _first_signal(call: Callable[[], None]) -> Generator[None]:
-    """Call a function on the first signal to stop inside of the block; a second signal has its usual effect."""
+    """Call a function on the first signal to stop inside the block; a second signal has its usual effect."""
     loop = asyncio.get_running_loop()
 
     def release() -> None:
@@ -106,7 +106,7 @@ async def serve(
 ) -> None:
     """Serve the memories of the settings until SIGINT or SIGTERM.
 
-    Running requests then end first, and running digests go back to the queue; a second signal cuts them off.
+    Running requests are then finished, and running digests go back to the queue; a second signal cuts them off.
 
     Args:
         settings: The memories to serve.
@@ -168,7 +168,7 @@ async def _working(settings: Settings, knowledge: KnowledgeMemory, model: Model)
     stopping = asyncio.Event()
 
     async def work() -> None:
-        # Before the database is open there is no work, and no work to wait for at the end.
+        # Before the database is open there is no work to do, and none to wait for at the end.
         ended = asyncio.create_task(stopping.wait())
         opening = knowledge.database.begin()
         await asyncio.wait([ended, opening], return_when=asyncio.FIRST_COMPLETED)
@@ -197,7 +197,7 @@ async def _require_admin(tokens: Tokens) -> None:
 async def catch_up(
     chores: Mapping[str, Callable[[], Awaitable[object]]], *, every_s: float = CATCH_UP_EVERY_S
 ) -> None:
-    """Run chores, by their names in the log, now and at intervals; a chore that fails is logged and runs again."""
+    """Run chores now and at intervals; a chore that fails is logged under its name and runs again."""
     while True:
         for name, chore in chores.items():
             try:

@@ -1,4 +1,4 @@
-"""The JSON objects of the API: base classes, and shapes that take their fields from a noun of a memory."""
+"""JSON objects of the API: base classes, and shapes that take their fields from a dataclass of a memory."""
 
 import dataclasses
 from collections.abc import Callable, Collection, Sequence
@@ -22,7 +22,7 @@ def _document(schema: dict[str, Any], shape: type[BaseModel]) -> None:
 
 
 class Shape(BaseModel):
-    """An object in an answer: names in camel case, built from the attributes of a memory's value.
+    """A JSON object in a response: names in camel case, built from the attributes of a memory's value.
 
     The section ``Attributes:`` of a docstring describes the fields in the documentation of the API.
     """
@@ -36,13 +36,13 @@ class Shape(BaseModel):
 
 
 class Wanted(Shape):
-    """An object in a request: names in camel case, and no unknown names."""
+    """A JSON object in a request: names in camel case; unknown names are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 SHAPES: Final[dict[object, type[Shape]]] = {}
-"""The shape of each noun; a route that returns a noun answers with its shape."""
+"""The shape of each noun (dataclass of a memory); a route that returns a noun answers with its shape."""
 
 _Shape = TypeVar("_Shape", bound=Shape)
 

@@ -1,6 +1,6 @@
-"""OpenTelemetry traces, sent with OTLP over HTTP; needs the extra ``otel``.
+"""OpenTelemetry traces, sent by OTLP over HTTP; needs the extra ``otel``.
 
-The tracer provider is not the global one: spans of the frameworks contain whole URLs, and with them search words.
+The tracer provider is not the global one, because spans of the frameworks contain whole URLs and so search words.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from commonplace.web.middleware import HttpMiddleware
 
 SERVICE: Final = "commonplace"
 EXPORT_TIMEOUT_S: Final = 5
-"""The time that a collector has to take the last spans."""
+"""The time limit for sending the last spans to the collector."""
 
 
 @asynccontextmanager

@@ -24,13 +24,13 @@ class InjectMode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryConfig:
-    """Limits of the memories that are kept and shown.
+    """Limits of stored and shown memories.
 
     Attributes:
         inject_mode: ``relevant`` scores memories against the last user message, ``recent_only`` takes the newest,
             ``off`` shows none; the tools work in every mode.
-        max_inject_chars: Most characters of memory text in the prompt, without the block's header and ids.
-        max_total: Most memories kept; a store beyond it deletes the oldest.
+        max_inject_chars: Maximum number of characters of memory text in the prompt, without the block's header and ids.
+        max_total: Maximum number of memories; storing another one deletes the oldest.
     """
 
     inject_mode: InjectMode = InjectMode.RELEVANT

@@ -14,7 +14,7 @@ from commonplace.workspace.relevance import rank
 
 HEADER: Final = "[Memories]"
 FALLBACK_COUNT: Final = 5
-"""Number of newest memories that are shown if no memory scores. Source: WSP-07.4."""
+"""Number of newest memories that are shown if no memory has a score. Source: WSP-07.4."""
 
 Message = Mapping[str, Any]
 """A chat message: ``role``, and ``content`` as text or as a list of parts with ``text``."""
@@ -26,10 +26,10 @@ _BRACKETS = str.maketrans("()", "[]")
 def select(
     memories: Sequence[Memory], message: str, config: MemoryConfig, now: datetime
 ) -> tuple[Memory, ...]:
-    """Choose the memories that a model call sees, newest first.
+    """Return the memories that a model call sees, newest first.
 
-    Candidates are ordered by score, and by age for equal scores, in ``recent_only``, and if no memory scores.
-    They are taken in this order until the count or the budget of characters is reached. The first memory that does
+    Candidates are ordered by score, then newest first; in mode ``recent_only``, and if no memory has a score, only by
+    age. They are taken in this order until the count or the character budget is reached. The first memory that does
     not fit ends the selection, so that a worse or older memory never replaces a better or newer one.
 
     ``memories`` go from oldest to newest; ``message`` is the last user message.
@@ -49,7 +49,7 @@ def select(
 
 
 def render(memories: Iterable[Memory]) -> str:
-    """Return the block with the memories in the order given; empty if there are no memories.
+    """Return the block with the memories in the given order; an empty text if there are no memories.
 
     Each memory is one line, ``- (m-2, infra) Project uses PostgreSQL 16``, with its id and first tag, and is
     data: see :func:`~commonplace.core.data_lines.data_line`.
@@ -69,7 +69,7 @@ def last_user_message(messages: Sequence[Message]) -> str:
 def insert_block(messages: Sequence[Message], block: str) -> list[Message]:
     """Return the messages with the block right after the leading system messages.
 
-    A block from an earlier call is removed, so that memories never pile up in a conversation.
+    A block from an earlier call is removed, so that blocks do not accumulate in a conversation.
 
     Source: WSP-07.5.
     """

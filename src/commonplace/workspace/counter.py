@@ -1,8 +1,8 @@
-"""The highest number that an id ever had, kept beside the memory file.
+"""The highest id number that was ever used, stored beside the memory file.
 
-The memory file shows the highest id until that memory, or the whole file, is deleted. From then on the mark keeps ids
-from being used again. It is kept twice, in the lock file and in a file of its own, so that deleting one of them does
-not bring ids back.
+The memory file shows the highest id until that memory, or the whole file, is deleted. From then on, the mark prevents
+ids from being reused. It is stored twice, in the lock file and in its own file, so that deleting one of them does not
+make ids reusable.
 """
 
 import os
@@ -39,8 +39,8 @@ def read_mark(lock: int, path: Path) -> int:
 def note_mark(lock: int, number: int) -> None:
     """Write the mark into the lock file, without waiting for the disk.
 
-    That is enough while the memory file shows the number, and survives the end of the process. An error is ignored:
-    the number in the memory file then has to do.
+    This is enough while the memory file contains the number, and it survives the end of the process. An error is
+    ignored, because the memory file still has the number.
     """
     try:  # noqa: SIM105 - every store runs this, and suppress() takes as long as the write
         os.pwrite(lock, b"%d\n" % number, 0)
@@ -51,7 +51,8 @@ def note_mark(lock: int, number: int) -> None:
 def keep_mark(lock: int, path: Path, number: int) -> None:
     """Write the mark to both places and wait for the disk.
 
-    Call this before the highest id leaves the memory file. Marks only grow, so overwriting leaves no old digits.
+    Call this before the highest id is removed from the memory file. Marks only grow, so overwriting leaves no old
+    digits.
 
     Raises:
         OSError: The mark cannot be written.

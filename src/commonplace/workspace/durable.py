@@ -21,7 +21,7 @@ class KeptFile:
 
 
 class AppendedFile(KeptFile):
-    """A file for appending that stays open until it is replaced at its path, because opening takes time."""
+    """A file for appending that stays open until another file replaces it at its path, because opening takes time."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -52,12 +52,12 @@ class AppendedFile(KeptFile):
 
 
 def _identity(status: os.stat_result) -> tuple[int, ...]:
-    """Return the file's identity and permissions: a file that became read-only is not kept open."""
+    """Return the file's identity and permissions; a file that became read-only is not kept open."""
     return (status.st_dev, status.st_ino, status.st_mode, status.st_uid, status.st_gid)
 
 
 def open_file(path: Path, flags: int) -> int:
-    """Open a file for its owner, never through a symbolic link and without waiting for a named pipe."""
+    """Open a file for its owner only, never through a symbolic link, and without waiting for a named pipe."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
 
 
@@ -81,7 +81,7 @@ def append(descriptor: int, data: bytes, *, length: int) -> None:
 def replace(path: Path, data: bytes, *, mode: int) -> None:
     """Replace the contents of a file atomically, through ``<path>.tmp``.
 
-    The caller makes sure that no other process does so at the same time.
+    The caller makes sure that no other process replaces the file at the same time.
 
     Raises:
         OSError: The contents cannot be written; the file stays as it was.
@@ -115,7 +115,7 @@ def remove_leftover(path: Path) -> None:
 
 
 def make_directory(parent: Path, name: str) -> Path:
-    """Create a directory for its owner alone, durably, and return its path; keep an existing one as it is."""
+    """Create a directory durably for its owner only, and return its path; leave an existing directory unchanged."""
     directory = parent / name
     try:
         directory.mkdir(0o700)
@@ -126,7 +126,7 @@ def make_directory(parent: Path, name: str) -> Path:
 
 
 def sync_directory(directory: Path) -> None:
-    """Make the names in a directory durable."""
+    """Make the entries of a directory durable."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

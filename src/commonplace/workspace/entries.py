@@ -1,4 +1,4 @@
-"""One memory, and the line of JSON that holds it."""
+"""A memory, and its line of JSON in the file."""
 
 import json
 import re
@@ -27,7 +27,7 @@ _LINE_BREAKS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": 
 
 
 class Scope(StrEnum):
-    """The subject of a fact. Stored with the fact; no search filters by it."""
+    """The subject of a fact, stored with the fact; searches do not filter by it."""
 
     USER = "user"
     WORKSPACE = "workspace"
@@ -42,7 +42,7 @@ class Memory:
     """A fact about the user or the workspace.
 
     Attributes:
-        number: The n of the id ``m-<n>``; it counts up, and no number is used twice.
+        number: The n of the id ``m-<n>``; it counts up, and numbers are never reused.
         text: 1 to 500 characters.
         created_at: Aware UTC, in whole seconds when this package wrote it.
     """
@@ -87,13 +87,13 @@ def format_line(memory: Memory) -> bytes:
     """Return a memory as one line of JSON with its newline.
 
     The fields are id, scope, text, tags and ts, in that order. Text is UTF-8; the three Unicode line breaks are
-    escaped, because some readers of JSONL split lines there.
+    escaped, because some JSONL readers split lines there.
 
     Source: WSP-01.
     """
     text, tags = _quote(memory.text), ",".join(map(_quote, memory.tags))
     moment = format_timestamp(memory.created_at, precision="seconds")
-    # Encoding a whole object takes four times as long, and every store runs this.
+    # Encoding a whole object takes four times as long, and every store runs this line.
     line = f'{{"id":"{memory.id}","scope":"{memory.scope}","text":{text},"tags":[{tags}],"ts":"{moment}"}}'
     if not line.isascii():
         line = line.translate(_LINE_BREAKS)

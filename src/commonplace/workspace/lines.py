@@ -37,7 +37,7 @@ class Contents:
         lines: Every line, byte for byte, in file order.
         memories: The readable memories, from oldest to newest.
         highest: The largest number of an id in the file, damaged lines included; 0 if there is no id.
-        terminated: Whether the last line ends with a newline. If not, the line was torn or typed by hand.
+        terminated: Whether the last line ends with a newline. If not, the write was interrupted or a person edited it.
     """
 
     lines: tuple[Line, ...] = ()
@@ -61,7 +61,7 @@ class Contents:
         )
 
     def without(self, gone: Iterable[Memory]) -> "Contents":
-        """Return the contents without some memories; every other line stays as it is."""
+        """Return the contents without some memories; all other lines stay unchanged."""
         dropped = {id(memory) for memory in gone}
         return from_lines(
             line for line in self.lines if line.memory is None or id(line.memory) not in dropped
@@ -86,7 +86,7 @@ def read_contents(data: bytes) -> Contents:
 
 
 def from_lines(lines: Iterable[Line], *, terminated: bool = True) -> Contents:
-    """Return the contents made of some lines."""
+    """Return the contents made from some lines."""
     kept = tuple(lines)
     seen: set[int] = set()
     problems: list[Problem] = []
@@ -98,7 +98,7 @@ def from_lines(lines: Iterable[Line], *, terminated: bool = True) -> Contents:
                 problems.append(Problem(line=position, reason=line.damage))
                 highest_in_damage = max(highest_in_damage, number_in_damage(line.raw))
         elif memory.number in seen:
-            problems.append(Problem(line=position, reason=f"id {memory.id} stands in an earlier line too"))
+            problems.append(Problem(line=position, reason=f"an earlier line has the same id {memory.id}"))
         else:
             seen.add(memory.number)
     return Contents(

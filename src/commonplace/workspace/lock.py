@@ -16,11 +16,11 @@ _LONGEST_PAUSE_S: Final = 0.02
 
 
 class LockFile(KeptFile):
-    """A lock on a file, which is created if it does not exist; it excludes other threads and processes.
+    """A lock on a file that excludes other threads and processes; the file is created if it does not exist.
 
     The file stays open, because opening takes longer than locking. Only one thread at a time may use an object; two
-    objects exclude each other, in one process too. If the lock file was removed or replaced, the lock is taken on the
-    file that is now at the path. A forked process opens the file for itself.
+    objects exclude each other, even within one process. If the lock file was removed or replaced, the lock is taken on
+    the file that is now at the path. A forked process opens the file itself.
 
     Args:
         prepare: Called before the file is opened, to create or check its directory.
@@ -37,7 +37,7 @@ class LockFile(KeptFile):
     def __enter__(self) -> int:
         """Take the lock, and return the descriptor of the file, open for reading and writing.
 
-        The system releases the lock when its holder ends, for whatever reason.
+        The system releases the lock when its holder ends for any reason.
 
         Raises:
             StorageUnavailableError: Another holder kept the lock for too long.
@@ -47,7 +47,7 @@ class LockFile(KeptFile):
         return self._wait_for_lock() if descriptor is None else descriptor
 
     def __exit__(self, *_: object) -> None:
-        """Release the lock explicitly, because a child that was forked meanwhile shares the descriptor."""
+        """Release the lock explicitly, because a child forked in the meantime shares the descriptor."""
         if self._descriptor is not None:
             fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
@@ -58,7 +58,7 @@ class LockFile(KeptFile):
             if time.monotonic() >= deadline:
                 raise StorageUnavailableError(
                     f"{self._path} has been locked by another process for {self._timeout_s:g} s: "
-                    "find the process that holds it, or try again"
+                    "try again, or stop the process that holds the lock"
                 )
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
@@ -71,7 +71,7 @@ class LockFile(KeptFile):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return None
-        # Every store runs this, and pathlib would take as long as the system call itself.
+        # Every store runs this line, and pathlib would take as long as the system call itself.
         try:
             standing = os.stat(self._path, follow_symlinks=False)  # noqa: PTH116
             if (standing.st_dev, standing.st_ino) == self._identity:
@@ -93,7 +93,7 @@ _every: "weakref.WeakSet[LockFile]" = weakref.WeakSet()
 
 
 def _close_in_child() -> None:
-    """Close the descriptors that a fork copied: they would keep the lock of a killed holder alive."""
+    """Close the descriptors that a fork copied, because they would keep the lock of a killed holder."""
     for lock in list(_every):
         lock.close()
 

@@ -36,7 +36,7 @@ _T = TypeVar("_T")
 class WorkspaceMemory:
     """The memory of one workspace. Use :meth:`open`.
 
-    File work runs on a thread of its own, so that a slow disk does not stop the event loop. Each method checks its
+    File work runs on a separate thread, so that a slow disk does not block the event loop. Each method checks its
     arguments at run time, because they often come from a model.
     """
 
@@ -69,7 +69,7 @@ class WorkspaceMemory:
         """Open the memory of a workspace for the ``async with`` block. Nothing is written before the first store.
 
         Args:
-            settings: Their ``workspace`` is used if none is given, and their quarantine; loaded if they are ``None``.
+            settings: Give the quarantine, and the workspace if none is passed; loaded if ``None``.
             workspace: A directory, with or without ``agent.json`` and ``.aegis``.
             clock: Returns the current time.
             lock_timeout_s: How long a call waits for another process.
@@ -102,13 +102,13 @@ class WorkspaceMemory:
         scope: str | None = DEFAULT_SCOPE,
         allow_secrets: bool = False,
     ) -> StoreReceipt:
-        """Store a fact; it is on the disk when this returns.
+        """Store a fact; the fact is on disk when this method returns.
 
         Args:
             text: 1 to 500 characters.
             tags: At most five, as a list or as a string that holds a JSON list.
             scope: ``user``, ``workspace`` or ``session``.
-            allow_secrets: Store text that looks like a secret. Only an operator should ask for that.
+            allow_secrets: Whether to store text that looks like a secret. Only an operator should set this.
 
         Raises:
             InvalidInputError: A value is invalid; nothing was written.
@@ -148,7 +148,7 @@ class WorkspaceMemory:
         Args:
             query: Searched as one piece, spaces included; case does not matter.
             tag: Compared with whole tags.
-            limit: Most memories returned; ``None`` for all.
+            limit: Maximum number of memories; ``None`` for all.
 
         Raises:
             InvalidInputError: ``query`` or ``tag`` is neither text nor ``None``.
@@ -160,7 +160,7 @@ class WorkspaceMemory:
         )
 
     async def delete(self, memory_id: str) -> DeleteReceipt:
-        """Delete the memory with an id such as ``m-4``; it is off the disk when this returns.
+        """Delete the memory with an id such as ``m-4``; it is removed from disk when this method returns.
 
         Raises:
             InvalidInputError: The value is not an id.
@@ -195,7 +195,7 @@ class WorkspaceMemory:
         return insert_block(messages, await self.context(last_user_message(messages)))
 
     async def explain(self, message: str) -> tuple[Relevance, ...]:
-        """Return every memory that shares a word with a message, with words and score, best first.
+        """Return every memory that shares a word with a message, with the words and the score, best first.
 
         Raises:
             StorageUnavailableError: The file cannot be read.

@@ -29,11 +29,11 @@ STOPWORDS: Final = frozenset(
     project please help want using thing file should
     """.split()  # noqa: SIM905 - reads as the specification's list does
 )
-"""Words too frequent to count. Source: WSP-09.4, the specification's list."""
+"""Stopwords. Source: WSP-09.4, the specification's list."""
 
 _HOUR_S: Final = 3600.0
 _WORD = re.compile(r"[^\W_]+")
-# Pairs of hiragana are endings and particles, which every sentence shares.
+# Pairs of hiragana are endings and particles, which occur in every sentence.
 _UNSPACED = re.compile(f"[{KATAKANA}{HAN}{HANGUL}]{{2,}}")
 
 
@@ -58,11 +58,11 @@ class Relevance:
 
 @lru_cache(maxsize=2048)
 def words(text: str) -> frozenset[str]:
-    """Return the words of a text that count.
+    """Return the relevant words of a text.
 
-    Text is lowered and split at every character that is neither a letter nor a digit of any script. Words under
-    three characters and stopwords drop out. Chinese and Japanese write no space between words, so a whole clause
-    would count as one word; each pair of neighbouring characters of such a run counts as well.
+    Text is lower-cased and split at every character that is neither a letter nor a digit in any script. Stopwords and
+    words under three characters are dropped. Chinese and Japanese have no spaces between words, so a whole clause
+    would be one word; therefore each pair of neighbouring characters in such a run is a word too.
     """
     found: set[str] = set()
     for word in _WORD.findall(unicodedata.normalize("NFC", text).lower()):
@@ -91,7 +91,7 @@ def relevance(memory: Memory, message_words: frozenset[str], now: datetime) -> R
 
 
 def rank(memories: Iterable[Memory], message: str, now: datetime) -> tuple[Relevance, ...]:
-    """Return the memories that share a word with a message, best first; of equal scores, newest first.
+    """Return the memories that share a word with a message, best first; ties: newest first.
 
     ``memories`` go from oldest to newest; ``message`` is the last user message.
     """

@@ -1,8 +1,8 @@
 """The memory file: ``<workspace>/.aegis/memory/memories.jsonl``.
 
-Any number of threads and processes may use it at once. A writer, and a reader of a file that changed, hold a file
-lock; an unchanged file is not read again. A write returns when it is on the disk. This module and its imports load
-fast, so that a tool server answers at once.
+Any number of threads and processes may use the file at once. A writer, and a reader of a changed file, hold a file
+lock; an unchanged file is not read again. A write returns when it is on disk. This module and its imports load fast, so
+that a tool server answers at once.
 
 Source: WSP-01, WSP-02.3, WSP-04, WSP-06.1, WSP-07.1, WSP-11.
 """
@@ -37,7 +37,7 @@ class MemoryStore:
 
     Args:
         workspace: An existing directory. Nothing is created in it before the first store.
-        max_total: How many memories are kept, 1 or more; a store beyond it deletes the oldest.
+        max_total: Maximum number of memories, 1 or more; storing another one deletes the oldest.
         lock_timeout_s: How long to wait for another process.
 
     Raises:
@@ -99,7 +99,7 @@ class MemoryStore:
             return self._gathered()
 
     def store(self, draft: Draft) -> StoreReceipt:
-        """Append a memory under the next id; it is on the disk when this returns.
+        """Append a memory under the next id; the memory is on disk when this method returns.
 
         If the store is full, the oldest memories are deleted in the same atomic step.
 
@@ -124,7 +124,7 @@ class MemoryStore:
         return StoreReceipt(memory=memory, pruned=pruned)
 
     def delete(self, number: int) -> DeleteReceipt:
-        """Delete the memory ``m-<number>``; every other line stays byte for byte.
+        """Delete the memory ``m-<number>``; all other lines keep every byte.
 
         Raises:
             NotFoundError: No memory has this id.
@@ -147,19 +147,19 @@ class MemoryStore:
 
     def _number(self, draft: Draft) -> Memory:
         if self._mark >= MAX_NUMBER:
-            raise StorageUnavailableError(f"{self._path} has used up its ids: the last one is m-{self._mark}")
+            raise StorageUnavailableError(f"{self._path} has used up its ids; the last id is m-{self._mark}")
         return draft.numbered(self._mark + 1)
 
     def _append(self, descriptor: int, memory: Memory) -> None:
         line = format_line(memory)
-        # A torn last line gets its newline first, so that it cannot swallow this one.
+        # An interrupted last line gets its newline first, so that it does not merge with this line.
         data = line if self._contents.terminated or self._appended else b"\n" + line
         if not self._has_written:
             durable.remove_leftover(self._path)
             durable.sync_directory(self._directory)
             self._has_written = True
         durable.append(descriptor, data, length=self._size)
-        # Gathered at the next read: copying all memories would take longer than the append itself.
+        # The next read collects the new memory, because copying all memories would take longer than the append itself.
         self._appended.append(memory)
         self._note(os.fstat(descriptor))
         self._mark = memory.number
@@ -180,7 +180,7 @@ class MemoryStore:
         except OSError as error:
             if error.errno not in _CANNOT_MAKE_LOCK:
                 raise
-            # The directory cannot be written, so there can be no lock; reading needs none.
+            # The directory cannot be written, so there is no lock; reading works without it.
             self._read_locked(None)
 
     def _read_locked(self, lock: int | None) -> None:
@@ -202,7 +202,7 @@ class MemoryStore:
             self._remember(read_contents(_read_all(descriptor, status.st_size)), status)
             self._report()
         if lock is not None and not self._mark_is_current:
-            # Another process may have used ids that the file no longer shows.
+            # Another process may have used ids that are no longer in the file.
             self._mark = max(self._mark, counter.read_mark(lock, self._mark_path))
             self._mark_is_current = True
 
@@ -235,7 +235,7 @@ class MemoryStore:
         self._reported = problems
 
     def _prepare_directory(self) -> None:
-        """Create the directory of the memory file if it does not exist, and never outside the workspace."""
+        """Create the directory of the memory file if necessary, but never outside the workspace."""
         if not self._directory.is_dir():
             parent = durable.make_directory(self._workspace, ".aegis")
             self._require_inside(parent)
@@ -247,7 +247,7 @@ class MemoryStore:
         real = directory.resolve()
         if not real.is_relative_to(self._workspace):
             raise StorageUnavailableError(
-                f"{directory} leads out of the workspace, to {real}: remove the link"
+                f"{directory} is a link out of the workspace, to {real}: remove the link"
             )
 
     @contextmanager

@@ -1,7 +1,7 @@
 """The three built-in tools of the agent, and their answers to the model.
 
-A host with its own loop offers ``TOOLS`` to its model and passes each call to ``call_tool``; the MCP server does
-the same. The model always gets JSON, for bad arguments too.
+A host with its own loop offers ``TOOLS`` to its model and passes each call to ``call_tool``; the MCP server does the
+same. The model always gets JSON, even for bad arguments.
 """
 
 import logging
@@ -29,7 +29,7 @@ class Tool:
 
     Attributes:
         name: The name in a model's call.
-        reads_only: Whether the tool leaves the memory as it is.
+        reads_only: Whether the tool leaves the memory unchanged.
         destroys: Whether the effect of the tool cannot be undone.
         run: Takes the memory and the arguments, and returns the result.
     """
@@ -47,8 +47,8 @@ async def call_tool(memory: WorkspaceMemory, name: str, arguments: Mapping[str, 
     """Run a tool for a model.
 
     Returns:
-        The result of the specification, or ``{"ok": false, "error": …}`` with a sentence that says what to do;
-        nothing was written then.
+        The result as specified, or ``{"ok": false, "error": …}`` with a sentence that says what to do; in this case
+        nothing was written.
     """
     try:
         tool = next((tool for tool in TOOLS if tool.name == name), None)
@@ -63,7 +63,7 @@ async def call_tool(memory: WorkspaceMemory, name: str, arguments: Mapping[str, 
         _log.info("%s", error)
         return _refusal(SECRET_REFUSED)
     except NotFoundError as error:
-        return _refusal(f"{error}: memory_search shows the ids that exist")
+        return _refusal(f"{error}; use memory_search to find existing ids")
     except CommonplaceError as error:
         return _refusal(str(error))
 

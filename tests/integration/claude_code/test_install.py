@@ -264,7 +264,7 @@ def test_a_change_by_somebody_else_meanwhile_is_not_overwritten(tmp_path: Path) 
     change = hooked(path)
     path.write_text('{"model": "opus"}')
 
-    with pytest.raises(SettingsError, match="has changed in the meantime"):
+    with pytest.raises(SettingsError, match="changed in the meantime"):
         apply([change])
     assert path.read_text() == '{"model": "opus"}'
 

@@ -199,7 +199,7 @@ def test_the_permission_to_consolidate_is_taken_back_where_it_was_given(
     """A home without the permission is left as it is; a missing program is named without a setting."""
     file = commonplace.home / "commonplace.toml"
     refused = commonplace("consolidation", "refuse")
-    assert refused.out == "no model was allowed to consolidate sessions; nothing changed\n"
+    assert refused.out == "no model had permission to consolidate sessions; nothing changed\n"
     assert not file.exists()
     no_claude = commonplace("consolidation", "allow", PATH=str(tmp_path))
     assert no_claude.err.startswith("error: the model claude-code needs the program `claude`")

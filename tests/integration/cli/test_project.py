@@ -59,7 +59,7 @@ def test_a_project_is_shown_listed_and_renamed(commonplace: CommandLine) -> None
     """An unknown directory says which command makes a project."""
     none = commonplace("project", "show")
     assert (none.status, none.out) == (1, "")
-    assert "its first session makes it one" in none.err
+    assert "is not a project yet" in none.err
     assert "No projects yet." in commonplace("project", "list").out
     installed(commonplace)
     shown = commonplace("project", "show", "--json").json
@@ -83,7 +83,7 @@ def test_a_merge_shares_one_memory_and_is_taken_back(commonplace: CommandLine, d
     assert ports(one, ids[0], database) == ["The database listens on 1."]
     merged = one("project", "merge", "one", "other", COMMONPLACE_POSTGRES_URL=database)
     assert merged.status == 0, merged.err
-    assert "of 1 pair of facts with the same key, the newer fact stays" in merged.out
+    assert "facts with the same key: 1 pair; the newer fact of each pair stays" in merged.out
     backwards = one("project", "merge", "other", "one", COMMONPLACE_POSTGRES_URL=database)
     assert backwards.status == 1
     assert f"{ids[0]} already uses the memory of {ids[1]}: run" in backwards.err

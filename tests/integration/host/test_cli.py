@@ -75,7 +75,7 @@ def test_what_cannot_be_run_is_refused(host: Host, tmp_path: Path) -> None:
     assert "npm install -g @anthropic-ai/claude-code" in missing.err
     number = host("run", "--prompt", "x", "--timeout", "60")
     assert number.status == 2
-    assert "expected a span" in number.err
+    assert "expected a duration" in number.err
     nowhere = host("run", "--prompt", "x", "--butler", "nowhere.toml")
     assert nowhere.status == 1
     assert "nowhere.toml" in nowhere.err

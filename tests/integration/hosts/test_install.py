@@ -163,7 +163,7 @@ def test_the_files_have_the_form_that_the_host_documents(
 def test_opencode_gets_its_servers_and_the_plugin(commonplace: CommandLine) -> None:
     """The plugin knows no butler but the project."""
     refused = commonplace("install", "opencode", "--butler", "jarvis")
-    assert (refused.status, "--butler: expected nothing" in refused.err) == (1, True)
+    assert (refused.status, "--butler: expected no butler" in refused.err) == (1, True)
     assert commonplace("install", "opencode").status == 0
     path = commonplace.directory / "opencode.json"
     document = json.loads(path.read_text())
@@ -190,7 +190,7 @@ def test_without_a_host_the_ones_that_are_there_are_offered(commonplace: Command
         return commonplace("install", *options, stdin=stdin, PATH=str(commonplace.home / "bin"))
 
     none = install()
-    assert (none.status, "no host was found: name one of claude-code, codex" in none.err) == (1, True)
+    assert (none.status, "no host was found; name one of claude-code, codex" in none.err) == (1, True)
     _there(commonplace.home, "codex")
     (commonplace.home / ".gemini").mkdir()
 
@@ -201,12 +201,12 @@ def test_without_a_host_the_ones_that_are_there_are_offered(commonplace: Command
     done = install(stdin=b"n\ny\n")
     assert "Install into Codex (project)? [y/N]" in done.err
     assert [each.name for each in commonplace.directory.iterdir() if each.name != ".aegis"] == [".gemini"]
-    assert install().out == "No host was chosen; no file was changed.\n"
+    assert install().out == "You chose no host; no file was changed.\n"
 
     offered = install(stdin=b"y\ny\nn\n")
-    assert "Let the account of Codex turn sessions into facts and rules" in offered.err
+    assert "Allow the account of Codex to turn sessions into facts and rules" in offered.err
     assert "codex consolidates sessions, at most 200,000 tokens a day" in offered.out
-    assert "Let the account" not in install(stdin=b"y\nn\n").err
+    assert "Allow the account" not in install(stdin=b"y\nn\n").err
 
 
 def test_without_a_terminal_the_model_is_named_and_not_chosen(commonplace: CommandLine) -> None:
@@ -215,7 +215,7 @@ def test_without_a_terminal_the_model_is_named_and_not_chosen(commonplace: Comma
     done = commonplace("install", "gemini", PATH=str(commonplace.home / "bin"))
     assert "commonplace consolidation allow gemini-cli" in done.out
     assert "turn sessions" not in done.err
-    assert commonplace("consolidation", "refuse").out.startswith("no model was allowed")
+    assert commonplace("consolidation", "refuse").out.startswith("no model had permission")
 
 
 @pytest.mark.parametrize(

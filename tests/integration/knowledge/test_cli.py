@@ -75,7 +75,7 @@ def test_an_operator_looks_after_what_is_stored(knowledge: Knowledge) -> None:
     assert knowledge("sweep", "--json").json["rules_evaluated"] == 1
     assert "rules evaluated" in knowledge("sweep").out
     assert knowledge("forget", "episode", episode_id, "--json").json["ok"]
-    assert knowledge("consolidate").out == "no episodes wait\n"
+    assert knowledge("consolidate").out == "no episodes are waiting\n"
     assert knowledge("cleanup", "--json").json["expired_deleted"] == 1
     assert "remaining" in knowledge("cleanup", "--max-entries", "5").out
     knowledge("forget", "rule", rule_id)
@@ -201,7 +201,7 @@ def test_a_tenant_is_named_by_an_option(knowledge: Knowledge) -> None:
     [
         (["store-fact", "a", "b", " "], "error: content: expected text of 1 to"),
         (["store-fact", "a", "b", "c", "--entity", NO_ID], "error: entity_id: expected"),
-        (["search", "a", "--entity", "Zoe"], "error: entity: expected a name that an entity has"),
+        (["search", "a", "--entity", "Zoe"], "error: entity: expected the name of an entity"),
         (["search", "a", "--entity", ""], "error: entity: expected a name or an id"),
         (["list", "facts", "--entity", ""], "error: entity: expected a name or an id"),
         (["get", "fact", NO_ID], f"error: no fact with id '{NO_ID}'"),

@@ -315,7 +315,7 @@ async def test_an_empty_answer_says_what_to_do_next(client: Client[Any]) -> None
         await ask(client, "memory_recall", topic="nothing at all"),
     ):
         assert (answer["count"], answer["results"]) == (0, [])
-        assert "same search again" in answer["hint"]
+        assert "repeating the search will not help" in answer["hint"]
 
 
 async def test_a_long_text_is_cut_in_lists_and_read_whole(client: Client[Any]) -> None:
@@ -475,7 +475,7 @@ async def test_memory_that_is_out_of_reach_stops_no_agent(tmp_path: Path, engine
     ):
         stored = await ask(client, "memory_store_episode", content="x", butler="ops")
         assert (stored["stored"], stored["id"]) == (False, None)
-        assert "Go on without memory" in stored["hint"]
+        assert "Continue without memory" in stored["hint"]
         block = await ask(client, "memory_context", trigger_prompt="x", butler="ops")
         assert block.startswith("# Memory Context\n")
         assert "out of reach" in block

@@ -174,4 +174,4 @@ def test_an_episode_becomes_a_fact_within_the_budget(
     assert shown["tokens_today"] == INPUT_TOKENS + OUTPUT_TOKENS
     told = commonplace("consolidation", "show", **at).out
     assert "price unknown" in told
-    assert f"will be tried again: {shown['last_error']}" in told
+    assert f"will be retried: {shown['last_error']}" in told

@@ -453,7 +453,7 @@ def test_a_runner_that_was_killed_is_put_right_by_the_next(
     quiet = script(tmp_path / "quiet", "exit 1")
     done = commonplace("ops", "run", "--claude", str(quiet))
     assert done.status == 1
-    assert f"ending the agent (process {orphan.pid}) whose commonplace was killed" in done.err
+    assert f"ending the agent (process {orphan.pid}), because its commonplace process was killed" in done.err
     assert "session 1 was interrupted" in done.err
     assert survivors([orphan]) == []
     newest, lost = asyncio.run(sessions(settings))
@@ -499,7 +499,7 @@ def test_what_a_runner_that_was_killed_left_is_ended_though_its_agent_is_dead(
         assert stranger.poll() is None, "its id was another's before"
         stranger.kill()
     assert survivors(tools) == []
-    assert "ended processes that a lost session left running: " in done.err
+    assert "ended processes left running by a lost session: " in done.err
     assert lock.read_text() == "{}"
 
 
@@ -634,7 +634,7 @@ def test_the_tier_prompts_may_be_the_operators_own(commonplace: CommandLine, tmp
     [
         (["--claude", "/nowhere/claude"], 1, "claude: expected the claude CLI"),
         (["--claude", "true", "--service", "a b"], 1, "service: expected"),
-        (["--claude", "true", "--timeout", "soon"], 2, "expected a span"),
+        (["--claude", "true", "--timeout", "soon"], 2, "expected a duration"),
     ],
 )
 def test_wrong_use_starts_nothing(

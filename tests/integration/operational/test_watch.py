@@ -189,7 +189,9 @@ async def test_two_sessions_never_run_at_once(settings: Settings, tmp_path: Path
     with watcher(settings, agent, "--every", "1h") as first:
         await runs(ids, 1)
         with watcher(settings, agent, "--every", "1h", "--tier", "3") as second:
-            assert "another session is running; this one starts when it ends" in await line_of(second.stderr)
+            assert "another session is running; this session starts when it ends" in await line_of(
+                second.stderr
+            )
             assert len(await runs(ids, 1)) == 1
             go.touch()
             await runs(ids, 2)

@@ -180,7 +180,9 @@ async def test_incremental_backups_need_their_bases(used: Settings, tmp_path: Pa
     ):
         await restore(target, three, replace=True)
     await back_up(used, one)
-    with pytest.raises(StorageError, match=r"one\.tar\.gz is another backup than its base"):
+    with pytest.raises(
+        StorageError, match=r"one\.tar\.gz has the name of its base but is a different backup"
+    ):
         await restore(target, three, replace=True)
     moved.replace(one)
     assert await dumps(target) == await dumps(used)
@@ -238,7 +240,7 @@ async def test_memories_are_replaced_only_when_asked_for(used: Settings, tmp_pat
     async with OperationalMemory.open(used) as memory:
         await memory.add(category="timing", observation="Takes 90 s to stop")
     newer = await dumps(used)
-    with pytest.raises(StorageError, match=r"has databases, .*: add --replace"):
+    with pytest.raises(StorageError, match=r"has databases, .*add --replace"):
         await restore(used, target)
     assert await dumps(used) == newer
     receipt = await restore(used, target, replace=True)
@@ -394,7 +396,7 @@ def test_the_commands(commonplace: CommandLine, tmp_path: Path) -> None:
     assert "--replace" in refused.err
     done = commonplace("restore", str(file), "--replace")
     assert done.status == 0, done.err
-    assert "a backup of what it replaced" in done.out
+    assert "backup of the replaced memories" in done.out
     workspace = commonplace.directory
     (workspace / MEMORIES).write_text("")
     record = SessionRecord(
@@ -402,7 +404,9 @@ def test_the_commands(commonplace: CommandLine, tmp_path: Path) -> None:
     )
     SessionRecords(commonplace.home).put(record)
     done = commonplace("restore", str(file), "--replace")
-    assert f"the memories of {workspace} were not put back: the directory has other memories" in done.out
+    assert (
+        f"the memories of {workspace} were not restored there: the directory has other memories" in done.out
+    )
     (copy,) = re.findall(r"to use them: (.*)", done.out)
     subprocess.run(["sh", "-c", copy], check=True)
     assert "Redis" in (workspace / MEMORIES).read_text()
@@ -511,7 +515,7 @@ async def test_a_directory_in_the_way_of_a_file_stops_a_restore(used: Settings, 
     async with OperationalMemory.open(used) as memory:
         await memory.add(category="timing", observation="Takes 90 s to stop")
     before = await dumps(used)
-    with pytest.raises(StorageError, match=r"note\.txt is in the way of a file"):
+    with pytest.raises(StorageError, match=r"note\.txt blocks a file or directory"):
         await restore(used, tmp_path / "b.tar.gz", replace=True)
     assert await dumps(used) == before
     assert not (used.home / DIRECTORY).exists()

@@ -306,7 +306,7 @@ def test_root_does_not_mistake_a_lost_database_for_a_new_home(tmp_path: Path) ->
     """Where the link is left and its target gone, starting empty needs a decision."""
     requested = tmp_path / "postgres"
     shutil.rmtree(of_an_earlier_release(requested))
-    with pytest.raises(EmbeddedPostgresError, match="which is gone"):
+    with pytest.raises(EmbeddedPostgresError, match="which does not exist"):
         join_server(requested)
 
 
@@ -322,7 +322,7 @@ def test_a_copied_home_does_not_share_the_database_of_the_original(tmp_path: Pat
     assert copied.is_symlink()
     assert locate_cluster(requested).directory == requested
     assert not target.exists()
-    with pytest.raises(EmbeddedPostgresError, match="which is gone"):
+    with pytest.raises(EmbeddedPostgresError, match="which does not exist"):
         locate_cluster(copied)
 
 

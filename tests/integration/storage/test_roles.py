@@ -204,7 +204,7 @@ async def test_an_application_without_its_owner_says_what_to_set(
     with pytest.raises(StorageUnavailableError, match="set COMMONPLACE_POSTGRES_OWNER_URL"):
         async with KnowledgeMemory.open(alone, engine=engine):
             pass
-    with pytest.raises(SettingsError, match=r"postgres_owner_url .*: expected postgres_url too"):
+    with pytest.raises(SettingsError, match=r"postgres_owner_url .*: expected postgres_url as well"):
         load_settings(environ={"COMMONPLACE_POSTGRES_OWNER_URL": two_roles.owner_url})
 
 

@@ -546,7 +546,7 @@ async def test_a_line_of_a_tried_prompt_is_told_by_its_id(service: Secured) -> N
         shown = [
             (await reads.get(f"/briefing?prompt=port&budget={budget}")).text for budget in range(100, 300, 10)
         ]
-    counts = {(page.count(">told<"), page.count(">left out<")) for page in shown}
+    counts = {(page.count(">included<"), page.count(">left out<")) for page in shown}
     assert counts == {(0, 2), (1, 1), (2, 0)}
     await knowledge.store_fact(subject="Ada", predicate="drinks", content="green tea", tags=["pinned"])
     async with service.client("reader") as reads:

@@ -48,7 +48,7 @@ def test_help_names_values() -> None:
 def test_help_of_a_group_says_what_it_does_without_a_command() -> None:
     """Its own text is shown, not its line in the list of commands."""
     shown = CliRunner().invoke(app, ["install", "--help"], env={"COLUMNS": "200"}).output
-    assert "without a host, find the hosts on this machine and ask" in shown
+    assert "Without a host, find the hosts on this machine and ask" in shown
 
 
 def test_help_shows_no_value_for_flags() -> None:

@@ -137,7 +137,7 @@ def test_the_named_file_is_the_only_one(tmp_path: Path) -> None:
         ('postgres_url = "x"\n', "postgres_url .*expected a postgresql:// URL"),
         (
             'postgres_read_url = "postgresql://replica/db"\n',
-            "postgres_read_url .*expected no value without postgres_url",
+            "postgres_read_url .*expected postgres_url as well",
         ),
         (
             'postgres_url = "postgresql://db/db"\npostgres_read_url = "x"\n',

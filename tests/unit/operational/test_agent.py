@@ -93,7 +93,7 @@ def test_arguments_that_would_undo_ours_are_refused() -> None:
     assert require_arguments(["--model", "haiku"]) == ("--model", "haiku")
     for wrong in ("--output-format", "--append-system-prompt=x", "--input-format"):
         with pytest.raises(
-            InvalidInputError, match="arguments: expected options that commonplace does not set"
+            InvalidInputError, match="arguments: expected options other than those that commonplace sets"
         ):
             require_arguments(["--model", "haiku", wrong])
     with pytest.raises(InvalidInputError, match="arguments: expected options"):
@@ -140,7 +140,7 @@ def test_spans_are_read(text: str, seconds: int) -> None:
 @pytest.mark.parametrize("text", ["", "60", "m", "0s", "0.5s", "-5m", "5 m", "4000d", "9" * 400 + "d", "1y"])
 def test_what_is_no_span_is_refused(text: str) -> None:
     """From a second to ten years."""
-    with pytest.raises(typer.BadParameter, match="expected a span"):
+    with pytest.raises(typer.BadParameter, match="expected a duration"):
         parse_span(text)
 
 

@@ -109,15 +109,21 @@ def test_a_marker_with_service_belongs_to_it() -> None:
         ("[MEMORY:timing:caddy]   ", "no observation after the marker"),
         ("**`[MEMORY:timing:caddy]`**", "no observation after the marker"),
         ("[MEMORY:timing Slow", "the marker has no closing bracket"),
-        ("[memory:timing] Slow", "not written as [MEMORY:category:service] in capitals, colons and blanks"),
-        ("[MEMORY: Timing] Slow", "not written as [MEMORY:category:service] in capitals, colons and blanks"),
+        (
+            "[memory:timing] Slow",
+            "expected [MEMORY:category:service], with the keyword in capitals and without spaces",
+        ),
+        (
+            "[MEMORY: Timing] Slow",
+            "expected [MEMORY:category:service], with the keyword in capitals and without spaces",
+        ),
         (
             "[MEMORY timing:caddy] Slow",
-            "not written as [MEMORY:category:service] in capitals, colons and blanks",
+            "expected [MEMORY:category:service], with the keyword in capitals and without spaces",
         ),
         (
             "[ Memory = timing] Slow",
-            "not written as [MEMORY:category:service] in capitals, colons and blanks",
+            "expected [MEMORY:category:service], with the keyword in capitals and without spaces",
         ),
         (
             "[MEMORY] Slow",
@@ -212,7 +218,7 @@ def test_a_second_marker_on_a_line_is_reported() -> None:
     first, second = parse_markers("[MEMORY:timing:a] X [MEMORY:timing:b] Y")
     assert first == memory("timing", "a", "X [MEMORY:timing:b] Y")
     assert isinstance(second, RejectedMarker)
-    assert "one marker a line" in second.reason
+    assert "one marker per line" in second.reason
 
 
 def test_each_kind_is_found_on_one_line() -> None:

@@ -107,7 +107,7 @@ def test_the_driver_gets_no_parameter_of_ours(url: str, driver_s: str, *, pooled
 def test_what_needs_a_session_refuses_a_pooler() -> None:
     """The message says what to do and holds no password."""
     require_direct("postgresql://a:secret@h/m", "a backup")
-    with pytest.raises(SettingsError, match=r"a backup needs a session .* set the URL") as refused:
+    with pytest.raises(SettingsError, match=r"a backup needs a server session, .* set the URL") as refused:
         require_direct("postgresql://a:secret@h/m?pgbouncer=true", "a backup")
     assert "secret" not in str(refused.value)
 

@@ -154,7 +154,7 @@ def test_an_id_that_stands_twice_is_reported() -> None:
     contents = read_contents(LINE + b"\n" + LINE.replace(b"Python", b"Rust") + b"\n")
     assert len(contents.memories) == 2
     assert [(problem.line, problem.reason) for problem in contents.problems] == [
-        (2, "id m-1 stands in an earlier line too")
+        (2, "an earlier line has the same id m-1")
     ]
 
 

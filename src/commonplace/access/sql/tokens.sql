@@ -15,7 +15,7 @@ SELECT * FROM access_tokens ORDER BY id;
 SELECT * FROM access_tokens WHERE hash = :hash;
 
 -- name: revoke_token(token_id, moment)^
--- Revokes a token and returns it; a second time keeps the first moment.
+-- Revokes a token and returns it; a second call keeps the first time.
 UPDATE access_tokens SET revoked_at = coalesce(revoked_at, :moment) WHERE id = :token_id RETURNING *;
 
 -- name: note_use(token_id, moment)!
@@ -34,7 +34,7 @@ INSERT INTO access_logins (hash, token_id, created_at, expires_at)
 VALUES (:hash, :token_id, :created_at, :expires_at);
 
 -- name: token_of_login(hash, moment)^
--- The token, whatever its state, that a login was made with which has not expired, or nothing.
+-- The token of an unexpired login, whatever the token's state, or nothing.
 SELECT t.* FROM access_logins l JOIN access_tokens t ON t.id = l.token_id
 WHERE l.hash = :hash AND l.expires_at > :moment;
 

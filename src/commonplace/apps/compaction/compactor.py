@@ -1,8 +1,8 @@
-"""The compactor: it brings a space back to ten memories by asking, deciding, and applying in one transaction.
+"""The compactor: it asks for a decision, and applies it in one transaction to bring a space back to ten memories.
 
-It holds no database connection while the model thinks. The memories may change meanwhile: a decision applies only to
-the memories that it was made for; otherwise the compactor decides again. This is rare, because one process works on an
-app's memories one task at a time.
+It holds no database connection while the model thinks. The memories may change in the meantime: a decision applies only
+to the memories that it was made for; otherwise the compactor decides again. This is rare, because one process works on
+an app's memories one task at a time.
 """
 
 import asyncio
@@ -151,7 +151,7 @@ class Compactor:
             return first_in_first_out(request.memories, f"{type(error).__name__}: {error}")
 
     async def _ask(self, request: MemoryCompactionRequest) -> Plan:
-        """Ask the model; name the fault of an invalid decision, and ask again once."""
+        """Ask the model; after an invalid decision, name the fault and ask once more."""
         prompt = compaction_prompt(request)
         decided = await self._decided(prompt)
         try:
@@ -191,7 +191,7 @@ class Compactor:
             return _receipt(request, plan, removed=plan.gone, edited=edited)
 
     async def _fall_back(self, request: MemoryCompactionRequest, why: str) -> CompactionReceipt:
-        """Remove the oldest memory, even if the memories have changed meanwhile."""
+        """Remove the oldest memory, even if the memories have changed in the meantime."""
         author = Author(actor=actor(SUBAGENT), now=self._store.now(), reason="first in, first out")
         try:
             async with self._store.writing(memories_lock(request.app_id)) as sql:

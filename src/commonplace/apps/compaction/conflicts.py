@@ -2,9 +2,9 @@
 
 A rule compares sentences. Two sentences conflict if they are about the same matter, and the newer one gives another
 value, denies the older one, or names the opposite. They are about the same matter if one has all the words of the
-other; a newer sentence that tells of a change may use other words too. Another date alone means another event, unless
-both sentences say that something *is* on that date. Another address of the user and other weekdays need fewer common
-words; sentences with different names are about different things. The rule ignores doubtful cases.
+other; a newer sentence that reports a change may use other words too. A different date alone means a different event,
+unless both sentences say that something *is* on that date. A different address of the user, or other weekdays, need
+fewer common words; sentences with different names are about different things. The rule ignores doubtful cases.
 """
 
 import re
@@ -174,7 +174,7 @@ def _compare(older: str, newer: str) -> str | None:
 
 
 def _tells(verb: re.Pattern[str], text: str) -> bool:
-    """Return whether a text says this of its main subject, and of no one else by name or kinship."""
+    """Return whether a text uses a verb of its main subject, and not of someone else by name or kinship."""
     found = verb.search(plain(text))
     return found is not None and set(_words(plain(text)[: found.start()])) <= _SUBJECTS
 
@@ -212,7 +212,7 @@ def _other_value(older: str, newer: str, *, changed: bool, apart: bool) -> str |
 
 
 def _are_named_apart(older: str, newer: str) -> bool:
-    """Return whether each of two texts has a name, other than a date, that the other has not."""
+    """Return whether each of two texts has a name, other than a date, that the other lacks."""
     dates = concepts(" ".join(DATE.findall(plain(f"{older} {newer}"))))
     return bool(capitalised(older) - concepts(newer) - dates) and bool(
         capitalised(newer) - concepts(older) - dates

@@ -162,7 +162,7 @@ def _require_new_memory(new: Memory, content: str) -> None:
 
 
 def decide_by_rule(request: MemoryCompactionRequest, now: datetime) -> Plan:
-    """Decide without a language model: remove an outdated sentence, else merge duplicates, else remove the least worth.
+    """Decide without a model: drop an outdated sentence, else merge duplicates, else remove the least valuable memory.
 
     Other sentences of an outdated memory are merged with the newer memory.
     """
@@ -191,7 +191,7 @@ def _without_outdated(conflict: Conflict) -> Plan:
 
 
 def _twins(older: Memory, newer: Memory) -> tuple[Memory, Memory] | None:
-    """Return the memory to keep and its duplicate; ``None`` if both say something of their own."""
+    """Return the memory to keep and its duplicate; ``None`` if each says something that the other does not."""
     kept, gone = (older, newer) if _says(older) > _says(newer) else (newer, older)
     said, stays = concepts(gone.content), concepts(kept.content)
     lost = said - stays

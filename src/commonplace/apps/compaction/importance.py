@@ -68,8 +68,8 @@ def _is_over(text: str) -> bool:
 def standing(memory: Memory, now: datetime) -> tuple[int, float, datetime, int]:
     """Return the sort key for removal; the memory with the least key is removed first.
 
-    Memories about health and safety are removed last, other constraints before them. Then importance counts, then age.
-    A memory whose dates have all passed is worth little, unless it is vital, recurs, or began something that
+    Memories about health and safety are removed last, other constraints before them. After these, importance decides,
+    then age. A memory whose dates have all passed is worth little, unless it is vital, recurs, or began something that
     still holds.
     """
     tags = signals_of(memory.content).tags

@@ -25,7 +25,7 @@ class Background:
         return task
 
     async def drain(self) -> None:
-        """Wait until no task runs, including tasks that start meanwhile."""
+        """Wait until no task runs, including tasks that start in the meantime."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 

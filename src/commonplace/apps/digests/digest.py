@@ -184,8 +184,8 @@ def creation_prompt(
         request: The conversation.
         whole: Keep the whole conversation. Otherwise long messages are shortened, and notes that take no model replace
             the middle of a long conversation.
-        now: The present; the day of a conversation that does not say when it ended.
-        zone: The zone of the day.
+        now: The current time, which dates a conversation without a known end.
+        zone: The time zone of the date.
         known: The memories that the conversation could see.
     """
     day = f"{(request.ended_at or now).astimezone(zone):%a %Y-%m-%d} ({zone_name(zone)})"

@@ -72,7 +72,7 @@ def _opened_with_model() -> AbstractAsyncContextManager[AppMemory]:
 
 
 def _opened() -> AbstractAsyncContextManager[AppMemory]:
-    """Open app memory for work that asks no model, whose key or program may be missing."""
+    """Open app memory for work without a model, because the model's key or program may be missing."""
     return AppMemory.open(settings().with_model(None))
 
 
@@ -87,7 +87,7 @@ def _read_json(source: str) -> Any:  # noqa: ANN401 - any JSON value
     """
     try:
         data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
-        # A program that cuts text within an emoji leaves a lone surrogate, which no database stores.
+        # A program that cuts text within an emoji leaves a lone surrogate, which databases refuse.
         return json.loads(replace_surrogates(json.dumps(json.loads(data), ensure_ascii=False)))
     except OSError as error:
         raise InvalidInputError("file", "a readable JSON file, or -", f"{source}: {error}") from None
@@ -100,7 +100,7 @@ async def register(
     memory: AppMemory,
     app_id: AppArgument,
     *,
-    name: Annotated[str | None, typer.Option(help="Name in the context block; by default the id.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name in the context block. Default: the id.")] = None,
 ) -> Answer:
     """Install or rename an app; an uninstalled app comes back with its memories."""
     registered = await memory.registry.register(app_id, name=name)
@@ -109,7 +109,7 @@ async def register(
 
 @command("list")
 async def list_apps(memory: AppMemory) -> Answer:
-    """Print all apps, including uninstalled ones, with their numbers of memories."""
+    """Print all apps, including uninstalled apps, with the number of memories of each app."""
     return listing(
         "apps",
         await memory.registry.list_apps(),
@@ -130,7 +130,8 @@ async def ingest(
 ) -> Answer:
     """Store an ended conversation, make its memory, and print the receipt.
 
-    Ingesting it again changes nothing. The exit status is 1 if the memory could not be made; ingest it again to retry.
+    Ingesting a conversation again changes nothing. If the memory could not be made, the exit status is 1; ingest the
+    conversation again to retry.
     """
     try:
         document = _ConversationDocument.model_validate(_read_json(source))
@@ -189,7 +190,7 @@ def _cells(memory: Memory) -> tuple[object, ...]:
 
 @command()
 async def context(memory: AppMemory, app_id: AppArgument, *, user: UserOption = None) -> Answer:
-    """Print the block that a model gets when a conversation of the app is in focus; nothing without memories."""
+    """Print the block that a model gets when a conversation of the app is in focus; print nothing without memories."""
     block = await memory.context(app_id, user_id=user)
     return Answer(
         {"text": block.text, "memories": [as_document(each) for each in block.memories]}, block.text
@@ -200,7 +201,7 @@ async def context(memory: AppMemory, app_id: AppArgument, *, user: UserOption = 
 async def search(
     memory: AppMemory,
     app_id: AppArgument,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words, or with --semantic a question.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words, or a question with --semantic.")],
     *,
     semantic: Annotated[
         bool, typer.Option("--semantic", help="Search by meaning instead of by words.")
@@ -248,11 +249,11 @@ async def uninstall(
 async def share(
     memory: AppMemory,
     memory_id: MemoryArgument,
-    to_app: Annotated[str, typer.Argument(metavar="APP", help="Id of the app that gets the memory too.")],
+    to_app: Annotated[str, typer.Argument(metavar="APP", help="Id of the other app.")],
     *,
     undo: Annotated[bool, typer.Option("--undo", help="Stop sharing the memory.")] = False,
 ) -> Answer:
-    """Show a memory to the conversations of another app too."""
+    """Share a memory with the conversations of another app."""
     receipt = await (memory.unshare if undo else memory.share)(memory_id, to_app)
     word = "no longer shared" if undo else "shared"
     return Answer(
@@ -262,7 +263,7 @@ async def share(
 
 @command()
 async def conflicts(memory: AppMemory, app_id: AppArgument) -> Answer:
-    """Print the pairs of an app's memories that contradict each other by a rule."""
+    """Print pairs of an app's memories that contradict each other, as found by a rule."""
     found = await memory.conflicts(app_id)
     return listing(
         "conflicts",
@@ -288,7 +289,7 @@ def export_memories(app_id: AppArgument) -> None:
 async def import_memories(
     memory: AppMemory,
     app_id: AppArgument,
-    source: Annotated[str, typer.Argument(metavar="FILE|-", help="Output of export.")],
+    source: Annotated[str, typer.Argument(metavar="FILE|-", help="The output of `commonplace apps export`.")],
 ) -> Answer:
     """Add exported memories to an app; existing memories do not change."""
     receipt = await memory.import_document(app_id, _read_json(source))
@@ -303,7 +304,7 @@ async def import_memories(
 async def energy(
     *,
     catch_up: Annotated[
-        bool, typer.Option("--run", help="Make waiting digests, as far as energy allows.")
+        bool, typer.Option("--run", help="Make the waiting digests while energy lasts.")
     ] = False,
 ) -> Answer:
     """Print the energy level and the waiting digests."""
@@ -329,7 +330,7 @@ async def list_digests(
     *,
     state: Annotated[ListedState, typer.Option(help="The state of the digests.")] = ListedState.SKIPPED,
 ) -> Answer:
-    """Print the digests in a state with their reasons; by default the skipped digests."""
+    """Print the digests in a state with their reasons. Default: skipped digests."""
     return listing(
         "digests",
         await memory.list_digests(state),
@@ -346,7 +347,7 @@ async def retry(
     *,
     every: Annotated[bool, typer.Option("--all", help="Retry every skipped or deferred digest.")] = False,
 ) -> Answer:
-    """Retry the skipped or deferred digest of a conversation, or with --all every such digest; print the receipts."""
+    """Retry the skipped or deferred digest of a conversation, or all of them with --all; print the receipts."""
     if every == (conversation_id is not None):
         raise typer.BadParameter("expected an id, or --all", param_hint="CONVERSATION")
     receipts = await memory.retry_digests(conversation_id)
@@ -360,9 +361,9 @@ async def list_conversations(
     memory: AppMemory,
     app_id: AppArgument,
     *,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="The most conversations to print.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum number of conversations.")] = 50,
 ) -> Answer:
-    """Print an app's ended conversations, the last ended first."""
+    """Print an app's ended conversations, most recently ended first."""
     return listing(
         "conversations",
         await memory.list_conversations(app_id, limit=limit),

@@ -1,4 +1,4 @@
-"""Sessions of earlier releases, whose butler is the name of a directory, sorted by the project they belong to."""
+"""Assignment of sessions from earlier releases, whose butler is a directory name, to their projects."""
 
 import json
 from collections.abc import Iterable, Iterator

@@ -14,11 +14,11 @@ from commonplace.projects import Projects
 from commonplace.remote import Service
 
 PROJECT_VARIABLES: Final = {"claude-code": "CLAUDE_PROJECT_DIR", "gemini": "GEMINI_PROJECT_DIR"}
-"""Variables that name the workspace. Hosts may run inside each other, so each has its own."""
+"""Variables that name the workspace, one per host, because hosts may run inside each other."""
 
 NO_TRANSCRIPT: Final = Path("/dev/null")
 _CONTEXT: Final = re.compile(r"<hook_context>.*?</hook_context>", re.DOTALL)
-"""The output of earlier hooks, which Gemini CLI puts before the first prompt."""
+"""The output of earlier hooks, which Gemini CLI inserts before the first prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,13 +27,13 @@ class HookCall:
 
     Attributes:
         session_id: The session, a UUID.
-        transcript: The file of the session, which a new session does not have yet; an empty one if there is none.
+        transcript: The file of the session, which may not exist yet; an empty path if the session has none.
         prompt: The user's prompt; empty for other events.
         source: Why the session starts, such as ``startup`` or ``compact``; empty for other events.
         named_butler: The butler that the installation names; ``None`` for the project of the workspace.
-        settings: The settings; the project is the workspace unless they name another.
-        event: The host's name of the event.
-        service: The service that has knowledge memory; ``None`` for the memory of the home.
+        settings: The settings; unless they name a workspace, the project is the workspace.
+        event: The host's name for the event.
+        service: The service with knowledge memory; ``None`` for the home's own memory.
     """
 
     session_id: str
@@ -59,7 +59,7 @@ class HookCall:
 
     @property
     def has_knowledge(self) -> bool:
-        """Whether knowledge memory has a database; a new home has nothing to tell, and no hook waits for its set-up."""
+        """Whether knowledge memory has a database; in a new home, hooks must not wait for its setup."""
         return self.settings.postgres_url is not None or (self.settings.postgres_directory / "data").exists()
 
 
@@ -73,11 +73,11 @@ def read_call(
     directory: Path | None = None,
     service: Service | None = None,
 ) -> HookCall:
-    """Read the host's input, one JSON object whose names of fields may be the host's own.
+    """Read the host's input, one JSON object whose field names may be specific to the host.
 
-    If the settings name no workspace, the project that the environment or the document names is the workspace. Relative
-    paths of the document count from ``directory``, by default the current one. See :class:`HookCall` for ``butler``,
-    ``host`` and ``service``.
+    If the settings name no workspace, the workspace is the project named by the environment or the document. Relative
+    paths in the document are relative to ``directory``, by default the current directory. See :class:`HookCall` for
+    ``butler``, ``host`` and ``service``.
 
     Raises:
         InvalidInputError: The document is not a JSON object, or a field is missing.

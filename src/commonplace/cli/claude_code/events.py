@@ -1,4 +1,4 @@
-"""The functions of the events that have a hook."""
+"""Functions for the events that have a hook."""
 
 from collections.abc import Awaitable, Callable
 from importlib import import_module

@@ -1,9 +1,9 @@
 """Formats of transcripts: one parser for each host. Pure.
 
-A transcript is a file of JSON lines, and a line tells by its keys which host wrote it. A parser returns the message of
-a line, or ``None`` for a line of another kind: a tool result, a setting, text that the host or a hook put in.
-Source: measured on Claude Code 2.1.197, Codex 0.169, Gemini CLI 0.61 and opencode 1.18; Cursor's form is read from
-its transcripts as others publish them.
+A transcript is a file of JSON lines; the keys of a line show which host wrote it. A parser returns the message of a
+line, or ``None`` for a line of another kind: a tool result, a setting, text inserted by the host or a hook.
+Source: measured on Claude Code 2.1.197, Codex 0.169, Gemini CLI 0.61 and opencode 1.18; Cursor's format is taken from
+published transcripts.
 """
 
 import re
@@ -21,7 +21,7 @@ Role = Literal["user", "assistant"]
 Record = Mapping[str, Any]
 
 _SYNTHETIC: Final = "<synthetic>"
-"""The model of an answer by Claude Code itself, such as an API error."""
+"""The model name of messages by Claude Code itself, such as API errors."""
 
 _INSERTED: Final = re.compile(
     r"<(system-reminder|hook_context|session_context)>.*?(?:</\1>|\Z)|</?user_query>", re.DOTALL
@@ -51,7 +51,7 @@ class Message:
 
 
 def parse(record: Record, place: int) -> Message | None:
-    """Return the message of a line; the number of the line is the id of a message without one."""
+    """Return the message of a line; a message without an id gets the number of the line as its id."""
     parser = next((parser for fits, parser in _FORMATS if fits(record)), None)
     message = parser(record, place) if parser else None
     if message is None:
@@ -130,11 +130,11 @@ _FORMATS: Final[Sequence[tuple[Callable[[Record], bool], Callable[[Record, int],
     (lambda record: "type" in record and isinstance(record.get("message"), dict), _claude),
     (lambda record: "type" in record and "content" in record, _gemini),
 )
-"""The test that recognises the lines of a format, and its parser."""
+"""A test for the lines of each format, with the parser."""
 
 
 def _text(content: object, types: Sequence[str | None]) -> str:
-    """Return the text of a message, or of its blocks of some types; a tool result has none."""
+    """Return the text of a message, or of its blocks of some types; a tool result has no text."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):

@@ -1,7 +1,7 @@
-"""Lines that a conversation was given, so that no prompt gives it a line twice.
+"""Lines that a conversation was already given, so that no later prompt repeats them.
 
 Each session has a file, ``$COMMONPLACE_HOME/claude-code/<session id>.given``, with a digest of each line. A line counts
-as given until its memory changes: dates, confidence and short ids at its end do not count.
+as given until its memory changes; dates, confidence and short ids at the end of a line are ignored.
 """
 
 import re
@@ -24,9 +24,9 @@ class Given:
         self._file = home / DIRECTORY / f"{session_id}{GIVEN_SUFFIX}"
 
     def fresh(self, block: str) -> str:
-        """Return a block without the lines that were given, and without headings that have no other line.
+        """Return a block without given lines, and without headings that have no remaining lines.
 
-        A block without a line that is not given becomes empty.
+        If all lines were given, the block is empty.
         """
         known = self._read()
         kept: list[str] = []
@@ -40,7 +40,7 @@ class Given:
         return "\n".join(kept)
 
     def add(self, text: str) -> None:
-        """Note the lines of a text that the session is given.
+        """Record the lines of a text as given.
 
         Raises:
             OSError: The file cannot be written.
@@ -52,7 +52,7 @@ class Given:
                 file.write("".join(f"{each}\n" for each in sorted(new)))
 
     def forget(self) -> None:
-        """Forget the lines, because the conversation has lost them.
+        """Forget the given lines, because the conversation has lost them.
 
         Raises:
             OSError: The file cannot be deleted.

@@ -1,4 +1,4 @@
-"""Learning from sessions of hosts: an episode of the new messages of a session."""
+"""Learning from sessions of hosts: storing an episode of a session's new messages."""
 
 import asyncio
 import logging
@@ -20,10 +20,10 @@ from commonplace.knowledge import Episode, KnowledgeMemory, MemoryType
 from commonplace.remote import Service
 
 QUIET_S: Final = 300.0
-"""A session without an end whose transcript has not grown for this long may have been killed."""
+"""A session without an end may have been killed if its transcript has not grown for this long."""
 
 SWEPT: Final = 3
-"""Earlier sessions to learn from at the start of a session: about a second of work."""
+"""The maximum number of earlier sessions to learn from at the start of a session: about a second of work."""
 
 LOOKED_AT: Final = 50
 LOOKED_FOR_CHARS: Final = 4_000
@@ -44,7 +44,7 @@ class InMemory:
         return self._memory.clock
 
     async def has(self, record: SessionRecord, content: str) -> bool:
-        """Tell whether a hook stored the episode and was killed before it could note that."""
+        """Return whether the episode exists, because a hook may have been killed before it could record that."""
         found = await self._memory.search(
             content[:LOOKED_FOR_CHARS], types=[MemoryType.EPISODE], scope=record.butler, limit=LOOKED_AT
         )
@@ -59,7 +59,7 @@ class InMemory:
         """Store an episode of a session.
 
         Raises:
-            StorageUnavailableError: The episode was not stored; a later session tries again.
+            StorageUnavailableError: The episode was not stored; a later session retries.
         """
         receipt = await self._memory.store_episode(
             content=content,
@@ -79,7 +79,7 @@ class InMemory:
 
 
 EpisodeStore = InMemory | Outbox
-"""The place for the episodes of sessions: this machine, or the queue for a service."""
+"""The store for episodes of sessions: this machine, or the queue for a service."""
 
 
 def store_of(home: Path, memory: KnowledgeMemory, record: SessionRecord) -> EpisodeStore:
@@ -124,7 +124,7 @@ async def learn(records: SessionRecords, store: EpisodeStore, record: SessionRec
 
 
 async def sweep(records: SessionRecords, store: EpisodeStore, current: SessionRecord) -> int:
-    """Learn from earlier sessions of the project that ended without a hook, or whose hook failed.
+    """Learn from earlier sessions of the project that ended without a hook or whose hook failed.
 
     Running sessions are skipped. The caller holds the lock of the records.
 
@@ -148,7 +148,7 @@ async def sweep(records: SessionRecords, store: EpisodeStore, current: SessionRe
 
 
 def has_news(record: SessionRecord) -> bool:
-    """Return whether a session that does not run any more has messages that were not read."""
+    """Return whether a session that is no longer running has unread messages."""
     status = _status(record)
     if status is None:
         return False
@@ -167,7 +167,7 @@ def _status(record: SessionRecord) -> os.stat_result | None:
 
 
 def _read(transcript: Path, size: int) -> list[Message]:
-    """Return the messages in the first bytes of a transcript; a line that is still being written is left out."""
+    """Return the messages in the first bytes of a transcript; an incomplete last line is left out."""
     return list(read_messages(_lines(transcript, min(size, MAX_TRANSCRIPT_BYTES))))
 
 

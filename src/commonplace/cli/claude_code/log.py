@@ -14,7 +14,7 @@ MAX_LOG_BYTES: Final = 256 * 1024
 
 
 class _LogFile(RotatingFileHandler):
-    """Prints records that cannot be written on standard error, which the client does not show to the model."""
+    """A log file that prints records on standard error if it cannot be written; the model does not see that output."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name is the library's
         with suppress(OSError, ValueError):
@@ -23,7 +23,7 @@ class _LogFile(RotatingFileHandler):
 
 
 def log_to(home: Path) -> None:
-    """Send the log to a file of bounded size, and to a terminal.
+    """Send the log to a file of bounded size and, if there is one, to a terminal.
 
     The home may be new; it is created for its owner only.
     """

@@ -1,8 +1,8 @@
-"""Episodes that wait in the home for a service, and reach it once, however often the connection breaks.
+"""Episodes that wait in the home for a service and reach it exactly once, however often the connection fails.
 
-An episode is a file, ``$COMMONPLACE_HOME/claude-code/outbox/<key>.json``, for its owner alone. Its key is the
-``Idempotency-Key`` of the request and follows from session and text. An empty file ``<key>.sent`` stays behind, so that
-no hook queues the episode again; a refused episode is kept as ``<key>.refused``.
+An episode is a file, ``$COMMONPLACE_HOME/claude-code/outbox/<key>.json``, readable only by its owner. Its key is the
+``Idempotency-Key`` of the request, computed from session and text. An empty file ``<key>.sent`` remains, so that no
+hook queues the episode again; a refused episode is kept as ``<key>.refused``.
 """
 
 import json
@@ -25,7 +25,7 @@ from commonplace.remote import Service
 from commonplace.storage.file_locks import FileLock
 
 KEY_HOLDS_S: Final = 20 * 3600.0
-"""A service knows a key for a day. After this time, it is asked for the episode before it is sent again."""
+"""A service remembers a key for a day. After this time, check for the episode before sending it again."""
 
 EPISODES: Final = "/api/v1/knowledge/episodes"
 LISTED: Final = 200
@@ -35,12 +35,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """An episode that waits.
+    """A waiting episode.
 
     Attributes:
         server: The address of the service.
         document: The body of the request.
-        tried_at: The time of the first try, in seconds since 1970; ``None`` before it.
+        tried_at: The time of the first attempt, in seconds since 1970; ``None`` before it.
     """
 
     server: str
@@ -50,7 +50,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
-    """The episodes of a home that wait for a service: their number, and the time when the oldest was queued."""
+    """The queue for a service: the number of episodes, and when the oldest was queued."""
 
     server: str
     episodes: int
@@ -61,8 +61,8 @@ def list_queues(home: Path) -> list[Queue]:
     """Return the queues of a home, by server."""
     queued: dict[str, list[float]] = {}
     for path in (home / DIRECTORY / "outbox").glob("*.json"):
-        # The first try writes the file again, so its time takes the place of the time of the file. A file that is gone
-        # by now was sent.
+        # The first attempt rewrites the file, so the time of that attempt replaces the time of the file. A file that
+        # has disappeared was sent.
         with suppress(FileNotFoundError):
             stored_at = path.stat().st_mtime
             if (entry := _load(path)) is not None:
@@ -86,7 +86,7 @@ class Outbox:
         return utc_now
 
     async def has(self, record: SessionRecord, content: str) -> bool:
-        """Tell whether an episode waits or was sent."""
+        """Return whether an episode waits or was sent."""
         key = _key(self._service, record.session_id, content)
         return any((self._directory / f"{key}{end}").exists() for end in (".json", ".sent", ".refused"))
 
@@ -107,7 +107,7 @@ class Outbox:
         self._put(self._directory / f"{key}.json", Waiting(server=self._service.url, document=document))
 
     async def deliver(self) -> int:
-        """Send the waiting episodes, the oldest first, unless another process does; return their number.
+        """Send the waiting episodes, oldest first, unless another process is sending; return their number.
 
         Raises:
             AccessError: The service refuses the token.
@@ -127,7 +127,7 @@ class Outbox:
         return sent
 
     def waiting(self) -> list[Path]:
-        """Return the files that wait for any service, the oldest first."""
+        """Return the files that wait for any service, oldest first."""
         return sorted(self._directory.glob("*.json"), key=lambda path: path.stat().st_mtime)
 
     async def _send(self, path: Path, entry: Waiting) -> bool:
@@ -143,7 +143,7 @@ class Outbox:
         return self._end(path)
 
     async def _is_there(self, document: Mapping[str, Any]) -> bool:
-        """Return whether the service has the episode: its answer to an earlier request may be lost."""
+        """Return whether the service has the episode, because its response to an earlier request may be lost."""
         listed = await self._service.get(
             EPISODES, butler=str(document["butler"]), expired="true", limit=str(LISTED)
         )
@@ -177,5 +177,5 @@ def _load(path: Path) -> Waiting | None:
     try:
         return Waiting(**cast("dict[str, Any]", json.loads(path.read_text(encoding="utf-8"))))
     except (OSError, ValueError, TypeError):
-        _log.error("%s cannot be read and is left there", path)
+        _log.error("%s cannot be read and is not sent", path)
         return None

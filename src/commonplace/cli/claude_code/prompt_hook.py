@@ -1,4 +1,4 @@
-"""Hook of a prompt: the memories about it that the conversation does not have yet."""
+"""Hook for a prompt: returns relevant memories that the conversation does not have yet."""
 
 import asyncio
 import logging
@@ -15,13 +15,13 @@ from commonplace.remote import Service
 from commonplace.workspace import HEADER, WorkspaceMemory
 
 MAX_INJECTED_CHARS: Final = 10_000
-"""The client cuts longer output to its first 2 KB and the path of a file. Source: measured."""
+"""The client replaces longer output by its first 2 KB and the path of a file. Source: measured."""
 
 RECALL_TOKENS: Final = 700
-"""The budget of knowledge memory for one prompt; workspace memory has its own in ``agent.json``."""
+"""The budget of knowledge memory for one prompt; the budget of workspace memory is in ``agent.json``."""
 
 LOOKED_THROUGH_TOKENS: Final = 3_000
-"""Memories that are recalled before those that the conversation has are left out."""
+"""The number of memories to recall before memories that the conversation already has are left out."""
 
 RECALL_TIMEOUT_S: Final = 3.0
 
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 async def user_prompt(call: HookCall, memory: KnowledgeMemory) -> str:
-    """Return the workspace's memories, and facts, rules and sessions above the floor of search; none a second time."""
+    """Return workspace memories, and facts, rules and sessions above the minimum relevance, but none a second time."""
     given = Given(call.settings.home, call.session_id)
     async with WorkspaceMemory.open(call.settings) as workspace:
         notes = given.fresh(as_data(await workspace.context(call.prompt)))
@@ -46,7 +46,7 @@ async def user_prompt(call: HookCall, memory: KnowledgeMemory) -> str:
 
 
 async def _recalled(call: HookCall, memory: KnowledgeMemory) -> list[str]:
-    """Return the blocks of knowledge memory for a prompt; none if it does not answer in time."""
+    """Return the blocks of knowledge memory for a prompt; no blocks if it does not answer in time."""
     if not call.prompt.strip():
         return []
     try:

@@ -1,4 +1,4 @@
-"""Hooks of the start and the end of a session."""
+"""Hooks for the start and the end of a session."""
 
 import asyncio
 import logging
@@ -17,7 +17,7 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.knowledge import KnowledgeMemory
 
 FORGETTING: Final = frozenset({"compact", "clear"})
-"""Sources of a start that take earlier injections out of the conversation."""
+"""Sources of a session start after which the conversation no longer has earlier injections."""
 
 SWEEP_TIMEOUT_S: Final = 5.0
 """Time to learn from earlier sessions at the start of a session, while the user waits."""
@@ -67,7 +67,7 @@ async def session_end(call: HookCall, memory: KnowledgeMemory) -> str:
 
 
 async def sweep_all(home: Path, memory: KnowledgeMemory) -> None:
-    """Learn from all sessions of a home that ended and were not learned from yet, and send the episodes that wait.
+    """Learn from all ended sessions of a home that were not learned yet, and send waiting episodes.
 
     Raises:
         StorageUnavailableError: Knowledge memory cannot be reached, or the records cannot be locked.
@@ -84,7 +84,7 @@ async def sweep_all(home: Path, memory: KnowledgeMemory) -> None:
 
 
 def note_end(call: HookCall) -> None:
-    """Keep a record of a session that ended, from which a later hook learns if nothing else does.
+    """Store a record of an ended session, so that a later hook can learn from it.
 
     Raises:
         StorageUnavailableError: The record cannot be written.
@@ -93,7 +93,7 @@ def note_end(call: HookCall) -> None:
 
 
 def _left_out(call: HookCall) -> list[Part]:
-    """Return the sections of memories that have no database yet, and that do not belong to the project."""
+    """Return the sections to leave out: memories without a database, and memories that are not the project's."""
     settings = call.settings
     if call.service is not None:
         return [Part.OPERATIONAL]
@@ -105,7 +105,7 @@ def _left_out(call: HookCall) -> list[Part]:
 
 
 def _note_given(call: HookCall, text: str) -> None:
-    """Note the lines of the briefing; after a compaction the conversation has no other lines."""
+    """Record the lines of the briefing as given; after a compaction, the conversation has no other lines."""
     given = Given(call.settings.home, call.session_id)
     try:
         if call.source in FORGETTING:
@@ -116,7 +116,7 @@ def _note_given(call: HookCall, text: str) -> None:
 
 
 async def _begin(call: HookCall, memory: KnowledgeMemory) -> None:
-    """Note that the session runs, and learn from earlier sessions."""
+    """Record that the session is running, and learn from earlier sessions."""
     records = SessionRecords(call.settings.home)
     new = _new_record(call)
     records.add(new)

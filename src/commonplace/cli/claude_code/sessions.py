@@ -1,8 +1,8 @@
 """Records of Claude Code's sessions, kept by its hooks.
 
-Each session has a file, ``$COMMONPLACE_HOME/claude-code/<session id>.json``. It names the messages that were read, so
-that a second reading, a resumed session and a copied session store nothing twice; and it shows sessions that began
-and never ended.
+Each session has a file, ``$COMMONPLACE_HOME/claude-code/<session id>.json``. It lists the messages that were read, so
+that reading again, a resumed session and a copied session store nothing twice. It also shows sessions that began but
+never ended.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from commonplace.storage.file_locks import POLL_S, FileLock
 DIRECTORY: Final = "claude-code"
 GIVEN_SUFFIX: Final = ".given"
 KEPT_S: Final = 30 * 86_400
-"""Records older than this are deleted; the client deletes its transcripts at the same age."""
+"""The age at which records are deleted; the client deletes its transcripts at the same age."""
 
 LOCK_TIMEOUT_S: Final = 5.0
 
@@ -35,11 +35,11 @@ class SessionRecord:
     Attributes:
         session_id: The client's id of the session, a UUID.
         transcript: The transcript file, which may not exist yet.
-        ended: Whether the session's end was seen; otherwise it may still run.
-        storing: Whether an episode was about to be stored; the episode may exist.
+        ended: Whether the end of the session was seen; otherwise it may still be running.
+        storing: Whether an episode was about to be stored; the episode may or may not exist.
         size: The size of the transcript in bytes when it was last read.
         read: The ids of the messages that were read.
-        server: The address of the service that has the knowledge memory of the session; empty for that of the home.
+        server: The address of the service with the knowledge memory of the session; empty for the home's own memory.
     """
 
     session_id: str
@@ -104,9 +104,9 @@ class SessionRecords:
         return [record for path in sorted(self._paths()) if (record := _load(path))]
 
     def add(self, record: SessionRecord) -> None:
-        """Write the record of a new session, without the lock: it replaces no record.
+        """Write the record of a new session; no lock is needed, because it replaces no record.
 
-        So a later hook learns from the session even if this one cannot get the lock.
+        So a later hook can learn from the session even if this hook cannot get the lock.
 
         Raises:
             StorageUnavailableError: The record cannot be written.
@@ -136,7 +136,7 @@ class SessionRecords:
             raise StorageUnavailableError(f"{path}: {error.strerror}") from error
 
     def forget_reading(self, session_id: str) -> None:
-        """Let a session be learned from again, because its episodes are gone; a missing record is left out.
+        """Make a session learnable again, because its episodes are gone; a missing record is ignored.
 
         Raises:
             InvalidInputError: The id is not a UUID.

@@ -1,7 +1,7 @@
 """Transcripts of hosts: the messages of a session, and a digest of them. Pure.
 
-A transcript is a file of JSON lines; :mod:`commonplace.cli.claude_code.formats` has a parser for each host. Output of
-hooks is never read; an answer that quotes it loses the quotation.
+A transcript is a file of JSON lines; :mod:`commonplace.cli.claude_code.formats` has a parser for each host. Hook output
+is never read; an answer that quotes it loses the quotation.
 """
 
 import json
@@ -15,7 +15,7 @@ from commonplace.core.text import trim_to
 
 MAX_DIGEST_CHARS: Final = 6_000
 MAX_EXCHANGES: Final = 12
-"""A long session keeps its first exchange and its latest ones."""
+"""The number of latest exchanges of a long session that are kept besides its first exchange."""
 
 MAX_LINE_CHARS: Final = 4_000_000
 """Longer lines are pasted files or pictures and are skipped."""
@@ -37,8 +37,8 @@ def read_messages(lines: Iterable[str]) -> Iterator[Message]:
 def digest(messages: Sequence[Message]) -> str:
     """Return the text of an episode: prompts, and the last text of the answer to each.
 
-    Secrets are masked. A digest that would be too long keeps the first exchange and the latest ones, and cuts long
-    texts to the same length.
+    Secrets are masked. A digest that would be too long keeps the first exchange and the latest exchanges, and cuts long
+    texts to equal lengths.
 
     Returns:
         At most 6,000 characters; empty if there is no prompt.
@@ -63,7 +63,7 @@ def digest(messages: Sequence[Message]) -> str:
     ]
     if note:
         paragraphs.insert(1 + bool(exchanges[0][1]), note)
-    # The end of one text and the label of the next can look like a secret together.
+    # Together, the end of one text and the label of the next can look like a secret.
     return trim_to(mask_secrets("\n\n".join(paragraphs)), MAX_DIGEST_CHARS)
 
 

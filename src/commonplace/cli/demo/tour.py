@@ -128,7 +128,7 @@ async def _forget(out: Console, operational: OperationalMemory, clock: ManualClo
         out,
         3,
         f"{AWAY_DAYS} days without reinforcement lower the confidence",
-        "After 30 days a memory loses 0.1 a week. Below 0.3 it is stored, but no longer shown.",
+        "After 30 days a memory loses 0.1 per week. Below 0.3 it stays stored, but is no longer shown.",
     )
     clock.advance(days=AWAY_DAYS)
     effects = await operational.run_decay()
@@ -151,7 +151,7 @@ async def _remember(out: Console, settings: Settings) -> None:
         out,
         4,
         "Workspace memory stores facts beside the code",
-        "Each fact is a line of [bold].aegis/memory/memories.jsonl[/]. An agent has three tools, also over MCP.",
+        "Each fact is a line in [bold].aegis/memory/memories.jsonl[/]. Agents use three tools, directly or over MCP.",
     )
     async with WorkspaceMemory.open(settings) as memory:
         for text, tag in FACTS:
@@ -180,8 +180,8 @@ async def _digest(out: Console, settings: Settings) -> None:
     step(
         out,
         5,
-        "App memory stores a digest of a conversation that has ended",
-        "Each app has at most ten. Without a model, the digest consists of sentences of the conversation.",
+        "App memory stores a digest of each ended conversation",
+        "Each app has at most ten digests. Without a model, a digest consists of sentences from the conversation.",
     )
     document = json.loads(await asyncio.to_thread(example_path(CONVERSATION).read_text, "utf-8"))
     messages = [Message(role=one["role"], content=one["content"]) for one in document["messages"]]
@@ -199,7 +199,7 @@ async def _examine(out: Console, settings: Settings) -> None:
         out,
         8,
         "The doctor checks every part",
-        "It writes, reads, searches and deletes in each part.",
+        "In each part, the doctor writes, reads, searches and deletes.",
     )
     async for check in run_checks(settings):
         out.print(check_line(check))

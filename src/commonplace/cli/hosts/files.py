@@ -1,4 +1,4 @@
-"""Settings files of other programs: read strictly, shown as a diff, and written all or none."""
+"""Settings files of other programs: parsed strictly, shown as a diff, and written all or none."""
 
 import difflib
 import json
@@ -43,7 +43,7 @@ class FileChange:
         return "delete" if self.after is None else "change"
 
     def diff(self) -> str:
-        """Return the diff without context lines: the other settings may hold keys."""
+        """Return the diff without context lines, because other settings may contain keys."""
         lines = difflib.unified_diff(
             (self.before or "").splitlines(),
             (self.after or "").splitlines(),
@@ -57,7 +57,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonFile:
-    """A JSON file as it was read.
+    """The contents of a JSON file.
 
     Attributes:
         path: The file; a symbolic link is followed.
@@ -89,7 +89,7 @@ class JsonFile:
     ) -> FileChange:
         """Return the change to another document; unchanged parts keep every byte, and nothing is written.
 
-        If the file ``may_go``, it is deleted if the document is empty. See :func:`rewrite` for ``interiors``.
+        If ``may_go`` is set and the document is empty, the file is deleted. See :func:`rewrite` for ``interiors``.
         """
         if document == self.document:
             after = self.text
@@ -125,7 +125,7 @@ def apply(changes: Sequence[FileChange]) -> None:
     """
     for change in changes:
         if read_text(change.path) != change.before:
-            raise SettingsError(f"{change.path}: has changed in the meantime: try again")
+            raise SettingsError(f"{change.path}: changed in the meantime: try again")
     done: list[FileChange] = []
     try:
         for change in changes:

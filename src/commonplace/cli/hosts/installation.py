@@ -37,8 +37,8 @@ class JsonSettings:
 
     Attributes:
         parts: What an installation adds to it.
-        private: Whether others may not read a new file, because the host keeps keys in it.
-        constants: Entries that every file needs; they are written into a new file.
+        private: Whether a new file is readable only by its owner, because the host stores keys in it.
+        constants: Entries that every file needs; they are written into new files.
     """
 
     path: Path
@@ -47,7 +47,7 @@ class JsonSettings:
     constants: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def install(self, ours: Ours, note: Note | None) -> tuple[FileChange, Note | None]:
-        """Return the change that installs commonplace, and the new note; ``None`` if the note stays as it is.
+        """Return the change that installs commonplace, and the new note; ``None`` if the note does not change.
 
         Raises:
             SettingsError: The file cannot be read, or holds values that an installation would damage.
@@ -60,7 +60,7 @@ class JsonSettings:
         return change, self._note(file, document, self._known(file, note))
 
     def uninstall(self, note: Note | None) -> tuple[FileChange, Note]:
-        """Return the change that removes commonplace, and the note that it went by.
+        """Return the change that removes commonplace, and the note that it is based on.
 
         Raises:
             SettingsError: The file cannot be read.
@@ -90,18 +90,18 @@ class JsonSettings:
         return changed
 
     def _known(self, file: JsonFile, note: Note | None) -> Note:
-        """Return what earlier installations made in a file; an empty note if none of it is left."""
+        """Return the note of earlier installations in a file; an empty note if nothing of them is left."""
         if note is None:
             return self._unnoted(file)
         return note if self._removed(file.document, note) != file.document else Note()
 
     def _unnoted(self, file: JsonFile) -> Note:
-        """Return the note of an installation without one: other entries in the file mean that it added the words."""
+        """Return a note for an installation that has none; if the file has our entries, it added the words."""
         is_there = self._removed(file.document, Note()) != file.document
         return Note(permissions=tuple(present_words(file.document, self.parts)) if is_there else ())
 
     def _note(self, file: JsonFile, document: Document, known: Note) -> Note:
-        """Return the note of earlier installations and of one that writes this document."""
+        """Return the combined note of earlier installations and of an installation that writes this document."""
         old, new = containers(file.document, self.parts), containers(document, self.parts)
         interiors = {
             keys: space
@@ -124,7 +124,7 @@ SettingsFile = JsonSettings | TomlSettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The changes of an installation or its removal.
+    """The planned changes of an installation or its removal.
 
     Attributes:
         files: Changes of settings files.
@@ -156,7 +156,7 @@ def plan_install(files: Sequence[SettingsFile], ours: Ours, *, home: Path) -> Pl
 def plan_uninstall(files: Sequence[SettingsFile], *, home: Path) -> Plan:
     """Return the changes that remove an installation; nothing is written.
 
-    Containers, words and files are removed only if the notes in the home say that an installation made them.
+    Containers, words and files are removed only if the notes in the home say that an installation created them.
 
     Raises:
         SettingsError: A file cannot be read.

@@ -1,8 +1,8 @@
 """Edits of JSON documents in their text, so that unchanged parts keep every byte. Pure.
 
-A new part stands behind the existing ones, separated and indented like them; a removed part takes along the comma and
-the white space before it. So adding a part and removing it again restores the text. Only the white space inside a
-container that was empty is lost, unless the caller passes it in.
+A new part comes after the existing parts, separated and indented like them; a part is removed together with the comma
+and the white space before it. So adding a part and removing it again restores the text. Only the white space inside an
+originally empty container is lost, unless the caller passes it in.
 """
 
 import json
@@ -20,12 +20,12 @@ _INDENT: Final = re.compile(r"\A\s*\{\r?\n([ \t]+)\"")
 
 
 def rewrite(text: str, document: Mapping[str, Any], *, interiors: Mapping[Keys, str]) -> str:
-    """Return the text of a document, changed to say another document.
+    """Return the text of a document, changed to represent another document.
 
     Args:
         text: A JSON object.
         document: The new document: its keys in the order of the text, new keys last.
-        interiors: The white space for containers that become empty; none by default.
+        interiors: The white space for containers that become empty; by default no white space.
     """
     found = _INDENT.match(text)
     editor = _Editor(
@@ -40,7 +40,7 @@ def rewrite(text: str, document: Mapping[str, Any], *, interiors: Mapping[Keys, 
 
 
 def interior(text: str, keys: Keys) -> str | None:
-    """Return the white space inside an empty container of a JSON text; ``None`` if the path leads to no container."""
+    """Return the white space inside an empty container of a JSON text; ``None`` if the path is not a container."""
     start = _after_space(text, 0)
     value, end = _DECODER.raw_decode(text, start)
     inside = text[start:end]
@@ -55,7 +55,7 @@ def interior(text: str, keys: Keys) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
-    """A member of an object or an element of a list, as the text has it.
+    """A member of an object or an element of a list, as written in the text.
 
     Attributes:
         lead: White space before the part.
@@ -82,7 +82,7 @@ _Added = list[tuple[str, object]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Editor:
-    """Edits a text in its own style: step of indentation, line ends, one line or several."""
+    """An editor that keeps the style of a text: indentation step, line ends, one line or several."""
 
     indent: str
     newline: str
@@ -105,7 +105,7 @@ class _Editor:
         return f"{text[0]}{self._joined(parts, kept, added, keys, margin)}{text[-1]}"
 
     def _joined(self, parts: Sequence[_Part], kept: _Kept, added: _Added, keys: Keys, margin: str) -> str:
-        """Return the inside of a container that keeps some of its parts and gets new ones."""
+        """Return the inside of a container that keeps some parts and gets new parts."""
         lead, closing = self._surroundings(parts, margin)
         pieces = [self._kept(part, value, keys, margin) for part, value in kept]
         pieces += [self._new(name, value, lead, margin) for name, value in added]
@@ -141,14 +141,14 @@ class _Editor:
 
 
 def _members(parts: Sequence[_Part], after: dict[str, object]) -> tuple[_Kept, _Added]:
-    """Return the members of an object that stay, and the new ones."""
+    """Return the members of an object that stay, and the new members."""
     kept = [(part, after[part.key]) for part in parts if part.key in after]
     known = {part.key for part in parts}
     return kept, [(f"{_compact(key)}: ", value) for key, value in after.items() if key not in known]
 
 
 def _elements(parts: Sequence[_Part], after: Sequence[object]) -> tuple[_Kept, _Added]:
-    """Return the elements of a list that stay, and the new ones behind them."""
+    """Return the elements of a list that stay, followed by the new elements."""
     if len(parts) == len(after):
         return list(zip(parts, after, strict=True)), []
     kept: _Kept = []
@@ -193,7 +193,7 @@ def _after_space(text: str, place: int) -> int:
 
 
 def _margin(lead: str, margin: str) -> str:
-    """Return the indentation of the line that some white space leads to."""
+    """Return the indentation of the line that begins within some white space."""
     return lead.rpartition("\n")[2] if "\n" in lead else margin
 
 

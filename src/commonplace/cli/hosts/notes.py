@@ -1,4 +1,4 @@
-"""Notes about the parts of settings files that an installation made, so that uninstalling removes exactly these.
+"""Notes about the parts of settings files that an installation created, so that uninstalling removes exactly these.
 
 Each settings file has one note, ``$COMMONPLACE_HOME/claude-code/installed/<hash of its path>.json``.
 """
@@ -20,15 +20,15 @@ _NAME_CHARS: Final = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """The parts of a settings file that an installation made.
+    """The parts of a settings file that an installation created.
 
     Attributes:
-        directories: The number of directories that it made: the file's own, the one around it, and so on.
-        file: Whether it made the file.
-        containers: The objects and lists that it made.
+        directories: The number of directories that it created: the file's own, its parent, and so on.
+        file: Whether it created the file.
+        containers: The objects and lists that it created.
         interiors: The white space in objects and lists that were empty before.
         permissions: The texts, such as allowed rules, that it added to lists.
-        tail: The line ends that it put before its tables in TOML.
+        tail: The line ends that it added before its tables in TOML.
     """
 
     path: str = ""
@@ -41,7 +41,7 @@ class Note:
 
 
 def note_path(home: Path, path: Path) -> Path:
-    """Return the path of the note about a settings file; links to the file share the note."""
+    """Return the path of the note about a settings file; links to the file share one note."""
     name = sha256(str(path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:_NAME_CHARS]
     return home / DIRECTORY / f"{name}.json"
 
@@ -72,7 +72,7 @@ def read_note(text: str | None) -> Note | None:
 
 
 def missing_directories(path: Path) -> int:
-    """Return the number of directories that must be made for a file."""
+    """Return the number of directories that must be created for a file."""
     return sum(not directory.exists() for directory in path.parents)
 
 

@@ -1,4 +1,4 @@
-// commonplace in opencode: a briefing with the first prompt of a session, what the memories know with each prompt, and
+// commonplace in opencode: a briefing with the first prompt of a session, relevant memories with each prompt, and
 // an episode of the session when opencode ends. `commonplace install opencode` names this file in opencode.json.
 
 import { spawn } from "node:child_process"
@@ -36,7 +36,7 @@ export const Commonplace = async ({ client, directory }) => {
       child.stdin.end(JSON.stringify(input))
     })
 
-  // Sessions of subagents have a parent; they are part of its session.
+  // Sessions of subagents have a parent; they are part of the parent's session.
   const isOwn = async (session) => {
     if (!parents.has(session)) parents.set(session, (await client.session.get({ path: { id: session } })).data?.parentID)
     return command.length > 0 && !parents.get(session)
@@ -94,7 +94,7 @@ export const Commonplace = async ({ client, directory }) => {
       writing = writing.then(safely(async () => (await isOwn(session)) && (await write(session))))
       await writing
     }),
-    // opencode does not wait for events, but for this.
+    // opencode does not wait for event handlers, but it waits for this function.
     dispose: safely(async () => {
       await writing
       await Promise.all([...changed].map((session) => hook("session-end", session)))

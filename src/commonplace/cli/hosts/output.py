@@ -1,4 +1,4 @@
-"""Output of a hook in the form that each host reads."""
+"""Output of a hook in the format of each host."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -25,6 +25,6 @@ _FORMS: Final[Mapping[str, Callable[[str, str], str]]] = {
 
 
 def rendered(text: str, *, host: str, event: str) -> str:
-    """Return a text for the model in the form of a host; ``event`` is the host's name. An empty text stays empty."""
+    """Return a text for the model in a host's format; ``event`` is the host's event name. An empty text stays empty."""
     form = _FORMS.get(host)
     return form(event, text) if text and form else text

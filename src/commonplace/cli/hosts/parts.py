@@ -1,9 +1,9 @@
-"""Parts of a host's JSON settings that commonplace adds and removes, in a document of the caller.
+"""Parts of a host's JSON settings that commonplace adds to and removes from a document.
 
-Other entries stay as and where they are. Entries of commonplace are recognised by their command (``… hook
-session-start``, ``… mcp workspace``), so that an installation at another path or of an earlier release is replaced and
-removed like this one. Only :func:`remove_containers` removes empty objects and lists, because a document does not tell
-who made them.
+Other entries stay unchanged and in place. Entries of commonplace are recognised by their command (``… hook
+session-start``, ``… mcp workspace``), so that an installation at another path or from an earlier release is replaced
+and removed in the same way. Only :func:`remove_containers` removes empty objects and lists, because a document does
+not show who created them.
 """
 
 import shlex
@@ -23,12 +23,12 @@ SERVERS: Final[Mapping[str, Sequence[str]]] = {"workspace": (), "knowledge": ("-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ours:
-    """The command of an installation.
+    """The commands of an installation.
 
     Attributes:
         command: The command that runs ``commonplace``: an absolute path and arguments.
         hook_options: The options of every hook.
-        server_options: The options of servers, where they are others than :data:`SERVERS` has.
+        server_options: The options of servers, if they differ from :data:`SERVERS`.
     """
 
     command: Sequence[str]
@@ -46,7 +46,7 @@ class Ours:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """An event of a host: the argument of its hook, the host's time-out in the host's unit, and its matcher."""
+    """An event of a host: the argument of its hook, its timeout in the host's unit, and its matcher."""
 
     argument: str
     timeout: int
@@ -65,12 +65,12 @@ class Part(Protocol):
         """Add the part to a document.
 
         Raises:
-            SettingsError: A value has another type, or another entry has a name of commonplace.
+            SettingsError: A value has another type, or a foreign entry has a name of commonplace.
         """
         ...
 
     def remove(self, document: Document, words: Collection[str]) -> None:
-        """Remove the part from a document; of its words, only the given ones."""
+        """Remove the part from a document; of its words, remove only the given ones."""
         ...
 
 
@@ -92,7 +92,7 @@ class Servers:
         return [(self.key,)]
 
     def add(self, document: Document, ours: Ours) -> None:
-        """Add both servers; what a user added to their entries stays."""
+        """Add both servers; the user's additions to their entries stay."""
         servers = _inner(document, self.key, dict)
         for server in SERVERS:
             key = server_key(server)
@@ -114,12 +114,12 @@ class Servers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hooks:
-    """A hook for each event of a session: ``hooks`` has a list for each event.
+    """The hooks for the events of a session; ``hooks`` has a list for each event.
 
     Attributes:
         events: The host's events.
-        handler: Returns a handler from a command and a time-out.
-        grouped: Whether the list has groups with a matcher and handlers; otherwise it has the handlers.
+        handler: Returns a handler for a command and a timeout.
+        grouped: Whether the list has groups, each with a matcher and handlers; otherwise it has handlers.
     """
 
     events: Mapping[str, Event]
@@ -157,7 +157,7 @@ class Hooks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """Texts in a list, such as permissions, which only a note tells from the user's own.
+    """Texts in a list, such as permissions; only a note distinguishes them from the user's own texts.
 
     Attributes:
         keys: The path of the list.
@@ -173,7 +173,7 @@ class Words:
         return [self.keys[: depth + 1] for depth in range(len(self.keys))]
 
     def add(self, document: Document, ours: Ours) -> None:
-        """Add the texts behind those that are there."""
+        """Add the texts after the existing ones."""
         del ours
         inner: Any = document
         for key in self.keys[:-1]:
@@ -182,7 +182,7 @@ class Words:
         listed += [word for word in self.words if word not in listed]
 
     def remove(self, document: Document, words: Collection[str]) -> None:
-        """Remove those of the texts that are given."""
+        """Remove the given texts."""
         listed = self.listed(document)
         listed[:] = [word for word in listed if word not in words]
 
@@ -203,23 +203,23 @@ def server_keys() -> list[str]:
 
 
 def is_server(entry: object, server: str) -> bool:
-    """Tell whether an entry runs one of our servers."""
+    """Return whether an entry runs one of our servers."""
     return isinstance(entry, dict) and _calls(_arguments(cast("Document", entry)), "mcp", server)
 
 
 def present_words(document: Document, parts: Sequence[Part]) -> list[str]:
-    """Return the words of the parts that stand anywhere in the document's lists."""
+    """Return the words of the parts that occur anywhere in the document's lists."""
     lists = [part for part in parts if isinstance(part, Words)]
     return [word for part in lists for word in part.words if word in part.listed(document)]
 
 
 def containers(document: Document, parts: Sequence[Part]) -> list[Keys]:
-    """Return the containers of the parts that the document has, outer ones first."""
+    """Return the containers of the parts that exist in the document, outer ones first."""
     return [keys for part in parts for keys in part.containers if _at(document, keys) is not None]
 
 
 def remove_containers(document: Document, parts: Sequence[Part], which: Collection[Keys]) -> None:
-    """Remove those of the given objects and lists that are empty, inner ones first."""
+    """Remove the given objects and lists that are empty, inner ones first."""
     for keys in [keys for part in reversed(parts) for keys in reversed(part.containers)]:
         outer = _at(document, keys[:-1])
         if keys in which and isinstance(outer, dict) and outer.get(keys[-1]) in ({}, []):
@@ -262,7 +262,7 @@ def _arguments(entry: Document) -> list[Any]:
 
 
 def _handlers(group: object) -> list[Any] | None:
-    """Return the handlers of a group; ``None`` for a handler that stands in no group."""
+    """Return the handlers of a group; ``None`` for a handler that is not in a group."""
     if not isinstance(group, dict):
         return []
     handlers = cast("Document", group).get("hooks")
@@ -285,7 +285,7 @@ def _without_ours(groups: list[Any], calls: Event) -> list[Any]:
 
 
 def _inner(document: Document, key: str, kind: Callable[[], Any]) -> Any:  # noqa: ANN401 - of the kind
-    """Return the value of a key, created if it is missing; refuse a value of another kind."""
+    """Return the value of a key, created if missing; refuse a value of another type."""
     value = document.setdefault(key, kind())
     if not isinstance(value, type(kind())):
         expected = "an object" if kind is dict else "a list"

@@ -1,4 +1,4 @@
-"""The plugin of Claude Code and its marketplace, made from the same table as an installation."""
+"""The Claude Code plugin and its marketplace, made from the same table as an installation."""
 
 import json
 import shutil
@@ -25,7 +25,7 @@ def write_plugin(directory: Path, ours: Ours) -> list[Path]:
     An earlier plugin in the directory is replaced.
 
     Raises:
-        InvalidInputError: The directory holds something else.
+        InvalidInputError: The directory has other content.
         StorageUnavailableError: A file cannot be written.
     """
     marketplace = directory / ".claude-plugin" / "marketplace.json"
@@ -65,7 +65,7 @@ def _documents(directory: Path, root: Path, ours: Ours) -> dict[Path, dict[str, 
 
 
 def _added(kind: type[Part], ours: Ours) -> Document:
-    """Return a document with those parts of Claude Code's settings that are of a kind."""
+    """Return a document with the parts of Claude Code's settings that are of one kind."""
     document: Document = {}
     for file in HOSTS["claude-code"].files(Where(scope=Scope.PROJECT, project=Path(), environ={})):
         for part in file.parts if isinstance(file, JsonSettings) else ():

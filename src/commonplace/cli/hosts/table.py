@@ -1,4 +1,4 @@
-"""The table of hosts: the files of each, what commonplace adds to them, and the signs that a host is there."""
+"""The table of hosts: the settings files of each, what commonplace adds to them, and how a host is detected."""
 
 import os
 import shlex
@@ -22,7 +22,7 @@ STARTS: Final = "startup|resume|clear|compact"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """A scope, and the directories that the files of a host depend on."""
+    """A scope, and the directories that determine the files of a host."""
 
     scope: Scope
     project: Path
@@ -39,7 +39,7 @@ class Where:
         return Path(self.environ["HOME"]) if self.environ.get("HOME") else Path.home()
 
     def user_directory(self, variable: str, *default: str) -> Path:
-        """Return the directory that a variable names, or one in the user's home."""
+        """Return the directory that a variable names, or a default in the user's home."""
         named = self.environ.get(variable)
         return Path(named).expanduser() if named else self.home.joinpath(*default)
 
@@ -51,11 +51,11 @@ class Host:
     Attributes:
         name: Its name in commands.
         title: Its name for people.
-        program: The program on the PATH that shows that it is there.
-        traces: Directories of the user's home that show it too.
+        program: The program whose presence on the PATH shows that the host is installed.
+        traces: Directories in the user's home that also show it.
         files: Returns the settings files for a scope.
-        adds: What an installation adds, for the help text.
-        note: Returns a hint for a person after an installation in a scope.
+        adds: The additions of an installation, for the help text.
+        note: Returns a hint for the user after an installation in a scope.
         takes_butler: Whether an installation can name the butler of the sessions.
         model: The name of its program as a model; empty if it cannot be one.
     """
@@ -76,7 +76,7 @@ class Host:
         return () if self.name == CLAUDE_CODE else ("--host", self.name)
 
     def is_there(self, environ: Mapping[str, str]) -> bool:
-        """Tell whether the host seems to be installed."""
+        """Return whether the host seems to be installed."""
         home = Where(scope=Scope.USER, project=Path(), environ=environ).home
         return shutil.which(self.program, path=environ.get("PATH")) is not None or any(
             (home / each).is_dir() for each in self.traces
@@ -151,7 +151,7 @@ def _codex(where: Where) -> list[SettingsFile]:
 
 def _gemini(where: Where) -> list[SettingsFile]:
     directory = (where.project if where.is_project else where.home) / ".gemini"
-    # Only the user's own settings may say that a server needs no confirmation.
+    # Only the user's own settings may exempt a server from confirmation.
     trust = {} if where.is_project else {"trust": True}
     events = _events("SessionStart", "BeforeAgent", "SessionEnd", unit=1000)
     return [
@@ -165,7 +165,7 @@ def _gemini(where: Where) -> list[SettingsFile]:
     ]
 
 
-# Cursor: its documentation of mcp.json and hooks.json. Handlers stand in no groups.
+# Cursor: from its documentation of mcp.json and hooks.json. Handlers are not grouped.
 
 
 def _cursor(where: Where) -> list[SettingsFile]:
@@ -186,7 +186,7 @@ def _cursor(where: Where) -> list[SettingsFile]:
     ]
 
 
-# VS Code: its documentation of mcp.json and of agent hooks, whose transcripts it does not document. Hooks of a user are
+# VS Code: from its documentation of mcp.json and of agent hooks, which does not describe transcripts. User hooks are
 # those of Claude Code.
 
 
@@ -211,7 +211,7 @@ def _vscode_profile(where: Where) -> Path:
     return where.user_directory("XDG_CONFIG_HOME", ".config") / "Code" / "User"
 
 
-# opencode: measured on 1.18. A plugin calls the hooks; it finds the command in the entry of the server. A file in
+# opencode: measured on 1.18. A plugin calls the hooks; it reads the command from the entry of the server. A file in
 # .opencode/plugins would make opencode install packages there.
 
 
@@ -255,7 +255,7 @@ HOSTS: Final[Mapping[str, Host]] = {
             traces=(".codex",),
             files=_codex,
             note=lambda scope: (
-                "Codex runs new hooks after you have reviewed them: start `codex` and enter /hooks."
+                "Codex runs new hooks only after you have reviewed them: start `codex` and enter /hooks."
                 + (" It reads .codex of trusted projects only." if scope is Scope.PROJECT else "")
             ),
             model="codex",
@@ -279,7 +279,7 @@ HOSTS: Final[Mapping[str, Host]] = {
             program="cursor",
             traces=(".cursor",),
             files=_cursor,
-            note=lambda _: "Cursor also runs the hooks of Claude Code: install into one of the two.",
+            note=lambda _: "Cursor also runs the hooks of Claude Code: install into only one of the two.",
         ),
         Host(
             name="vscode",

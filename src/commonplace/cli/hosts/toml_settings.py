@@ -1,4 +1,4 @@
-"""MCP servers in a TOML file, as Codex keeps them: tables behind everything else, so that other bytes stay."""
+"""MCP servers in a TOML file, as in Codex: tables at the end of the file, so that other bytes stay unchanged."""
 
 import json
 import re
@@ -24,7 +24,7 @@ class TomlSettings:
     """A settings file in TOML with tables ``[mcp_servers.NAME]``.
 
     Attributes:
-        constants: Values that each server needs beside its command.
+        constants: Values that each server needs besides its command.
     """
 
     path: Path
@@ -58,7 +58,7 @@ class TomlSettings:
         return self._change(text, after), made
 
     def uninstall(self, note: Note | None) -> tuple[FileChange, Note]:
-        """Return the change that removes the servers, and the note that it went by; see :class:`.JsonSettings`."""
+        """Return the change that removes the servers, and the note that it is based on; see :class:`.JsonSettings`."""
         note = note or Note()
         text = read_text(self.path)
         if text is None:
@@ -71,7 +71,7 @@ class TomlSettings:
         return {"command": command[0], "args": command[1:], **self.constants}
 
     def _change(self, before: str | None, after: str | None) -> FileChange:
-        # The file may hold the keys of servers.
+        # The file may contain keys of servers.
         return FileChange(path=self.path, before=before, after=after, mode=PRIVATE)
 
     def _parse(self, text: str) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class TomlSettings:
             raise SettingsError(f"{self.path}: expected TOML, got {error}: nothing was written") from None
 
     def _without(self, text: str, tail: str) -> str:
-        """Return the text without our tables, and without the line ends that an installation put before them."""
+        """Return the text without our tables, and without the line ends that an installation added before them."""
         servers = _servers(self._parse(text), self.path)
         lines = text.split("\n")
         dropped: set[int] = set()
@@ -101,7 +101,7 @@ class TomlSettings:
         return before + behind if behind.strip() else before.removesuffix(tail)
 
     def _check(self, after: str, before: str, wanted: Mapping[str, object]) -> None:
-        """Refuse a text that says anything else than the one before, but for our servers."""
+        """Refuse a text that differs from the original in anything but our servers."""
         new, old = self._parse(after), self._parse(before)
         servers = dict(new.pop(TABLE, {}))
         others = dict(old.pop(TABLE, {}))
@@ -127,7 +127,7 @@ def _table(key: str, entry: Mapping[str, object]) -> str:
 
 
 def _is_in_text(lines: list[str]) -> bool:
-    """Tell whether a text of several lines is open behind these lines."""
+    """Return whether a multi-line string is still open after these lines."""
     try:
         tomllib.loads("\n".join(lines))
     except tomllib.TOMLDecodeError:
@@ -136,7 +136,7 @@ def _is_in_text(lines: list[str]) -> bool:
 
 
 def _lines_of(lines: list[str], key: str) -> set[int]:
-    """Return the numbers of the lines of a table and the tables in it, up to the last key of each."""
+    """Return the line numbers of a table and its subtables, up to the last key of each."""
     header = re.compile(rf"[ \t]*\[{TABLE}\.(?:\"{key}\"|{key})(?:\.|\])")
     found: set[int] = set()
     inside, begin = False, 0

@@ -58,9 +58,11 @@ app = typer.Typer(add_completion=False, no_args_is_help=True)
 command = commands(app, opened)
 
 ImportanceOption = Annotated[float, typer.Option(min=0, max=MAX_IMPORTANCE, help="Importance of the memory.")]
-TagOption = Annotated[list[str] | None, typer.Option("--tag", help="A label; may be given more than once.")]
-StoreScope = Annotated[str, typer.Option("--scope", help="global, or the butler that the memory is for.")]
-LimitOption = Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="Most results.")]
+TagOption = Annotated[list[str] | None, typer.Option("--tag", help="A label. Repeatable.")]
+StoreScope = Annotated[
+    str, typer.Option("--scope", help="global, or the name of the butler that the memory is for.")
+]
+LimitOption = Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="Maximum number of results.")]
 MinTrustOption = Annotated[
     Source | None,
     typer.Option("--min-trust", help="Leave out memories that are less trusted than this source."),
@@ -79,13 +81,13 @@ async def store_episode(
     memory: KnowledgeMemory,
     content: Annotated[str, typer.Argument(metavar="TEXT", help="The event, in whole sentences.")],
     *,
-    butler: Annotated[str, typer.Option(help="Agent whose session it was.")],
+    butler: Annotated[str, typer.Option(help="The agent that ran the session.")],
     session: Annotated[str | None, typer.Option(help="The session's id, a UUID.")] = None,
     importance: ImportanceOption = DEFAULT_IMPORTANCE,
     source: SourceOption = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
-    """Store an event of a session; it is kept for seven days, or until it is consolidated."""
+    """Store an event of a session. The episode is kept for seven days or until it is consolidated."""
     receipt = await memory.store_episode(
         content=content,
         butler=butler,
@@ -116,18 +118,21 @@ async def store_fact(
     ] = Permanence.STANDARD,
     scope: StoreScope = GLOBAL_SCOPE,
     tag: TagOption = None,
-    entity: Annotated[str | None, typer.Option(help="Id of the entity that the subject is.")] = None,
+    entity: Annotated[str | None, typer.Option(help="Id of the entity that the subject refers to.")] = None,
     valid_from: Annotated[
-        str | None, typer.Option(metavar="TIME", help="When it began to hold: a date or a time (ISO 8601).")
+        str | None,
+        typer.Option(metavar="TIME", help="When the fact became true: a date or a time (ISO 8601)."),
     ] = None,
-    valid_to: Annotated[str | None, typer.Option(metavar="TIME", help="When it ceases to hold.")] = None,
+    valid_to: Annotated[
+        str | None, typer.Option(metavar="TIME", help="When the fact stops being true.")
+    ] = None,
     source: SourceOption = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
     """Store a fact; it replaces the fact of the same subject, predicate and scope.
 
-    A period that the sentence names, such as "since May", is read and printed. To correct it, store the fact again with
-    --valid-from or --valid-to.
+    If the sentence names a period, such as "since May", the command prints how it read the period. To correct the
+    period, store the fact again with --valid-from or --valid-to.
     """
     receipt = await memory.store_fact(
         subject=subject,
@@ -147,7 +152,10 @@ async def store_fact(
     if receipt.superseded_id is not None:
         effect = f"\nreplaced fact {receipt.superseded_id}{effect}"
     if receipt.contradicts_id is not None:
-        effect = f"\nheld, because it contradicts the more trusted fact {receipt.contradicts_id}: commonplace review"
+        effect = (
+            f"\nheld, because it contradicts the more trusted fact {receipt.contradicts_id}; "
+            "decide with: commonplace review"
+        )
     return Answer(receipt, f"stored fact {receipt.id}{effect}{_period_text(receipt.period)}")
 
 
@@ -156,20 +164,20 @@ def _period_text(period: Period | None) -> str:
         return ""
     begins = f" from {period.valid_from:%Y-%m-%d}" if period.valid_from else ""
     ends = f" until the end of {period.valid_to - timedelta(days=1):%Y-%m-%d}" if period.valid_to else ""
-    return f"\nit holds{begins}{ends}, read from “{period.words}”"
+    return f"\nperiod{begins}{ends}, read from “{period.words}”"
 
 
 @command("store-rule")
 async def store_rule(
     memory: KnowledgeMemory,
-    content: Annotated[str, typer.Argument(metavar="TEXT", help="The rule: an action and its occasion.")],
+    content: Annotated[str, typer.Argument(metavar="TEXT", help="The rule: what to do, and when.")],
     *,
     scope: StoreScope = GLOBAL_SCOPE,
     tag: TagOption = None,
     source: SourceOption = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
-    """Store a rule; it is a candidate until it has helped."""
+    """Store a rule. The rule is a candidate until it has helped."""
     receipt = await memory.store_rule(
         content=content, scope=scope, tags=tag, source=source, allow_secrets=allow_secrets
     )
@@ -179,7 +187,7 @@ async def store_rule(
 def _flagged(flags: Sequence[str]) -> str:
     if not flags or door() is Source.PERSON:
         return ""
-    return f"\nlooks like an instruction ({', '.join(flags)}): blocks leave it out until a person confirms it"
+    return f"\nlooks like an instruction ({', '.join(flags)}): blocks omit it until a person confirms it"
 
 
 @command()
@@ -188,17 +196,17 @@ async def search(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="A question, or words.")],
     *,
     kind: Annotated[
-        list[MemoryType] | None, typer.Option("--type", help="Only this type; may be given more than once.")
+        list[MemoryType] | None, typer.Option("--type", help="Only memories of this type. Repeatable.")
     ] = None,
     scope: ScopeOption = None,
     mode: Annotated[SearchMode, typer.Option(help="Search mode.")] = SearchMode.HYBRID,
     limit: LimitOption = DOOR_LIMIT,
     min_confidence: Annotated[
-        float, typer.Option(min=0, max=1, help="Least confidence of facts and rules today.")
+        float, typer.Option(min=0, max=1, help="Minimum confidence of facts and rules today.")
     ] = DEFAULT_MIN_CONFIDENCE,
     min_relevance: Annotated[
         float,
-        typer.Option(min=0, max=1, help="Likeness that the best memory must have; in mode contextual only."),
+        typer.Option(min=0, max=1, help="Minimum similarity of the best result; only in mode contextual."),
     ] = 0.0,
     as_of: AsOfOption = None,
     valid_at: ValidAtOption = None,
@@ -210,7 +218,7 @@ async def search(
     entity: AboutOption = None,
     explain: ExplainOption = False,
 ) -> Answer:
-    """Find memories, the best first."""
+    """Find memories, best match first."""
     found = await memory.search(
         query,
         types=kind,
@@ -250,7 +258,7 @@ async def recall(
     entity: AboutOption = None,
     explain: ExplainOption = False,
 ) -> Answer:
-    """Recall the facts and rules that matter most for a topic, and count a use of each."""
+    """Recall the facts and rules that matter most for a topic, and count each as used."""
     found = await memory.recall(
         topic,
         scope=scope,
@@ -266,14 +274,14 @@ async def recall(
         entity_id=await entity_of(memory, entity) if entity is not None else None,
         explain=explain,
     )
-    return results(found, if_empty="no memory covers this")
+    return results(found, if_empty="no memories found")
 
 
 @command()
 async def get(
     memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument, *, as_of: AsOfOption = None
 ) -> Answer:
-    """Print all fields of a memory, and count a use unless the command asks for the past."""
+    """Print all fields of a memory, and count a use unless --as-of is given."""
     found = await memory.get_memory(memory_type, memory_id, as_of=as_of)
     return record(json_safe(found), json_fields(found))
 
@@ -282,14 +290,16 @@ async def get(
 async def context(
     memory: KnowledgeMemory,
     *,
-    prompt: Annotated[str, typer.Option(help="The beginning of the session.")],
-    butler: Annotated[str, typer.Option(help="Agent whose session it is.")],
+    prompt: Annotated[str, typer.Option(help="The first prompt of the session.")],
+    butler: Annotated[str, typer.Option(help="The agent that runs the session.")],
     budget: Annotated[
-        int | None, typer.Option(min=0, help="Tokens for the block.", show_default="3000")
+        int | None, typer.Option(min=0, help="Maximum size of the block in tokens.", show_default="3000")
     ] = None,
     min_relevance: RelevanceOption = None,
-    ids: Annotated[bool, typer.Option("--ids", help="End lines with short ids.")] = False,
-    dates: Annotated[bool, typer.Option("--dates", help="Show dates of facts.")] = False,
+    ids: Annotated[
+        bool, typer.Option("--ids", help="End each line with the short id of its memory.")
+    ] = False,
+    dates: Annotated[bool, typer.Option("--dates", help="Show the date of each fact.")] = False,
     as_of: AsOfOption = None,
     valid_at: ValidAtOption = None,
     min_trust: MinTrustOption = None,

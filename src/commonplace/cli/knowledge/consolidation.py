@@ -27,7 +27,7 @@ from commonplace.knowledge import (
 )
 
 SHOWN_CHARS = 120
-"""The most characters of a text in a table; ``--json`` prints the whole text."""
+"""Maximum number of characters of a text in a table; ``--json`` prints the whole text."""
 
 RUN_COLUMNS = (
     *("run", "butler", "state", "started (UTC)", "episodes"),
@@ -46,7 +46,7 @@ async def consolidate_command(
     *,
     butler: ButlerOption = None,
     preview: Annotated[
-        bool, typer.Option("--preview", help="Show each plan and ask before applying it.")
+        bool, typer.Option("--preview", help="Show each plan, and ask before it is applied.")
     ] = False,
     yes: Annotated[
         bool, typer.Option("--yes", help="With --preview: apply each plan without asking.")
@@ -55,7 +55,7 @@ async def consolidate_command(
         bool,
         typer.Option(
             "--dry-run",
-            help="Count waiting episodes and list the runs that would be made, without asking a model.",
+            help="Count waiting episodes and list the planned runs without calling a model.",
         ),
     ] = False,
 ) -> Answer:
@@ -64,7 +64,7 @@ async def consolidate_command(
         said = "works only with --preview; without --preview, plans are applied without asking"
         raise typer.BadParameter(said, param_hint="--yes")
     if dry_run and preview:
-        raise typer.BadParameter("makes no plan for --preview to show", param_hint="--dry-run")
+        raise typer.BadParameter("makes no plan that --preview could show", param_hint="--dry-run")
     talk = console(stderr=True)
 
     async def approve(plan: Plan) -> bool:
@@ -99,14 +99,14 @@ def _show_plan(out: Console, plan: Plan) -> None:
 
 def _show_report(out: Console, report: ConsolidationReport) -> None:
     if not report.groups:
-        out.print("no episodes wait")
+        out.print("no episodes are waiting")
         return
     if report.dry_run:
         _show_planned(out, report)
     elif report.runs:
         out.print(_runs_table(report.runs))
     if report.busy:
-        out.print(f"another worker holds episodes of {shown(', '.join(report.busy))}")
+        out.print(f"another worker holds the episodes of {shown(', '.join(report.busy))}")
     if report.waiting:
         out.print(f"waiting after a failure: episodes of {shown(', '.join(report.waiting))}")
     for run in report.runs:
@@ -138,11 +138,11 @@ async def dead_letters(
     memory: KnowledgeMemory,
     *,
     requeue: Annotated[
-        bool, typer.Option("--requeue", help="Retry dead letters from the first attempt.")
+        bool, typer.Option("--requeue", help="Retry the dead letters, with all attempts available again.")
     ] = False,
     butler: ButlerOption = None,
 ) -> Answer:
-    """List episodes with no more retries and their last errors, or requeue them."""
+    """List dead letters (episodes with no retries left) with their last errors, or requeue them."""
     if requeue:
         number = await memory.requeue_dead_letters(butler=butler)
         return Answer({"requeued": number}, f"requeued {plural(number, 'episode')}")
@@ -161,16 +161,16 @@ async def list_runs(
     *,
     butler: ButlerOption = None,
     state: Annotated[RunState | None, typer.Option(help="Only this state.", show_default="any")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="The most runs to list.")] = LIST_LIMIT,
+    limit: Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="Maximum number of runs.")] = LIST_LIMIT,
 ) -> Answer:
-    """List runs, the latest first."""
+    """List runs, latest first."""
     found = await memory.list_runs(butler=butler, state=state, limit=limit)
     return listing("runs", found, RUN_COLUMNS, _run_row, if_empty="no runs")
 
 
 @runs_command("show")
 async def show_run(memory: KnowledgeMemory, run_id: IdArgument) -> Answer:
-    """Show a run's changes and the present state of each memory."""
+    """Show the changes that a run made, and the current state of each memory."""
     record = await memory.get_run(run_id)
     rows = [
         (
@@ -199,7 +199,7 @@ async def undo(
     *,
     requeue: Annotated[bool, typer.Option("--requeue", help="Consolidate the run's episodes again.")] = False,
 ) -> Answer:
-    """Undo a run: retract the memories it stored and restore those it replaced, unless they changed since."""
+    """Undo a run: retract the memories that it stored and restore the memories that it replaced, if unchanged since."""
     report = await memory.undo_run(run_id, requeue=requeue)
     if report.already_undone:
         return Answer(report, f"run {report.run_id} was already undone; nothing was changed")

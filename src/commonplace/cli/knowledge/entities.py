@@ -23,7 +23,7 @@ from commonplace.knowledge import LIST_LIMIT, EntityType, KnowledgeMemory, Memor
 app = typer.Typer(help="The people, organizations and places that facts are about.", no_args_is_help=True)
 command = commands(app, opened)
 
-AliasOption = Annotated[list[str] | None, typer.Option("--alias", help="A further name; may be repeated.")]
+AliasOption = Annotated[list[str] | None, typer.Option("--alias", help="Another name. Repeatable.")]
 MetadataOption = Annotated[
     dict[str, Any] | None, typer.Option(parser=json_object, metavar="JSON", help="A JSON object.")
 ]
@@ -32,14 +32,14 @@ MetadataOption = Annotated[
 @command()
 async def create(
     memory: KnowledgeMemory,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The best-known name.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name by which the entity is best known.")],
     *,
     kind: Annotated[EntityType, typer.Option("--type", help="The type.")],
     alias: AliasOption = None,
     metadata: MetadataOption = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
-    """Add an entity; name and type together are unique."""
+    """Add an entity. The combination of name and type must be unique."""
     entity = await memory.entity_create(
         canonical_name=name,
         entity_type=kind,
@@ -52,7 +52,7 @@ async def create(
 
 @command()
 async def get(memory: KnowledgeMemory, entity: EntityArgument, *, as_of: AsOfOption = None) -> Answer:
-    """Print an entity; the survivor_id of a merged entity names the entity that replaced it."""
+    """Print an entity. If it was merged, survivor_id names the entity that replaced it."""
     found = await memory.entity_get(await entity_of(memory, entity), as_of=as_of)
     return record(found, json_safe(found))
 
@@ -67,7 +67,7 @@ async def relations(
     valid_at: ValidAtOption = None,
     limit: LimitOption = LIST_LIMIT,
 ) -> Answer:
-    """List the relations of an entity: facts about one entity that name another."""
+    """List the relations of an entity: facts about one entity that mention another."""
     return listing(
         "relations",
         await memory.list_relations(
@@ -95,7 +95,7 @@ async def update(
     metadata: MetadataOption = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
-    """Change an entity: the list of aliases is replaced, metadata keys are set one by one."""
+    """Change an entity. New aliases replace the old list; metadata keys are set one by one."""
     entity = await memory.entity_update(
         entity_id,
         canonical_name=name,
@@ -109,17 +109,17 @@ async def update(
 @command()
 async def resolve(
     memory: KnowledgeMemory,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name or a part of one.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name, or part of a name.")],
     *,
     kind: Annotated[EntityType | None, typer.Option("--type", help="Only this type.")] = None,
     topic: Annotated[str | None, typer.Option(help="The topic of the conversation.")] = None,
     mentioned_with: Annotated[
         list[str] | None,
-        typer.Option("--with", help="A name mentioned with it; may be repeated."),
+        typer.Option("--with", help="Another name from the same conversation. Repeatable."),
     ] = None,
     fuzzy: Annotated[bool, typer.Option("--fuzzy", help="Also find similar spellings.")] = False,
 ) -> Answer:
-    """Find the entities that a name may mean, the likeliest first."""
+    """Find the entities that a name may refer to, most likely first."""
     hints = {"topic": topic, "mentioned_with": mentioned_with}
     given = {key: value for key, value in hints.items() if value}
     found = await memory.entity_resolve(
@@ -147,7 +147,7 @@ async def merge(
     source_id: Annotated[str, typer.Argument(metavar="SOURCE", help="The entity to merge away.")],
     target_id: Annotated[str, typer.Argument(metavar="TARGET", help="The entity that stays.")],
 ) -> Answer:
-    """Merge two entities that are the same; names and facts move to the target."""
+    """Merge two entries for the same entity; names and facts move to the target."""
     receipt = await memory.entity_merge(source_id, target_id)
     return record(receipt, json_safe(receipt))
 
@@ -157,6 +157,6 @@ async def unmerge(
     memory: KnowledgeMemory,
     source_id: Annotated[str, typer.Argument(metavar="SOURCE", help="The entity that was merged.")],
 ) -> Answer:
-    """Undo a merge; fields that changed since stay, and are named."""
+    """Undo a merge. Fields that changed since the merge stay, and the output lists them."""
     receipt = await memory.entity_unmerge(source_id)
     return record(receipt, json_safe(receipt))

@@ -13,9 +13,9 @@ command = commands(app, opened)
 
 @command()
 async def export(memory: KnowledgeMemory, target: TargetArgument) -> Answer:
-    """Write facts, rules, episodes and entities to JSON Lines, or to a folder of Markdown that people can edit.
+    """Export facts, rules, episodes and entities to JSON Lines, or to a folder of Markdown that people can edit.
 
-    The export leaves out times, confidence and history: `commonplace backup` keeps everything.
+    The export omits times, confidence and history; `commonplace backup` keeps everything.
     """
     from commonplace.cli.export import written  # noqa: PLC0415 - the forms take time to import
     from commonplace.portability.exporting import export_knowledge  # noqa: PLC0415

@@ -24,7 +24,12 @@ async def diff(
     since: Annotated[str, typer.Option("--from", metavar="TIME", help="A date or a time (ISO 8601).")],
     until: Annotated[
         str | None,
-        typer.Option("--to", metavar="TIME", help="A later time, or a date for its end.", show_default="now"),
+        typer.Option(
+            "--to",
+            metavar="TIME",
+            help="The later date or time; a date means the end of that day.",
+            show_default="now",
+        ),
     ] = None,
     scope: ScopeOption = None,
     limit: LimitOption = MAX_LIMIT,
@@ -54,17 +59,20 @@ async def diff(
 async def timeline(
     memory: KnowledgeMemory,
     subject: Annotated[
-        str, typer.Argument(metavar="SUBJECT", help="Person or thing.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="SUBJECT", help="The person or thing that the facts are about.", show_default=False
+        ),
     ] = "",
     *,
     entity: Annotated[
         str | None,
-        typer.Option(metavar="ENTITY", help="The id or name of an entity, in place of a subject."),
+        typer.Option(metavar="ENTITY", help="The id or name of an entity, instead of a subject."),
     ] = None,
     limit: LimitOption = MAX_LIMIT,
     offset: OffsetOption = 0,
 ) -> Answer:
-    """Print the facts of a subject in the order in which they began to hold."""
+    """Print the facts of a subject in the order in which they became true."""
     entity_id = await entity_of(memory, entity) if entity is not None else None
     return listing(
         "facts",

@@ -37,7 +37,7 @@ async def facts(
     validity: Annotated[
         Validity | None, typer.Option(help="State of the facts.", show_default="active, or any in the past")
     ] = None,
-    fading: Annotated[bool, typer.Option("--fading", help="Only facts that fade.")] = False,
+    fading: Annotated[bool, typer.Option("--fading", help="Only fading facts.")] = False,
     scope: ScopeOption = None,
     subject: Annotated[str | None, typer.Option(help="Only facts about exactly this subject.")] = None,
     predicate: Annotated[str | None, typer.Option(help="Only facts with exactly this predicate.")] = None,
@@ -139,15 +139,15 @@ async def episodes(
 async def entities(
     memory: KnowledgeMemory,
     *,
-    name: Annotated[
-        str | None, typer.Option(help="Text in one of the names, in any case of letters.")
-    ] = None,
+    name: Annotated[str | None, typer.Option(help="Text in one of the names; case does not matter.")] = None,
     kind: Annotated[EntityType | None, typer.Option("--type", help="Only this type.")] = None,
-    merged: Annotated[bool, typer.Option("--merged", help="Only entities that were merged away.")] = False,
+    merged: Annotated[
+        bool, typer.Option("--merged", help="Only entities that were merged into another.")
+    ] = False,
     limit: LimitOption = PAGE,
     offset: OffsetOption = 0,
 ) -> Answer:
-    """List entities. They have no short ids."""
+    """List entities. Entities have no short ids."""
     found = await memory.list_entities(name=name, entity_type=kind, merged=merged, limit=limit, offset=offset)
     return listing(
         "entities",
@@ -165,5 +165,5 @@ async def entities(
 
 
 def shown_id(memory: Memory) -> str:
-    """Return the short id for people, which every command takes, and the full id for programs."""
+    """Return the short id for people, or the full id for programs; every command takes either."""
     return short_id(memory.memory_type, memory.id) if sys.stdout.isatty() else str(memory.id)

@@ -1,4 +1,4 @@
-"""Options, opening and tables that the commands of knowledge memory share."""
+"""Shared options, tables and the opening of knowledge memory for its commands."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,16 +18,16 @@ from commonplace.core.text import trim_to
 from commonplace.knowledge import Fact, Found, KnowledgeMemory, Memory, MemoryType, Scores
 
 SHOWN_CHARS: Final = 300
-"""Most characters of a text in a table; ``--json`` and ``get`` show the whole text."""
+"""Maximum number of characters of a text in a table; ``--json`` and ``get`` show the whole text."""
 
 SCORES: Final = ("composite_score", "contextual_score", "rrf_score", "similarity", "rank")
-"""The scores that rank results; a result shows the first one that it has."""
+"""The scores that rank results; a result shows the first score that it has."""
 
 TenantOption = Annotated[str, typer.Option("--tenant", help="Owner of the memories.")]
 ScopeOption = Annotated[
     str | None,
     typer.Option(
-        "--scope", help="Name of a butler: memories that are global or its own.", show_default="everything"
+        "--scope", help="Name of a butler; shows its memories and global memories.", show_default="everything"
     ),
 ]
 ButlerOption = Annotated[
@@ -35,35 +35,37 @@ ButlerOption = Annotated[
 ]
 AsOfOption = Annotated[
     str | None,
-    typer.Option("--as-of", metavar="TIME", help="Answer as of this date or time (ISO 8601)."),
+    typer.Option("--as-of", metavar="TIME", help="Show what was known at this date or time (ISO 8601)."),
 ]
 ValidAtOption = Annotated[
-    str | None, typer.Option("--valid-at", metavar="TIME", help="The facts that were true then.")
+    str | None,
+    typer.Option("--valid-at", metavar="TIME", help="Show facts that were true at this date or time."),
 ]
 TaggedOption = Annotated[
-    list[str] | None, typer.Option("--tag", help="Only memories with this tag; may be given more than once.")
+    list[str] | None, typer.Option("--tag", help="Only memories with this tag. Repeatable.")
 ]
 SinceOption = Annotated[
-    str | None, typer.Option("--since", metavar="TIME", help="Only memories that were stored then or later.")
+    str | None,
+    typer.Option("--since", metavar="TIME", help="Only memories stored at this date or time, or later."),
 ]
 UntilOption = Annotated[
-    str | None, typer.Option("--until", metavar="TIME", help="Only memories that were stored before.")
+    str | None, typer.Option("--until", metavar="TIME", help="Only memories stored before this date or time.")
 ]
 LearnedOption = Annotated[
-    str | None, typer.Option("--learned-by", metavar="BUTLER", help="Only memories that this butler learned.")
+    str | None, typer.Option("--learned-by", metavar="BUTLER", help="Only memories learned by this butler.")
 ]
 AboutOption = Annotated[
     str | None,
     typer.Option(
         "--entity",
         metavar="ENTITY",
-        help="Only facts that are about this entity (its id or name) or name it.",
+        help="Only facts about this entity, or facts that mention it; id or name.",
     ),
 ]
 TypeArgument = Annotated[MemoryType, typer.Argument(metavar="TYPE", help="episode, fact or rule.")]
 EntityArgument = Annotated[str, typer.Argument(metavar="ENTITY", help="The id or name of an entity.")]
 IdArgument = Annotated[
-    str, typer.Argument(metavar="ID", help="A UUID, its beginning, or a short id: f:3k7q2.")
+    str, typer.Argument(metavar="ID", help="A UUID, the start of a UUID, or a short id such as f:3k7q2.")
 ]
 RelevanceOption = Annotated[
     float | None,
@@ -71,7 +73,7 @@ RelevanceOption = Annotated[
         "--min-relevance",
         min=0,
         max=1,
-        help="Likeness that the best memory must have, or none is shown; 0 for no floor.",
+        help="Minimum similarity of the best memory; below it, none is shown. 0: no minimum.",
         show_default="min_relevance of the settings",
     ),
 ]
@@ -101,14 +103,16 @@ async def entity_of(memory: KnowledgeMemory, name: str) -> UUID:
     best = [each for each in found if each.name_match is found[0].name_match]
     if len(best) != 1:
         known = ", ".join(f"{each.canonical_name} ({each.entity_id})" for each in best[:3])
-        similar = "a name that an entity has; similar ones: commonplace knowledge entity resolve NAME --fuzzy"
+        similar = (
+            "the name of an entity; to find similar names: commonplace knowledge entity resolve NAME --fuzzy"
+        )
         form = f"the id of one of {known}" if known else similar
         raise InvalidInputError("entity", form, name)
     return best[0].entity_id
 
 
 def results(found: Sequence[Found], *, if_empty: str = "no memories") -> Answer:
-    """Return found memories, the best first, and under their table the explanations, if there are any."""
+    """Return found memories, best first, with explanations under the table, if any."""
     rows = [
         (
             number,
@@ -133,7 +137,7 @@ def results(found: Sequence[Found], *, if_empty: str = "no memories") -> Answer:
 
 
 def about(memory: Memory) -> str:
-    """Return the text of a memory for a table; of a fact with its subject and predicate."""
+    """Return the text of a memory for a table; a fact includes its subject and predicate."""
     content = trim_to(memory.content, SHOWN_CHARS)
     return f"{memory.subject} {memory.predicate}: {content}" if isinstance(memory, Fact) else content
 
@@ -144,7 +148,7 @@ def _score(scores: Scores) -> str:
 
 
 def record(document: object, fields: Mapping[str, object]) -> Answer:
-    """Return one record, shown with a line for each field that is not empty."""
+    """Return one record, shown as one line for each non-empty field."""
     rows = [(name, _value(value)) for name, value in fields.items() if value not in (None, [], {}, ())]
     return Answer(document, table("field", "value", rows=rows))
 

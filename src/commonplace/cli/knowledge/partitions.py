@@ -12,7 +12,7 @@ from commonplace.cli.knowledge.options import opened
 from commonplace.cli.output import table
 from commonplace.knowledge import KnowledgeMemory, Partition
 
-app = typer.Typer(help="Partitions of the tables of memories by tenant.", no_args_is_help=True)
+app = typer.Typer(help="Partitions that give large tenants their own tables.", no_args_is_help=True)
 command = commands(app, lambda: opened())  # noqa: PLW0108 - without the option --tenant
 
 _BYTES_PER_MB = 1_000_000
@@ -20,13 +20,13 @@ _BYTES_PER_MB = 1_000_000
 
 @command("list")
 async def list_command(memory: KnowledgeMemory) -> Answer:
-    """Print the partitions, with the rows by the latest statistics of the server."""
+    """Print the partitions with their row counts, as the server last estimated them."""
     return _partitions(await memory.list_partitions())
 
 
 @command()
 async def prepare(memory: KnowledgeMemory) -> Answer:
-    """Let tenants have partitions: each table of memories becomes the partition that all tenants share."""
+    """Prepare the tables for partitions: each table of memories becomes the partition that all tenants share."""
     return _partitions(await memory.prepare_partitions())
 
 
@@ -35,7 +35,7 @@ async def isolate(
     memory: KnowledgeMemory,
     tenant: Annotated[str, typer.Argument(metavar="TENANT", help="The id of a tenant.")],
 ) -> Answer:
-    """Move the memories of a large tenant to partitions of its own, while they are stored and searched."""
+    """Move the memories of a large tenant to its own partitions; storing and searching continue meanwhile."""
     with Progress(TextColumn("{task.description}"), console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("copying")
         found = await memory.isolate_tenant(

@@ -38,7 +38,7 @@ async def reembed_command(
     ] = None,
     batch: Annotated[int, typer.Option(help="Memories per batch.")] = BATCH_ROWS,
     status: Annotated[
-        bool, typer.Option("--status", help="Show the progress of the move, and change nothing.")
+        bool, typer.Option("--status", help="Show the progress of the move without changing anything.")
     ] = False,
     abort: Annotated[
         bool, typer.Option("--abort", help="End the running move and remove its vectors.")
@@ -46,7 +46,8 @@ async def reembed_command(
     drop_former: Annotated[
         bool,
         typer.Option(
-            "--drop-former", help="Remove the former model's vectors; going back then embeds all memories."
+            "--drop-former",
+            help="Remove the vectors of the former model. Going back to it later embeds all memories again.",
         ),
     ] = False,
 ) -> Answer:
@@ -84,9 +85,9 @@ async def _move(memory: KnowledgeMemory, options: EmbeddingOptions, batch: int) 
 
 def _sentence(receipt: MoveReceipt, model: str) -> str:
     if receipt.model is None:
-        return "nothing to move: no memory was ever stored"
+        return "nothing to move: no memory has ever been stored"
     if not receipt.moved:
-        return f"nothing to move: every memory has vectors of {receipt.model}"
+        return f"nothing to move: every memory already has vectors of {receipt.model}"
     return (
         f"embedded {plural(receipt.embedded, 'memory', 'memories')}; the active model is now {receipt.model}\n"
         f"Restart all processes with COMMONPLACE_EMBEDDING_MODEL={model}. Until then they search by words alone "

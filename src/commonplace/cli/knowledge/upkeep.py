@@ -25,7 +25,7 @@ from commonplace.knowledge import (
 
 @dataclass(frozen=True, slots=True)
 class _Upkeep:
-    """An open memory, and a progress bar on the terminal that shows work on it."""
+    """An open memory, and a progress bar for work on it."""
 
     memory: KnowledgeMemory
     bar: Progress
@@ -70,21 +70,21 @@ async def edit(
     *,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
-    """Give a fact or rule another text. The new memory replaces the old one, which stays for the audit trail."""
+    """Change the text of a fact or rule. A new memory replaces the old one, which stays in the audit trail."""
     edited = await memory.edit_memory(memory_type, memory_id, text, allow_secrets=allow_secrets)
     return Answer(json_safe(edited), f"{memory_type} {memory_id} is now {memory_type} {edited.id}")
 
 
 @command()
 async def pin(memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument) -> Answer:
-    """Show a fact or rule in every prompt's block; this adds the tag pinned."""
+    """Show a fact or rule in the block of every prompt; adds the tag pinned."""
     await memory.pin_memory(memory_type, memory_id)
     return _done("pinned", memory_type, memory_id)
 
 
 @command()
 async def unpin(memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument) -> Answer:
-    """Show a fact or rule only where it is relevant; this removes the tag pinned."""
+    """Show a fact or rule only where it is relevant; removes the tag pinned."""
     await memory.pin_memory(memory_type, memory_id, pinned=False)
     return _done("unpinned", memory_type, memory_id)
 
@@ -109,7 +109,7 @@ async def harmful(
     *,
     reason: Annotated[str | None, typer.Option(help="The harm that the rule did.")] = None,
 ) -> Answer:
-    """Record that a rule was followed and did harm, which counts four times."""
+    """Record that a rule was followed and did harm. Harm counts four times as much as help."""
     return _standing(await memory.mark_harmful(rule_id, reason=reason))
 
 
@@ -132,18 +132,18 @@ async def cleanup(
     max_entries: Annotated[
         int | None,
         typer.Option(
-            help="The number of episodes to keep; unconsolidated episodes stay.",
+            help="The number of episodes to keep. Unconsolidated episodes always stay.",
             show_default="episode_max_entries of the settings",
         ),
     ] = None,
 ) -> Answer:
-    """Delete expired episodes, then the oldest consolidated episodes over a limit."""
+    """Delete expired episodes, then the oldest consolidated episodes above a limit."""
     return _counts(await upkeep.memory.run_episode_cleanup(max_entries=max_entries, on_progress=upkeep.show))
 
 
 @command_with_progress()
 async def sweep(upkeep: _Upkeep) -> Answer:
-    """Fade unconfirmed facts and rules, and in the end expire them."""
+    """Fade unconfirmed facts and rules, and finally expire them."""
     return _counts(await upkeep.memory.run_decay_sweep(on_progress=upkeep.show))
 
 

@@ -105,8 +105,8 @@ async def ingest(
     error = None
     if failed:
         markers = plural(len(failed), "marker")
-        error = f"{markers} could not be stored: {failed[0].reason}; run the same command again"
-    lines = [_session_line(report) for report in reports] or ["The transcript holds no session."]
+        error = f"{markers} could not be stored: {failed[0].reason}; run the command again"
+    lines = [_session_line(report) for report in reports] or ["The transcript contains no session."]
     return Answer({"sessions": reports}, lambda out: out.print("\n".join(lines)), error)
 
 
@@ -134,7 +134,7 @@ async def context(
             help="A service that the session will check; its memories are chosen first. Repeatable."
         ),
     ] = None,
-    decay: Annotated[bool, typer.Option(help="Run the staleness check first, as a session does.")] = True,
+    decay: Annotated[bool, typer.Option(help="Run the staleness check first, as sessions do.")] = True,
 ) -> Answer:
     """Print the block for the next session's system prompt; print nothing if there are no memories."""
     if decay:
@@ -148,7 +148,7 @@ async def context(
 
 @command("decay")
 async def run_decay(memory: OperationalMemory) -> Answer:
-    """Run the staleness check: a memory loses 0.1 a week after 30 days without reinforcement.
+    """Run the staleness check: after 30 days without reinforcement, a memory loses 0.1 confidence per week.
 
     Each week is charged once, however often the check runs.
     """
@@ -168,9 +168,9 @@ async def list_memories(
         bool | None, typer.Option("--active/--inactive", help="Only active or only inactive memories.")
     ] = None,
     sort: Annotated[
-        Sort, typer.Option(help="service groups; confidence and recency put the highest first.")
+        Sort, typer.Option(help="service: grouped by service; confidence, recency: highest first.")
     ] = "service",
-    limit: Annotated[int, typer.Option(min=1, help="Largest number of memories.")] = 1_000_000,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of memories.")] = 1_000_000,
 ) -> Answer:
     """Print memories, active and inactive ones."""
     general = service == GENERAL
@@ -215,7 +215,9 @@ async def edit(
     memory: OperationalMemory,
     memory_id: IdArgument,
     *,
-    observation: Annotated[str | None, typer.Option(help="The new text; the confidence stays.")] = None,
+    observation: Annotated[
+        str | None, typer.Option(help="The new text; the confidence stays the same.")
+    ] = None,
     confidence: Annotated[
         float | None,
         typer.Option(
@@ -243,7 +245,7 @@ async def delete(
 
 @command()
 async def wordings(memory: OperationalMemory, memory_id: IdArgument) -> Answer:
-    """Print every text by which a memory was ever known, with the number that `restore` takes."""
+    """Print every wording that a memory has had, with the number that `restore` takes."""
     found = await memory.wordings(memory_id)
     rows = [(one.number, one.text, one.uses, one.first_at) for one in found]
     return Answer({"wordings": found}, table("number", "wording", "uses", "first (UTC)", rows=rows))
@@ -253,14 +255,14 @@ async def wordings(memory: OperationalMemory, memory_id: IdArgument) -> Answer:
 async def restore(
     memory: OperationalMemory,
     memory_id: IdArgument,
-    number: Annotated[int, typer.Argument(metavar="NUMBER", help="As `wordings` prints it.")],
+    number: Annotated[int, typer.Argument(metavar="NUMBER", help="The number that `wordings` prints.")],
 ) -> Answer:
-    """Give a memory one of its wordings as its text; the confidence stays."""
+    """Restore an earlier wording of a memory; the confidence stays the same."""
     return _memories([await memory.restore(memory_id, number)])
 
 
 def _tell_clamped(confidence: float | None) -> None:
-    """Print a note if a confidence was clamped; standard output stays the answer."""
+    """Print a note on standard error if a confidence was clamped."""
     if confidence is not None and not 0.0 <= confidence <= 1.0:
         kept = format_confidence(clamp(confidence))
         typer.echo(f"note: confidence {confidence:g} was clamped to {kept}", err=True)

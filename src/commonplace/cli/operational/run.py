@@ -86,10 +86,10 @@ def run_once(
     claude: ClaudeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a session of the agent, show it live, and store its memories as they come.
+    """Run a session of the agent, show it live, and store its memories as they arrive.
 
-    Exit status 1 if the session failed, took too long, or ended without a result; 130 after Ctrl-C and 143 after
-    SIGTERM. A second Ctrl-C kills the session at once. A database that cannot be reached does not stop the session.
+    Exit status 1 if the session failed, took too long, or ended without a result; 130 after Ctrl-C, 143 after SIGTERM.
+    A second Ctrl-C kills the session at once. An unreachable database does not stop the session.
     """
     loaded = settings()
     told = load_prompt(tier, prompt, directory=loaded.prompts_directory)
@@ -131,8 +131,8 @@ def watch(
 ) -> None:
     """Run sessions on a schedule until Ctrl-C or SIGTERM, which also end a running session.
 
-    The first session starts at once, or an interval after the last scheduled session of its tier. A session that
-    fails does not stop the schedule. Missed sessions are not made up for, and two sessions never run at once.
+    The first session starts at once, or one interval after the last scheduled session of its tier. A failed session
+    does not stop the schedule. Missed sessions are skipped, and two sessions never run at once.
     """
     loaded = settings()
     told = load_prompt(tier, prompt, directory=loaded.prompts_directory)
@@ -157,7 +157,7 @@ def watch(
 async def _scheduled(loaded: Settings, request: RunRequest, stop: Stop, screen: "_Screen") -> None:
     with RunLock(loaded.home) as lock:
         if not lock.acquire():
-            log.warning("%s: another session is running; this one starts when it ends", lock.path)
+            log.warning("%s: another session is running; this session starts when it ends", lock.path)
             while not lock.acquire():
                 if await stop.wait(LOCK_EVERY_S):
                     return
@@ -168,7 +168,7 @@ async def _scheduled(loaded: Settings, request: RunRequest, stop: Stop, screen: 
 
 
 def _sentence(report: RunReport) -> str:
-    """Return how a session ended that did not complete, with the status of its row."""
+    """Return how an incomplete session ended, with the status of its row."""
     was = "was interrupted" if report.outcome.status is SessionStatus.INTERRUPTED else "failed"
     return f"the session {was}: {report.reason}"
 
@@ -179,7 +179,7 @@ async def _last_start(loaded: Settings, tier: int) -> datetime | None:
         async with OperationalMemory.open(loaded) as memory:
             last = await memory.last_session(tier=tier, trigger=SCHEDULED)
     except StorageError as error:
-        log.warning("the schedule begins now, because the last session cannot be read: %s", error)
+        log.warning("the schedule starts now, because the last session cannot be read: %s", error)
         return None
     return last.started_at if last else None
 
@@ -210,7 +210,7 @@ def _request(
 
 @contextmanager
 def _stop_on_signals() -> Generator[Stop]:
-    """Yield a stop request that signals set, instead of interrupting the program."""
+    """Yield a stop request that is set by signals, which then do not interrupt the program."""
     loop, stop = asyncio.get_running_loop(), Stop()
     for number in _SIGNALS:
         loop.add_signal_handler(number, stop.ask, number)
@@ -226,7 +226,7 @@ def _watcher(screen: "_Screen | None") -> Watcher:
 
 
 class _Screen:
-    """Shows a running session. The reader may close the output, as in ``… | head``; the session goes on."""
+    """Display of a running session. If the reader closes the output, as in ``… | head``, the session continues."""
 
     def __init__(self, out: Console) -> None:
         self._out: Console | None = out
@@ -258,4 +258,4 @@ class _Screen:
             self._out.print(markup)
         except OSError as error:
             self._out = None
-            log.warning("the output is closed, and the session goes on: %s", error)
+            log.warning("the output was closed; the session continues: %s", error)

@@ -1,4 +1,4 @@
-"""Spans of time, and options of the commands that run sessions of the claude CLI."""
+"""Durations, and options of the commands that run sessions of the claude CLI."""
 
 import re
 from datetime import timedelta
@@ -12,16 +12,16 @@ _LONGEST: Final = timedelta(days=3650)
 
 
 def parse_span(text: str) -> timedelta:
-    """Return a span of time such as ``90s``, ``60m``, ``6h``, ``1d`` or ``8w``, from one second to ten years.
+    """Return a duration such as ``90s``, ``60m``, ``6h``, ``1d`` or ``8w``, from one second to ten years.
 
     Raises:
-        typer.BadParameter: The text is not a span in this range.
+        typer.BadParameter: The text is not a duration in this range.
     """
     found = _SPAN.fullmatch(text)
     span = timedelta(seconds=float(found[1]) * _SECONDS[found[2]]) if found else timedelta()
     if not timedelta(seconds=1) <= span <= _LONGEST:
         raise typer.BadParameter(
-            f"expected a span from 1s to 3650d such as 90s, 60m, 6h, 1d or 8w, got {text!r}"
+            f"expected a duration from 1s to 3650d, such as 90s, 60m, 6h, 1d or 8w, got {text!r}"
         )
     return span
 
@@ -29,7 +29,7 @@ def parse_span(text: str) -> timedelta:
 TimeoutOption = Annotated[
     timedelta | None,
     typer.Option(
-        "--timeout", parser=parse_span, metavar="SPAN", help="Longest duration of a session, such as 30m."
+        "--timeout", parser=parse_span, metavar="SPAN", help="Maximum duration of a session, such as 30m."
     ),
 ]
 ClaudeOption = Annotated[

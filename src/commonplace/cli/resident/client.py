@@ -1,6 +1,6 @@
-"""Client of the resident process, for hooks and for the start of MCP servers.
+"""Client of the resident process, for hooks and for starting MCP servers.
 
-Every prompt waits for this module, so it imports the standard library alone, and little of it.
+Every prompt waits for this module, so it imports only the standard library, and little of it.
 """
 
 import json
@@ -18,7 +18,7 @@ DEADLINES_S = {"session-start": 25.0, "user-prompt": 5.0, "session-end": 17.0}
 """The events, and how long the client waits for an answer: less than Claude Code waits for the hook."""
 
 PREPARE = "prepare"
-"""The event of an installation: the process opens the memory for the first session."""
+"""The event of an installation, for which the process opens the memory for the first session."""
 
 OPTIONS = frozenset({"--butler", "--host", "--server", "--token-file"})
 
@@ -28,13 +28,13 @@ START_S = 3.0
 POLL_S = 0.005
 MAX_INPUT_BYTES = 16 * 1024 * 1024
 OTHER_VARIABLES = ("CLAUDEOPS_MEMORY_BUDGET", "CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")
-"""Variables that a hook reads beside the settings."""
+"""Variables that a hook reads besides the settings."""
 
 PLACES = ("workspace", "database", "prompts_directory", "model_api_key_file", "embedding_model")
-"""Settings that may name a place relative to the current directory, which the process does not share."""
+"""Settings that may be relative to the current directory, which the resident process does not share."""
 
 FORK_S = 10.0
-"""Seconds that a server waits for a process that imports what it needs, before it imports that itself."""
+"""Seconds that a server waits for the preloading process before it imports its modules itself."""
 
 MACOS_PEER_PID = (0, 2)
 """macOS's ``SOL_LOCAL`` and ``LOCAL_PEERPID``, which Python does not name."""
@@ -44,14 +44,14 @@ TAKEN = b"y"
 
 
 class DiedError(Exception):
-    """The process ended without an answer, or refused the request because it is being replaced."""
+    """The resident process ended without an answer, or refused the request because it is being replaced."""
 
 
 def answer_hook(arguments: list[str]) -> bool:
-    """Have the resident process answer a hook with the arguments after ``hook``, and print the answer.
+    """Ask the resident process to answer a hook, given the arguments after ``hook``, and print the answer.
 
     Returns:
-        Whether the hook is done. Otherwise the caller does the work, with the same standard input.
+        Whether the hook is done. If not, the caller does the work, with the same standard input.
     """
     began = time.monotonic()
     call = _parse(arguments)
@@ -96,7 +96,7 @@ def _request(event: str, document: bytes, options: Mapping[str, str]) -> bytes:
 
 
 def _current_directory() -> str:
-    """Return the current directory; the root if it was deleted."""
+    """Return the current directory, or the root if it was deleted."""
     try:
         return os.getcwd()  # noqa: PTH109
     except OSError:
@@ -104,13 +104,13 @@ def _current_directory() -> str:
 
 
 def serve_mcp(arguments: list[str]) -> int | None:
-    """Have an MCP server started by a process that has imported what it needs, and wait for its end.
+    """Start an MCP server through a process with preloaded modules, and wait for the server's end.
 
-    That process is started if none runs, so that the servers and hooks of a session import everything once. The server
-    has the standard streams of this process, and ends with it. The first argument is ``mcp``.
+    The preloaded process is started if necessary, so that the servers and hooks of a session import everything once.
+    The server has the standard streams of this process, and ends with it. The first argument is ``mcp``.
 
     Returns:
-        The exit status of the server; ``None`` if the caller has to serve.
+        The exit status of the server; ``None`` if the caller must serve itself.
     """
     home = _home(os.environ)
     if home is None:
@@ -138,10 +138,10 @@ def serve_mcp(arguments: list[str]) -> int | None:
 
 
 def _forking(place: Place) -> socket.socket:
-    """Return a connection to the process that forks servers; start the resident process, its parent, if there is none.
+    """Return a connection to the process that forks servers; start its parent, the resident process, if necessary.
 
     Raises:
-        OSError: No process can be reached, or started soon.
+        OSError: No process can be reached or started in time.
     """
     try:
         return place.connect(FORK_S)
@@ -150,7 +150,7 @@ def _forking(place: Place) -> socket.socket:
 
 
 def prepare(options: Mapping[str, str]) -> bool:
-    """Have the resident process prepare the next session, unless hooks do their own work; return whether it does.
+    """Ask the resident process to prepare the next session, unless hooks do their own work; return whether it does.
 
     Args:
         options: Options of the hooks; with ``--server``, the process opens no memory of the home.
@@ -166,13 +166,13 @@ def prepare(options: Mapping[str, str]) -> bool:
 
 
 def build() -> str:
-    """Return the identity of this installation's code: a process of another one is replaced."""
+    """Return the identity of this installation's code; a process with another identity is replaced."""
     found = os.stat(__file__)  # noqa: PTH116 - pathlib takes time to import
     return f"{__file__}:{found.st_ino}:{found.st_mtime_ns}"
 
 
 def _parse(arguments: list[str]) -> tuple[str, dict[str, str]] | None:
-    """Return event and options; ``None`` for arguments that the command line has to look at."""
+    """Return the event and options; ``None`` for arguments that the command line must handle."""
     event, names, values = arguments[:1], arguments[1::2], arguments[2::2]
     if not event or event[0] not in DEADLINES_S or len(names) != len(values):
         return None
@@ -180,8 +180,8 @@ def _parse(arguments: list[str]) -> tuple[str, dict[str, str]] | None:
 
 
 def _home(environ: Mapping[str, str]) -> str | None:
-    """Return the home; ``None`` if hooks do their own work in it, or its place is not plain to see."""
-    # As platformdirs has it, which takes time to import.
+    """Return the home; ``None`` if hooks do their own work in it, or if its path cannot be determined cheaply."""
+    # The same as in platformdirs, which takes time to import.
     data = "~/Library/Application Support" if sys.platform == "darwin" else "~/.local/share"
     default = f"{environ.get('XDG_DATA_HOME') or os.path.expanduser(data)}/commonplace"  # noqa: PTH111
     home = environ.get("COMMONPLACE_HOME")
@@ -218,9 +218,9 @@ def _ask(place: Place, request: bytes, deadline: float) -> str:
 
     Raises:
         TimeoutError: The process did not answer in time; it was killed.
-        OSError: No process can be reached, or started soon.
+        OSError: No process can be reached or started in time.
         DiedError: The process died twice.
-        ValueError: The answer is not an answer.
+        ValueError: The answer is malformed.
     """
     try:
         return _exchange(place.connect(_left(deadline)), request, deadline)
@@ -239,7 +239,7 @@ def _exchange(connection: socket.socket, request: bytes, deadline: float) -> str
             while part := _receive(connection, deadline):
                 parts.append(part)
         except TimeoutError:
-            # The process answers in time whatever it waits for: this one hangs. Nothing that it acknowledged is lost.
+            # A working process always answers in time, so this one hangs. Acknowledged work is not lost.
             _kill(connection)
             raise
     if not parts:
@@ -260,9 +260,9 @@ def _left(deadline: float) -> float:
 
 
 def _kill(connection: socket.socket) -> None:
-    """Kill the process that listens, by the number that the kernel knows."""
+    """Kill the listening process, by the id that the kernel reports."""
     pid = process_at(connection)
-    # The kernel gives 0 for a process of another container; os.kill would take that for the caller's own group.
+    # The kernel reports 0 for a process in another container, which os.kill would take as the caller's own group.
     if pid > 0:
         try:  # noqa: SIM105 - contextlib takes time to import
             os.kill(pid, signal.SIGKILL)
@@ -271,7 +271,7 @@ def _kill(connection: socket.socket) -> None:
 
 
 def process_at(connection: socket.socket) -> int:
-    """Return the id of the process at the other end; 0 if the system does not tell."""
+    """Return the id of the process at the other end; 0 if the system does not report it."""
     if sys.platform == "darwin":
         return connection.getsockopt(*MACOS_PEER_PID)
     if not hasattr(socket, "SO_PEERCRED"):
@@ -286,17 +286,19 @@ def _spawn(command: list[str]) -> int:
     devnull = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
     try:
         return os.posix_spawn(command[0], command, os.environ, file_actions=devnull, setsid=True)
-    except NotImplementedError:  # the system cannot begin a session here; a group is spared by Ctrl-C too
+    except (
+        NotImplementedError
+    ):  # The system cannot begin a session here; Ctrl-C does not reach a separate group either.
         return os.posix_spawn(command[0], command, os.environ, file_actions=devnull, setpgroup=0)
 
 
 def _started(place: Place, deadline: float) -> socket.socket:
-    """Start a process and return a connection to it, or to the one that was faster.
+    """Start a process and return a connection to it, or to another process that was faster.
 
     Raises:
-        OSError: The process ended at once, or does not listen soon.
+        OSError: The process ended at once, or does not listen in time.
     """
-    # -P: modules of the workspace, the current directory, must not be imported.
+    # -P: modules in the current directory, the workspace, must not be imported.
     child = _spawn([sys.executable, "-P", "-m", "commonplace.cli.resident.start", place.home])
     until = min(time.monotonic() + START_S, deadline)
     while True:
@@ -311,7 +313,7 @@ def _started(place: Place, deadline: float) -> socket.socket:
 
 
 def _give_back(document: bytes) -> None:
-    """Let the standard input be read once more."""
+    """Make the standard input readable again."""
     import io  # noqa: PLC0415 - only where the process fails
 
     sys.stdin = io.TextIOWrapper(io.BytesIO(document))

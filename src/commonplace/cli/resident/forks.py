@@ -1,13 +1,13 @@
-"""A process that has imported what MCP servers need, and forks for each of them.
+"""A process that preloads the modules of MCP servers, and forks for each server.
 
-A client waits about a second for the handshake of a server, and the start of one is mostly imports. This process
-listens at once. It imports when the first command asks, which waits meanwhile, or when the resident process has time.
+A client waits about a second for the handshake of a server, and starting a server is mostly imports. This process
+listens at once. It imports when the first command asks, which then waits, or when the resident process has time.
 
-Arguments, directory, environment and standard streams of a server are those of the command, which waits for the server
-and has its exit status; the umask and the limits of resources are those of this process. The server ends with the
-command, not with this process.
+A server has the arguments, directory, environment and standard streams of its command, which waits for the server and
+returns its exit status; the umask and the resource limits are those of this process. The server ends with the command,
+not with this process.
 
-No thread of Python runs here, so that a fork is safe. The process ends with its parent, the resident process.
+No Python thread runs here, so that forking is safe. The process ends with its parent, the resident process.
 """
 
 import gc
@@ -29,7 +29,7 @@ from commonplace.cli.resident.place import MCP, Place
 from commonplace.cli.start import COLLECT_AFTER
 
 REHEARSAL: Final = "commonplace.cli.resident.rehearsal"
-"""The module that imports what servers need for their first answers."""
+"""The module that imports everything that servers need for their first answers."""
 
 LATER: Final = (
     "commonplace.briefing",
@@ -40,7 +40,7 @@ LATER: Final = (
 
 READING_S: Final = 2.0
 PARENT: Final = 0
-"""The standard input: the resident process writes to it when it has time, and it ends with that process."""
+"""Standard input: the resident process writes to it when it has time, and it ends with that process."""
 
 POLL_S: Final = 0.05
 
@@ -96,7 +96,7 @@ def _fork(listener: socket.socket, place: Place, code: str) -> None:
 
 
 def _serve(connection: socket.socket, code: str) -> NoReturn:
-    """Take the place of the command that asks, in a fork."""
+    """Serve in place of the requesting command, in a fork."""
     try:
         request, streams = _request(connection)
         if request["build"] != code:
@@ -115,14 +115,14 @@ def _serve(connection: socket.socket, code: str) -> NoReturn:
     connection.settimeout(None)
     threading.Thread(target=_end_with, args=[connection], daemon=True).start()
     status = _status()
-    with suppress(OSError):  # The command may be gone by now.
+    with suppress(OSError):  # The command may have ended by now.
         sys.stdout.flush()
         connection.sendall(bytes([status & 0xFF]))
     os._exit(status)
 
 
 def _request(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """Return a request, and the descriptors of the standard streams that came with it.
+    """Return a request and the descriptors of its standard streams.
 
     Raises:
         ConnectionError: The client ended before it had sent all of the request.
@@ -143,7 +143,7 @@ def _request(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
 
 
 def _end_with(connection: socket.socket) -> None:
-    """End this process when the command that asked has ended."""
+    """End this process when the requesting command has ended."""
     try:
         connection.recv(1)
     finally:

@@ -1,12 +1,12 @@
-"""The place of the resident process in a home: its socket, and the lock that one process holds.
+"""The place of the resident process in a home: its socket and its lock.
 
-    $COMMONPLACE_HOME/resident/hooks          the socket, its owner's alone
-    $COMMONPLACE_HOME/resident/hooks.lock     held as long as the process listens
+    $COMMONPLACE_HOME/resident/hooks          the socket, accessible only to its owner
+    $COMMONPLACE_HOME/resident/hooks.lock     held while the process listens
     $COMMONPLACE_HOME/resident/mcp            the same for the process that forks MCP servers
     $COMMONPLACE_HOME/resident/mcp.lock
 
-The kernel releases the lock when the process dies, for whatever reason. Whoever holds it replaces a socket that a dead
-process left behind. Only the standard library is imported, because every hook waits for this module.
+The kernel releases the lock when the process dies for any reason. The holder replaces a socket left by a dead process.
+Only the standard library is imported, because every hook waits for this module.
 """
 
 import fcntl
@@ -86,7 +86,7 @@ class Place:
         return listener
 
     def is_held(self) -> bool:
-        """Return whether the socket in the home is that of this process: a home may be deleted, or made again."""
+        """Return whether the socket in the home belongs to this process, as a home may be deleted and recreated."""
         try:
             return self._bound is not None and os.path.samestat(os.stat(self.socket), self._bound)  # noqa: PTH116
         except OSError:
@@ -101,14 +101,14 @@ class Place:
             self._lock = -1
 
     def leave_to_parent(self) -> None:
-        """Close the lock in a fork, so that only its parent holds it."""
+        """Close the lock in a fork, so that only the parent holds it."""
         os.close(self._lock)
         self._lock, self._bound = -1, None
 
     def _at_address(self, use: Callable[[str], None]) -> None:
-        """Call a function with the address; a path that is too long is reached through its open directory.
+        """Call a function with the socket's address; if the path is too long, use its open directory.
 
-        Where the system does not list open files, the call is made inside the directory.
+        If the system has no directory of open files, the call is made inside the socket's directory.
         """
         if len(os.fsencode(self.socket)) <= MAX_SOCKET_PATH_BYTES:
             use(self.socket)

@@ -1,4 +1,4 @@
-"""A rehearsal of MCP servers: imports and makes what their first answers need, before they are forked."""
+"""Rehearsal of MCP servers: imports and builds everything that their first answers need, before they are forked."""
 
 import asyncio
 from importlib import import_module
@@ -19,11 +19,11 @@ NEEDED: Final = (
     "commonplace.mcp.workspace",
     "mcp.server.stdio",
 )
-"""Modules that the command imports besides."""
+"""Further modules that the command imports."""
 
 
 def rehearse() -> None:
-    """List the tools, prompts and resources of a server; neither a database nor a thread is started."""
+    """List the tools, prompts and resources of a server without starting a database or a thread."""
     for module in NEEDED:
         import_module(module)
     asyncio.run(_list_all())

@@ -1,8 +1,8 @@
 """Server of the resident process: answers hooks with an open knowledge memory and a loaded model.
 
-A request is one JSON object; the client closes its side of the connection after it. The answer is a JSON object with
-``text``, for the model; an answer without ``text`` says that the process is being replaced. The end of a session is
-answered as soon as its record is kept; learning goes on behind.
+A request is one JSON object, after which the client closes its side of the connection. The answer is a JSON object with
+``text`` for the model; an answer without ``text`` means that the process is being replaced. The end of a session is
+answered as soon as its record is stored; learning continues in the background.
 """
 
 import asyncio
@@ -34,10 +34,10 @@ from commonplace.remote import Service
 MAX_REQUEST_BYTES: Final = 2 * MAX_INPUT_BYTES
 READING_S: Final = 5.0
 MARGIN_S: Final = 1.0
-"""Seconds by which the process gives up before its client."""
+"""Seconds by which the process gives up earlier than its client."""
 
 LEARNING_S: Final = 0.5
-"""Seconds that the start of a session waits for earlier sessions to be learned; the rest follows in the background."""
+"""Seconds that a session start waits for learning from earlier sessions; the rest follows in the background."""
 
 MODEL_WAITS_S: Final = 1.0
 TEND_EVERY_S: Final = 1.0
@@ -56,7 +56,7 @@ class Request:
     Attributes:
         build: The identity of the client's code.
         environ: The client's settings.
-        server: The address of the service that has knowledge memory; ``None`` for the memory of the home.
+        server: The address of the service with knowledge memory; ``None`` for the home's own memory.
     """
 
     build: str
@@ -92,13 +92,13 @@ async def _serve(
 
 
 class Resident:
-    """The process: its settings, its memory, and the work under way.
+    """The resident process: its settings, its memory, and running work.
 
     Args:
         place: The place, which the process holds.
         build: The identity of the process's code.
-        settings: The settings; requests with others replace the process.
-        memory: The memory of the home, which is opened when a request needs it.
+        settings: The settings; a request with other settings replaces the process.
+        memory: The memory of the home, opened when a request needs it.
     """
 
     def __init__(self, place: Place, build: str, settings: Settings, memory: KnowledgeMemory) -> None:
@@ -116,13 +116,13 @@ class Resident:
         self._stopping = asyncio.Event()
 
     async def run(self, listener: socket.socket, release: Callable[[], None], forks: IO[bytes]) -> None:
-        """Answer requests until the process is idle for long, replaced, stopped, or its home is gone.
+        """Answer requests until the process is idle for too long, replaced or stopped, or its home is gone.
 
         Args:
             listener: The listening socket.
-            release: Called once the memory has opened its database, or failed to.
-            forks: The input of the process that forks MCP servers. It gets a line when this process has time, and then
-                the end.
+            release: Called once the memory has opened its database or failed to.
+            forks: The input of the process that forks MCP servers. It gets a line when this process has time, and is
+                closed at the end.
         """
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -143,9 +143,9 @@ class Resident:
             await self._consolidation.stop()
 
     async def _warm(self, release: Callable[[], None], forks: IO[bytes]) -> None:
-        """Load the model if knowledge memory is in this home, then let the start of MCP servers be prepared.
+        """Load the model if knowledge memory is in this home, then have the start of MCP servers prepared.
 
-        The first start of a session needs no model, so the model waits for it, but not for long.
+        The first session start needs no model, so loading waits for it, but not for long.
         """
         with suppress(TimeoutError):
             await asyncio.wait_for(self._answered.wait(), MODEL_WAITS_S)
@@ -159,7 +159,7 @@ class Resident:
             forks.write(b"\n")
 
     def _need_memory(self) -> None:
-        """Begin to open knowledge memory of the home; hooks whose memory is a service do not need it."""
+        """Begin to open the home's knowledge memory, which hooks that use a service do not need."""
         if not self._needs_memory:
             self._needs_memory = True
             self._memory.database.begin()
@@ -167,13 +167,13 @@ class Resident:
                 self._memory.begin()
 
     async def _learn_later(self) -> None:
-        """Learn from sessions that nobody waits for, once those that wait have their answers."""
+        """Learn from sessions that nobody waits for, after all waiting hooks have their answers."""
         await asyncio.sleep(LEARNING_S)
         await sweep_all(self._settings.home, self._memory)
         self._consolidate()
 
     async def _finish(self) -> None:
-        """Wait for answers under way and for work behind them, but not for long."""
+        """Wait for running answers and background work, but not for long."""
         with suppress(TimeoutError):
             async with asyncio.timeout(STOPPING_S):
                 while under_way := self._answers | self._behind:
@@ -257,7 +257,7 @@ class Resident:
             self._consolidation.begin()
 
     def _begin_behind(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do work that no client waits for."""
+        """Start background work that no client waits for."""
         task = asyncio.create_task(_logged(work))
         self._behind.add(task)
         task.add_done_callback(self._behind.discard)
@@ -267,9 +267,9 @@ async def _logged(work: Coroutine[Any, Any, None]) -> None:
     try:
         await work
     except (CommonplaceError, OSError) as error:
-        _log.error("work behind the hooks: %s", error)
+        _log.error("background work of the hooks: %s", error)
     except Exception:  # noqa: BLE001 - an outer door: a later session learns what this one did not
-        _log.exception("work behind the hooks failed")
+        _log.exception("background work of the hooks failed")
 
 
 async def _read(reader: asyncio.StreamReader) -> Request:

@@ -1,8 +1,8 @@
-"""The module that the resident process runs: it listens at once, and imports what it needs afterwards.
+"""The module that the resident process runs: it listens at once, and imports other modules afterwards.
 
-So a client connects within the start of an interpreter, and of several processes that start at once, all but one end
-before they import much. The database server starts while this process imports the rest, and so does the process that
-forks MCP servers.
+So a client can connect as soon as an interpreter has started, and if several processes start at once, all but one end
+before they import much. The database server and the process that forks MCP servers start while this process imports
+the rest.
 """
 
 import gc
@@ -18,17 +18,17 @@ from commonplace.cli.start import COLLECT_AFTER
 
 
 class EarlyServer(threading.Thread):
-    """Starts the embedded database server of a home that has one, and holds it until the memory has joined it."""
+    """A thread that starts the embedded database server of a home, if any, and holds it until the memory has joined."""
 
     def __init__(self) -> None:
         super().__init__(name="starting the database server", daemon=True)
         self._is_joined = threading.Event()
-        # Imported by the main thread: two threads must not import the same modules at once.
+        # Imported in the main thread, because two threads must not import the same modules at once.
         self._join_server = import_module("commonplace.storage.embedded").join_server
         self._load_settings = import_module("commonplace.core.settings").load_settings
 
     def run(self) -> None:
-        """Join the server, and leave it after :meth:`release`. Whoever opens the memory reports what is wrong."""
+        """Join the server, and leave it after :meth:`release`. Errors are reported when the memory is opened."""
         try:
             settings = self._load_settings(read_current_directory=False).settings
             if settings.postgres_url is None and (settings.postgres_directory / "data").exists():

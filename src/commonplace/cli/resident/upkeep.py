@@ -1,4 +1,4 @@
-"""Consolidation in the resident process: sessions become knowledge without a worker."""
+"""Consolidation in the resident process, so that sessions become knowledge without a worker."""
 
 import asyncio
 import logging
@@ -11,16 +11,16 @@ from commonplace.knowledge import KnowledgeMemory, consolidate
 from commonplace.llm import can_consolidate
 
 EVERY_S: Final = 600.0
-"""Sessions that end sooner after a consolidation wait together for the next one, which saves tokens."""
+"""Sessions that end sooner after a consolidation wait for the next one together, which saves tokens."""
 
 _log = logging.getLogger(__name__)
 
 
 class Consolidation:
-    """Consolidates waiting episodes behind the hooks, if the settings name a language model for it.
+    """Background consolidation of waiting episodes, if the settings name a language model for it.
 
     Args:
-        settings: The settings; a schedule that is off switches this off as well.
+        settings: The settings; if the schedule is off, this consolidation is off too.
         memory: The memory.
     """
 
@@ -33,12 +33,12 @@ class Consolidation:
         self.is_running = False
 
     def begin(self) -> None:
-        """Consolidate now, or later if it was done lately; after a stop, do nothing."""
+        """Consolidate now, or later if the last consolidation was recent; after a stop, do nothing."""
         if self._allowed and not self._is_stopped and (self._task is None or self._task.done()):
             self._task = asyncio.create_task(self._run(), name="consolidation")
 
     async def stop(self) -> None:
-        """End what runs; its episodes wait for the next consolidation."""
+        """Stop the running consolidation; its episodes wait for the next one."""
         self._is_stopped = True
         if self._task is not None:
             self._task.cancel()
@@ -51,7 +51,7 @@ class Consolidation:
         try:
             report = await consolidate(self._memory)
             if not report.groups:
-                # Nothing waited, so the session that ends next need not wait.
+                # No episode waited, so the next session that ends need not wait.
                 self._began_at = float("-inf")
         except CommonplaceError as error:
             _log.error("sessions wait for consolidation: %s", error)

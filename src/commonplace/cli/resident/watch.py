@@ -1,4 +1,4 @@
-"""Watch over the hosts of sessions: a session ends with its host, even if the host ran no hook for that."""
+"""Watch over the hosts of sessions, so that a session ends with its host even if the host ran no hook."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from commonplace.cli.claude_code.call import HookCall
 from commonplace.cli.resident.client import process_at
 
 SHELLS: Final = frozenset({"sh", "ash", "bash", "dash", "fish", "ksh", "zsh"})
-"""Programs that stand between a hook and its host."""
+"""Programs that may run between a hook and its host."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -22,10 +22,10 @@ class _Host:
 
 
 class Watch:
-    """The processes of hosts whose sessions run. Where the system cannot watch a process, no session is watched.
+    """The host processes of running sessions. If the system cannot watch processes, no session is watched.
 
     Args:
-        ended: Called with the last call of each session whose host ended before the session's own end was told.
+        ended: Called with the last call of each session whose host ended before the end of the session was reported.
     """
 
     def __init__(self, ended: Callable[[HookCall], None]) -> None:
@@ -33,7 +33,7 @@ class Watch:
         self._hosts: dict[int, _Host] = {}
 
     def begin(self, connection: socket.socket, call: HookCall) -> None:
-        """Watch the host of a session, whose hook waits at the other end of a connection."""
+        """Watch the host of a session; the session's hook is at the other end of a connection."""
         self.end(call.session_id)
         pid = _host_of(process_at(connection))
         if pid is None:
@@ -48,13 +48,13 @@ class Watch:
         self._hosts[pid].sessions[call.session_id] = call
 
     def end(self, session_id: str) -> None:
-        """Watch a session no longer."""
+        """Stop watching a session."""
         for pid, host in list(self._hosts.items()):
             if host.sessions.pop(session_id, None) is not None and not host.sessions:
                 self._leave(pid)
 
     def close(self) -> None:
-        """Watch no session any more."""
+        """Stop watching all sessions."""
         for pid in list(self._hosts):
             self._leave(pid)
 
@@ -70,7 +70,7 @@ class Watch:
 
 
 def _host_of(hook: int) -> int | None:
-    """Return the nearest process above a hook that is no shell; ``None`` if the system does not tell."""
+    """Return the nearest ancestor of a hook that is not a shell; ``None`` if the system does not report it."""
     pid, name = hook, "sh"
     try:
         while name in SHELLS and pid > 1:
@@ -82,5 +82,5 @@ def _host_of(hook: int) -> int | None:
 
 
 def _parent(pid: int) -> int:
-    # The name stands in parentheses and may hold some itself.
+    # The name is in parentheses and may itself contain parentheses.
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])

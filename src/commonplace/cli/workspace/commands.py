@@ -37,11 +37,13 @@ async def store(
 @command()
 async def search(
     memory: WorkspaceMemory,
-    query: Annotated[str | None, typer.Argument(metavar="QUERY", help="Part of the text.")] = None,
+    query: Annotated[
+        str | None, typer.Argument(metavar="QUERY", help="Text that the memory contains.")
+    ] = None,
     *,
     tag: Annotated[str | None, typer.Option(help="A complete tag.")] = None,
 ) -> Answer:
-    """Find up to 20 memories, newest first. With a query and a tag, both must match."""
+    """Find up to 20 memories, newest first. If you give a query and a tag, both must match."""
     result = await memory.search(query, tag=tag)
     memories = [
         {

@@ -1,4 +1,4 @@
-"""Cursors: places in a list that stay the same while rows are added and removed."""
+"""Cursors: positions in a list that stay valid while rows are added and removed."""
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -15,7 +15,7 @@ from commonplace.knowledge.inputs import require_moment
 from commonplace.knowledge.kinds import Episode, Fact, Memory, Rule
 
 PREFIX_CHARS: Final = 256
-"""The characters of a text that a cursor holds; orders compare no more of it."""
+"""The number of characters of a text in a cursor; orders compare no more characters."""
 
 
 def cursor_of(last: Memory | ListedEntity, *, sort: str = FactOrder.STORED) -> str:
@@ -69,7 +69,7 @@ def name_after(cursor: str | None) -> dict[str, Any]:
 
 
 def _fields(kind: type[Memory], sort: str) -> list[str]:
-    """Return the fields that place a memory of a kind in an order."""
+    """Return the fields that determine the position of a memory in an order."""
     return [name for name in PLACE_FIELDS[cast("FactOrder", sort)] if name in kind.__dataclass_fields__]
 
 
@@ -84,7 +84,7 @@ def _written(parts: Sequence[object]) -> str:
 
 
 def _read(cursor: str, *, parts: int = 2) -> list[Any]:
-    """Return the parts of a cursor: a text, an id, and for most orders their name and fields."""
+    """Return the parts of a cursor: a text, an id and, for most orders, the order's name and fields."""
     try:
         found = cast("list[object]", json.loads(urlsafe_b64decode(cursor.encode("ascii"))))
         if len(found) != parts:
@@ -121,7 +121,7 @@ def _moment(cursor: str, text: str) -> datetime:
 def _text(value: object) -> str:
     if not isinstance(value, str) or "\0" in value:
         raise ValueError(value)
-    value.encode()  # refuses half of a surrogate pair
+    value.encode()  # Refuses half of a surrogate pair.
     return value
 
 

@@ -17,9 +17,9 @@ MOST_ENTITIES: Final = 800
 FACTS_OF_ONE: Final = 40
 FACTS_OF_EACH: Final = 5
 MOST_LINKS: Final = 200
-"""Most links of a graph that a person can read."""
+"""Maximum number of links in a readable graph."""
 MOST_STEPS: Final = 6
-"""The longest way between two entities; from a fact to a fact of one episode it takes four steps."""
+"""The longest path between two entities; from one fact via its episode to another fact takes four steps."""
 MOST_EDGES: Final = 5_000
 
 
@@ -40,7 +40,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """``relation`` is the relation of a link, or the predicate of a fact about an entity or between two entities."""
+    """An edge; ``relation`` is the relation of a link, or the predicate of a fact about one or two entities."""
 
     source: str
     target: str
@@ -49,13 +49,13 @@ class Edge:
 
 @dataclass(slots=True, kw_only=True)
 class Graph:
-    """Nodes in the order in which they were found, and the edges between them."""
+    """Nodes in the order of discovery, and the edges between them."""
 
     nodes: dict[str, Node] = field(default_factory=dict[str, Node])
     edges: list[Edge] = field(default_factory=list[Edge])
 
     def add(self, node: Node) -> None:
-        """Add a node, unless the graph has it."""
+        """Add a node, unless the graph already has it."""
         self.nodes.setdefault(node.id, node)
 
     def join(self, source: object, target: object, relation: str) -> None:
@@ -81,16 +81,16 @@ class GraphMethods(KnowledgeSession):
         since: Moment | None = None,
         limit: int = ENTITIES,
     ) -> Graph:
-        """Return an entity with its most important active facts, and the entities and memories that they relate it to.
+        """Return an entity with its most important active facts, and the entities and memories related by them.
 
-        Without an entity: the entities with the most active facts, five facts each.
+        Without an entity, return the entities with the most active facts, each with five facts.
 
         Args:
             entity_id: The entity.
-            kinds: Nodes of these kinds only, ``entity``, ``fact``, ``episode`` or ``rule``; ``None`` for all.
+            kinds: Only nodes of these kinds, ``entity``, ``fact``, ``episode`` or ``rule``; ``None`` for all.
             scope: Only facts of this scope and global facts; ``None`` for all.
             since: Only facts that were stored at this moment or later.
-            limit: Most entities without an entity, up to 800.
+            limit: Maximum number of entities if no entity is given, up to 800.
 
         Raises:
             NotFoundError: The entity does not exist, or was merged into another.
@@ -128,13 +128,13 @@ class GraphMethods(KnowledgeSession):
         return graph if kinds is None else graph.only(kinds)
 
     async def connect_entities(self, first_id: UUID | str, second_id: UUID | str) -> Graph:
-        """Return the shortest way from one entity to another, over facts, links and the memories between them.
+        """Return the shortest path from one entity to another, via facts, links and memories.
 
-        The search goes six steps far and looks at 5,000 edges of each step.
+        The search goes up to six steps and follows up to 5,000 edges per step.
 
         Returns:
-            The nodes in the order of the way, and the edge between each node and the next, in the direction of its
-            relation; an empty graph if the search finds no way.
+            The nodes in path order, and the edge between each node and the next, in the direction of its relation; an
+            empty graph if there is no path.
         """
         first = inputs.require_id(first_id, field="first_id")
         second = inputs.require_id(second_id, field="second_id")
@@ -155,7 +155,7 @@ class GraphMethods(KnowledgeSession):
 
 
 def _way(before: Mapping[UUID, Row | None], end: UUID) -> list[Row]:
-    """Return the edges of the way to the end of a search, in order."""
+    """Return the edges of the path to the end of a search, in order."""
     way: list[Row] = []
     edge = before.get(end)
     while edge is not None:

@@ -1,4 +1,4 @@
-"""The past: what changed between two moments, and the facts of one subject in the order of time."""
+"""History: the changes between two moments, and the facts of one subject in chronological order."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -13,11 +13,11 @@ from commonplace.knowledge.kinds import Fact, Moment, Rule
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnowledgeDiff:
-    """The facts and rules that differ between two moments, as they are today, the oldest first.
+    """The facts and rules that differ between two moments, in their current form, oldest first.
 
     Attributes:
-        added: Known at the later moment only.
-        removed: Known at the earlier moment only: superseded, forgotten, expired or ended since.
+        added: Known only at the later moment.
+        removed: Known only at the earlier moment: superseded, forgotten, expired or ended since.
     """
 
     added: tuple[Fact | Rule, ...]
@@ -36,13 +36,13 @@ class HistoryMethods(KnowledgeSession):
         limit: int = MAX_LIMIT,
         offset: int = 0,
     ) -> KnowledgeDiff:
-        """Return what changed between two moments.
+        """Return the changes between two moments.
 
         Args:
             since: The earlier moment.
             until: The later moment; now if ``None``. A date stands for the end of that day.
-            scope: Only global facts and rules and those of this scope; ``None`` for all.
-            limit: Most facts, and most rules, 1 to 1,000.
+            scope: Return only global facts and rules and those of this scope; ``None`` for all.
+            limit: Maximum number of facts, and of rules, 1 to 1,000.
             offset: The number of facts, and of rules, to skip.
 
         Raises:
@@ -84,14 +84,14 @@ class HistoryMethods(KnowledgeSession):
         limit: int = MAX_LIMIT,
         offset: int = 0,
     ) -> list[Fact]:
-        """Return the facts of a subject or an entity, in the order in which they began to hold.
+        """Return the facts of a subject or an entity, in the order in which they became true.
 
-        Superseded and expired facts are part of it, forgotten facts are not.
+        Superseded and expired facts are included; forgotten facts are not.
 
         Args:
-            subject: In any case of letters.
+            subject: The subject; case does not matter.
             entity_id: The entity.
-            limit: Most facts, 1 to 1,000.
+            limit: Maximum number of facts, 1 to 1,000.
             offset: The number of facts to skip.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Lists of memories and entities for people, a page at a time. Reading them does not count as a use."""
+"""Paged lists of memories and entities for people. Reading them does not count as a use."""
 
 from collections.abc import Collection, Sequence
 from typing import Final
@@ -49,27 +49,27 @@ class ListMethods(KnowledgeSession):
         offset: int = 0,
         after: str | None = None,
     ) -> list[Fact]:
-        """Return facts in an order, by default the newest first. Each filter that is given narrows the list.
+        """Return facts in an order, by default newest first. Each given filter narrows the list.
 
         Args:
             ids: Return these facts only.
             validity: A :class:`Validity`.
             fading: Return only facts that are marked as fading, or only other facts.
-            scope: The scope; the global one is another scope.
+            scope: Only this scope; the global scope is not included.
             subject: The exact subject.
             predicate: The exact predicate.
             entity_id: The entity that the facts are about.
             as_of: Return facts that were known at this moment; their fields are those of today.
             valid_at: Return facts that were true at this moment, also superseded facts.
-            text: A text in subject, predicate or content, in any case of letters.
+            text: A text in subject, predicate or content; case does not matter.
             tag: One of the tags.
             unused: Return only facts that no search or block has shown, or only other facts.
             source: A :class:`~commonplace.core.sources.Source`.
             source_butler: The butler that stored the facts.
-            max_confidence: The most effective confidence, 0.0 to 1.0.
+            max_confidence: The maximum effective confidence, 0.0 to 1.0.
             sort: A :class:`FactOrder`.
             reverse: Return the facts in the opposite order.
-            limit: Most facts, 1 to 1,000.
+            limit: Maximum number of facts, 1 to 1,000.
             offset: The number of facts to skip.
             after: The cursor of the last fact before the page, from ``cursor_of`` with the same order.
         """
@@ -102,7 +102,7 @@ class ListMethods(KnowledgeSession):
             return [Fact.from_row(row, now=self.clock()) for row in rows]
 
     async def fact_chain(self, fact_id: UUID | str) -> list[Fact]:
-        """Return a fact with the facts before and after it, the newest first; an empty list if it does not exist."""
+        """Return a fact with its predecessors and successors, newest first; an empty list if it does not exist."""
         key = inputs.require_id(fact_id, field="fact_id")
         async with self._reading() as sql:
             return [Fact.from_row(row, now=self.clock()) for row in await sql.fact_chain(id=key)]
@@ -127,7 +127,7 @@ class ListMethods(KnowledgeSession):
         offset: int = 0,
         after: str | None = None,
     ) -> list[Rule]:
-        """Return rules in an order, by default the newest first.
+        """Return rules in an order, by default newest first.
 
         The parameters are those of :meth:`list_facts`, but ``sort`` is a :class:`RuleOrder`. ``maturity`` is a
         :class:`Maturity`; ``forgotten`` returns only forgotten rules, or only other rules. ``as_of`` returns rules that
@@ -184,8 +184,8 @@ class ListMethods(KnowledgeSession):
         Args:
             status: Return episodes of this state only: ``pending``, ``consolidated``, ``failed`` or ``dead_letter``.
             butler: Return episodes of this butler only.
-            live: Leave out episodes that expired or were forgotten and wait for the cleanup.
-            limit: Most episodes, 1 to 1,000.
+            live: Leave out expired and forgotten episodes that wait for cleanup.
+            limit: Maximum number of episodes, 1 to 1,000.
             offset: The number of episodes to skip.
             after: The cursor of the last episode before the page, from ``cursor_of``.
         """
@@ -215,11 +215,11 @@ class ListMethods(KnowledgeSession):
         """Return entities by canonical name, then by id.
 
         Args:
-            name: Return entities with this text in one of their names, in any case of letters; of several texts, one is
-                enough.
+            name: Return entities with this text in one of their names, ignoring case; if several texts are given, any
+                of them matches.
             entity_type: Return entities of this type only.
             merged: Return only entities that were merged into another, only other entities, or all for ``None``.
-            limit: Most entities, 1 to 1,000.
+            limit: Maximum number of entities, 1 to 1,000.
             offset: The number of entities to skip.
             after: The cursor of the last entity before the page, from ``cursor_of``.
         """

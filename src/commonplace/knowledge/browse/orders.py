@@ -1,4 +1,4 @@
-"""Orders of the lists of facts and rules, and the fields that place a memory in each order."""
+"""Orders of the lists of facts and rules, and the fields that determine a memory's position in each order."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -53,4 +53,4 @@ PLACE_FIELDS: Final[Mapping[FactOrder | RuleOrder, tuple[str, ...]]] = {
     RuleOrder.HARMED: ("harmful_count",),
     RuleOrder.TEXT: ("content",),
 }
-"""The fields that place a memory in an order, beside its creation and its id; an order of both kinds stands once."""
+"""The fields of each order, besides creation time and id; an order that both kinds share is listed once."""

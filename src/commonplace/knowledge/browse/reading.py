@@ -93,7 +93,7 @@ class ReadingMethods(KnowledgeSession):
     @overload
     async def read_memory(self, memory_type: str, memory_id: UUID | str) -> Memory: ...
     async def read_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
-        """Return a memory in any state, also a forgotten or expired one; this does not count as a use.
+        """Return a memory in any state, even forgotten or expired; this does not count as a use.
 
         Raises:
             InvalidInputError: The type or id is malformed, or several memories have the short id.
@@ -133,10 +133,10 @@ class ReadingMethods(KnowledgeSession):
         return found
 
     async def names_of(self, ids: Collection[UUID]) -> Mapping[UUID, str]:
-        """Return the key and text of a fact, the name of an entity or the text of another memory for each id.
+        """Return a label for each id: the key and text of a fact, the name of an entity, or the text of a memory.
 
         Args:
-            ids: Of episodes, facts, rules and entities.
+            ids: Ids of episodes, facts, rules and entities.
 
         Returns:
             At most 120 characters for each id. Forgotten memories, expired episodes and unknown ids are left out.
@@ -148,7 +148,7 @@ class ReadingMethods(KnowledgeSession):
         """Return the scope of each fact and rule.
 
         Args:
-            ids: Of facts and rules. Other ids are left out.
+            ids: Ids of facts and rules. Other ids are ignored.
         """
         async with self._reading() as sql:
             return {row["id"]: row["scope"] for row in await sql.scopes_of(ids=list(ids))}

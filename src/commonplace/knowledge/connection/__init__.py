@@ -1,1 +1,1 @@
-"""Connection: the open database, who acts on it, transactions of a tenant, and outages."""
+"""Connection: the open database, the acting tenant and actor, transactions, and outages."""

@@ -1,7 +1,7 @@
-"""Claims of requests: a request with a key runs once, in whatever process it arrives.
+"""Claims of requests, so that a request with a key runs only once, whichever process it reaches.
 
-The first writing transaction of a request marks the claim. So it is known whether a request whose process died has
-changed anything, and a process that lost its claim changes nothing.
+The first writing transaction of a request marks the claim. So it is known whether a request changed anything before its
+process died, and a process that lost its claim cannot change anything.
 """
 
 from collections.abc import Generator
@@ -18,7 +18,7 @@ class Claim:
     Attributes:
         tenant_id: The tenant of the request.
         key: The key that the client chose.
-        id: Differs for each try.
+        id: An id that differs for each attempt.
         is_applied: Whether a transaction of the request was committed.
         is_open: Whether the request still runs.
     """
@@ -34,7 +34,7 @@ _current: ContextVar[Claim | None] = ContextVar("commonplace_claim", default=Non
 
 
 def unmarked_claim(tenant_id: str) -> Claim | None:
-    """Return the claim that a writing transaction of a tenant has to mark, if there is one."""
+    """Return the claim that a writing transaction of a tenant must mark, if any."""
     claim = _current.get()
     if claim is None or claim.tenant_id != tenant_id or claim.is_applied or not claim.is_open:
         return None
@@ -43,7 +43,7 @@ def unmarked_claim(tenant_id: str) -> Claim | None:
 
 @contextmanager
 def claimed(claim: Claim) -> Generator[None]:
-    """Run a request under its claim inside the block; tasks that outlive the block mark nothing."""
+    """Run a request under its claim inside the block; tasks that outlive the block do not mark the claim."""
     token = _current.set(claim)
     try:
         yield

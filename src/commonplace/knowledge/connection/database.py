@@ -1,4 +1,4 @@
-"""The database of knowledge memory: PostgreSQL, embedded or by URL, started, migrated and connected once.
+"""The database of knowledge memory: PostgreSQL, embedded or by URL, which is started, migrated and connected once.
 
 A client of an MCP server waits about a second for the handshake, and a first start of PostgreSQL takes longer. So
 the database is opened in the background, and the first call waits for it.
@@ -38,13 +38,13 @@ class KnowledgeDatabase:
         self._resources = AsyncExitStack()
         self._source: str | PostgresUrls | EmbeddedPostgres = settings.postgres_url or ""
         self.home: Path | None = settings.home
-        """The home that remembers plausible times; ``None`` for a pool that a caller opened."""
+        """The home with the clock guard; ``None`` for a pool that a caller opened."""
         self.replicas: Replicas | None = None
-        """The replicas that the settings name, from the opening on."""
+        """The replicas that the settings name, once the database is open."""
         self.was_tried = False
-        """Whether an opening has ended, with success or without: from then on, answers come at once."""
+        """Whether an opening has ended, successfully or not; from then on, answers come at once."""
         self.answered_at = -math.inf
-        """When work on the database last succeeded, in seconds of the event loop's clock."""
+        """When work on the database last succeeded, by the event loop's clock in seconds."""
 
     @classmethod
     def of(cls, pool: asyncpg.Pool) -> Self:
@@ -56,7 +56,7 @@ class KnowledgeDatabase:
         return database
 
     def begin(self) -> asyncio.Future[asyncpg.Pool]:
-        """Start to open the database in the background, if necessary, and return the task; do not cancel the task."""
+        """Start opening the database in the background if necessary, and return the task; do not cancel it."""
         if self._opening is None or (self._opening.done() and _failed(self._opening)):
             self._opening = asyncio.create_task(self._open(), name="opening knowledge memory")
             self._opening.add_done_callback(self._note)
@@ -69,11 +69,11 @@ class KnowledgeDatabase:
             SettingsError: The URL is not a PostgreSQL URL.
             StorageError: The server cannot be started or reached, or its schema is newer than this release.
         """
-        # The opening serves all callers; a cancelled caller must not end it.
+        # The opening serves all callers, so a cancelled caller must not cancel it.
         return await asyncio.shield(self.begin())
 
     async def readers(self) -> asyncpg.Pool | Replicas:
-        """Return the source of connections that only read: the replicas if there are any, else :meth:`pool`.
+        """Return the source of read-only connections: the replicas, if any, else :meth:`pool`.
 
         Raises:
             SettingsError: A URL is not a PostgreSQL URL.
@@ -96,7 +96,7 @@ class KnowledgeDatabase:
             require_direct(self._source.owner_url, work)
         if isinstance(self._source, str):
             require_direct(self._source, work)
-            yield pool  # a single URL names the owner
+            yield pool  # A single URL names the owner.
             return
         owners = await open_pool(self._source, as_owner=True)
         try:
@@ -105,7 +105,7 @@ class KnowledgeDatabase:
             await close_pool(owners)
 
     async def access(self, *, as_owner: bool = False) -> Access:
-        """Return the access of another driver to the same database; start the server if it died.
+        """Return the access for another driver to the same database; restart the server if it has died.
 
         Raises:
             SettingsError: The URL is not a PostgreSQL URL.

@@ -1,4 +1,4 @@
-"""Answers kept under the keys of requests, so that a repeated request changes nothing twice."""
+"""Responses stored under the keys of requests, so that a repeated request takes effect only once."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -17,18 +17,18 @@ KEEP: Final = timedelta(days=1)
 """The time that an answer is kept."""
 
 LEASE: Final = timedelta(seconds=10)
-"""The time that a claim lasts unless it is renewed; then another process may run the request."""
+"""The time after which an unrenewed claim ends and another process may run the request."""
 
 
 class Conflict(StrEnum):
-    """Reasons why a request with a key does not run."""
+    """Reasons why a request with a key is not run."""
 
     RUNNING = "running"
-    """The request runs now, or its process died a moment ago."""
+    """The request is running, or its process died a moment ago."""
     REUSED = "reused"
     """The key belongs to another request."""
     LOST = "lost"
-    """The request has changed something, and its process died before it kept the answer."""
+    """The request changed something, and its process died before it stored the response."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class KeptAnswers:
         self._memory = memory
 
     async def claim(self, key: str, fingerprint: str) -> Claim | KeptAnswer | Conflict:
-        """Claim a request, or return its answer, or the reason why it must not run.
+        """Claim a request, or return its stored response or the reason why it must not run.
 
         Args:
             key: The key that the client chose.
@@ -88,12 +88,12 @@ class KeptAnswers:
             await sql.renew_claim(key=claim.key, claim=claim.id, lease=LEASE)
 
     async def keep(self, claim: Claim, answer: KeptAnswer) -> None:
-        """Keep the answer of a request; do nothing if the claim was lost."""
+        """Store the response to a request; do nothing if the claim was lost."""
         async with self._writing() as sql:
             await sql.keep_answer(key=claim.key, claim=claim.id, **asdict(answer))
 
     async def release(self, claim: Claim) -> None:
-        """Give up a claim whose request has changed nothing, so that it may run again."""
+        """Give up a claim whose request changed nothing, so that the request may run again."""
         async with self._writing() as sql:
             await sql.release_claim(key=claim.key, claim=claim.id)
 

@@ -1,6 +1,6 @@
-"""Outages: limits on the time that a session waits for a database that is gone or does not answer.
+"""Outages: limits on how long a session waits for a database that is down or does not answer.
 
-A failure of memory never stops the agent; a broken invariant is raised all the same. Source: KNW-24.
+A failure of memory never stops the agent; broken invariants are still raised. Source: KNW-24.
 """
 
 import asyncio
@@ -14,27 +14,27 @@ from commonplace.knowledge.connection.database import KnowledgeDatabase
 from commonplace.knowledge.connection.unit_of_work import unit_of_work
 
 PATIENCE_S: Final = 1.5
-"""After this time without a result, the database is asked for a sign of life."""
+"""The time without a result after which the database is checked for life."""
 
 ANSWER_S: Final = 1.0
-"""Time for that sign of life."""
+"""Time limit of that check."""
 
 WAITS: Final = 10
-"""Parts of each wait. This process itself may stand still for a second while it loads a model; that second then counts
-as one part, not as silence of the database for the whole wait."""
+"""The number of parts of each wait. This process may itself block for a second while it loads a model; that second
+counts as one part, not as silence of the database during the whole wait."""
 
 FIRST_OPENING_S: Final = 20.0
-"""Time for a first opening, which may set up a server and load a model."""
+"""Time limit of a first opening, which may set up a server and load a model."""
 
 OUTAGES: Final = (StorageError, EmbeddingError)
-"""The errors of an outage; a session goes on without memory."""
+"""The errors of an outage, after which a session continues without memory."""
 
 _T = TypeVar("_T")
 _given_up: set[asyncio.Task[Any]] = set()
 
 
 async def open_soon(database: KnowledgeDatabase) -> asyncpg.Pool:
-    """Return the pool; wait long for a first opening, and briefly for one that follows a failure.
+    """Return the pool; wait long for a first opening, but only briefly after a failure.
 
     Raises:
         StorageError: The database cannot be opened in time.
@@ -50,11 +50,11 @@ async def open_soon(database: KnowledgeDatabase) -> asyncpg.Pool:
 async def while_it_answers(
     database: KnowledgeDatabase, pool: asyncpg.Pool, work: Coroutine[Any, Any, _T]
 ) -> _T:
-    """Return the result of some work, and wait for it as long as the database answers.
+    """Wait for some work as long as the database answers, and return the result.
 
-    Slow work is not given up if the database answers. The question for a sign of life may queue for a connection, so
-    other work that ended meanwhile counts as an answer. Cancelling a statement on a server that hangs may hang too, so
-    the work is abandoned without waiting for its end.
+    Slow work is not given up while the database answers. The liveness check may queue for a connection, so other work
+    that has ended in the meantime counts as an answer. Cancelling a statement on a hanging server may hang too, so the
+    work is abandoned without waiting for its end.
 
     Raises:
         StorageUnavailableError: The server does not answer; the work may or may not be done.
@@ -82,7 +82,7 @@ async def while_it_answers(
 
 async def _ask(pool: asyncpg.Pool) -> None:
     async with unit_of_work(pool, readonly=True):
-        """Return: the server has set the tenant, so it answers."""
+        """Do nothing, because the server has already answered by setting the tenant."""
 
 
 async def _one_ends_within(seconds: float, *tasks: asyncio.Task[Any]) -> bool:

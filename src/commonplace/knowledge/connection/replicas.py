@@ -1,8 +1,8 @@
-"""Read replicas of knowledge memory, which show every write that was acknowledged before the read began.
+"""Read replicas of knowledge memory; a read sees every write that was acknowledged before it began.
 
-A read first asks the primary for the position of its log, which costs the primary far less than a search. Then it takes
-a replica that has replayed the log up to this position. The client and the process that wrote do not matter. If the
-replica does not get there in time, or does not work, the read goes to the primary. Source: ADR 0026.
+A read first asks the primary for its log position, which costs the primary far less than a search. Then it uses a
+replica that has replayed the log up to this position, whichever client or process wrote. If the replica does not reach
+the position in time, or does not work, the read goes to the primary. Source: ADR 0026.
 """
 
 import asyncio
@@ -28,11 +28,11 @@ WAIT_S: Final = 0.25
 """Time that a read waits for a replica before it goes to the primary."""
 
 REST_S: Final = 1.0
-"""Time after a failure in which reads leave a replica alone."""
+"""Time after a failure during which reads avoid a replica."""
 
 POLL_S: Final = 0.001
 MOST_POLL_S: Final = 0.008
-"""Time before a replica is asked again; it doubles with each question of a read, up to the limit."""
+"""Time before a replica is queried again; it doubles with each query of a read, up to the limit."""
 
 _POSITION: Final = "SELECT CAST(pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0') AS bigint)"
 _REPLAYED: Final = """
@@ -55,10 +55,10 @@ class ReplicaState:
     Attributes:
         name: Host and port.
         reads: Reads of this process that the replica served.
-        fault: The reason why reads do not use the replica now; empty if they do.
+        fault: The reason why reads currently do not use the replica; empty if they do.
         lag_bytes: Bytes of the primary's log that the replica has not replayed; ``None`` if it does not answer.
-        lag_s: Age of the last change that the replica has replayed, 0 if it has replayed all; ``None`` like
-            ``lag_bytes``.
+        lag_s: Age of the last change that the replica has replayed, 0 if it has replayed all; ``None`` if it does not
+            answer.
     """
 
     name: str
@@ -69,12 +69,12 @@ class ReplicaState:
 
 
 class Replicas:
-    """Connections for reading: to replicas in turn, or to the primary.
+    """Read connections to replicas in turn, or to the primary.
 
     Args:
         primary: The pool of the primary.
         primary_url: The URL of the primary.
-        read_url: The URL of the replicas, one or several hosts; if the primary is one of them, it takes its turn.
+        read_url: The URL of the replicas, one or several hosts; if it includes the primary, the primary takes its turn.
     """
 
     def __init__(self, primary: asyncpg.Pool, primary_url: str, read_url: str) -> None:
@@ -103,7 +103,7 @@ class Replicas:
             yield lent
 
     async def states(self) -> list[ReplicaState]:
-        """Return the state of each replica; replicas that are not connected are connected.
+        """Return the state of each replica, after connecting unconnected replicas.
 
         A URL may name all servers, so a server that accepts writes is left out.
 
@@ -127,7 +127,7 @@ class Replicas:
         return None if chosen is None or chosen.rests() else chosen
 
     async def _position(self) -> int:
-        """Return the position of the primary's log at the call or later; reads that wait share one question."""
+        """Return the primary's log position at the time of the call or later; waiting reads share one query."""
         if self._next is None:
             self._next = asyncio.create_task(self._ask())
             self._next.add_done_callback(_seen)
@@ -135,7 +135,7 @@ class Replicas:
 
     async def _ask(self) -> int:
         async with self._asking:
-            self._next = None  # a read that begins from here on needs a later answer
+            self._next = None  # A read that begins from here on needs a later answer.
             return await self._primary.fetchval(_POSITION)
 
 
@@ -150,20 +150,20 @@ class _Replica:
         self._reads = 0
 
     def is_ready(self) -> bool:
-        """Return whether to try a read here; if the replica is not connected, connect it in the background."""
+        """Return whether to try a read here; connect an unconnected replica in the background."""
         if self.rests():
-            return self._fault == _NOT_REPLICA  # the primary is listed too, and takes its turn
+            return self._fault == _NOT_REPLICA  # The primary is listed too, and takes its turn.
         if self._pool is None:
             self._begin()
             return False
         return self._pool.get_idle_size() > 0 or self._pool.get_size() < self._pool.get_max_size()
 
     def rests(self) -> bool:
-        """Return whether reads leave the server alone after a failure."""
+        """Return whether reads avoid the server after a failure."""
         return asyncio.get_running_loop().time() < self._rests_until
 
     async def lend(self, position: int, stack: AsyncExitStack) -> "PoolConnectionProxy | None":
-        """Return a connection until the stack ends, or ``None`` if the replica is not there yet."""
+        """Return a connection until the stack closes, or ``None`` if the replica has not reached the position yet."""
         connection = await self._take(position)
         if connection is None:
             return None
@@ -218,7 +218,7 @@ class _Replica:
             self._fail(error)
 
     async def _take(self, position: int) -> "PoolConnectionProxy | None":
-        """Return a connection of a replica that has replayed the log up to a position; note a failure."""
+        """Return a connection to a replica that has replayed the log up to a position; record failures."""
         pool, connection, pause_s = self._pool_in_use, None, POLL_S
         try:
             with translated_errors(self._name):
@@ -226,10 +226,10 @@ class _Replica:
                     connection = await pool.acquire()
                     while await _replayed(connection) < position:
                         await asyncio.sleep(pause_s)
-                        pause_s = min(2 * pause_s, MOST_POLL_S)  # questions slow down a busy replica
+                        pause_s = min(2 * pause_s, MOST_POLL_S)  # Queries slow down a busy replica.
         except BaseException as error:
             if connection is not None:
-                connection.terminate()  # a question may be under way
+                connection.terminate()  # A query may be running.
                 await pool.release(connection)
             if not isinstance(error, StorageUnavailableError):
                 raise
@@ -249,7 +249,7 @@ class _Replica:
             return None, None
 
     def _translate(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
-        """Raise an outage if the replay of the log cancelled a read."""
+        """Translate the cancellation of a read by log replay into an outage error."""
         if isinstance(error, asyncpg.SerializationError | asyncpg.DeadlockDetectedError):
             raise StorageUnavailableError(
                 f"the replica {self._name} cancelled the read: {error}; read again"
@@ -281,6 +281,6 @@ def _too_late() -> StorageUnavailableError:
 
 
 def _seen(task: asyncio.Task[int]) -> None:
-    """Mark the error of a question as seen; its readers may have gone."""
+    """Mark the error of a query as retrieved, because its readers may have gone."""
     if not task.cancelled():
         task.exception()

@@ -1,4 +1,4 @@
-"""A tenant and an actor at work on the database of knowledge memory: opening, closing, and who acts."""
+"""A session of knowledge memory: the open database, and the tenant and actor that use it."""
 
 import asyncio
 import inspect
@@ -43,7 +43,7 @@ class KnowledgeSession:
         engine: Computes vectors.
         tenant_id: The owner of the memories.
         actor: Who changes memories, for the audit trail.
-        source: The source of what is written; drafts may name a less trusted one.
+        source: The source of stored memories; drafts may name a less trusted source.
         clock: Gives the present.
         config: Defaults of searches and blocks.
     """
@@ -90,17 +90,17 @@ class KnowledgeSession:
             settings: Name the database and the embedding model; loaded if ``None``.
             tenant_id: The owner of the memories: 1 to 64 ASCII letters, digits, ``_``, ``.`` or ``-``.
             actor: Who changes memories, for the audit trail.
-            source: The source of what is written; ``Source.PERSON`` for a door that a person uses.
-            engine: An engine to use in place of the one that this process shares.
+            source: The source of stored memories; ``Source.PERSON`` for an interface that a person uses.
+            engine: An engine to use instead of the engine that this process shares.
             clock: Gives the present.
-            config: The section ``[modules.memory]`` of ``butler.toml``; without it the defaults, with the floor of the
-                settings.
-            lazy: Return at once: the first call or :meth:`begin` opens the database.
+            config: The section ``[modules.memory]`` of ``butler.toml``; without it the defaults, with the minimum
+                relevance of the settings.
+            lazy: Return at once; the first call or :meth:`begin` opens the database.
 
         Raises:
             InvalidInputError: The tenant's id is malformed.
             SettingsError: The settings are not passed and cannot be loaded.
-            StorageError: Not lazy, and the database cannot be opened, or is newer than this release.
+            StorageError: ``lazy`` is not set, and the database cannot be opened or is newer than this release.
         """
         settings = settings or load_settings().settings
         memory = cls(
@@ -120,7 +120,7 @@ class KnowledgeSession:
             await memory._close()
 
     def acting_for(self, *, tenant_id: str, actor: str, source: Source | None = None) -> Self:
-        """Return the same memory as another tenant, actor and source use it; it lives as long as this one.
+        """Return the same memory for another tenant, actor and source; it is valid as long as this memory is open.
 
         Raises:
             InvalidInputError: The tenant's id is malformed.
@@ -136,10 +136,10 @@ class KnowledgeSession:
         )
 
     def begin(self, *, after_s: float = 0.0) -> None:
-        """Start to open the database and to load the model in the background; calls wait for them.
+        """Start opening the database and loading the model in the background; calls wait for both.
 
         Args:
-            after_s: Seconds until then, unless a call needs them sooner.
+            after_s: Seconds to wait first, unless a call needs them sooner.
         """
         if self._warming is None:
             self._warming = asyncio.create_task(self._warm(after_s), name="loading the model")
@@ -152,7 +152,7 @@ class KnowledgeSession:
 
     @asynccontextmanager
     async def acting(self) -> AsyncGenerator[asyncpg.Pool]:
-        """Work as this tenant and actor inside the block, on the pool, which is opened if necessary.
+        """Act as this tenant and actor inside the block, on the pool, which is opened if necessary.
 
         Raises:
             StorageError: The database cannot be opened.
@@ -162,7 +162,7 @@ class KnowledgeSession:
 
     @asynccontextmanager
     async def _owning(self) -> AsyncGenerator[asyncpg.Pool]:
-        """Work as this tenant and actor inside the block, on a pool that may change the tables.
+        """Act as this tenant and actor inside the block, on a pool that may change the tables.
 
         Raises:
             StorageError: The database cannot be opened.
@@ -202,7 +202,7 @@ class KnowledgeSession:
         """Return the result of some work, but do not wait for a database that does not answer (KNW-24).
 
         Args:
-            work: Takes connections for reading.
+            work: The work, which takes read connections.
 
         Raises:
             StorageError: The database is out of reach.
@@ -231,8 +231,8 @@ def storage_function(
 ) -> Callable[..., Coroutine[Any, Any, Any]]:
     """Return a method as the function of a pool that the specification names.
 
-    The function takes the pool, the engine if it needs one, the parameters of the method, and ``clock``. It works as
-    the tenant and actor of the request context.
+    The function takes the pool, the engine if needed, the parameters of the method, and ``clock``. It acts as the
+    tenant and actor of the request context.
 
     Args:
         of: The class of the method.

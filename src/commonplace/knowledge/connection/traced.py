@@ -1,7 +1,7 @@
-"""Spans of the operations of knowledge memory: which memories an agent read or wrote, and how trusted they are.
+"""Spans of operations on knowledge memory: which memories an agent read or wrote, and how trusted they are.
 
-The span holds the number of memories, their ids, the sources that stand for them, and the episodes that they were
-learned from, so that a trace says why an agent knew something.
+A span holds the number of memories, their ids and trust, and the episodes that they were learned from, so that a trace
+shows why an agent knew something.
 """
 
 from collections.abc import AsyncGenerator, Iterable, Sequence
@@ -12,13 +12,13 @@ from commonplace.core.tracing import Span, memory_span
 from commonplace.knowledge.connection.session import KnowledgeSession
 
 MOST_IDS: Final = 50
-"""Ids of memories in one span."""
+"""Maximum number of memory ids in one span."""
 
 _R = TypeVar("_R")
 
 
 class Note(Protocol):
-    """Adds what a result holds to the span, and returns the result."""
+    """A function that adds the memories of a result to the span and returns the result."""
 
     def __call__(self, result: _R, /) -> _R:
         """Return the result."""
@@ -44,7 +44,7 @@ async def traced(session: KnowledgeSession, operation: str, query: str | None = 
 
 
 def _describe(span: Span, result: object) -> None:
-    """Add what a result holds."""
+    """Add the memories of a result to the span."""
     if isinstance(result, str):
         span.set_attribute("commonplace.block.chars", len(result))
         return

@@ -1,7 +1,7 @@
-"""One transaction of one tenant, with the named statements of knowledge memory.
+"""A transaction of one tenant, with the named statements of knowledge memory.
 
-Row-level security shows a transaction only the rows of its tenant, and no rows without a tenant. The tenant is set
-here for all of knowledge memory.
+Row-level security shows a transaction only the rows of its tenant, and no rows if no tenant is set. For all of
+knowledge memory, the tenant is set here.
 """
 
 from collections.abc import AsyncGenerator
@@ -25,14 +25,14 @@ from commonplace.storage.postgres_database import translated_errors
 
 _PACKAGE: Final = Path(__file__).parents[1]
 _PARTS: Final = _PACKAGE / "sql_parts"
-"""Parts that several statements share; each fills the gaps of its name."""
+"""Fragments that several statements share; each fills the placeholders with its name."""
 
 _WHERE: Final = "the database of knowledge memory"
 
 
 @cache
 def queries() -> Queries:
-    """Return the named statements of knowledge memory, without those of the queue of its workers."""
+    """Return the named statements of knowledge memory, except those of the workers' queue."""
     parts = {file.stem: file.read_text(encoding="utf-8") for file in _PARTS.glob("*.sql")}
     rooms = sorted(each for each in _PACKAGE.glob("*/sql") if each.parent.name != "workers")
     return load_queries([_PACKAGE / "sql", *rooms], "postgresql", gaps=SQL_GAPS | parts)
@@ -72,9 +72,9 @@ async def unit_of_work(
     """Open a transaction of the current tenant; it commits at the end of the block, and rolls back on any exception.
 
     Args:
-        pool: From :func:`commonplace.storage.postgres.open_pool`; replicas only to read.
+        pool: A pool from :func:`commonplace.storage.postgres.open_pool`, or replicas for reading.
         readonly: Open one consistent view that cannot write.
-        search: Tune a view that only reads for searches in the same round trip.
+        search: Tune a read-only view for searches, in the same round trip.
 
     Yields:
         The statements; ``.connection`` is the asyncpg connection under them.

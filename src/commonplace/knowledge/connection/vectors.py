@@ -1,7 +1,7 @@
 """Vectors of memories, and the model that computes them (KNW-31).
 
-Vectors are computed before a transaction is opened. The database knows one active model, and refuses the vectors of
-every other model. A model is identified by its version, a hash of the weights, because its name may be a directory.
+Vectors are computed before a transaction is opened. The database has one active model and refuses vectors of other
+models. A model is identified by its version, a hash of the weights, because its name may be a directory.
 """
 
 import logging
@@ -36,26 +36,28 @@ class VectorModel:
 
 
 def model_of(engine: EmbeddingEngine) -> VectorModel:
-    """Return the model of an engine that has embedded a text; an engine that has not loads its model here."""
+    """Return the model of an engine; an engine that has not embedded a text yet loads its model here."""
     return VectorModel(name=engine.model_name, version=engine.model_version)
 
 
 def mismatch(ours: VectorModel, active: VectorModel) -> ModelMismatchError:
     """Return the error about memories of another model."""
-    return ModelMismatchError(f"the vectors of the memories are made by {active}, and these by {ours}")
+    return ModelMismatchError(
+        f"the vectors of the memories were made by {active}, but this process uses {ours}"
+    )
 
 
 def warn_of_other_model(ours: VectorModel, active: VectorModel) -> None:
-    """Log that searches use words alone until this process is restarted; once for each pair of models."""
+    """Log that searches use only words until this process is restarted, once for each pair of models."""
     pair = (ours.version, active.version)
     if pair not in _warned:
         _warned.add(pair)
-        _log.warning("searching by words alone: %s", mismatch(ours, active))
+        _log.warning("searching only by words: %s", mismatch(ours, active))
 
 
 @contextmanager
 def refused_vectors() -> Generator[None]:
-    """Raise a clear error if the database refuses vectors of another model.
+    """Translate the database's refusal of vectors of another model into a clear error.
 
     Raises:
         ModelMismatchError: The vectors are of another model; nothing was written.
@@ -89,7 +91,7 @@ async def embed(engine: EmbeddingEngine, texts: Sequence[str]) -> Embeddings:
         EmbeddingError: The model cannot be found or used.
     """
     vectors = await engine.embed_batch_async(texts)
-    # Before its first text, the engine would load its model on this thread to name it.
+    # Before its first text, an engine would load its model on this thread just to return its name.
     return Embeddings(
         vectors=[Vector(vector) for vector in vectors],
         model=engine.model_name,

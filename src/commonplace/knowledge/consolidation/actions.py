@@ -1,4 +1,4 @@
-"""The actions of a run on facts and rules, each in a savepoint of its own (KNW-14.4)."""
+"""The actions of a run on facts and rules, each in its own savepoint (KNW-14.4)."""
 
 import logging
 from collections import Counter
@@ -36,7 +36,7 @@ _SERVER_FAULTS: Final = (
     asyncpg.LockNotAvailableError,
     asyncpg.TransactionRollbackError,
 )
-"""Faults of the server, not of an action: the whole group is tried again. The last one is a deadlock."""
+"""Faults of the server, not of an action, after which the whole group is retried. The last one is a deadlock."""
 
 _log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class _Done:
 
 @dataclass(slots=True, kw_only=True)
 class Progress:
-    """The results of the steps so far; the place of a step in ``steps`` is its action's position."""
+    """The results of the steps so far; the index of a step in ``steps`` is the position of its action."""
 
     errors: list[str]
     notes: list[str] = field(default_factory=list[str])
@@ -71,9 +71,9 @@ class Progress:
 async def do_steps(
     sql: Statements, lease: Lease, steps: Steps, parse_errors: Sequence[str], now: datetime
 ) -> Progress:
-    """Lock the memories that the steps can change, then do the steps.
+    """Lock the memories that the steps can change, then run the steps.
 
-    A step that fails leaves a message and no other effect, and the next step is done.
+    A failed step leaves a message and no other effect, and the next step runs.
 
     Raises:
         ModelMismatchError: The vectors do not belong to the memories' model, so no step can be stored.
@@ -91,7 +91,7 @@ async def do_steps(
 
 
 async def _lock(sql: Statements, steps: Steps, butler: str) -> None:
-    """Lock in the order that all transactions keep."""
+    """Lock in the order that all transactions use."""
     facts = [step for step in steps.steps if isinstance(step, StoreFact)]
     named = [step for step in steps.steps if isinstance(step, Confirm | Retract)]
     targets = {step.target_id for step in facts if step.target_id is not None}
@@ -131,7 +131,7 @@ async def _isolated(
 
 
 def _stored_as(step: Step) -> str:
-    """Return a note that a fact has a value in its predicate, because the said predicate holds several values."""
+    """Return a note that a fact has its value in the predicate, because the predicate holds several values."""
     if not isinstance(step, StoreFact) or step.draft.predicate == step.said:
         return ""
     return f"{step.draft.subject} {step.said} holds several values; stored as {step.draft.predicate}"
@@ -154,7 +154,7 @@ async def _do(sql: Statements, step: Step, lease: Lease, found: Subjects, now: d
 
 
 async def _new_fact(sql: Statements, step: StoreFact, lease: Lease, found: Subjects, now: datetime) -> _Done:
-    """Store a new fact, or confirm a fact that says the same; a fact that it supersedes may wait for a review."""
+    """Store a new fact, or confirm a fact that says the same; a superseded fact may wait for a review."""
     draft = step.draft
     same = await sql.same_fact(
         butler=lease.butler,
@@ -182,7 +182,7 @@ async def _new_fact(sql: Statements, step: StoreFact, lease: Lease, found: Subje
         memory_id=receipt.id,
         superseded_ids=[receipt.superseded_id],
         note=f"superseded the known fact {receipt.superseded_id} of {draft.subject} {draft.predicate}"
-        + (", which matters: decide with commonplace review" if waits else ""),
+        + (", which is important; decide with: commonplace review" if waits else ""),
     )
 
 
@@ -190,8 +190,8 @@ async def _updated_fact(sql: Statements, step: StoreFact, found: Subjects, now: 
     """Store a fact in place of its target, or confirm a target that says the same.
 
     Raises:
-        InvalidInputError: The target is no longer active or belongs to another entity now: a newer fact replaced it
-            after the model saw it.
+        InvalidInputError: The target is no longer active or now belongs to another entity, because it changed after the
+            model saw it.
     """
     draft, target_id = step.draft, step.target_id
     target = await sql.standing_fact(id=target_id)
@@ -230,7 +230,7 @@ async def _new_rule(sql: Statements, step: StoreRule, butler: str, now: datetime
 
 
 async def _updated_rule(sql: Statements, step: StoreRule, now: datetime) -> _Done:
-    """Store a rule in place of its target, which is forgotten, or confirm a target that says the same.
+    """Store a rule in place of its target, which is then forgotten, or confirm a target that says the same.
 
     Raises:
         InvalidInputError: The target was forgotten after the model saw it.
@@ -252,7 +252,7 @@ async def _retract(sql: Statements, step: Retract, now: datetime) -> _Done:
     """Withdraw a fact or rule.
 
     Raises:
-        InvalidInputError: The memory is not active any more.
+        InvalidInputError: The memory is no longer active.
     """
     is_fact = step.memory_type is MemoryType.FACT
     standing = await (sql.standing_fact if is_fact else sql.standing_rule)(id=step.memory_id)
@@ -264,7 +264,7 @@ async def _retract(sql: Statements, step: Retract, now: datetime) -> _Done:
     await (sql.retract_fact if is_fact else sql.forget_rule)(id=step.memory_id)
     await _link(sql, step.memory_type, step.memory_id, step, now, relation="contradicts")
     note = (
-        "withdrew a fact that matters: if it still holds, undo the run"
+        "withdrew an important fact; if it still holds, undo the run"
         if is_fact and _matters(standing)
         else ""
     )
@@ -279,15 +279,15 @@ async def _require_rank(sql: Statements, memory_type: MemoryType, memory_id: UUI
     """Refuse to replace or withdraw a memory that is more trusted than the episodes of the run.
 
     Raises:
-        InvalidInputError: It is more trusted.
+        InvalidInputError: The memory is more trusted.
     """
     if await of_kind(memory_type, sql).is_outranked(id=memory_id):
-        expected = f"a {memory_type} that is no more trusted than the episodes"
+        expected = f"a {memory_type} that is at most as trusted as the episodes"
         raise InvalidInputError("target_id", expected, str(memory_id))
 
 
 def _held(contradicts_id: UUID) -> str:
-    return f"contradicts the more trusted fact {contradicts_id}: decide with commonplace review"
+    return f"contradicts the more trusted fact {contradicts_id}; decide with: commonplace review"
 
 
 async def _link(

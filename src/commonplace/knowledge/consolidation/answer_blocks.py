@@ -1,14 +1,13 @@
-"""Finding the model's own JSON object in its answer. Pure.
+"""Search for the model's own JSON object in its answer. Pure.
 
 An object with a known key in a complete ```` ```json ```` block has priority over bare objects. If several objects of
-one kind differ, no object counts: a quotation cannot be told from the answer, and a quoted attack must never become the
-answer. Text inside the prompt's tags and lines that begin with ``>`` are quotations and never count; neither do drafts
-inside the tags of reasoning models and the worked example of the skill. A damaged object counts as different from all
-others; a bare damaged object may stand before the answer, where models think.
+one kind differ, no object counts, because a quotation cannot be distinguished from the answer, and a quoted attack must
+never become the answer. Text inside the prompt's tags and lines that begin with ``>`` are quotations and never count;
+neither do drafts inside the tags of reasoning models or the worked example of the skill. A damaged object counts as
+different from all others; a bare damaged object may precede the answer, because models think there.
 
-Comments and commas before a closing bracket are read, because they leave one meaning. An object inside one wrapping
-object counts if no object counts without that. ``{}`` in a fence, or on a line of its own at the end, is an empty
-answer.
+Comments and commas before a closing bracket are accepted, because the meaning stays clear. An object inside one
+wrapping object counts if no other object counts. ``{}`` in a fence, or alone on the last line, is an empty answer.
 Source: KNW-13, CNS-04, R-KNW-11.
 
 Time is linear in the length of the answer: each object is read once, and failed reads use up a budget.
@@ -23,10 +22,10 @@ from typing import Any, Final, cast
 from commonplace.knowledge.consolidation.prompt import EXAMPLE_IDS, QUOTED_TAGS
 
 MAX_ANSWER_CHARS: Final = 1_000_000
-"""Thirty times the length of usual answers; longer answers are not read."""
+"""Thirty times the length of typical answers; longer answers are not read."""
 
 DRAFT_TAGS: Final = ("think", "thinking", "reasoning", "scratchpad", "draft")
-"""Tags inside which models think; a draft is not the answer."""
+"""Tags for models' reasoning; a draft inside them is not the answer."""
 
 _TAGS: Final = "|".join((*QUOTED_TAGS, *DRAFT_TAGS))
 _MARK: Final = re.compile(
@@ -41,12 +40,12 @@ _STRING: Final = r'"(?:[^"\\]|\\.)*+"?'
 _COMMENT: Final = re.compile(rf"{_STRING}|(?P<skip>//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/)?)", re.DOTALL)
 _LAST_COMMA: Final = re.compile(rf"{_STRING}|(?<=[\"\]}}\w])(?P<skip>,)(?=\s*+[}}\]])", re.DOTALL)
 _LOOK_BACK_CHARS: Final = 80
-"""Characters before an object that are searched for its fence, and before a tag for the beginning of its line."""
+"""Number of characters before an object to search for its fence, or before a tag to search for its line start."""
 
 _MAX_FAILURES: Final = 500
 _WORK_PER_CHAR: Final = 4
 _MAX_INT_DIGITS: Final = 18
-"""Longer whole numbers become floats; Python refuses to read the longest."""
+"""Longer integers become floats, because Python refuses to read very long ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +55,8 @@ class AnswerBlock:
     Attributes:
         values: The object.
         start: Its first character.
-        fenced: Whether it stands in a complete ```` ```json ```` block.
-        mended: Whether comments or last commas were left out to read it.
+        fenced: Whether it is in a complete ```` ```json ```` block.
+        mended: Whether comments or trailing commas were removed to read it.
     """
 
     values: dict[str, Any]
@@ -68,7 +67,7 @@ class AnswerBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockSearch:
-    """The object that counts, or a ``fault`` that names the finding in its place; empty if there is neither."""
+    """The object that counts, or else a ``fault`` that says why no object counts; both empty if nothing was found."""
 
     block: AnswerBlock | None
     fault: str = ""
@@ -98,7 +97,7 @@ def find_block(text: str, known: Collection[str]) -> BlockSearch:
     own = own or wrapped or empty
     fenced = [block for block in own if block.fenced]
     if fenced and own[-1].fenced and not any(block.mended for block in own):
-        # Behind the fenced ones a bare object may be the answer to a quotation, and a mended one has no priority.
+        # After fenced objects, a bare object may be the answer to a quotation; a mended object has no priority.
         own = fenced
     if not own or scan.is_damaged(own[-1]):
         return BlockSearch(block=None, fault=scan.fault)
@@ -112,14 +111,14 @@ def _has_known_key(values: dict[str, Any], known: Collection[str]) -> bool:
 
 
 def _unwrapped(values: dict[str, Any], known: Collection[str]) -> dict[str, Any] | None:
-    """Return the object with a known key that another object wraps, if there is just one."""
+    """Return the object with a known key inside a wrapping object, if there is exactly one."""
     inner = [cast("dict[str, Any]", each) for each in values.values() if isinstance(each, dict)]
     inner = [each for each in inner if _has_known_key(each, known)]
     return inner[0] if len(inner) == 1 else None
 
 
 def read_list(text: str) -> list[Any] | None:
-    """Return the list that a text holds as JSON, or ``None``; models send lists as strings."""
+    """Return the list in a JSON text, or ``None``; models send lists as strings."""
     if not text.lstrip().startswith("["):
         return None
     try:
@@ -130,7 +129,7 @@ def read_list(text: str) -> list[Any] | None:
 
 
 class _Scan:
-    """One pass over an answer, from mark to mark, that skips quotations and yields objects."""
+    """A single pass over an answer that skips quotations and yields objects."""
 
     def __init__(self, text: str, known: Collection[str]) -> None:
         self._text = text
@@ -154,7 +153,7 @@ class _Scan:
                 at = self._after_quote(mark)
                 continue
             if self._work < 0 or self._failures > _MAX_FAILURES:
-                self.fault = "it holds too much text that looks like JSON and is not"
+                self.fault = "it has too much text that looks like JSON but is not"
                 self._damaged_at = len(self._text)
                 return
             read = self._read(mark.start())
@@ -173,16 +172,18 @@ class _Scan:
     def is_damaged(self, own: AnswerBlock) -> bool:
         """Return whether a damaged object competes with this one as the answer.
 
-        After this object every damaged answer does; before it a fenced one does, and a bare one if this one is bare.
+            Every damaged object after this object competes. Before it, a fenced damaged object competes, and a bare one
+            only if
+        this object is bare.
         """
         if own.fenced and not self._fence_is_damaged:
             return self._damaged_at > own.start
         return self._damaged_at >= 0
 
     def _after_quote(self, opening: re.Match[str]) -> int:
-        """Return the end of a quotation: after its last closing tag, because an earlier one may itself be quoted.
+        """Return the end of a quotation, after its last closing tag, because an earlier one may itself be quoted.
 
-        An unclosed tag that stands alone on its line quotes the rest of the answer. Any other unclosed tag is ignored.
+        An unclosed tag alone on its line quotes the rest of the answer. Any other unclosed tag is ignored.
         """
         end = self._closings.get(opening["tag"].lower(), 0)
         if end > opening.end():
@@ -210,7 +211,7 @@ class _Scan:
         return values, end
 
     def _read_leniently(self, start: int) -> tuple[dict[str, Any], int] | None:
-        """Read an object that was meant as the answer without its comments and last commas."""
+        """Read an object that was meant as the answer, without comments and trailing commas."""
         if not self._is_meant(start):
             return None
         given = self._text[start:]
@@ -225,7 +226,7 @@ class _Scan:
         return values, start + end
 
     def _note_damage(self, start: int) -> None:
-        """Note a damaged object that was meant as the answer."""
+        """Record a damaged object that was meant as the answer."""
         self._fence_is_damaged |= self._follows_fence(start)
         if self._is_meant(start):
             self._damaged_at = start
@@ -240,7 +241,7 @@ class _Scan:
 
 
 def _blank(found: re.Match[str]) -> str:
-    """Return blanks in place of skipped text, so that positions in the text stay."""
+    """Return spaces in place of skipped text, so that positions do not change."""
     return found[0] if found["skip"] is None else " " * len(found[0])
 
 

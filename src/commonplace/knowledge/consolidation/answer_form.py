@@ -1,6 +1,6 @@
 """The form of an answer as a JSON schema, for models whose server can enforce one (CNS-04).
 
-The schema only guides the model. The parser reads the answer entry by entry, so one malformed entry does not cost the
+The schema only guides the model. The parser reads the answer entry by entry, so a malformed entry does not affect the
 others.
 """
 

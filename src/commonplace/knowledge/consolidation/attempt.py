@@ -1,6 +1,6 @@
-"""One attempt: leases a group of a butler's episodes, asks the model, and applies its answer (KNW-12, KNW-14).
+"""One attempt: lease a group of a butler's episodes, ask the model, and apply its answer (KNW-12, KNW-14).
 
-No connection is held while the model or the embedder works, and an answer is applied whole or not at all.
+No connection is held while the model or the embedder works, and an answer is applied completely or not at all.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from commonplace.knowledge.consolidation.spawner import TRIGGER_SOURCE, Spawner,
 from commonplace.llm.answers import ask_again
 
 GIVE_BACK_S: Final = 5.0
-"""The time to release the episodes when a worker is stopped."""
+"""The time limit for releasing the episodes when a worker is stopped."""
 
 _NOT_APPROVED: Final = "the plan was not approved"
 
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """An answer that waits for approval, with its effects at this moment; :func:`~.preview.plan_rows` renders it."""
+    """An answer that waits for approval, with its current effects; :func:`~.preview.plan_rows` renders it."""
 
     lease: Lease
     result: ConsolidationResult
@@ -145,16 +145,16 @@ async def _ask(means: Means, lease: Lease) -> _Answer | str:
 
 
 async def _readable_answer(means: Means, lease: Lease, prompt: str) -> ConsolidationResult:
-    """Ask the model; name the fault of an unreadable answer, and ask again once (CNS-04)."""
+    """Ask the model; if the answer is unreadable, name its fault and ask again once (CNS-04)."""
     ids = [episode.id for episode in lease.episodes]
     said = await _said(means, prompt)
     result = parse_consolidation(said, ids)
     if result.unreadable:
         fault = "; ".join(result.parse_errors)
-        _log.info("run %s: the answer cannot be read, and the model is asked again: %s", lease.run_id, fault)
+        _log.info("run %s: the answer cannot be read; asking the model again: %s", lease.run_id, fault)
         result = parse_consolidation(await _said(means, ask_again(prompt, answer=said, fault=fault)), ids)
     if result.unreadable:
-        # An answer that cannot be read must not consume its episodes (R-KNW-4).
+        # An unreadable answer must not consume its episodes (R-KNW-4).
         raise ModelOutputError("; ".join(result.parse_errors))
     return result
 
@@ -179,7 +179,7 @@ async def _stop(means: Means, lease: Lease) -> None:
 
 
 async def _fail(means: Means, lease: Lease, error: Exception) -> datetime | None:
-    """Record a failure and return when the episodes are due again; if that fails too, the lease expires."""
+    """Record a failure and return when the episodes are due again; if recording fails, the lease expires."""
     try:
         failure = await leases.fail(means.pool, lease, error, clock=means.clock)
     except StorageUnavailableError as outage:

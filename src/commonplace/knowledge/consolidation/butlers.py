@@ -1,4 +1,4 @@
-"""Consolidation of a tenant, butler by butler; a group that fails does not stop the others (KNW-24.3)."""
+"""Consolidation of a tenant, butler by butler; a failed group does not stop the others (KNW-24.3)."""
 
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ Outcome = Run | NotDue | Failed
 
 
 class ConsolidationMethods(PendingMethods):
-    """The methods of knowledge memory that consolidate, and count what waits."""
+    """The methods of knowledge memory that consolidate, and count waiting episodes."""
 
     async def run_consolidation(
         self,
@@ -39,18 +39,18 @@ class ConsolidationMethods(PendingMethods):
         approve: Approve | None = None,
         notify: Notify | None = None,
     ) -> ConsolidationReport:
-        """Consolidate the tenant's episodes, butler by butler, the oldest first, until no episode is due.
+        """Consolidate the tenant's episodes, butler by butler, oldest first, until no episode is due.
 
-        Several workers may do this at once: one worker at a time holds a butler's episodes. Dates in the prompt have
-        the zone of the settings.
+        Several workers may do this at once, because only one worker at a time holds a butler's episodes. Dates in the
+        prompt are in the configured time zone.
 
         Args:
-            cc_spawner: Asks the model. Without a spawner, episodes are counted, the runs that would be made are named,
-                and nothing changes.
+            cc_spawner: Asks the model. Without a spawner, episodes are counted, the planned runs are listed, and
+                nothing changes.
             butler: Only this butler's episodes.
             worker: The worker's name for operators; host and process by default.
             policy: Time limits and pauses.
-            approve: Called with each plan before it is applied; if it returns false, the group stays as it was.
+            approve: Called with each plan before it is applied; if it returns false, the group stays unchanged.
             notify: Called with each run that was applied or refused.
 
         Raises:
@@ -127,8 +127,8 @@ run_consolidation = storage_function(
 async def _outcomes(means: Means, butler: str, notify: Notify | None) -> AsyncIterator[Outcome]:
     """Consolidate a butler's episodes group by group, until a group fails or no episode is due.
 
-    A group that was refused because an episode expired or was forgotten meanwhile is tried again without that episode:
-    in an old backlog an episode expires during most answers.
+    A group that was refused because an episode expired or was forgotten in the meantime is retried without that
+    episode, because in an old backlog an episode expires during most answers.
     """
     while True:
         try:
@@ -146,7 +146,7 @@ async def _outcomes(means: Means, butler: str, notify: Notify | None) -> AsyncIt
 
 
 def _log_failure(butler: str, failed: Failed) -> None:
-    # Our own errors say what failed; other errors need their traceback.
+    # Our own errors say what failed; other errors need a traceback.
     trace = None if isinstance(failed.error, CommonplaceError) else failed.error
     _log.error("consolidation of butler %r failed: %s", butler, failed.errors[0], exc_info=trace)
 

@@ -1,4 +1,4 @@
-"""Dead letters: episodes with no more retries, kept with the last error until they expire (R-KNW-4, KNW-15.1).
+"""Dead letters: episodes with no retries left, kept with the last error until they expire (R-KNW-4, KNW-15.1).
 
 Like all episodes they expire seven days after they were stored. Until then an operator can requeue them.
 """
@@ -20,7 +20,7 @@ MAX_SHOWN: Final = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetter(Noun):
-    """An episode with no more retries, without its text; times are aware UTC."""
+    """An episode with no retries left, without its text; times are aware UTC."""
 
     id: UUID
     butler: str
@@ -34,7 +34,7 @@ class DeadLetterMethods(KnowledgeSession):
     """The methods of knowledge memory that show and retry dead letters."""
 
     async def list_dead_letters(self, *, butler: str | None = None) -> list[DeadLetter]:
-        """Return the tenant's dead letters, or one butler's, the oldest first, at most 1,000."""
+        """Return the dead letters of the tenant or of one butler, oldest first, at most 1,000."""
         wanted = inputs.optional_scope(butler, field="butler")
         async with self._reading() as sql:
             return DeadLetter.from_rows(await sql.dead_letters(butler=wanted, limit=MAX_SHOWN))
@@ -42,7 +42,7 @@ class DeadLetterMethods(KnowledgeSession):
     async def requeue_dead_letters(
         self, *, butler: str | None = None, episode_id: UUID | str | None = None
     ) -> int:
-        """Retry dead letters from the first attempt, unless they have expired.
+        """Requeue unexpired dead letters, with all attempts available again.
 
         Args:
             butler: Only this butler's dead letters.
@@ -63,7 +63,7 @@ class DeadLetterMethods(KnowledgeSession):
             return await sql.requeue_dead_letters(butler=wanted, episode_id=key, now=self.clock())
 
     async def undo_requeue(self, episode_id: UUID | str) -> None:
-        """Make a requeued episode a dead letter again, with the attempts and the error that it had.
+        """Make a requeued episode a dead letter again, with its former attempts and error.
 
         Raises:
             InvalidInputError: The id is malformed.

@@ -1,4 +1,4 @@
-"""The dry run: the runs that consolidation would make now, without a model and without changes (KNW-12.3)."""
+"""Dry run: the runs that consolidation would make now, without a model and without changes (KNW-12.3)."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from commonplace.storage.database import Statements
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRun:
-    """A run that would be made if the runs before it succeed: its episodes, the oldest first, and their times (UTC)."""
+    """A run that would follow if earlier runs succeed: its episodes, oldest first, and their times (UTC)."""
 
     butler: str
     episode_ids: tuple[UUID, ...]

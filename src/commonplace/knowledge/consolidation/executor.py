@@ -1,8 +1,7 @@
 """The executor: applies an answer in one transaction (KNW-14).
 
-If the server fails, the transaction writes nothing and the same answer is applied again; an applied answer is not
-applied twice. A rehearsal makes the same transaction and rolls it back, so the plan that people approve shows its exact
-effects.
+If the server fails, the transaction writes nothing and the same answer is applied again; an answer is never applied
+twice. A rehearsal runs the same transaction and rolls it back, so the plan that people approve shows the exact effects.
 """
 
 import asyncio
@@ -29,12 +28,12 @@ from commonplace.knowledge.consolidation.steps import Confirm, Group, Steps, pre
 from commonplace.storage.database import Statements
 
 PAUSES_S: Final = (0.2, 1.0, 3.0)
-"""The pauses before an answer is applied again after a server fault; a server starts within the longest."""
+"""The pauses before an answer is applied again after a server fault; a server restarts within the longest pause."""
 
 FORGOTTEN: Final = "an episode of the group expired or was forgotten while the model worked"
-"""The reason to refuse a whole answer; the other episodes of the group still wait."""
+"""A reason to refuse a whole answer; the other episodes of the group keep waiting."""
 
-_LATE: Final = "the result came late: the lease had ended, and another worker had taken over"
+_LATE: Final = "the result came too late: the lease had ended, and another worker had taken over"
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
@@ -69,7 +68,7 @@ class Rehearsal:
 
     Attributes:
         actions: The actions in order.
-        notes: What would be done that the answer does not say.
+        notes: Effects that the answer does not state.
         errors: The entries that cannot be applied.
     """
 
@@ -87,15 +86,15 @@ async def apply(
     *,
     clock: Clock,
 ) -> Run:
-    """Apply an answer: store, update, withdraw and confirm memories, link them to their episodes, and end the episodes.
+    """Apply an answer: store, update, withdraw and confirm memories, link them to episodes, mark these as consolidated.
 
-    The butler owns new facts and rules: its name is their scope and source. They are as trusted as the least trusted of
-    the episodes that the model read, and at most as an agent. If a visible memory already says the same,
-    it is confirmed instead. No connection is held while vectors are computed.
+    The butler owns new facts and rules: its name is their scope and source. They are as trusted as the least trusted
+    episode that the model read, and at most as an agent. If a visible memory already says the same, it is confirmed
+    instead. No connection is held while vectors are computed.
 
     Returns:
-        The run: ``applied``, with the entries that failed in ``errors``; or ``refused``, without any effect, if the
-        lease was lost or an episode was forgotten meanwhile. A run that was applied before is returned unchanged.
+        The run: ``applied``, with failed entries in ``errors``, or ``refused``, without any effect, if the lease was
+        lost or an episode was forgotten in the meantime. A run that was already applied is returned unchanged.
 
     Raises:
         EmbeddingError: The embedding model cannot be used, or is not the memories' model; nothing was written.
@@ -150,7 +149,7 @@ async def _until_the_server_answers(lease: Lease, work: Callable[[], Awaitable[_
                 raise StorageUnavailableError(f"run {lease.run_id} could not be applied: {error}") from error
             _log.warning("run %s is applied again in %.1f s: %s", lease.run_id, pause_s, error)
             await asyncio.sleep(pause_s)
-    raise AssertionError  # the last pass returns or raises
+    raise AssertionError  # The last pass returns or raises.
 
 
 async def _apply(
@@ -216,7 +215,7 @@ async def _effects(sql: Statements, lease: Lease, progress: Progress) -> Rehears
 
 
 async def _reason_to_refuse(sql: Statements, run: Run, lease: Lease, now: datetime) -> str | None:
-    """Return why the answer must not be applied, or lock the episodes of the run and return ``None``."""
+    """Lock the episodes of the run and return ``None``, or return why the answer must not be applied."""
     if run.state is RunState.FAILED:
         return _LATE
     episodes = await sql.lock_run_episodes(run_id=lease.run_id, now=now)

@@ -1,4 +1,4 @@
-"""Consolidation with the model of the settings."""
+"""Consolidation with the configured model."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -29,7 +29,7 @@ async def consolidate(
     Args:
         memory: The memory of the tenant.
         butler: Only this butler's episodes.
-        dry_run: Only count episodes and name the runs that would be made.
+        dry_run: Only count episodes and list the planned runs.
         approve: Called with each plan before it is applied.
         notify: Called with each run.
 

@@ -1,4 +1,4 @@
-"""Known facts, rules and entities: given to the model with the episodes; an answer may refer only to these memories."""
+"""Known facts, rules and entities, given to the model with the episodes; an answer may refer only to these."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ MAX_ENTITIES: Final = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """Facts and rules by id, the nearest in meaning to the episodes first; the entities that the episodes name."""
+    """Facts and rules by id, nearest in meaning to the episodes first, and the entities that the episodes mention."""
 
     facts: Mapping[UUID, KnownFact]
     rules: Mapping[UUID, KnownRule]
@@ -28,7 +28,7 @@ class Known:
 
 
 async def known_to(pool: asyncpg.Pool, lease: Lease) -> Known:
-    """Return the facts and rules that the butler of a lease sees: its own and the global ones; and named entities.
+    """Return the facts and rules that the butler of a lease sees, its own and global ones, and mentioned entities.
 
     Source: KNW-12.1.
     """

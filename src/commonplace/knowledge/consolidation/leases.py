@@ -1,9 +1,9 @@
-"""Leases: one worker at a time holds a butler's oldest episodes (KNW-12, R-KNW-4).
+"""Leases, which let only one worker at a time hold a butler's oldest episodes (KNW-12, R-KNW-4).
 
 A lease is a run in the state ``running``; a butler has at most one. The worker renews it while the model works. A
 worker that does not renew its lease in time loses it: the next worker ends that run and begins its own, and a late
 result is refused because its run is no longer running. All times come from the worker's clock. If clocks differ by more
-than the lease, work may be done twice but takes effect once. Times that a wrong clock set far ahead are ignored.
+than the lease, work may be done twice but takes effect only once. Times that a wrong clock set far ahead are ignored.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ from commonplace.knowledge.consolidation.runs import Run, RunState
 from commonplace.storage.database import Row, Statements
 
 RENEWALS: Final = 3
-"""Renewals within the time of a lease."""
+"""Number of renewals within the length of a lease."""
 
 MAX_ERROR_CHARS: Final = 500
 
@@ -48,9 +48,9 @@ class Lease:
 
     Attributes:
         run_id: The run whose result will be accepted.
-        episodes: The oldest first.
-        attempts: The most attempts on any of the episodes.
-        policy: Sets the length of the lease.
+        episodes: The episodes, oldest first.
+        attempts: The highest number of attempts on any of the episodes.
+        policy: The policy, which sets the length of the lease.
     """
 
     run_id: UUID
@@ -143,7 +143,7 @@ def due_group(rows: Sequence[Row]) -> tuple[PendingEpisode, ...]:
         rows: A butler's oldest episodes, the oldest first, with ``retry_count`` and ``is_due``.
 
     Returns:
-        As many as fit of the episodes before the first that is not due; fewer after failed attempts.
+        The episodes before the first that is not due, as many as fit; fewer after failed attempts.
     """
     first_waiting = next((place for place, row in enumerate(rows) if not row["is_due"]), len(rows))
     due = [PendingEpisode.from_row(row) for row in rows[:first_waiting]]
@@ -153,7 +153,7 @@ def due_group(rows: Sequence[Row]) -> tuple[PendingEpisode, ...]:
 
 
 async def _end_lost_run(sql: Statements, run: Row, policy: Policy, now: datetime) -> None:
-    """End a run whose worker is silent. This counts as an attempt, because an episode may have ended the worker."""
+    """End a run whose worker is silent. This counts as an attempt, because an episode may have crashed the worker."""
     message = f"worker {run['worker']} was silent until its lease ended"
     _log.warning("run %s: %s", run["id"], message)
     await sql.set_run(run_id=str(run["id"]))
@@ -219,7 +219,7 @@ async def give_back(pool: asyncpg.Pool, lease: Lease, reason: str, *, state: str
 
 
 async def fail(pool: asyncpg.Pool, lease: Lease, error: Exception, *, clock: Clock) -> Failure:
-    """End a failed run: its episodes are tried again after a pause, or become dead letters.
+    """End a failed run; its episodes are retried after a pause, or become dead letters.
 
     Raises:
         StorageUnavailableError: The server cannot be reached; the lease expires.

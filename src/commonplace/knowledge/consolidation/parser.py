@@ -1,4 +1,4 @@
-"""Parsing a model's answer action by action; malformed entries are reported and the rest stays. Pure.
+"""Parser of a model's answer, action by action; malformed entries are reported and the rest is kept. Pure.
 
 Models send lists as JSON strings, which are accepted, and made-up ids, which are reported. Source: KNW-13.
 """
@@ -30,15 +30,15 @@ KEYS: Final = ("new_facts", "updated_facts", "new_rules", "confirmations", "upda
 MIN_IMPORTANCE: Final = 1.0
 
 MAX_ACTIONS: Final = 200
-"""The most actions of one kind in one answer: four for each episode of the largest run."""
+"""Maximum number of actions of one kind in one answer: four for each episode of the largest run."""
 
 MAX_EVIDENCE: Final = 100
 MAX_ERRORS: Final = 100
-"""The most errors reported for one answer; the last error says how many more there are."""
+"""Maximum number of errors reported for one answer; the last error says how many more there are."""
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 _ENTRY_KEYS: Final = ("content", "target_id")
-"""Keys of an entry that stands in place of a list of one."""
+"""Keys that identify an entry given instead of a list with one entry."""
 
 _SHOWN_KEYS: Final = 5
 
@@ -48,7 +48,7 @@ _Action = TypeVar("_Action", bound=Action)
 
 
 def parse_consolidation(text: str, episode_ids: Sequence[UUID] = ()) -> ConsolidationResult:
-    """Return the actions that an answer proposes. Never raises; takes time linear in the length of the answer.
+    """Return the actions that an answer proposes. Never raises an error; takes time linear in the answer's length.
 
     The JSON is the last fenced ``json`` block with a known key, or the last bare object with a known key; see
     :mod:`~commonplace.knowledge.consolidation.answer_blocks`. Unreadable and repeated actions are left out and
@@ -57,7 +57,7 @@ def parse_consolidation(text: str, episode_ids: Sequence[UUID] = ()) -> Consolid
 
     Args:
         text: The whole answer.
-        episode_ids: The episodes in the order of the prompt, for evidence that gives their numbers.
+        episode_ids: The episodes in the order of the prompt, for evidence given by number.
 
     Returns:
         The actions in the order of the answer, and at most 100 ``parse_errors``. ``unreadable`` is true if no part of
@@ -88,7 +88,7 @@ def parse_consolidation(text: str, episode_ids: Sequence[UUID] = ()) -> Consolid
 
 
 class _Reading:
-    """Reads one answer and collects its errors."""
+    """A reading of one answer, with its errors."""
 
     def __init__(self, episode_ids: Sequence[UUID]) -> None:
         self.episode_ids = episode_ids
@@ -97,7 +97,7 @@ class _Reading:
         self.refused = 0
 
     def note(self, error: str) -> None:
-        """Report an entry or field that is left out or replaced."""
+        """Record an entry or field that is left out or replaced."""
         if len(self._errors) < MAX_ERRORS - 1:
             self._errors.append(error)
         else:
@@ -108,7 +108,7 @@ class _Reading:
         return [*self._errors, f"and {self._more} more"] if self._more else self._errors
 
     def actions(self, values: dict[str, Any], key: str, read: Callable[["_Item"], _Action]) -> list[_Action]:
-        """Return the actions under a key, each once; a missing or null list is empty, and one object is a list."""
+        """Return the actions under a key, without repeats; a missing list is empty, a single object is a list."""
         given = cast("object", values.get(key))
         if isinstance(given, dict):
             entry = cast("dict[str, object]", given)
@@ -138,7 +138,7 @@ class _Reading:
 
 
 class _Item:
-    """One entry of a list: returns checked fields and reports fields that get their default."""
+    """One entry of a list, with checked fields; fields that get their default are reported."""
 
     def __init__(self, reading: _Reading, name: str, entry: object) -> None:
         self._reading = reading
@@ -178,7 +178,7 @@ class _Item:
         return min(max(number, MIN_IMPORTANCE), MAX_IMPORTANCE)
 
     def tags(self) -> tuple[str, ...] | None:
-        """Return the valid tags, each once, if given."""
+        """Return the valid tags, without repeats, if given."""
         if self._get("tags") is None:
             return None
 
@@ -188,7 +188,7 @@ class _Item:
         return self._some("tags", MAX_TAGS, tag)
 
     def evidence(self) -> tuple[UUID, ...]:
-        """Return the ids of the episodes, each once; an episode may be named by its number in the prompt."""
+        """Return the ids of the episodes, without repeats; an episode may be named by its number in the prompt."""
         return self._some("evidence", MAX_EVIDENCE, self._episode)
 
     def _episode(self, value: object, name: str) -> UUID:
@@ -198,7 +198,7 @@ class _Item:
         return _require_uuid(value, name)
 
     def _some(self, key: str, most: int, read: Callable[[object, str], Any]) -> tuple[Any, ...]:
-        """Return the readable entries of an optional list, each once; report the others."""
+        """Return the readable entries of an optional list, without repeats; report the others."""
         given = self._get(key)
         single = key == "evidence" and isinstance(given, int | str) and not isinstance(given, bool)
         entries = _as_list([] if given is None else given)

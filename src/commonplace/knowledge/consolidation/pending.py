@@ -22,14 +22,14 @@ class PendingGroup(Noun):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpiringEpisodes(Noun):
-    """The number of episodes that expire soon without being consolidated, and when the first one does (aware UTC)."""
+    """The number of episodes that will expire soon without consolidation, and when the first expires (aware UTC)."""
 
     episodes: int
     first_at: datetime | None
 
     @property
     def advice(self) -> str:
-        """The coming expiry and the remedy; empty if no episode expires."""
+        """A warning about the coming expiry, with the remedy; empty if no episode expires."""
         if not self.episodes or self.first_at is None:
             return ""
         verb = "expires" if self.episodes == 1 else "expire"
@@ -51,7 +51,7 @@ class PendingMethods(KnowledgeSession):
             return PendingGroup.from_rows(await sql.pending_groups(now=self.clock()))
 
     async def expiring_episodes(self, *, within_s: float = EXPIRES_SOON_S) -> ExpiringEpisodes:
-        """Return the tenant's waiting episodes that expire within a time, by default a day."""
+        """Return the tenant's waiting episodes that expire within a period, by default a day."""
         now = self.clock()
         async with self._reading() as sql:
             row = await sql.expiring_episodes(now=now, before=now + timedelta(seconds=within_s))

@@ -1,6 +1,6 @@
-"""Limits of consolidation: how long a run may take, and when episodes are tried again. Pure.
+"""Limits of consolidation: how long a run may take, and when episodes are retried. Pure.
 
-Time limits are seconds. The defaults fit a hosted model that answers within a minute or two.
+Time limits are in seconds. The defaults suit a hosted model that answers within a minute or two.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ OUTAGES: Final = (
     EmbeddingError,
     StorageError,
 )
-"""Failures that episodes do not cause: the episodes wait, and no attempt is counted. Refusals, time limits and
+"""Failures not caused by episodes, after which the episodes wait and no attempt is counted. Refusals, timeouts and
 unreadable answers do count, because an episode may cause them."""
 
 
@@ -36,13 +36,13 @@ class Policy:
 
     Attributes:
         lease_s: How long a silent worker keeps a butler's episodes. A worker renews its lease three times in this
-            span; the episodes of a dead worker wait this long.
+            period; the episodes of a dead worker wait this long.
         timeout_s: The time limit of one answer.
-        max_attempts: The attempts after which an episode becomes a dead letter. With the default pauses the last
-            attempt comes a quarter of an hour after the first.
+        max_attempts: The number of attempts after which an episode becomes a dead letter. With the default pauses, the
+            last attempt is a quarter of an hour after the first.
         backoff_s: The pause after the first attempt; each further pause is twice as long.
-        max_backoff_s: The longest pause, an hour; an episode expires after seven days.
-        outage_s: The pause during an outage of the model; longer if the model asks for more.
+        max_backoff_s: The longest pause, by default an hour; an episode expires after seven days.
+        outage_s: The pause during an outage of the model, or longer if the model asks for it.
     """
 
     lease_s: float = 120.0
@@ -92,7 +92,7 @@ def counts(error: Exception) -> bool:
 
 
 def group_size(fitting: int, *, attempts: int) -> int:
-    """Return how many episodes to try together.
+    """Return how many episodes to consolidate together.
 
     Each failed attempt halves the group, so that an episode on which a model fails affects few others.
 

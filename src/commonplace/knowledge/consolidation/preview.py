@@ -22,7 +22,7 @@ class PlannedChange:
 
     Attributes:
         sign: ``+`` adds, ``~`` replaces, ``=`` confirms, ``-`` withdraws.
-        what: The memory in words, for example ``"fact [anna] likes"``.
+        what: A description of the memory, for example ``"fact [anna] likes"``.
         before: The present content, if any.
         after: The new content; empty if the memory is withdrawn.
         evidence_count: The number of episodes that the action was learned from.

@@ -1,9 +1,9 @@
 """The consolidation prompt. Pure.
 
-One prompt without a system prompt: SKILL.md, which is the same in every run, then the data, then the task. The
-specified spawner takes a single text, and models cache a constant beginning.
+The prompt has no separate system prompt: SKILL.md, which is the same in every run, then the data, then the task. The
+specified spawner takes a single text, and models cache a constant prefix.
 
-Data is fenced, so that it cannot close its own tag; ids and times of episodes stand outside the fence. The size of the
+Data is fenced, so that it cannot close its own tag; ids and times of episodes are outside the fence. The size of the
 prompt is bounded. Source: KNW-12.1, KNW-12.4, R-KNW-11.
 """
 
@@ -33,44 +33,44 @@ FACTS_TAG: Final = "known_facts"
 RULES_TAG: Final = "known_rules"
 ENTITIES_TAG: Final = "known_entities"
 EXAMPLE_TAG: Final = "example"
-"""Encloses the JSON in SKILL.md, so that a repeated prompt does not count as an answer."""
+"""The tag around the JSON in SKILL.md, so that a repeated prompt does not count as an answer."""
 
 QUOTED_TAGS: Final = (
     *(EPISODE_TAG, BUTLER_TAG, FACTS_TAG, RULES_TAG, ENTITIES_TAG, EXAMPLE_TAG),
     *("previous_answer", "fault"),
 )
-"""Text inside these tags in an answer is quoted from the prompt, or from the prompt of a second attempt."""
+"""Tags whose text in an answer is quoted from the prompt, or from the prompt of a second attempt."""
 
 EXAMPLE_IDS: Final = "00000000-0000-4000-8000-"
-"""The prefix of the ids in SKILL.md: an answer with such an id was copied from there."""
+"""The prefix of the ids in SKILL.md; an answer with such an id was copied from there."""
 
 MAX_PROMPT_CHARS: Final = 100_000
 """About 25,000 tokens: an eighth of a hosted model's window, and within a local model's 32,000."""
 
 MAX_EPISODES_CHARS: Final = 48_000
 MAX_FACTS_CHARS: Final = 26_000
-"""100 facts of 260 characters, ids and keys included; longer contents are shortened until all facts fit."""
+"""100 facts of 260 characters, including ids and keys; longer contents are shortened until all facts fit."""
 
 MAX_RULES_CHARS: Final = 10_000
 MAX_ENTITIES_CHARS: Final = 2_500
 MAX_EPISODE_CHARS: Final = 12_000
-"""The most characters of one episode in the prompt: four long episodes fit into a run."""
+"""Maximum number of characters of one episode in the prompt; four long episodes fit into a run."""
 
 MAX_EPISODES: Final = 50
-"""More episodes need longer answers than models write well."""
+"""More episodes would need longer answers than models write well."""
 
 _CONTENT_CHARS: Final = (600, 300, 150, 75, 40)
 """The lengths to which contents of known facts and rules are shortened, step by step, until all fit."""
 
 MAX_PURPOSE_CHARS: Final = 500
 _SOURCE: Final = re.compile(r"[\w.:-]{1,24}")
-"""A source stands outside of the fence, so it must be a plain name."""
+"""The source is outside the fence, so it must be a plain name."""
 
 _HEADING_CHARS: Final = 200
 """Room for the heading, the tags and the blank lines of an episode."""
 
 _KEPT_OF_HEAD: Final = 0.6
-"""The share of a long episode's start that stays: episodes begin with the request and end with the result."""
+"""The share of a long episode that its start gets; episodes begin with the request and end with the result."""
 
 _TASK: Final = (
     "Consolidate the episodes above: answer with one fenced `json` block in the form of the skill, "
@@ -84,7 +84,7 @@ _Known = TypeVar("_Known", "KnownFact", "KnownRule", "KnownEntity")
 class PendingEpisode(Noun):
     """An episode that waits for consolidation: ``created_at`` aware, ``importance`` from 0.0 to 10.0.
 
-    ``source`` says which program stored it, ``purpose`` what its butler is for; both may be empty.
+    ``source`` is the program that stored it, ``purpose`` the purpose of its butler; both may be empty.
     """
 
     id: UUID
@@ -127,7 +127,7 @@ class KnownRule(Noun):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownEntity(Noun):
-    """A person or thing that the episodes name, with its other names."""
+    """A person or thing that the episodes mention, with its other names."""
 
     canonical_name: str
     entity_type: str
@@ -150,21 +150,21 @@ def build_prompt(
     now: datetime,
     zone: tzinfo = UTC,
 ) -> str:
-    """Return the prompt for a run, at most :data:`MAX_PROMPT_CHARS` characters; the same input gives the same text.
+    """Return the prompt for a run, at most :data:`MAX_PROMPT_CHARS` characters; equal inputs give equal texts.
 
     Args:
         butler: The owner of the episodes.
         episodes: The oldest first, at most as many as :func:`fit` allows. An episode over
             :data:`MAX_EPISODE_CHARS` loses its middle, and its heading says so.
-        facts: Known facts, the most important first. All contents are shortened alike until all facts fit; if even
-            that is not enough, the last facts are left out, and the prompt says how many.
-        rules: Known rules, treated in the same way.
-        entities: The entities that the episodes name, treated in the same way.
+        facts: Known facts, most important first. All contents are shortened equally until all facts fit; if that is not
+            enough, the last facts are left out, and the prompt says how many.
+        rules: Known rules, shortened in the same way.
+        entities: The entities that the episodes mention, shortened in the same way.
         now: The present.
         zone: The zone of all dates and times in the prompt.
 
     Raises:
-        InvalidInputError: ``episodes`` is empty, or holds more than fit into one run.
+        InvalidInputError: ``episodes`` is empty, or has more episodes than fit into one run.
 
     Source: KNW-12.1, KNW-12.4, CNS-03.
     """
@@ -197,7 +197,7 @@ def fit(episodes: Sequence[PendingEpisode], budget_chars: int = MAX_EPISODES_CHA
         budget_chars: The room in the prompt, headings and tags included.
 
     Returns:
-        At least 1, even for a small budget, at most :data:`MAX_EPISODES`; 0 if ``episodes`` is empty.
+        At least 1, even for a small budget, and at most :data:`MAX_EPISODES`; 0 if ``episodes`` is empty.
     """
     room = budget_chars
     for count, episode in enumerate(episodes[:MAX_EPISODES]):
@@ -208,7 +208,7 @@ def fit(episodes: Sequence[PendingEpisode], budget_chars: int = MAX_EPISODES_CHA
 
 
 def _butler(name: str, episodes: Sequence[PendingEpisode]) -> str:
-    """Return the name of a butler and its purpose, as the latest episode gives it."""
+    """Return the name of a butler and its purpose, taken from the latest episode."""
     purpose = next((each.purpose for each in reversed(episodes) if each.purpose), "")
     if not purpose:
         return _name(name)
@@ -224,20 +224,20 @@ def _episode(episode: PendingEpisode, place: str, zone: tzinfo) -> str:
 
 
 def _fenced_content(episode: PendingEpisode) -> tuple[str, int]:
-    """Return an episode's fenced content, and the number of characters that were left out."""
+    """Return an episode's fenced content, and the number of omitted characters."""
     content = clean_text(episode.content)
     room = MAX_EPISODE_CHARS
     while True:
         kept, left_out = _ends(content, room)
         fenced = fence(kept, EPISODE_TAG)
-        # The fence makes hostile text longer, at most four times.
+        # Fencing makes hostile text longer, by a factor of at most four.
         if len(fenced) <= MAX_EPISODE_CHARS:
             return fenced, left_out
         room = room * 9 // 10
 
 
 def _ends(text: str, room: int) -> tuple[str, int]:
-    """Return a text, without its middle if it is too long, and the number of characters that were left out."""
+    """Return a text, without its middle if it is too long, and the number of omitted characters."""
     if len(text) <= room:
         return text, 0
     head = int(room * _KEPT_OF_HEAD)

@@ -19,7 +19,7 @@ class ConsolidationReport:
         groups: The number of waiting episodes at the start, by butler.
         planned: The runs that a dry run would make, in order.
         runs: Runs that were applied or refused, in order; failed runs are in ``errors``.
-        failed: Butlers with a group that failed; the group is tried again later.
+        failed: Butlers with a group that failed; the group is retried later.
         busy: Butlers whose oldest episodes another worker holds.
         waiting: Butlers whose oldest episodes failed and are not due yet.
         again_at: When the first failed, busy or waiting group is due; ``None`` if unknown.
@@ -53,7 +53,7 @@ class ConsolidationReport:
         return sum(getattr(run, count) for run in self.runs)
 
     def counted(self) -> dict[str, Any]:
-        """Return the numbers of episodes, as JSON-safe values."""
+        """Return the episode counts as JSON-safe values."""
         return {
             "episodes_pending": self.episodes_pending,
             "groups": dict(self.groups),

@@ -13,10 +13,10 @@ NO_JSON_BLOCK: Final = "No JSON block found in consolidation output"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposedFact:
-    """A fact to store; it replaces the known fact ``target_id``, if given, in the scope of that fact (R-KNW-3).
+    """A fact to store; it replaces the known fact ``target_id``, if given, in that fact's scope (R-KNW-3).
 
-    ``importance`` is 1 to 10. ``None`` for permanence, importance or tags means those of the replaced fact, or the
-    default. Empty ``evidence`` means that the fact was learned from all episodes of the group.
+    ``importance`` is 1 to 10. If permanence, importance or tags are ``None``, the value of the replaced fact or the
+    default is used. Empty ``evidence`` means that the fact was learned from all episodes of the group.
     """
 
     subject: str
@@ -33,7 +33,7 @@ class ProposedFact:
 class ProposedRule:
     """A rule to store as a candidate; it replaces the known rule ``target_id``, if given, in the scope of that rule.
 
-    ``None`` for tags means those of the replaced rule.
+    If tags are ``None``, the tags of the replaced rule are used.
     """
 
     content: str
@@ -58,7 +58,7 @@ Action = ProposedFact | ProposedRule | Retraction | UUID
 class ConsolidationResult:
     """The actions of one answer, and its parse errors.
 
-    Corrections of known memories are applied before new facts, so that a new fact never takes an update's target.
+    Corrections of known memories are applied before new facts, so that a new fact never supersedes an update's target.
     """
 
     updated_facts: list[ProposedFact] = field(default_factory=list[ProposedFact])
@@ -73,7 +73,7 @@ class ConsolidationResult:
     """The number of actions, or lists of actions, that could not be read; ``parse_errors`` has the reasons."""
 
     def in_order(self) -> Iterator[tuple[str, Action]]:
-        """Yield each action with its place among the readable actions of its kind, in the order of application."""
+        """Yield each action with its index among the readable actions of its kind, in order of application."""
         for name, actions in (
             ("updated fact", self.updated_facts),
             ("retraction", self.retractions),
@@ -94,7 +94,7 @@ class ConsolidationResult:
     def unreadable(self) -> bool:
         """Whether no part of the answer can be used: it has no block, or all entries were refused.
 
-        An unreadable answer consumes no episode (R-KNW-4). An answer without actions is readable: the model found
-        nothing worth keeping.
+        An unreadable answer consumes no episodes (R-KNW-4). An answer without actions is readable and means that the
+        model found nothing worth keeping.
         """
         return not self.actions and (self.refused > 0 or NO_JSON_BLOCK in self.parse_errors)

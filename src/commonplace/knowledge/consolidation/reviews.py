@@ -1,8 +1,8 @@
-"""Reviews: pairs of a new fact of a run and the old fact that it superseded, if the old fact matters (CNS-01).
+"""Reviews: pairs of a new fact of a run and an important old fact that it superseded (CNS-01).
 
-A new fact on a known pair of subject and predicate supersedes the known fact, as specified. If that fact was permanent
-or important, a person may decide that both hold. The decision holds for the two texts: when a later run proposes the
-pair again, it is applied without a question.
+A new fact with the subject and predicate of a known fact supersedes it, as specified. If the known fact was permanent
+or important, a person may decide that both hold. The decision is remembered for the two texts: when a later run
+proposes the pair again, it is applied without asking.
 """
 
 from contextlib import suppress
@@ -25,11 +25,11 @@ from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
 
 LEAST_IMPORTANCE: Final = 8.0
-"""The importance from which a superseded fact is reviewed; permanent facts always are."""
+"""The importance from which a superseded fact is reviewed; permanent facts are always reviewed."""
 
 
 class Decision(StrEnum):
-    """The answer to the question how a new fact bears on the old fact."""
+    """How a new fact relates to the old fact."""
 
     SAME = "same"
     REFINES = "refines"
@@ -38,7 +38,7 @@ class Decision(StrEnum):
 
     @property
     def keeps_both(self) -> bool:
-        """Whether the old fact stands beside the new one; otherwise it stays superseded."""
+        """Whether the old fact is kept beside the new fact; otherwise it stays superseded."""
         return self in {Decision.REFINES, Decision.DISTINCT}
 
 
@@ -47,11 +47,11 @@ class FactReview(Noun):
     """A pair of facts.
 
     Attributes:
-        id: Never used again.
+        id: Never reused.
         run_id: The run that stored the new fact.
         predicate: The predicate that both facts had when the run stored the new one.
-        reason: Why the old fact matters.
-        decision: ``None`` for a pair that waits.
+        reason: Why the old fact is important.
+        decision: ``None`` if the pair waits.
         decided_by: The actor who decided.
     """
 
@@ -74,7 +74,7 @@ class FactReviewMethods(KnowledgeSession):
     """The methods of knowledge memory that decide about pairs of facts."""
 
     async def reviews(self, *, decided: bool = False, limit: int = LIST_LIMIT) -> list[FactReview]:
-        """Return the tenant's pairs that wait, the oldest first, or the decided pairs, the latest first."""
+        """Return the tenant's waiting pairs, oldest first, or the decided pairs, latest first."""
         async with self._reading() as sql:
             return FactReview.from_rows(await sql.list_fact_reviews(decided=decided, limit=limit))
 
@@ -82,7 +82,7 @@ class FactReviewMethods(KnowledgeSession):
         """Decide about a pair, and return it.
 
         ``same`` and ``corrects`` leave the old fact superseded. ``refines`` and ``distinct`` make it active again; the
-        new fact stands beside it, with its value in the predicate.
+        new fact is kept beside it, with its value in the predicate.
 
         Raises:
             InvalidInputError: The decision is unknown, the pair is decided, or the old fact cannot become active again.
@@ -100,11 +100,11 @@ class FactReviewMethods(KnowledgeSession):
             return await _get(sql, review_id)
 
     async def undo_decision(self, review_id: int) -> FactReview:
-        """Take a decision back, and return the pair: the old fact is superseded again.
+        """Undo a decision, and return the pair; the old fact is superseded again.
 
         Raises:
-            InvalidInputError: The pair waits.
-            UndoRefusedError: One of its facts is no longer active, or another fact has the key of the new one by now.
+            InvalidInputError: The pair is not decided.
+            UndoRefusedError: One of its facts is no longer active, or another fact now has the key of the new fact.
             NotFoundError: No pair has the id.
         """
         now = self.clock()
@@ -120,7 +120,7 @@ class FactReviewMethods(KnowledgeSession):
                 try:
                     await sql.set_predicate(id=review.new_id, predicate=review.predicate)
                 except asyncpg.UniqueViolationError as error:
-                    reason = f"another active fact is {review.subject} {review.predicate} by now"
+                    reason = f"another active fact now has the key {review.subject} {review.predicate}"
                     raise UndoRefusedError("review_id", "the decision", reason, review_id) from error
             await sql.set_decision(id=review_id, decision=None, now=now)
             return await _get(sql, review_id)

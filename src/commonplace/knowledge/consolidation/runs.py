@@ -1,4 +1,4 @@
-"""Consolidation runs: what each run did, when, and how it ended."""
+"""Consolidation runs: the actions, times and outcome of each run."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,8 +18,8 @@ from commonplace.storage.nouns import Noun
 class RunState(StrEnum):
     """The states of a run.
 
-    A failed run had no effect, and its episodes are tried again or become dead letters. A refused run had no effect
-    because its worker was late, an episode was forgotten meanwhile, or a person did not approve.
+    A failed run had no effect, and its episodes are retried or become dead letters. A refused run had no effect because
+    its worker was late, an episode was forgotten in the meantime, or a person did not approve.
     """
 
     RUNNING = "running"
@@ -53,7 +53,7 @@ class ActionKind(StrEnum):
 
     @property
     def is_retraction(self) -> bool:
-        """Whether the action withdrew a memory; actions that neither confirm nor withdraw a memory stored it."""
+        """Whether the action withdrew a memory; actions that neither confirm nor withdraw a memory store one."""
         return self.endswith("retracted")
 
     @property
@@ -77,11 +77,11 @@ class Run(Noun):
         model: The model that answered, if known.
         started_at: When the episodes were leased (aware UTC).
         ended_at: When the run was applied or given up; ``None`` while it runs.
-        facts_created: New facts; a fact that is known already is confirmed instead. Rules are counted alike.
+        facts_created: New facts; a known fact is confirmed instead. Rules are counted in the same way.
         facts_updated: Facts that replaced a fact that the answer named.
         facts_confirmed: Facts whose decay restarted.
-        facts_retracted: Facts that were withdrawn without another in their place.
-        notes: Effects that the answer does not state: values that were told apart, facts that were superseded.
+        facts_retracted: Facts that were withdrawn without a replacement.
+        notes: Effects that the answer does not state: values that were added to keys, facts that were superseded.
         errors: The parts of the answer that were not applied, with the reasons, or why the whole run failed.
         undone_by: The actor who undid the run.
     """
@@ -150,7 +150,7 @@ class RunMethods(KnowledgeSession):
         limit: int = LIST_LIMIT,
         offset: int = 0,
     ) -> list[Run]:
-        """Return the tenant's runs, the latest first.
+        """Return the tenant's runs, latest first.
 
         ``butler`` and ``state``, a :class:`RunState`, are filters; ``limit`` is 1 to 1,000.
         """

@@ -1,7 +1,7 @@
 """Siblings: several values of one subject and predicate, which must not supersede each other. Pure.
 
-A pair of subject and predicate holds one fact. Models forget that: they answer ``Lena allergic_to peanuts`` and
-``Lena allergic_to kiwi``, in one answer or in two. Such values are told apart by the value, which goes into the key:
+Each pair of subject and predicate holds one fact. Models forget this and answer ``Lena allergic_to peanuts`` and
+``Lena allergic_to kiwi``, in one answer or in two. Such facts are kept apart by adding the value to the key:
 ``allergic_to_peanuts`` and ``allergic_to_kiwi``. Source: CNS-01, readings of KNW-11 to KNW-13.
 """
 
@@ -24,7 +24,7 @@ _SEVERAL: Final = frozenset(
     speaks_language supports trusts wants works_with
     """.split()  # noqa: SIM905 - a list of words reads best as words
 )
-"""Predicates that hold of several things at once. ``uses``, ``prefers``, ``works_at`` and ``takes`` are missing: their
+"""Predicates with several values at once. ``uses``, ``prefers``, ``works_at`` and ``takes`` are missing, because their
 new value commonly replaces the old one."""
 
 _PLACES: Final = frozenset(
@@ -35,8 +35,8 @@ _PLACES: Final = frozenset(
     ships switched syncs transferred upgraded writes
     """.split()  # noqa: SIM905
 )
-"""First parts of predicates in ``_to`` that hold one value at a time: a place or a state. Other predicates in ``_to``
-(``allergic_to``, ``subscribed_to``, ``listens_to``) hold several values at once."""
+"""First parts of predicates ending in ``_to`` that have one value at a time: a place or a state. Other predicates in
+``_to`` (``allergic_to``, ``subscribed_to``, ``listens_to``) have several values at once."""
 
 _ATTRIBUTES: Final = frozenset(
     """
@@ -46,7 +46,7 @@ _ATTRIBUTES: Final = frozenset(
     timezone title type url version weight wife
     """.split()  # noqa: SIM905
 )
-"""Attributes that hold one value in predicates with ``has_``; others (``has_child``, ``has_allergy``) hold several."""
+"""Attributes with one value in ``has_`` predicates; others (``has_child``, ``has_allergy``) have several."""
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['.:/-][^\W_]+)*")
 _QUANTITIES: Final = frozenset({"date", "day", "time", "number"})
@@ -55,7 +55,7 @@ _GAP: Final = re.compile(r"[\W_]+")
 
 
 def holds_several(predicate: str) -> bool:
-    """Return whether a predicate commonly holds of several things at once, such as ``speaks`` or ``has_child``."""
+    """Return whether a predicate commonly has several values at once, such as ``speaks`` or ``has_child``."""
     name = _name(predicate)
     before, _, last = name.rpartition("_")
     if last == "to" and before:
@@ -66,10 +66,10 @@ def holds_several(predicate: str) -> bool:
 
 
 def with_value(subject: str, predicate: str, content: str) -> str:
-    """Return a predicate with the value of a fact: the words of its content that its key does not say.
+    """Return a predicate with the value of a fact: the words of its content that are not in its key.
 
-    Numbers, days and times are left out: Node 22 takes the place of Node 20, and Thursday that of Wednesday. A
-    predicate that names this value already stays as it is: ``allergic_to_kiwi`` of "kiwi, and badly".
+    Numbers, days and times are left out, because Node 22 replaces Node 20, and Thursday replaces Wednesday. A predicate
+    that already names the value stays unchanged: ``allergic_to_kiwi`` for "kiwi, and badly".
     """
     base, value = _parts(predicate)
     said = concepts(f"{subject} {base.replace('_', ' ')}")
@@ -84,17 +84,17 @@ def with_value(subject: str, predicate: str, content: str) -> str:
 
 
 def names_a_value(predicate: str) -> bool:
-    """Return whether a predicate is one that holds of several things, with the value of one of them."""
+    """Return whether a predicate is a multi-valued predicate with one of its values."""
     return bool(_parts(predicate)[1])
 
 
 def plain(text: str) -> str:
-    """Return a text without case and extra blanks, to compare contents."""
+    """Return a text without case and extra spaces, to compare contents."""
     return collapse_whitespace(text).lower()
 
 
 def _parts(predicate: str) -> tuple[str, str]:
-    """Return the part of a predicate that holds of several things, and the value behind it, if there is one."""
+    """Return the multi-valued part of a predicate, and the value after it, if any."""
     words = _name(predicate).split("_")
     for count in range(len(words), 0, -1):
         base = "_".join(words[:count])

@@ -1,4 +1,4 @@
-"""Spawners ask a language model: they take the prompt and return the answer as text."""
+"""Spawners, which ask a language model: they take the prompt and return the answer as text."""
 
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -14,7 +14,7 @@ TRIGGER_SOURCE: Final = "schedule:consolidation"
 PURPOSE: Final = "consolidation"
 
 MAX_ANSWER_TOKENS: Final = 8192
-"""Room for about sixty facts of a hundred tokens; an answer that is cut off is lost."""
+"""Room for about sixty facts of a hundred tokens; a truncated answer is lost."""
 
 
 class Spawner(Protocol):
@@ -53,7 +53,7 @@ class ModelSpawner:
         Raises:
             ModelError: The model gave no answer, or is extractive and cannot consolidate.
         """
-        del trigger_source  # the port keeps no record of sessions; tokens are counted by purpose
+        del trigger_source  # The port keeps no record of sessions; tokens are counted by purpose.
         if self.model.extractive:
             raise ModelCannotError(NO_LANGUAGE_MODEL)
         completion = await self.model.complete(
@@ -70,7 +70,7 @@ NOT_ASKED: Final = "no model was asked: waiting episodes were counted and nothin
 
 NO_LANGUAGE_MODEL: Final = (
     "no language model is set, and the extractive model cannot consolidate: waiting episodes were counted and nothing "
-    "was changed; set COMMONPLACE_MODEL to a language model"
+    "was changed. To consolidate, set COMMONPLACE_MODEL to a language model"
 )
 
 

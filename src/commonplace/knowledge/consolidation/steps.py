@@ -1,7 +1,7 @@
-"""The steps of an answer: its actions, checked and with vectors, before a transaction is opened.
+"""Steps of an answer: its actions, checked and with vectors, before a transaction is opened.
 
-A step that cannot be done becomes a message. Messages name the place in the answer and never repeat its text, because
-the text may hold the secret that is refused.
+An impossible step becomes a message. Messages name the position in the answer and never repeat its text, because the
+text may contain the refused secret.
 """
 
 from collections import defaultdict
@@ -39,7 +39,7 @@ _NO_VECTORS: Final = Embeddings(vectors=[], model="", version="")
 class StoreFact:
     """Store a fact that was learned from the episodes ``evidence``; it replaces ``target_id``, if given.
 
-    ``place`` is the place in the answer, ``said`` the predicate that the answer gives.
+    ``place`` is the position in the answer, ``said`` the predicate in the answer.
     """
 
     place: str
@@ -94,7 +94,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """The input of an answer: the butler, its episodes, and the known facts and rules that the model was shown."""
+    """The input for an answer: the butler, its episodes, and the known facts and rules that the model was shown."""
 
     butler: str
     episode_ids: tuple[UUID, ...]
@@ -111,7 +111,7 @@ class Group:
 async def prepare(
     pool: asyncpg.Pool, engine: EmbeddingEngine, result: ConsolidationResult, group: Group
 ) -> Steps:
-    """Check each action of an answer, tell siblings apart, and compute the vectors of all actions together.
+    """Check each action of an answer, keep siblings apart, and compute the vectors of all actions together.
 
     Raises:
         EmbeddingError: The embedding model cannot be used.
@@ -128,7 +128,7 @@ async def prepare(
 
 
 async def _decided_apart(pool: asyncpg.Pool, steps: Sequence[Step]) -> set[str]:
-    """Return the places of new facts of which a person decided before that they stand beside the known fact."""
+    """Return the positions of new facts that a person has already decided to keep beside the known fact."""
     facts = [step for step in steps if isinstance(step, StoreFact) and step.target_id is None]
     if not facts:
         return set()
@@ -144,7 +144,7 @@ async def _decided_apart(pool: asyncpg.Pool, steps: Sequence[Step]) -> set[str]:
 
 
 def _told_apart(steps: Sequence[Step], decided_apart: Collection[str]) -> list[Step]:
-    """Return the steps; facts that would supersede a sibling have the value in their key."""
+    """Return the steps; facts that would supersede a sibling get their value added to the key."""
     contents: defaultdict[str, set[str]] = defaultdict(set)
     targets: defaultdict[str, set[UUID]] = defaultdict(set)
     for step in steps:
@@ -169,7 +169,7 @@ def _told_apart(steps: Sequence[Step], decided_apart: Collection[str]) -> list[S
 
 
 def _with_own_key(draft: FactDraft, used: Mapping[str, str]) -> FactDraft:
-    """Return a fact with its value in the predicate, and a number if another fact of the answer has this key."""
+    """Return a fact with its value in the predicate, and a number if another fact of the answer has the same key."""
     content, number = siblings.plain(draft.content), 1
     valued = siblings.with_value(draft.subject, draft.predicate, draft.content)
     own = replace(draft, predicate=valued)
@@ -218,7 +218,7 @@ def _type_of(memory_id: UUID, known: Known, field: str) -> MemoryType:
 
 
 def _target(target_id: UUID | None, shown: Mapping[UUID, _Known], kind: str) -> _Known | None:
-    """Return the memory that an action replaces; ``None`` if it replaces none."""
+    """Return the memory that an action replaces, or ``None``."""
     if target_id is None:
         return None
     if target_id not in shown:
@@ -230,7 +230,7 @@ def _own_scope(group: Group) -> str:
     """Return the scope of new memories, the butler's name.
 
     Raises:
-        InvalidInputError: The butler is called like everybody's scope, into which no run may write.
+        InvalidInputError: The butler has the name of the global scope, into which no run may write.
     """
     if group.butler == GLOBAL_SCOPE:
         raise InvalidInputError(

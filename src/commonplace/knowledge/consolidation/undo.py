@@ -1,7 +1,7 @@
-"""Undoing a run: the memories that it stored leave every search; those that it replaced or withdrew come back.
+"""Undo of a run: memories that it stored leave every search; memories that it replaced or withdrew return.
 
-Nothing is deleted. A memory that changed after the run stays as it is, and the report names it. Runs that build on each
-other can be undone in any order: the last undo also takes back the memories that an earlier undo left in place.
+Nothing is deleted. A memory that changed after the run stays unchanged, and the report names it. Runs that build on
+each other can be undone in any order: the last undo also retracts memories that an earlier undo left in place.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ class UndoReport:
     """The result of undoing a run.
 
     Attributes:
-        already_undone: Whether the run was undone before; then nothing was done now.
+        already_undone: Whether the run had already been undone, so that this call did nothing.
         facts_retracted: Facts that the run had stored.
         facts_restored: Superseded facts that are active again.
         rules_forgotten: Rules that the run had stored.
@@ -35,7 +35,7 @@ class UndoReport:
         confirmations_undone: Facts and rules whose decay counts from their confirmation before the run.
         episodes_requeued: Episodes that will be consolidated again, if requested.
         episodes_expired: Episodes that cannot be consolidated again because they have expired or were deleted.
-        kept: Memories that stay as they are, with the reasons.
+        kept: Memories that stay unchanged, with the reasons.
     """
 
     run_id: UUID
@@ -112,7 +112,7 @@ undo_run = storage_function(RunUndoMethods, RunUndoMethods.undo_run)
 
 
 async def _replaced(sql: Statements, actions: Sequence[RunAction]) -> dict[UUID, tuple[UUID, ...]]:
-    """Return the facts that undone runs replaced by the memories of some actions, and by those facts, and so on."""
+    """Return the facts that undone runs replaced with memories of some actions, and recursively with those facts."""
     replaced: dict[UUID, tuple[UUID, ...]] = {}
     named = {id_ for each in actions for id_ in (each.memory_id, *each.superseded_ids)}
     while named:
@@ -179,7 +179,7 @@ class _Undoing:
     async def _take_back(self, action: RunAction) -> None:
         """Retract a fact or forget a rule that an undone run stored, and restore the facts that it replaced.
 
-        A memory that was confirmed, applied or learned again since stays, and so do the facts that it replaced.
+        A memory that was confirmed, applied or learned again since stays, and the facts that it replaced stay replaced.
         """
         memory_type, memory_id = action.action.memory_type, action.memory_id
         since = await self._since(memory_id)
@@ -190,7 +190,7 @@ class _Undoing:
             gone = "retracted" if is_fact else "forgotten"
             self.kept.append(f"{memory_type} {memory_id} was already {gone}")
         elif since.reason_to_stay:
-            self.kept.append(f"{memory_type} {memory_id} stays as it is: {since.reason_to_stay}")
+            self.kept.append(f"{memory_type} {memory_id} stays unchanged: {since.reason_to_stay}")
             return
         elif is_fact:
             await self._sql.retract_fact(id=memory_id)
@@ -199,11 +199,11 @@ class _Undoing:
             await self._sql.forget_rule(id=memory_id)
             self.counts["rules_forgotten"] += 1
         for replaced_id in self._replaced.get(memory_id, ()):
-            if replaced_id not in self._own:  # the run's own facts are taken back themselves
+            if replaced_id not in self._own:  # The run's own facts are retracted separately.
                 await (self._restore(replaced_id) if is_fact else self._restore_rule(replaced_id))
 
     async def _bring_back(self, action: RunAction) -> None:
-        """Make a fact or rule current again that the run withdrew, unless an undone run had stored it."""
+        """Restore a fact or rule that the run withdrew, unless an undone run had stored it."""
         memory_type, memory_id = action.action.memory_type, action.memory_id
         await self._unlink(action, "contradicts")
         if memory_id in self._replaced:
@@ -213,7 +213,9 @@ class _Undoing:
         else:
             restored = await self._sql.restore_rule(id=memory_id)
         if restored is None:
-            self.kept.append(f"{memory_type} {memory_id} stays as it is: another has taken its place since")
+            self.kept.append(
+                f"{memory_type} {memory_id} stays unchanged: another {memory_type} has replaced it since"
+            )
         else:
             self.counts["retractions_undone"] += 1
 
@@ -226,18 +228,18 @@ class _Undoing:
         )
 
     async def _restore_rule(self, rule_id: UUID) -> None:
-        """Make a replaced rule current again; for a rule of an undone run, the rule that it had replaced."""
+        """Restore a replaced rule or, if an undone run had stored that rule, the rule that it had replaced."""
         for replaced_id in self._replaced.get(rule_id, ()):
             await self._restore_rule(replaced_id)
         if rule_id in self._replaced:
             return
         if await self._sql.restore_rule(id=rule_id) is None:
-            self.kept.append(f"rule {rule_id} stays as it is: it changed since")
+            self.kept.append(f"rule {rule_id} stays unchanged: it changed since the run")
         else:
             self.counts["rules_restored"] += 1
 
     async def _restore(self, fact_id: UUID) -> None:
-        """Make a superseded fact active again; for a fact of an undone run, the facts that it had replaced."""
+        """Restore a superseded fact or, if an undone run had stored that fact, the facts that it had replaced."""
         if await self._restored(fact_id):
             return
         since = await self._since(fact_id)
@@ -246,11 +248,11 @@ class _Undoing:
                 await self._restore(replaced_id)
             return
         self.kept.append(
-            f"fact {fact_id} stays as it is: it changed since, or a fact that replaced it is still active"
+            f"fact {fact_id} stays unchanged: it changed since the run, or a fact that replaced it is still active"
         )
 
     async def _unconfirm(self, action: RunAction) -> None:
-        """Restore the confirmation before a run; take back a memory that only this run still kept in place."""
+        """Restore the confirmation before a run; retract a memory that only this run still kept in place."""
         memory_type, memory_id = action.action.memory_type, action.memory_id
         before = await self._confirmed_before(action)
         undone = await of_kind(memory_type, self._sql).unconfirm(
@@ -261,7 +263,7 @@ class _Undoing:
         else:
             self.counts["confirmations_undone"] += 1
         if memory_id in self._own:
-            return  # the memory was stored from these episodes
+            return  # The memory was stored from these episodes.
         await self._unlink(action, "derived_from")
         if memory_id in self._replaced:
             since = await self._since(memory_id)

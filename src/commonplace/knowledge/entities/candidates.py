@@ -1,4 +1,4 @@
-"""Subjects of facts that may name an entity: a person decides."""
+"""Subjects of facts that may name an entity, for a person to decide."""
 
 from dataclasses import dataclass, replace
 from uuid import UUID
@@ -21,7 +21,7 @@ from commonplace.storage.nouns import Noun
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectCandidate(Noun):
-    """An entity that the subject of a fact may name; ``text`` is the beginning of the newest fact of the subject."""
+    """An entity that the subject of a fact may refer to; ``text`` is the beginning of the subject's newest fact."""
 
     fact_id: UUID
     subject: str
@@ -35,9 +35,9 @@ class CandidateMethods(KnowledgeSession):
     """The methods of knowledge memory that ask a person which entity a subject names."""
 
     async def list_subject_candidates(self, *, limit: int = LIST_LIMIT) -> list[SubjectCandidate]:
-        """Return subjects of facts without an entity that may name an entity, the newest fact first.
+        """Return subjects of facts without an entity that may name an entity, newest fact first.
 
-        Several entities have the name, or the subject and a name begin with the same words.
+        Either several entities have the name, or the subject and a name begin with the same words.
         """
         async with self._reading() as sql:
             return SubjectCandidate.from_rows(await sql.subject_candidates(limit=limit))
@@ -46,8 +46,8 @@ class CandidateMethods(KnowledgeSession):
         """Decide whether the subject of a fact is an entity.
 
         If it is, all active facts of the subject without an entity get the entity, and the subject becomes an alias of
-        the entity. Of two facts of one key the more trusted, else the newer, supersedes the other. If it is not, the
-        pair is not listed again.
+        the entity. Of two facts with the same key, the more trusted, else the newer, supersedes the other. If it is
+        not, the pair is not listed again.
 
         Args:
             fact_id: The id or the short id of a fact.
@@ -74,7 +74,7 @@ class CandidateMethods(KnowledgeSession):
             await record_decision(sql, MemoryType.FACT, key, wanted, "same" if same else "distinct", **made)
 
     async def undo_subject(self, fact_id: UUID | str, entity_id: UUID | str) -> None:
-        """Take back the decision whether the subject of a fact is an entity: the pair is listed again.
+        """Undo the decision whether the subject of a fact is an entity; the pair is listed again.
 
         For the parameters see :meth:`decide_subject`. If the subject was the entity, its facts lose the entity, the
         facts that the decision superseded are active again, and the entity loses the alias. Later changes stay.
@@ -92,7 +92,7 @@ class CandidateMethods(KnowledgeSession):
             await record_decision(sql, MemoryType.FACT, key, wanted, None)
 
     async def _link(self, sql: Statements, subject: str, entity_id: UUID) -> dict[str, object]:
-        """Give the facts of a subject their entity; return what :func:`_unlink` needs to take that back."""
+        """Set the entity of a subject's facts; return what :func:`_unlink` needs to undo this."""
         rows = await sql.unlinked_keys(subjects=[subject])
         keys = {(row["scope"], row["subject"], row["predicate"]) for row in rows}
         await sql.serialise_fact_keys(
@@ -122,7 +122,7 @@ class CandidateMethods(KnowledgeSession):
 
 
 async def _unlink(sql: Statements, fact_id: UUID, entity_id: UUID) -> None:
-    """Take back that the subject of a fact is an entity.
+    """Undo that the subject of a fact is an entity.
 
     Raises:
         InvalidInputError: The entity was merged.

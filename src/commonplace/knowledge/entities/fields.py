@@ -9,7 +9,7 @@ from commonplace.knowledge.inputs import require_safe_text
 
 MAX_NAME_CHARS: Final = 500
 MAX_ALIASES: Final = 200
-"""The most aliases in one call; a merge keeps all aliases of both entities."""
+"""Maximum number of aliases in one call; a merge keeps all aliases of both entities."""
 
 MERGED_INTO: Final = "merged_into"
 """The metadata key of a merged entity that names its target; only a merge sets it. Source: KNW-18.4."""

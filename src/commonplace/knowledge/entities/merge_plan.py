@@ -5,7 +5,7 @@ supersedes the other; of equally trusted facts, the fact without flags, then the
 the target's fact. All facts of the source move to the target, including superseded and retracted facts, so the target
 has the whole history.
 
-An unmerge restores field by field: a field that the merge changed and that has not changed since gets its old value.
+An unmerge restores field by field: a field that the merge changed and that is unchanged since gets its old value.
 
 Source: KNW-18.1 to KNW-18.3.
 """
@@ -58,7 +58,7 @@ class FactState(Noun):
 
     @property
     def weight(self) -> tuple[int, bool, float]:
-        """The rank of the fact: of two facts with one key, the fact with the higher rank stays active."""
+        """The rank of the fact; of two facts with the same key, the fact with the higher rank stays active."""
         return RANKS[self.trust], not self.flags, self.confidence
 
 
@@ -108,8 +108,8 @@ class UnmergePlan:
 
     Attributes:
         changes: In the order of the merge's record.
-        kept: Fields that stay because they changed after the merge, in words.
-        conflicts: Reasons why the merge cannot be undone, in words; empty if it can.
+        kept: Descriptions of fields that stay because they changed after the merge.
+        conflicts: Reasons why the merge cannot be undone; empty if it can.
     """
 
     changes: tuple[FactChange, ...]
@@ -154,7 +154,7 @@ def plan_merge(source: UUID, target: UUID, facts: Sequence[FactState]) -> MergeP
 def _change(
     fact: FactState, target: UUID, *, superseded: bool = False, supersedes: UUID | None = None
 ) -> FactChange:
-    """Return the move of a fact; an earlier ``supersedes_id`` stays, because the link records the new one."""
+    """Return the change of a fact; an existing ``supersedes_id`` stays, because the link records the new one."""
     after = Place(
         entity_id=target,
         validity=SUPERSEDED if superseded else fact.place.validity,
@@ -200,7 +200,7 @@ def _restore(done: FactChange, now: Place) -> tuple[Place, list[str]]:
 
 
 def _conflicts(facts: Mapping[UUID, FactState], places: Mapping[UUID, Place]) -> tuple[str, ...]:
-    """Name the facts that would be active at once for one scope and predicate of an entity."""
+    """Return the facts that would be active at once for one scope and predicate of an entity."""
     rivals: defaultdict[tuple[UUID, str, str], list[UUID]] = defaultdict(list)
     for fact_id, place in places.items():
         if place.validity == ACTIVE:

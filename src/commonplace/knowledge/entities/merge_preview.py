@@ -1,4 +1,4 @@
-"""Preview of a merge, for a person to check first."""
+"""Preview of a merge, which a person can check first."""
 
 from dataclasses import dataclass
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Merging an entity into another in one transaction, with a record from which the merge can be undone (KNW-18)."""
+"""Merging an entity into another in one transaction, with a record for undoing the merge (KNW-18)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,7 @@
-"""Comparing names: when two names are the same, and how well a searched name matches an entity. Pure.
+"""Comparison of names: whether two names are the same, and how well a searched name matches an entity. Pure.
 
 The comparison ignores case in any script (``STRASSE`` is ``straße``), the encoding of accents and runs of whitespace;
-``%`` and ``_`` have no special meaning (R-KNW-10). Servers fold case in different ways, so names are folded here and
+``%`` and ``_`` have no special meaning (R-KNW-10). Servers fold case differently, so names are folded here, and
 entities are stored with their folded names.
 """
 
@@ -49,7 +49,7 @@ def fold_name(name: str) -> str:
 def fold_names(canonical_name: str, aliases: Iterable[str]) -> str:
     """Return the text that resolution searches: all folded names, the canonical name first.
 
-    A :data:`SEPARATOR` stands before and after each name, so that substrings find whole names and parts of names.
+    A :data:`SEPARATOR` is before and after each name, so that substring searches find whole names and parts of names.
     """
     folded = [fold_name(name) for name in (canonical_name, *aliases)]
     return f"{SEPARATOR}{SEPARATOR.join(folded)}{SEPARATOR}"
@@ -76,7 +76,7 @@ def match_name(key: str, name_keys: str) -> NameMatch | None:
 
 
 def without_repeats(names: Iterable[str], *, known: Sequence[str] = ()) -> list[str]:
-    """Return names in their order, without names that have the key of an earlier or a known name."""
+    """Return names in order, without names that have the key of an earlier or a known name."""
     seen = {fold_name(name) for name in known}
     kept: list[str] = []
     for name in names:

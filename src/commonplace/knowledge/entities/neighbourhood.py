@@ -1,6 +1,6 @@
 """Scores from an entity's facts and a caller's hints. Pure.
 
-Of two people called Kim, the one whose facts mention chess scores higher when the topic is chess.
+If two people are called Kim and the topic is chess, the person whose facts mention chess scores higher.
 Source: KNW-17.5, KNW-17.6.
 """
 
@@ -21,7 +21,7 @@ MAX_BOOST: Final = 20.0
 """The boost when an entity's facts and the hints share every keyword. Source: KNW-17.5."""
 
 MAX_FACTS: Final = 500
-"""The most facts read per candidate, newest first. Source: KNW-17.5."""
+"""Maximum number of facts read per candidate, newest first. Source: KNW-17.5."""
 
 MAX_HINT_CHARS: Final = 2000
 MAX_MENTIONED: Final = 100
@@ -56,7 +56,7 @@ def keywords(text: str) -> frozenset[str]:
     """Return the folded words of a text that are not stop words.
 
     Words have at least three characters. Chinese, Japanese and Korean do not separate words, so each pair of
-    neighbouring characters counts too.
+    neighbouring characters is also a word.
     """
     found: set[str] = set()
     for word in _WORD.findall(fold_name(text)):

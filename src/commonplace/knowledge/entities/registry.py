@@ -1,4 +1,4 @@
-"""The entity and its registry: creates, reads and changes entities.
+"""The registry of entities, which creates, reads and changes them.
 
 A change and its event are one transaction. The database keeps name and type unique, so two callers who create the same
 entity at once get one entity and one error.
@@ -31,7 +31,7 @@ from commonplace.storage.database import Row, Statements
 from commonplace.storage.nouns import Noun, read_row
 
 MADE_FROM: Final = "made_from"
-"""The metadata key of an entity that a fact made, and that nobody has created since."""
+"""The metadata key of an entity that a fact created and that nobody has created explicitly since."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ class Entity(Noun):
         return read_row(cls, row, survivor_id=survivor)
 
     def restored(self, images: Iterable[Mapping[str, Any] | None]) -> "Entity":
-        """Return the entity before some changes, from the fields that each change replaced, the latest first."""
+        """Return the entity before some changes, given the fields that each change replaced, latest first."""
         row = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "survivor_id"}
         for image in images:
             row |= image or {}
@@ -79,7 +79,7 @@ class Entity(Noun):
         return Entity.from_row(row)
 
     def image(self) -> dict[str, Any]:
-        """Return the fields that can change, for an event."""
+        """Return the mutable fields, for an event."""
         return {
             "canonical_name": self.canonical_name,
             "aliases": list(self.aliases),
@@ -89,7 +89,7 @@ class Entity(Noun):
 
 
 def require_tenant(own: str, tenant_id: str | None) -> None:
-    """Raise :class:`InvalidInputError` for a tenant other than the request's own; ``None`` passes."""
+    """Raise :class:`InvalidInputError` for a tenant other than the request's own; ``None`` is accepted."""
     if tenant_id not in (None, own):
         raise InvalidInputError("tenant_id", f"the tenant of this request ({own!r})", tenant_id)
 
@@ -107,7 +107,7 @@ class RegistryMethods(KnowledgeSession):
         metadata: Mapping[str, Any] | None = None,
         allow_secrets: bool = False,
     ) -> Entity:
-        """Add an entity, or take over the entity of this name and type that a fact made.
+        """Add an entity, or take over an entity with this name and type that a fact created.
 
         Args:
             canonical_name: 1 to 500 characters.
@@ -115,7 +115,7 @@ class RegistryMethods(KnowledgeSession):
             tenant_id: The request's tenant, if given.
             aliases: A list of at most 200 further names; repeats in other case are left out.
             metadata: A JSON object of at most 65,536 characters.
-            allow_secrets: Store text that looks like a secret; only an operator may set this.
+            allow_secrets: Whether to store text that looks like a secret; only an operator may set this.
 
         Raises:
             InvalidInputError: A value is malformed, or an entity with this name and type exists, possibly merged
@@ -179,7 +179,7 @@ class RegistryMethods(KnowledgeSession):
         metadata: Mapping[str, Any] | None = None,
         allow_secrets: bool = False,
     ) -> Entity:
-        """Change an entity; a field that is ``None`` stays as it is.
+        """Change an entity; a field that is ``None`` stays unchanged.
 
         Args:
             entity_id: The entity.
@@ -187,7 +187,7 @@ class RegistryMethods(KnowledgeSession):
             canonical_name: The new name.
             aliases: The new list of aliases; an empty list removes all.
             metadata: Keys to set; other keys stay.
-            allow_secrets: Store text that looks like a secret; only an operator may set this.
+            allow_secrets: Whether to store text that looks like a secret; only an operator may set this.
 
         Raises:
             InvalidInputError: A value is malformed, no field is given, no entity has the id, the entity was merged, or
@@ -224,7 +224,7 @@ class RegistryMethods(KnowledgeSession):
 
 
 async def write_entity(sql: Statements, entity: Entity, *, updated_at: datetime | None = None) -> Entity:
-    """Write the fields of a locked entity that can change; ``updated_at`` defaults to now."""
+    """Write the mutable fields of a locked entity; ``updated_at`` defaults to now."""
     row = await sql.entity_write(
         id=entity.id,
         canonical_name=entity.canonical_name,
@@ -256,17 +256,17 @@ def require_living(entity: Entity | None, entity_id: UUID, *, field: str = "enti
 
 
 def _merged(metadata: Mapping[str, Any], changes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Set keys and check the limit of the whole; its texts were already checked for secrets."""
+    """Set keys and check the total size; the texts were already checked for secrets."""
     return require_metadata({**metadata, **changes}, allow_secrets=True) if changes else metadata
 
 
 async def _take_over(
     sql: Statements, name: str, kind: EntityType, aliases: Sequence[str], metadata: Mapping[str, Any]
 ) -> Entity:
-    """Give an entity that a fact made the aliases and metadata of its creator.
+    """Give an entity that a fact created the aliases and metadata of its explicit creation.
 
     Raises:
-        InvalidInputError: A person or agent created the entity of this name and type before.
+        InvalidInputError: A person or agent has already created an entity with this name and type.
     """
     row = await sql.entity_named(canonical_name=name, entity_type=kind)
     held = None if row is None else (await lock_entities(sql, row["id"])).get(row["id"])

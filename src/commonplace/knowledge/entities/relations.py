@@ -1,7 +1,7 @@
-"""Relations between entities: a fact about one entity whose text names another.
+"""Relations between entities: facts about one entity whose text mentions another.
 
-Relations are read from the facts and from the names of entities, so that a superseded or forgotten fact ends its
-relation, and a merge moves it. A name that several entities share makes no relation.
+Relations are derived from facts and entity names, so that a superseded or forgotten fact ends its relation and a merge
+moves it. A name that several entities share creates no relation.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class EntityRelation(Noun):
     Attributes:
         predicate: The predicate of the fact, the name of the relation.
         source_id: The entity that the fact is about.
-        target_id: The entity that the text of the fact names.
+        target_id: The entity that the text of the fact mentions.
         text: The first 300 characters of the fact.
     """
 
@@ -49,14 +49,14 @@ class RelationMethods(KnowledgeSession):
         valid_at: Moment | None = None,
         limit: int = LIST_LIMIT,
     ) -> list[EntityRelation]:
-        """Return the relations of an entity in either direction, the latest fact first.
+        """Return the relations of an entity in either direction, latest fact first.
 
         Args:
-            entity_id: The entity; of a merged entity, the entity that replaced it.
-            scope: Relations by facts of this scope and global facts only; ``None`` for all.
-            as_of: Relations that were known at this moment, between the entities of today.
+            entity_id: The entity; a merged entity stands for the entity that replaced it.
+            scope: Only relations from facts of this scope and global facts; ``None`` for all.
+            as_of: Relations that were known at this moment, between today's entities.
             valid_at: Relations that were true at this moment.
-            limit: Most relations, 1 to 1,000.
+            limit: Maximum number of relations, 1 to 1,000.
 
         Raises:
             NotFoundError: The entity does not exist.

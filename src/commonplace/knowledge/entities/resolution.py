@@ -1,6 +1,6 @@
-"""Resolving a name to ranked candidates; a new entity is never created.
+"""Resolution of a name to ranked candidates; new entities are never created.
 
-Folded names decide, see :mod:`.names`; the database only narrows the search. Source: KNW-17.
+Folded names decide (see :mod:`.names`); the database only narrows the search. Source: KNW-17.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from commonplace.storage.database import Row, Statements
 from commonplace.storage.nouns import Noun, read_row
 
 MAX_CANDIDATES: Final = 500
-"""The most candidates from exact, alias and prefix matches together, and again from fuzzy matches."""
+"""Maximum number of candidates from exact, alias and prefix matches together, and again from fuzzy matches."""
 
 _HAS_PG_TRGM: Final = "SELECT to_regprocedure('similarity(text, text)') IS NOT NULL"
 
@@ -58,7 +58,7 @@ LIMIT $4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """An entity that a name may mean.
+    """An entity that a name may refer to.
 
     Attributes:
         score: The points of the match (100, 80, 50 or 20), plus up to 20 for its facts, plus the caller's points;
@@ -86,7 +86,7 @@ class NamedEntity(Noun):
 
     @classmethod
     def from_row(cls, row: Row) -> "NamedEntity":
-        """Read a row of ``entities``; the names of a row that another program wrote are folded now."""
+        """Read a row of ``entities``; names in a row written by another program are folded here."""
         return read_row(
             cls, row, name_keys=row["name_keys"] or fold_names(row["canonical_name"], row["aliases"])
         )
@@ -104,7 +104,7 @@ class ResolutionMethods(KnowledgeSession):
         context_hints: Mapping[str, Any] | None = None,
         enable_fuzzy: bool = False,
     ) -> list[Candidate]:
-        """Return the entities that a name may mean, the likeliest first; an empty list if no entity matches.
+        """Return the entities that a name may refer to, most likely first; an empty list if no entity matches.
 
         The search ignores case, the encoding of accents and runs of spaces; ``%`` and ``_`` have no special meaning.
         Merged entities are left out.
@@ -174,7 +174,7 @@ async def _by_name(
 async def _similar(
     sql: Statements, key: str, entity_type: EntityType | None
 ) -> tuple[list[NamedEntity], list[NamedEntity]]:
-    """Return the similar entities, or, from a server without ``pg_trgm``, the entities that may be similar."""
+    """Return the similar entities or, without ``pg_trgm`` on the server, the entities that may be similar."""
     connection: Any = sql.connection
     if await connection.fetchval(_HAS_PG_TRGM):
         found = await connection.fetch(_FUZZY_BY_PG_TRGM, key, entity_type, THRESHOLD, MAX_CANDIDATES)
@@ -185,7 +185,7 @@ async def _similar(
 
 
 def _closest(key: str, entities: list[NamedEntity]) -> list[NamedEntity]:
-    """Return the entities with a similar name, the most similar first."""
+    """Return the entities with a similar name, most similar first."""
     names = [(entity, folded) for entity in entities for folded in split_names(entity.name_keys)]
     best: defaultdict[NamedEntity, float] = defaultdict(float)
     for position, value in most_similar(key, {n: folded for n, (_, folded) in enumerate(names)}).items():

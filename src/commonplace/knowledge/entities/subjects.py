@@ -1,8 +1,8 @@
-"""Entities of facts: the subject of a fact names an entity, or makes one where its type is plain.
+"""Entities of facts: the subject of a fact names an entity, or creates one if its type is obvious.
 
-A fact without an entity gets the entity whose canonical name is its subject, else the entity with such an alias. If
+A fact without an entity gets the entity whose canonical name is its subject, else the entity with that alias. If
 several entities have the name, the fact gets no entity, and the review queue asks a person. :func:`plain_type` is the
-rule for a new entity.
+rule for new entities.
 """
 
 import re
@@ -35,7 +35,7 @@ _TYPES: Final = {
     }.items()
     for predicate in predicates.split()
 }
-"""Predicates that hold of one type alone. ``lives_in`` and ``owner`` are missing: they hold of things too."""
+"""Predicates that apply to only one type. ``lives_in`` and ``owner`` are missing, because they also apply to things."""
 
 _LEGAL_FORMS: Final = frozenset({"ag", "corp", "gmbh", "inc", "llc", "ltd", "plc", "sa", "sarl"})
 _PARTICLES: Final = frozenset({"al", "bin", "da", "de", "del", "der", "di", "la", "of", "the", "van", "von"})
@@ -45,7 +45,7 @@ _GAP: Final = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subjects:
-    """The entities of some subjects, by subject; ``made`` are the subjects whose entity was made now."""
+    """The entities of some subjects, by subject; ``made`` are the subjects whose entity was just created."""
 
     entities: Mapping[str, UUID]
     made: frozenset[str] = frozenset()
@@ -60,10 +60,10 @@ class Unlinked(Noun):
 
 
 def plain_type(subject: str, predicate: str) -> EntityType | None:
-    """Return the type of a new entity for a subject, or ``None`` if the type is not plain.
+    """Return the type of a new entity for a subject, or ``None`` if the type is not obvious.
 
-    The subject is one to four capitalised words without digits. A company's legal form at the end makes it an
-    organization; otherwise the predicate decides, if it holds of one type alone, such as ``works_at`` of a person.
+    The subject must be one to four capitalised words without digits. If it ends with the legal form of a company, it is
+    an organization; otherwise the predicate decides, if it applies to only one type, such as ``works_at`` to persons.
     Acronyms are never persons.
     """
     words = subject.split()
@@ -80,10 +80,10 @@ def plain_type(subject: str, predicate: str) -> EntityType | None:
 
 
 def chosen(rows: Iterable[Row]) -> dict[str, UUID]:
-    """Return the entity of each folded name: the only one with this canonical name, else the only one with this alias.
+    """Return the entity of each folded name: the only entity with this canonical name, else with this alias.
 
     Args:
-        rows: From the statement ``subject_entities``.
+        rows: Rows of the statement ``subject_entities``.
     """
     canonical: defaultdict[str, set[UUID]] = defaultdict(set)
     aliases: defaultdict[str, set[UUID]] = defaultdict(set)
@@ -96,14 +96,15 @@ def chosen(rows: Iterable[Row]) -> dict[str, UUID]:
 async def find_subjects(
     sql: Statements, subjects: Collection[str], makers: Mapping[str, EntityType]
 ) -> Subjects:
-    """Return the entities of subjects, and make new entities.
+    """Return the entities of subjects, creating new entities if allowed.
 
-    Run it before keys are locked: it may wait for another transaction that makes the same entity.
+    Call this before keys are locked, because it may wait for another transaction that creates the same entity.
 
     Args:
         sql: A transaction that may write.
         subjects: The subjects of some facts.
-        makers: The plain types of subjects that may make an entity; an entity that begins alike prevents that.
+        makers: The obvious types of subjects that may create an entity; an existing entity with the same beginning
+            prevents it.
     """
     keys = {subject: fold_name(subject) for subject in subjects}
     rows = await sql.subject_entities(keys=list(set(keys.values())))
@@ -121,7 +122,7 @@ async def find_subjects(
 
 
 async def _make(sql: Statements, types: Mapping[str, EntityType]) -> frozenset[str]:
-    """Make entities in the order of their names, which prevents deadlocks, and return the subjects of new entities."""
+    """Create entities in name order, which prevents deadlocks, and return the subjects of new entities."""
     made: set[str] = set()
     for subject in sorted(types):
         name = normal_name(subject)
@@ -141,9 +142,9 @@ async def _make(sql: Statements, types: Mapping[str, EntityType]) -> frozenset[s
 async def link_subjects(
     sql: Statements, keys: Collection[tuple[str, str, str]], found: Subjects
 ) -> dict[tuple[str, str, str], list[Unlinked]]:
-    """Give the active facts of some keys their entity, so that new facts supersede them.
+    """Set the entity of the active facts of some keys, so that new facts supersede them.
 
-    Facts about a subject whose entity was made now are linked, whatever their predicate.
+    All facts about a subject whose entity was just created are linked, regardless of their predicate.
 
     Args:
         sql: A transaction that has serialised the keys.
@@ -151,7 +152,7 @@ async def link_subjects(
         found: The entities of the subjects.
 
     Returns:
-        The active facts that stay without an entity, by key: their entity has another fact of the same predicate.
+        The active facts that stay without an entity, by key, because the entity has another fact with the predicate.
     """
     wanted = set(keys)
     if found.made:

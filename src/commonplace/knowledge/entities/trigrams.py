@@ -41,10 +41,10 @@ def similarity(first: str, second: str) -> float:
 
 
 def required_pieces(key: str) -> tuple[list[str], int]:
-    """Return pieces of a name, and how many of them a similar name contains at least: a fast first filter.
+    """Return pieces of a name, and the minimum number of them in a similar name, as a fast first filter.
 
-    Names that share a trigram share the trigram without its padding, and similar names share at least the threshold's
-    part of the searched name's trigrams.
+    Names that share a trigram also share it without padding, and similar names share at least the threshold fraction of
+    the searched name's trigrams.
 
     Args:
         key: A folded name.
@@ -56,11 +56,11 @@ def required_pieces(key: str) -> tuple[list[str], int]:
 def most_similar(key: str, names: Mapping[int, str]) -> dict[int, float]:
     """Return the similarities of the names that reach the threshold.
 
-    A name takes about 1 µs; call this in a thread for thousands of names.
+    This takes about 1 µs per name; for thousands of names, call it in a thread.
 
     Args:
         key: A folded name.
-        names: Folded names by number.
+        names: Folded names, by number.
     """
     wanted = trigrams(key)
     if not wanted:

@@ -1,9 +1,9 @@
-"""Undoing a merge.
+"""Undo of a merge.
 
 The event of the merge holds the state before it. A field that the merge changed gets its old value back, unless the
 field changed again since; the receipt names the fields that stay. Facts that were stored after the merge stay with the
-target. If two facts would then be active for one key, or the target was merged further, nothing changes and the error
-says why.
+target. If two facts would then be active for one key, or if the target was merged further, nothing changes and the
+error says why.
 """
 
 from collections.abc import Mapping
@@ -106,7 +106,9 @@ async def _lock_pair(sql: Statements, source_id: UUID) -> tuple[Entity, Entity]:
     if source.merged_into != target_id:
         raise _refused("an entity that no other request is unmerging", source_id)
     if target.merged_into is not None:
-        expected = f"its target {target.id} to be unmerged first; it was merged into {target.merged_into}"
+        expected = (
+            f"its target {target.id} to be unmerged first, because it was merged into {target.merged_into}"
+        )
         raise _refused(expected, source_id)
     return source, target
 
@@ -164,7 +166,7 @@ def _aliases_without(target: Entity, record: _Record) -> tuple[str, ...]:
 
 
 def _metadata_without(target: Entity, record: _Record) -> tuple[dict[str, Any], list[str]]:
-    """Return the target's metadata without the merge's keys, and the merge's keys that changed since and stay."""
+    """Return the target's metadata without the keys added by the merge, and the added keys that changed and stay."""
     before, after = record.before["target"]["metadata"], record.after["target"]["metadata"]
     added = {key: value for key, value in after.items() if key not in before}
     changed = [

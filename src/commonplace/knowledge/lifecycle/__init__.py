@@ -1,1 +1,1 @@
-"""Life of a memory after it is stored: get, confirm and forget it, and feedback on rules."""
+"""Life cycle of stored memories: reading, confirming, forgetting, and feedback on rules."""

@@ -29,16 +29,16 @@ class AnyMemoryMethods(KnowledgeSession):
     async def get_memory(
         self, memory_type: str, memory_id: UUID | str, *, as_of: Moment | None = None
     ) -> Memory:
-        """Count one use of a memory, and return it.
+        """Return a memory, counting one use.
 
         Args:
             memory_type: ``"episode"``, ``"fact"`` or ``"rule"``.
             memory_id: The id or the short id.
             as_of: Return what was known at this moment, without counting a use. Validity, scope, predicate, entity,
-                period and confirmation of a fact are those of that moment; other fields are those of today.
+                period and confirmation of a fact are those of that moment; other fields are current.
 
         Returns:
-            The memory after counting; also a fact that was superseded or has expired.
+            The memory after counting; a superseded or expired fact is returned too.
 
         Raises:
             InvalidInputError: The type or id is malformed, or several memories have the short id.
@@ -67,8 +67,8 @@ class AnyMemoryMethods(KnowledgeSession):
     async def confirm_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
         """Restart the decay of an active fact, or of a rule that is not forgotten, and return it.
 
-        A person who confirms a memory stands for it: its trust becomes that of a person, so that blocks show it in
-        spite of its flags, and a held fact supersedes the fact that it contradicts.
+        If a person confirms a memory, its trust becomes that of a person, so that blocks show it despite its flags, and
+        a held fact supersedes the fact that it contradicts.
 
         Raises:
             InvalidInputError: The type or id is malformed, several memories have the short id, the memory is an
@@ -87,12 +87,12 @@ class AnyMemoryMethods(KnowledgeSession):
             return note(await read_one(sql, kind, key, now=now))
 
     async def _accepted(self, sql: Statements, key: UUID, now: datetime) -> bool:
-        """Return whether a fact was held and is active now, in the place of the fact that it contradicts."""
+        """Activate a held fact in place of the fact that it contradicts; return whether it was held."""
         fact = await read_one(sql, MemoryType.FACT, key, now=now)
         if not isinstance(fact, Fact) or fact.validity is not Validity.HELD:
             return False
         if self.source is not Source.PERSON:
-            expected = "a fact that is not held; a person decides about this one with commonplace review"
+            expected = "a fact that is not held; a person must decide about this fact with commonplace review"
             raise InvalidInputError("memory_id", expected, str(key))
         await sql.serialise_fact_keys(keys=[FactDraft.of(fact).key])
         rival: UUID | None = await sql.rival_of_held_fact(id=key)
@@ -101,16 +101,16 @@ class AnyMemoryMethods(KnowledgeSession):
         return await sql.accept_fact(id=key, now=now) is not None
 
     async def pin_memory(self, memory_type: str, memory_id: UUID | str, *, pinned: bool = True) -> Memory:
-        """Add the tag ``pinned`` to an active fact, or to a rule that is not forgotten, or remove it.
+        """Add or remove the tag ``pinned`` of an active fact, or of a rule that is not forgotten.
 
-        A pinned memory is in every block of its scope. For the errors see :meth:`tag_memory`.
+        A pinned memory appears in every block of its scope. For the errors see :meth:`tag_memory`.
         """
         return await self.tag_memory(memory_type, memory_id, PINNED, tagged=pinned)
 
     async def tag_memory(
         self, memory_type: str, memory_id: UUID | str, tag: str, *, tagged: bool = True
     ) -> Memory:
-        """Add a tag to an active fact, or to a rule that is not forgotten, or remove it.
+        """Add or remove a tag of an active fact, or of a rule that is not forgotten.
 
         Raises:
             InvalidInputError: The type, id or tag is malformed, several memories have the short id, the memory is an
@@ -128,12 +128,12 @@ class AnyMemoryMethods(KnowledgeSession):
             return memory
 
     async def forget_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
-        """Take a memory out of every search: an episode expires now, a fact is retracted, a rule is marked.
+        """Remove a memory from every search: an episode expires now, a fact is retracted, a rule is marked.
 
         The row stays for the audit trail; the row of an episode stays until the next cleanup.
 
         Returns:
-            The memory as it is now, also if it was forgotten before.
+            The memory after the change, even if it was already forgotten.
 
         Raises:
             InvalidInputError: The type or id is malformed, or several memories have the short id.
@@ -159,10 +159,12 @@ class AnyMemoryMethods(KnowledgeSession):
     async def _changing(
         self, memory_type: str, memory_id: UUID | str, *, no_episode: str = ""
     ) -> AsyncGenerator[tuple[Statements, MemoryType, UUID]]:
-        """Open a transaction that changes a memory; ``no_episode`` says why the memory cannot be an episode."""
+        """Open a transaction that changes a memory; ``no_episode`` says why it must not be an episode."""
         kind = inputs.require_memory_type(memory_type)
         if no_episode and kind is MemoryType.EPISODE:
-            raise InvalidInputError("memory_type", f"fact or rule, for an episode {no_episode}", str(kind))
+            raise InvalidInputError(
+                "memory_type", f"fact or rule, because an episode {no_episode}", str(kind)
+            )
         async with self._writing() as sql:
             yield sql, kind, await find_id(sql, memory_id, kind, field="memory_id")
 

@@ -1,4 +1,4 @@
-"""Editing of the text of a fact or rule: the new text supersedes the old one, which stays for the audit trail."""
+"""Editing of the text of a fact or rule: the new text supersedes the old text, which stays in the audit trail."""
 
 from dataclasses import replace
 from uuid import UUID
@@ -26,11 +26,11 @@ class EditingMethods(ReadingMethods):
     async def edit_memory(
         self, memory_type: str, memory_id: UUID | str, content: str, *, allow_secrets: bool = False
     ) -> Memory:
-        """Give an active fact, or a rule that is not forgotten, another text, and return the new memory.
+        """Change the text of an active fact, or of a rule that is not forgotten, and return the new memory.
 
         The new memory has its own id and keeps scope, tags, importance, permanence, source and metadata. A fact is
-        superseded as by ``store_fact``, which holds an edit that is less trusted. A rule is forgotten, linked as
-        superseded, and begins again as a candidate. A text that a person edits has the trust of a person.
+        superseded as by ``store_fact``, which holds a less trusted edit. An old rule is forgotten and linked as
+        superseded; the new rule starts as a candidate. A text edited by a person has the trust of a person.
 
         Raises:
             InvalidInputError: A parameter is malformed, several memories have the short id, or the memory is an
@@ -86,13 +86,13 @@ class EditingMethods(ReadingMethods):
 
 
 def _is_displaced(old: Memory, new: Memory) -> bool:
-    """Return whether a memory would give way to one that is less trusted, or that alone waits for a person."""
+    """Return whether an edit would replace a more trusted memory, or one without flags while the edit has some."""
     return RANKS[new.trust] < RANKS[old.trust] or (new.is_quarantined and not old.is_quarantined)
 
 
 def _standing(memory: Memory) -> Fact | Rule:
     if isinstance(memory, Episode):
-        raise InvalidInputError("memory_type", "fact or rule, for an episode is a record", "episode")
+        raise InvalidInputError("memory_type", "fact or rule, because an episode is a record", "episode")
     if not memory.is_current:
         raise InvalidInputError("memory_id", f"a {memory.memory_type} that still holds", str(memory.id))
     return memory

@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 MAX_REASON_CHARS: Final = 1_000
 MAX_REASONS: Final = 100
-"""The number of latest reasons in a rule's metadata; ``rule_applications`` keeps all."""
+"""The number of latest reasons in a rule's metadata; ``rule_applications`` keeps all reasons."""
 
 
 class Outcome(StrEnum):
@@ -59,7 +59,7 @@ class FeedbackMethods(KnowledgeSession):
             context: A JSON object about the application, for ``rule_applications``.
 
         Returns:
-            The rule as it is now.
+            The rule after the change.
 
         Raises:
             InvalidInputError: ``rule_id`` or ``context`` is malformed, or several rules have the short id.
@@ -72,7 +72,7 @@ class FeedbackMethods(KnowledgeSession):
     async def mark_harmful(
         self, rule_id: UUID | str, *, reason: str | None = None, context: Mapping[str, Any] | None = None
     ) -> Rule:
-        """Count a harmful application of a rule, which weighs four times, and demote or invert the rule if necessary.
+        """Count a harmful application of a rule, weighted four times, and demote or invert the rule if necessary.
 
         Args:
             rule_id: The id or the short id of the rule.
@@ -80,7 +80,7 @@ class FeedbackMethods(KnowledgeSession):
             context: A JSON object about the application, for ``rule_applications``.
 
         Returns:
-            The rule as it is now: a warning if its opposite has become the better rule. If the warning could not be
+            The rule after the change: a warning if its opposite has become the better rule. If the warning could not be
             written, the rule has ``metadata.needs_inversion``, and a worker writes the warning later.
 
         Raises:
@@ -115,7 +115,7 @@ class FeedbackMethods(KnowledgeSession):
             waiting = [row["id"] for row in await sql.rules_to_invert()]
         inverted: list[Rule] = []
         for rule_id in waiting:
-            # The rule was redeemed or forgotten meanwhile.
+            # In the meantime, the rule was marked as helpful or was forgotten.
             with suppress(InvalidInputError, NotFoundError):
                 inverted.append(await self.invert_to_anti_pattern(rule_id))
         return inverted
@@ -124,7 +124,7 @@ class FeedbackMethods(KnowledgeSession):
         """Rewrite a harmful rule as a warning, make the warning findable, and restart its decay.
 
         Returns:
-            The rule as it is now; unchanged if it was inverted before.
+            The rule after the change; unchanged if it was already inverted.
 
         Raises:
             InvalidInputError: The rule has fewer than three harmful marks, or an effectiveness of 0.3 or more.
@@ -240,7 +240,7 @@ async def _record(
 
 
 def _marked(metadata: Mapping[str, Any], reason: str | None, *, needs_inversion: bool) -> dict[str, Any]:
-    """Return the metadata of a rule after a mark: each reason once, and whether the rule waits for its inversion."""
+    """Return the metadata of a rule after a mark, with distinct reasons and whether the rule waits for inversion."""
     marked = {name: value for name, value in metadata.items() if name != "needs_inversion"}
     if reason is not None:
         reasons = maturity.distinct_reasons([*metadata.get("harmful_reasons", []), reason])

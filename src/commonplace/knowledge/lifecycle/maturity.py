@@ -1,4 +1,4 @@
-"""The maturity of rules: pure arithmetic over their feedback, in which harm weighs four times (KNW-03, KNW-21)."""
+"""Maturity of rules: pure arithmetic over feedback, in which harm counts four times (KNW-03, KNW-21)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -110,7 +110,7 @@ def _demoted(standing: Standing) -> Maturity:
 
 
 def distinct_reasons(reasons: Sequence[str]) -> list[str]:
-    """Return the reasons in their order; of reasons that differ in case, blanks or a last full stop the first stays."""
+    """Return the reasons in order, without repeats that differ only in case, spaces or a final full stop."""
     return list(
         {collapse_whitespace(each).casefold().rstrip("."): each for each in reversed(reasons)}.values()
     )[::-1]
@@ -121,7 +121,7 @@ def anti_pattern_text(original: str, reasons: list[str]) -> str:
 
     Args:
         original: The text of the rule.
-        reasons: The harms, oldest first; may be empty.
+        reasons: The reasons for the harmful marks, oldest first; may be empty.
 
     Source: KNW-03.5.
     """

@@ -1,4 +1,4 @@
-"""Memories by where they come from, for a person who cleans up: those of one session, and rules that did harm."""
+"""Memories by origin, for a person who cleans up: memories of one session, and rules that did harm."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -23,13 +23,13 @@ class OriginMethods(KnowledgeSession):
     """The methods of knowledge memory that list memories by their origin."""
 
     async def list_of_session(self, session_id: UUID | str) -> list[SessionMemory]:
-        """Return the live episodes of a session, and the active facts and rules learned from them, the oldest first."""
+        """Return the live episodes of a session, and the active facts and rules learned from them, oldest first."""
         key = inputs.require_id(session_id, field="session_id")
         async with self._reading() as sql:
             return SessionMemory.from_rows(await sql.list_of_session(session_id=key, now=self.clock()))
 
     async def list_harmful_rules(self, *, limit: int = LIST_LIMIT) -> list[Rule]:
-        """Return rules that did harm, also warnings and forgotten rules, the latest judged first."""
+        """Return rules that did harm, including warnings and forgotten rules, most recently judged first."""
         now = self.clock()
         async with self._reading() as sql:
             return [Rule.from_row(row, now=now) for row in await sql.list_harmful_rules(limit=limit)]

@@ -1,4 +1,4 @@
-"""Work that waits for a person: memories to confirm or forget, and pairs of memories that may say the same."""
+"""Items that wait for a person: memories to confirm or forget, and pairs of memories that may say the same."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -22,20 +22,20 @@ from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
 
 NOTICE: Final = timedelta(days=14)
-"""Time before it fades from which a useful memory waits for a person."""
+"""How long before it fades a used memory begins to wait for a person."""
 
 LIKENESS: Final = 0.95
-"""Cosine of the vectors of two memories from which on they may say the same."""
+"""Cosine similarity above which two memories may say the same."""
 
 MOST_EVENTS: Final = 1_000
-"""The latest events that are searched for sources that changed."""
+"""The number of latest events that are searched for changed sources."""
 
 LATEST: Final = 500
-"""The newest facts, and the newest rules, that are compared with others."""
+"""The number of newest facts, and of newest rules, that are compared with others."""
 
 MOST_FACTS: Final = 5_000
 MOST_RULES: Final = 2_000
-"""The newest facts and rules that they are compared with, so that a large scope stays cheap."""
+"""The number of newest facts and rules that they are compared with, which limits the cost of a large scope."""
 
 
 class WaitingReason(StrEnum):
@@ -46,7 +46,7 @@ class WaitingReason(StrEnum):
     FLAGGED = "flagged"
     """The text looks like an instruction; blocks leave the memory out until a person confirms it."""
     FADING = "fading"
-    """The memory was used, and fades within 14 days unless a person confirms it."""
+    """The memory is used, and will fade within 14 days unless a person confirms it."""
     STALE = "stale"
     """A memory that it is derived from or supported by was superseded or forgotten."""
     HARMFUL = "harmful"
@@ -54,10 +54,10 @@ class WaitingReason(StrEnum):
 
 
 class Likeness(StrEnum):
-    """A kind of likeness of two memories."""
+    """A kind of similarity between two memories."""
 
     SPELLING = "spelling"
-    """Their keys differ in case, blanks, hyphens and such alone."""
+    """Their keys differ only in case, spaces, hyphens and the like."""
     WORDS = "words"
     MEANING = "meaning"
 
@@ -86,15 +86,15 @@ class DuplicatePair(Noun):
 
 
 class ReviewMethods(KnowledgeSession):
-    """The methods of knowledge memory that list what waits for a person, and decide about pairs."""
+    """The methods of knowledge memory that list items waiting for a person, and decide about pairs."""
 
     async def list_waiting(self, *, limit: int = LIST_LIMIT) -> list[WaitingMemory]:
-        """Return facts and rules to confirm or forget, the longest unconfirmed first.
+        """Return facts and rules to confirm or forget, longest unconfirmed first.
 
-        These are facts that contradict a more trusted one, memories whose text looks like an instruction, memories that
-        were used and fade within 14 days, memories whose source was superseded or forgotten after they were last
-        confirmed, and rules that did harm since. A person's confirmation takes a memory off the list. Of equal facts
-        that are held, the first is listed.
+        These are facts that contradict a more trusted fact, memories whose text looks like an instruction, used
+        memories that will fade within 14 days, memories whose source was superseded or forgotten after their last
+        confirmation, and rules that did harm since then. A person's confirmation removes a memory from the list. Of
+        equal held facts, only the first is listed.
         """
         now = self.clock()
         async with self._reading() as sql:
@@ -104,7 +104,7 @@ class ReviewMethods(KnowledgeSession):
             return WaitingMemory.from_rows(rows)
 
     async def list_duplicates(self, *, limit: int = LIST_LIMIT) -> list[DuplicatePair]:
-        """Return pairs of facts, and of rules, of one scope that may say the same, the latest first.
+        """Return pairs of facts, and of rules, of one scope that may say the same, latest first.
 
         The 500 newest facts are compared with the 5,000 newest, and the 500 newest rules with the 2,000 newest.
         """
@@ -117,19 +117,19 @@ class ReviewMethods(KnowledgeSession):
     async def decide_duplicate(
         self, memory_type: str, older_id: UUID | str, newer_id: UUID | str, *, same: bool
     ) -> None:
-        """Decide about a pair: of two that say the same, one supersedes the other.
+        """Decide about a pair; if both say the same, one supersedes the other.
 
-        The more trusted memory stays; of equally trusted ones, the one without flags, then the newer. A pair that does
-        not say the same is not listed again.
+        The more trusted memory stays; of equally trusted memories, the one without flags, then the newer one. A pair
+        that does not say the same is not listed again.
 
         Args:
             memory_type: ``"fact"`` or ``"rule"``.
             older_id: The id or the short id of the older memory.
             newer_id: The id or the short id of the newer memory.
-            same: Whether the two say the same.
+            same: Whether the two memories say the same.
 
         Raises:
-            InvalidInputError: A parameter is malformed, both ids are those of one memory, or the memories are episodes.
+            InvalidInputError: A parameter is malformed, both ids name one memory, or the memories are episodes.
             NotFoundError: One of the memories is not active, or is forgotten.
         """
         now = self.clock()
@@ -142,7 +142,7 @@ class ReviewMethods(KnowledgeSession):
             await record_decision(sql, kind, newer, older, "same" if same else "distinct")
 
     async def undo_duplicate(self, memory_type: str, older_id: UUID | str, newer_id: UUID | str) -> None:
-        """Take a decision about a pair back: the pair waits again.
+        """Undo a decision about a pair; the pair waits again.
 
         For the parameters see :meth:`decide_duplicate`.
 
@@ -163,12 +163,14 @@ class ReviewMethods(KnowledgeSession):
         """Open a transaction that changes two facts or two rules."""
         kind = inputs.require_memory_type(memory_type)
         if kind is MemoryType.EPISODE:
-            raise InvalidInputError("memory_type", "fact or rule: episodes are not compared", str(kind))
+            raise InvalidInputError(
+                "memory_type", "fact or rule, because episodes are not compared", str(kind)
+            )
         async with self._writing() as sql:
             older = await find_id(sql, older_id, kind, field="older_id")
             newer = await find_id(sql, newer_id, kind, field="newer_id")
             if older == newer:
-                raise InvalidInputError("newer_id", "the id of another memory than the older", str(newer))
+                raise InvalidInputError("newer_id", "the id of a memory other than the older one", str(newer))
             yield sql, kind, older, newer
 
 
@@ -194,7 +196,7 @@ async def _supersede(sql: Statements, kind: MemoryType, pair: tuple[UUID, UUID],
 
 
 async def _restore(sql: Statements, kind: MemoryType, older: UUID, newer: UUID) -> None:
-    """Make the superseded memory of a pair current again.
+    """Restore the superseded memory of a pair.
 
     Raises:
         UndoRefusedError: Neither memory superseded the other, or another memory has replaced it since.

@@ -1,4 +1,4 @@
-"""Undoing of a confirmation and of a forgetting."""
+"""Undo of confirming and of forgetting a memory."""
 
 from uuid import UUID
 
@@ -14,8 +14,8 @@ class UndoingMethods(AnyMemoryMethods):
     async def undo_confirmation(self, memory_type: str, memory_id: UUID | str) -> Memory:
         """Undo the last confirmation of a fact or rule, and return the memory.
 
-        The decay counts from the confirmation before, and the trust is what it was. A fact that was held is held again,
-        and the fact that it replaced is active again.
+        The decay counts from the previous confirmation, and the former trust is restored. A fact that was held is held
+        again, and the fact that it replaced is active again.
 
         Raises:
             InvalidInputError: The type or id is malformed, or the memory is an episode.
@@ -35,14 +35,14 @@ class UndoingMethods(AnyMemoryMethods):
                 if replaced != undone.supersedes_id and not await sql.restore_fact(
                     id=replaced, validity=Validity.SUPERSEDED
                 ):
-                    reason = "another fact has taken the place of the one that it replaced"
+                    reason = "another fact has replaced the fact that it had replaced"
                     raise UndoRefusedError("memory_id", "the confirmation", reason, str(key))
             return undone
 
     async def restore_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
-        """Take the forgetting of a fact or rule back, and return the memory.
+        """Restore a forgotten fact or rule, and return the memory.
 
-        A fact that was not active before it was forgotten, such as a held fact, is what it was.
+        A fact that was not active before, such as a held fact, returns to its former state.
 
         Raises:
             InvalidInputError: The type or id is malformed, or the memory is an episode.

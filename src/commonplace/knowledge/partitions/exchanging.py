@@ -1,4 +1,4 @@
-"""Exchanging tables in one short transaction, while nobody stores or searches memories."""
+"""Exchange of tables in one short transaction, during which nobody stores or searches memories."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ from commonplace.knowledge.reembedding.moves import work_of
 from commonplace.storage.database import Statements
 
 ATTEMPTS: Final = 240
-"""Attempts to exchange the tables before the operator learns that another transaction holds them."""
+"""Number of attempts to exchange the tables before the operation fails with an error."""
 
 PAUSE_S: Final = 0.5
 _BUSY: Final = (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError)
@@ -30,13 +30,13 @@ _log = logging.getLogger(__name__)
 
 
 async def exchange(pool: asyncpg.Pool, change: Change, *, tenant: str = DEFAULT_TENANT) -> None:
-    """Change the tables of memories in one transaction that all others wait for, without their foreign keys.
+    """Change the tables of memories in one exclusive transaction, with their foreign keys removed.
 
-    It waits half a second for running transactions, then lets them pass and tries again. The foreign keys are there
-    again at its end, and are checked later.
+    The transaction waits half a second for running transactions, then lets them pass and tries again. At its end the
+    foreign keys exist again; they are checked later.
 
     Args:
-        pool: Of the tables' owner.
+        pool: A pool of the tables' owner.
         change: Changes the tables.
         tenant: The tenant whose rows the change sees.
 
@@ -58,13 +58,13 @@ async def exchange(pool: asyncpg.Pool, change: Change, *, tenant: str = DEFAULT_
 async def when_free(
     pool: asyncpg.Pool, change: Callable[[Statements], Awaitable[_T]], *, tenant: str = DEFAULT_TENANT
 ) -> _T:
-    """Work in one transaction of a tenant, again and again until no other transaction holds what it needs.
+    """Retry a transaction of a tenant until no other transaction holds the locks that it needs.
 
     Returns:
-        What the change returns.
+        The result of the change.
 
     Raises:
-        StorageUnavailableError: It stays in use, or the server cannot be reached.
+        StorageUnavailableError: The tables stay in use, or the server cannot be reached.
     """
     for _ in range(ATTEMPTS):
         with suppress(_NotYetError):
@@ -77,8 +77,8 @@ async def when_free(
                     raise _NotYetError from error
         await asyncio.sleep(PAUSE_S)
     raise StorageUnavailableError(
-        f"the tables of memories stayed in use through {ATTEMPTS} attempts: end the transactions that "
-        "pg_stat_activity shows as idle or long, then run this again"
+        f"the tables of memories stayed in use during {ATTEMPTS} attempts: end the transactions that "
+        "pg_stat_activity shows as idle or long, then run the command again"
     )
 
 
@@ -87,7 +87,7 @@ class _NotYetError(Exception):
 
 
 async def validate_foreign_keys(pool: asyncpg.Pool) -> None:
-    """Check the rows below the foreign keys that an exchange added; memories are stored and searched meanwhile."""
+    """Validate the foreign keys that an exchange added; memories can be stored and searched meanwhile."""
     async with work_of(pool, readonly=True) as sql:
         keys = [key["validating"] for key in await sql.foreign_keys() if not key["is_valid"]]
     async with pool.acquire() as connection:

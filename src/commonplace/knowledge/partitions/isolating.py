@@ -1,6 +1,6 @@
-"""Isolating a tenant: its rows are copied to partitions of its own, which take the place of the shared rows at the end.
+"""Isolation of a tenant: its rows are copied to its own partitions, which finally replace the shared rows.
 
-Triggers keep the copies up to date from the first batch on, so nothing that is stored meanwhile is lost.
+Triggers keep the copies up to date from the first batch on, so memories stored meanwhile are not lost.
 """
 
 from collections.abc import Awaitable, Callable
@@ -33,20 +33,20 @@ OnCopied = Callable[[int], None]
 
 
 class IsolatingMethods(KnowledgeSession):
-    """The method of knowledge memory that gives a tenant partitions of its own; its own tenant does not matter."""
+    """The method of knowledge memory that isolates a tenant; the memory's own tenant does not matter."""
 
     async def isolate_tenant(
         self, tenant: str, *, batch_rows: int = BATCH_ROWS, on_copied: OnCopied = lambda _: None
     ) -> Partition:
-        """Move a tenant's memories to partitions of its own, with indexes of their own, and return them.
+        """Move a tenant's memories to their own partitions with their own indexes, and return the partitions.
 
-        Memories can be stored and searched meanwhile, those of this tenant too, except in one transaction at the end
-        that deletes the tenant's rows from the shared tables and reads these once. An interrupted call leaves the
-        memories as they were; call again to begin anew.
+        Memories of all tenants can be stored and searched meanwhile, except during one transaction at the end that
+        deletes the tenant's rows from the shared tables and scans these tables once. An interrupted call leaves the
+        memories unchanged; call again to start over.
 
         Args:
-            tenant: Its id.
-            batch_rows: Rows copied in one transaction.
+            tenant: The id of the tenant.
+            batch_rows: Number of rows copied in one transaction.
             on_copied: Called after each batch.
 
         Raises:
@@ -82,12 +82,12 @@ async def _require_shared(pool: asyncpg.Pool, tenant: str) -> None:
         raise NotFoundError("tenant", tenant)
     if any(each.tenant == tenant for each in found):
         raise InvalidInputError(
-            "tenant", "a tenant that shares its partition", f"{tenant}, which has its own"
+            "tenant", "a tenant in the shared partition", f"{tenant}, which has its own partition"
         )
 
 
 async def _begin(pool: asyncpg.Pool, tenant: str) -> None:
-    """Create empty tables that are kept up to date, after removing those of an interrupted call."""
+    """Create empty, automatically updated tables, after removing the tables of an interrupted call."""
     for table in TABLES:
         await when_free(pool, _create(names_of(table, tenant)), tenant=tenant)
 

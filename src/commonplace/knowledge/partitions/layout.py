@@ -1,4 +1,4 @@
-"""The layout of the tables of memories: one table each, or a shared partition and those of large tenants."""
+"""The layout of the tables of memories: plain tables, or a shared partition and partitions of large tenants."""
 
 import hashlib
 import re
@@ -26,13 +26,13 @@ _TENANT: Final = re.compile(r"FOR VALUES IN \('(.*)'\)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """The tables of one tenant, or the shared ones.
+    """The partitions of one tenant, or the shared partitions.
 
     Attributes:
         tenant: ``None`` for the partition that all other tenants share.
-        episodes: The rows by the latest statistics of the server; 0 if it has none yet.
-        facts: Likewise.
-        rules: Likewise.
+        episodes: The row count in the latest server statistics; 0 if there are no statistics yet.
+        facts: The row count, likewise.
+        rules: The row count, likewise.
         bytes: The size of the tables with their indexes.
     """
 
@@ -44,7 +44,7 @@ class Partition:
 
 
 class LayoutMethods(KnowledgeSession):
-    """The method of knowledge memory that shows the partitions; its own tenant does not matter."""
+    """The method of knowledge memory that shows the partitions; the memory's own tenant does not matter."""
 
     async def list_partitions(self) -> list[Partition]:
         """Return the partitions, the shared one first; empty if the tables are not prepared."""
@@ -82,17 +82,20 @@ def names_of(table: str, tenant: str) -> dict[str, str]:
 
 
 async def require_rights(pool: asyncpg.Pool) -> None:
-    """Check that the tables can be exchanged, before a large one is copied.
+    """Check that the tables can be exchanged, before a large table is copied.
 
     Raises:
-        StorageUnavailableError: The server is too old, another role owns the tables, or this one may not create tables.
+        StorageUnavailableError: The server is too old, another role owns the tables, or this role may not create
+            tables.
     """
     await require_ownership(pool)
     async with work_of(pool, readonly=True) as sql:
         found = await sql.server_and_rights()
     if found["version"] < OLDEST_SERVER:
         needed, version = (number // 10_000 for number in (OLDEST_SERVER, found["version"]))
-        raise StorageUnavailableError(f"partitions need PostgreSQL {needed}, this is {version}")
+        raise StorageUnavailableError(
+            f"partitions need PostgreSQL {needed} or later, but the server runs {version}"
+        )
     if not found["may_create"]:
         raise StorageUnavailableError(
             "this role may not create tables in its schema: connect as the owner of the database, or grant CREATE"
@@ -100,6 +103,6 @@ async def require_rights(pool: asyncpg.Pool) -> None:
 
 
 async def execute_all(sql: Statements, steps: Sequence[Row], column: str = "statement") -> None:
-    """Run the statements in a column of rows that were read from the catalogue."""
+    """Run statements that were read from the catalogue as rows with one column."""
     for step in steps:
         await sql.connection.execute(step[column], timeout=LONGEST_S)

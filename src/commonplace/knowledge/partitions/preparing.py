@@ -1,4 +1,4 @@
-"""Preparing: each table of memories becomes the shared partition of a new table of its name; no row is copied."""
+"""Preparation: each table of memories becomes the shared partition of a new table with its name; no row is copied."""
 
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.partitions.exchanging import exchange, validate_foreign_keys
@@ -15,13 +15,13 @@ from commonplace.storage.database import Statements
 
 
 class PreparingMethods(KnowledgeSession):
-    """The method of knowledge memory that prepares the tables; its own tenant does not matter."""
+    """The method of knowledge memory that prepares the tables; the memory's own tenant does not matter."""
 
     async def prepare_partitions(self) -> list[Partition]:
-        """Make each table of memories partitioned by tenant, with one partition that all share; return the partitions.
+        """Partition each table of memories by tenant, with one shared partition; return the partitions.
 
-        Memories can be stored and searched meanwhile, except in one transaction of milliseconds. If the tables are
-        prepared already, only what an interrupted call left is finished.
+        Memories can be stored and searched meanwhile, except during one transaction of milliseconds. If the tables are
+        already prepared, only the leftovers of an interrupted call are finished.
 
         Raises:
             StorageUnavailableError: The server cannot be reached or is too old, this role may not change the tables,

@@ -1,4 +1,4 @@
-"""Filling in the next model's vectors beside the vectors in use: a walk through all tables of all tenants."""
+"""Filling in the new model's vectors beside the vectors in use: a walk through all tables of all tenants."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
@@ -29,12 +29,12 @@ class Batch:
 
 
 async def count_rows_to_embed(pool: asyncpg.Pool, move: Move) -> int:
-    """Return the number of memories of all tenants without a vector of the move's model."""
+    """Return the number of memories of all tenants without a vector of the new model."""
     return await _count(pool, lambda sql: sql.count_rows_to_embed(version=move.to.version))
 
 
 async def count_missed(pool: asyncpg.Pool) -> int:
-    """Return the number of memories of all tenants that were stored or changed after the walk had passed."""
+    """Return the number of memories of all tenants that were stored or changed after the walk had passed them."""
     return await _count(pool, lambda sql: sql.count_missed())
 
 
@@ -48,12 +48,14 @@ async def _count(pool: asyncpg.Pool, rows: Callable[[Statements], Awaitable[int]
 
 
 async def fill(work: MoveWork, *, most: int, missed_only: bool) -> None:
-    """Embed memories without a vector of the move's model; the next batch is computed while one is written.
+    """Embed memories without a vector of the new model; the next batch is computed while one is written.
 
     Args:
         work: The move at work; each batch is one transaction.
-        most: About how many memories to embed: the walk would never end if memories are stored faster.
-        missed_only: Only memories that were stored or changed after the walk had passed; they have their own index.
+        most: The approximate number of memories to embed, because the walk might never end if memories are stored
+            faster.
+        missed_only: Only memories that were stored or changed after the walk had passed them; they have their own
+            index.
 
     Raises:
         EmbeddingError: The model cannot be used.
@@ -74,7 +76,7 @@ async def fill(work: MoveWork, *, most: int, missed_only: bool) -> None:
 
 
 async def store_batch(sql: Statements, batch: Batch) -> int:
-    """Store a batch's vectors in a transaction of its tenant; return the number of texts that had not changed."""
+    """Store a batch's vectors in a transaction of its tenant; return the number of memories with unchanged text."""
     stored: int = await of_table(batch.table, sql).store_next_vectors(
         id=[row["id"] for row in batch.rows],
         fingerprint=[row["fingerprint"] for row in batch.rows],
@@ -107,7 +109,7 @@ async def _batches(work: MoveWork, *, missed_only: bool) -> AsyncGenerator[Batch
 
 
 async def clear(pool: asyncpg.Pool, *, batch_rows: int, but_of: str = "") -> int:
-    """Remove all vectors that are not in use, except one version's, of all tenants; return their number."""
+    """Remove all unused vectors of all tenants, except those of one version; return their number."""
     count = 0
     for tenant in await tenants(pool):
         for table in TEXTS:

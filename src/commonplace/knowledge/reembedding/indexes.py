@@ -13,15 +13,15 @@ from commonplace.storage.database import Statements
 from commonplace.storage.postgres_database import translated_errors
 
 LONGEST_S: Final = 24 * 3600.0
-"""The time limit of a statement that reads or indexes a large table; a million vectors take minutes."""
+"""The client's time limit of a statement on a large table; a million vectors take minutes."""
 
 _NAMES: Final = {"missed": "idx_{}_missed", "next": "idx_{}_next_embedding"}
 _IS_VALID: Final = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)"
 _WHERE: Final = "the database of knowledge memory"
 
-# Statements have no time limit, and the server stops them if the client dies. An index builds ten times faster if it
-# fits into memory; 100,000 vectors take 105 MB. Only one process builds: several would share that memory in /dev/shm,
-# which has 64 MB in a container, and searches need a processor too.
+# Statements have no time limit, and the server stops them if the client dies. An index is built ten times faster if it
+# fits into memory; 100,000 vectors take 105 MB. Only one process builds, because several would share that memory in
+# /dev/shm, which has 64 MB in a container, and because searches need a processor too.
 _SETTINGS: Final = (
     "SET statement_timeout = 0",
     "SET lock_timeout = 0",
@@ -32,7 +32,7 @@ _SETTINGS: Final = (
 
 
 async def build_indexes(pool: asyncpg.Pool) -> None:
-    """Build the indexes of missing vectors and of next vectors, and rebuild indexes that a killed process left invalid.
+    """Build the indexes of missing and of new vectors, and rebuild invalid indexes left by a killed process.
 
     Raises:
         StorageUnavailableError: The server cannot be reached.
@@ -71,7 +71,7 @@ async def building(pool: asyncpg.Pool) -> AsyncGenerator[PoolConnectionProxy]:
 
 
 async def _leaves(connection: PoolConnectionProxy) -> list[tuple[str, str]]:
-    """Return each table of memories with each table that holds its rows: itself, or its partitions."""
+    """Return each table of memories with each table that contains its rows: itself, or its partitions."""
     sql = Statements(queries(), connection)
     return [(table, row["relname"]) for table in TEXTS for row in await sql.leaves(table_name=table)]
 
@@ -86,5 +86,5 @@ async def _build(connection: PoolConnectionProxy, table: str, leaf: str, kind: s
 
 
 async def _run(connection: PoolConnectionProxy, table: str, leaf: str, name: str) -> None:
-    # Not through the named statement, which takes no time limit.
+    # Not through the named statement, which accepts no time limit.
     await connection.execute(getattr(table_queries(table, leaf), name).sql, timeout=LONGEST_S)

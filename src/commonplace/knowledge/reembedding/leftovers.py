@@ -1,4 +1,4 @@
-"""Removing vectors that are not in use: after an aborted move, or of the former model."""
+"""Removal of unused vectors, after an aborted move or of the former model."""
 
 import asyncio
 from typing import Final
@@ -36,7 +36,7 @@ class LeftoverMethods(KnowledgeSession):
             return await reembedding_status(pool)
 
     async def abort_reembedding(self, *, batch_rows: int = BATCH_ROWS) -> int:
-        """End the running move and remove its vectors; if interrupted, run it again.
+        """End the running move and remove its vectors; if this is interrupted, call it again.
 
         A process that is moving memories stops at its next batch.
 
@@ -60,7 +60,7 @@ class LeftoverMethods(KnowledgeSession):
             return await _remove_unused(pool, batch_rows)
 
     async def drop_former_vectors(self, *, batch_rows: int = BATCH_ROWS) -> int:
-        """Remove the former model's vectors, which make going back quick.
+        """Remove the former model's vectors, which would make going back fast.
 
         Args:
             batch_rows: Memories per batch, 1 to 5,000.
@@ -92,8 +92,8 @@ async def _remove_unused(pool: asyncpg.Pool, batch_rows: int) -> int:
                 await asyncio.sleep(POLL_S)
     except TimeoutError:
         raise StorageUnavailableError(
-            f"another process is still moving memories after {PATIENCE_S:g} s; it stops when its index is built: "
-            "run this again then to remove its vectors"
+            f"another process is still moving memories after {PATIENCE_S:g} s and stops when its index is built: "
+            "then run the command again to remove its vectors"
         ) from None
     async with alone(pool):
         await drop_indexes(pool)

@@ -23,7 +23,7 @@ BATCH_ROWS: Final = 256
 
 
 class MoveState(StrEnum):
-    """The states of a move; a move whose process died is still running."""
+    """The states of a move; a move whose process died still counts as running."""
 
     RUNNING = "running"
     SWITCHED = "switched"
@@ -43,12 +43,12 @@ class Move:
     """A move of all memories to another model.
 
     Attributes:
-        id: Ids grow with time.
+        id: The id; ids grow with time.
         to: The new model.
-        away_from: The model before.
+        away_from: The former model.
         step: The latest step.
         done: The number of embedded memories.
-        total: The number of memories to embed, including memories that were stored meanwhile.
+        total: The number of memories to embed, including memories stored during the move.
         updated_at: The time of the latest progress.
         ended_at: The time of the switch or the abort.
     """
@@ -77,7 +77,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveStatus:
-    """The active model, if any memory was stored, the newest move, if any, and whether a process works on it."""
+    """The active model and the newest move, if any, and whether a process is working on the move."""
 
     active: VectorModel | None
     working: bool
@@ -86,7 +86,7 @@ class MoveStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveProgress:
-    """The progress of a move: its step, and the numbers of embedded memories and of all memories."""
+    """The progress of a move: its step, and the numbers of embedded and of all memories."""
 
     step: MoveStep
     done: int
@@ -102,7 +102,7 @@ def silent(_: MoveProgress) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveWork:
-    """The move at work, and its tools."""
+    """The running move and its dependencies."""
 
     pool: asyncpg.Pool
     engine: EmbeddingEngine
@@ -112,7 +112,7 @@ class MoveWork:
     clock: Clock
 
     async def enter(self, step: MoveStep) -> None:
-        """Record and report the beginning of a step.
+        """Record and report the start of a step.
 
         Raises:
             MoveEndedError: The move was aborted.
@@ -133,7 +133,7 @@ class MoveEndedError(StorageUnavailableError):
 async def work_of(
     pool: asyncpg.Pool, tenant: str = DEFAULT_TENANT, *, readonly: bool = False
 ) -> AsyncGenerator[Statements]:
-    """Open a transaction of a tenant; models and moves belong to no tenant, so any tenant will do for them."""
+    """Open a transaction of a tenant; for models and moves, which belong to no tenant, any tenant can be used."""
     with request_context(tenant_id=tenant, actor=ACTOR):
         async with unit_of_work(pool, readonly=readonly) as sql:
             yield sql
@@ -158,9 +158,9 @@ async def alone(pool: asyncpg.Pool) -> AsyncGenerator[None]:
 
 
 async def tenants(pool: asyncpg.Pool) -> list[str]:
-    """Return all tenants that have stored a memory, in the order of their ids.
+    """Return all tenants that have stored a memory, ordered by id.
 
-    This runs outside of a tenant's transaction, which would see only its own tenant.
+    This runs outside a tenant's transaction, which would see only its own tenant.
     """
     async with pool.acquire() as connection:
         return [row["tenant_id"] for row in await Statements(queries(), connection).known_tenants()]
@@ -206,7 +206,9 @@ async def resume_or_begin(pool: asyncpg.Pool, to: VectorModel, dimensions: int, 
         if last is not None and last.state is MoveState.RUNNING:
             if last.to.version != to.version:
                 raise InvalidInputError(
-                    "model", f"{last.to}, to which a move is running (--abort ends that move)", str(to)
+                    "model",
+                    f"{last.to}, the target of the running move (to end that move, use --abort)",
+                    str(to),
                 )
             return last
         await sql.register_model(model=to.name, version=to.version, dimensions=dimensions)

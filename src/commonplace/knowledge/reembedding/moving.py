@@ -32,7 +32,7 @@ from commonplace.knowledge.reembedding.statements import TEXTS, of_table
 from commonplace.knowledge.reembedding.switching import most_while_held, try_switch
 
 SWITCHES: Final = 240
-"""Attempts to switch before the operator learns that another transaction holds the tables."""
+"""Number of attempts to switch before the operation fails with an error."""
 
 SWITCH_PAUSE_S: Final = 0.5
 
@@ -44,8 +44,8 @@ class MoveReceipt:
     """The result of a move.
 
     Attributes:
-        moved: Whether memories were moved; false if there are none, or all have this model already.
-        model: The active model; ``None`` if no memory was ever stored.
+        moved: Whether memories were moved; false if there are none, or if all already have vectors of this model.
+        model: The active model; ``None`` if no memory has ever been stored.
         embedded: The number of embedded memories, including earlier attempts.
     """
 
@@ -62,8 +62,8 @@ class MovingMethods(KnowledgeSession):
     ) -> MoveReceipt:
         """Move every memory of every tenant to an engine's model; memories can be stored and searched meanwhile.
 
-        A killed move resumes when it is run again. After the switch, processes with the former model search by words
-        alone and store nothing until they restart with the new model.
+        A killed move resumes when it is run again. After the switch, processes with the former model search only by
+        words and store nothing until they restart with the new model.
 
         Args:
             engine: The engine of the new model.
@@ -94,7 +94,7 @@ class MovingMethods(KnowledgeSession):
                     on_progress=on_progress,
                     clock=self.clock,
                 )
-                # Removes a third model's vectors: from here on, unused vectors are of this model.
+                # Removes a third model's vectors; from here on, unused vectors belong to this model.
                 await clear(pool, batch_rows=batch_rows, but_of=to.version)
                 to_do = await count_rows_to_embed(pool, work.move)
                 async with work_of(pool) as sql:
@@ -147,6 +147,6 @@ async def _switch(work: MoveWork) -> None:
             return
         await asyncio.sleep(SWITCH_PAUSE_S)
     raise StorageUnavailableError(
-        f"the tables of memories stayed in use through {SWITCHES} attempts to switch: end the transactions that "
-        "pg_stat_activity shows as idle or long, then run this again to resume"
+        f"the tables of memories stayed in use during {SWITCHES} attempts to switch: end the transactions that "
+        "pg_stat_activity shows as idle or long, then run the command again to resume"
     )

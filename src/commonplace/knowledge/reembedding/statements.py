@@ -1,4 +1,4 @@
-"""The statements of a move, written once and filled in for each table of memories."""
+"""The statements of a move, written once and instantiated for each table of memories."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -16,10 +16,10 @@ TEXTS: Final[Mapping[str, str]] = {
     "facts": "subject || ' ' || predicate || ' ' || content",
     "rules": "content",
 }
-"""The text of a row that is embedded, by table; the same as the stores embed."""
+"""The embedded text of a row, by table; the same text that stores embed."""
 
 SEARCHED: Final[Mapping[str, str]] = {"episodes": "", "facts": "WHERE validity = 'active'", "rules": ""}
-"""The rows in the index on vectors, by table: the rows that a search may find."""
+"""The rows in the vector index, by table: the rows that a search may find."""
 
 
 def of_table(table: str, sql: Statements) -> Statements:
@@ -34,6 +34,6 @@ def of_leaf(table: str, leaf: str, sql: Statements) -> Statements:
 
 @cache
 def table_queries(table: str, leaf: str = "") -> Queries:
-    """Return the named statements of one table of memories, and of a partition of it, if it has any; read once."""
+    """Return the named statements for a table of memories and, if given, one of its partitions. Cached."""
     gaps = {"memories": table, "leaf": leaf or table, "text": TEXTS[table], "searched": SEARCHED[table]}
     return load_queries([_DIRECTORY], "postgresql", gaps=gaps)

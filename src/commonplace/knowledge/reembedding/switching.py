@@ -1,4 +1,4 @@
-"""Switching to the next model's vectors: columns are renamed in one short transaction."""
+"""Switch to the new model's vectors, by renaming columns in one short transaction."""
 
 import logging
 from datetime import datetime
@@ -24,10 +24,10 @@ _log = logging.getLogger(__name__)
 
 
 def most_while_held(attempt: int) -> int:
-    """Return how many memories may be embedded while writers wait, in an attempt to switch, counted from 0.
+    """Return how many memories may be embedded while writers wait, for an attempt to switch, counted from 0.
 
     The first attempt takes less than half a second on two cores. To catch up with writers that are faster than the
-    model, each attempt may embed four times as many, up to about ten seconds' worth.
+    model, each attempt may embed four times as many memories as the last, up to about ten seconds.
     """
     return min(MOST_WHILE_HELD, LEAST_WHILE_HELD * GROWTH ** min(attempt, 8))
 
@@ -35,18 +35,18 @@ def most_while_held(attempt: int) -> int:
 async def try_switch(work: MoveWork, *, most: int, now: datetime) -> bool:
     """Embed the last few memories while writers wait, then rename the columns while searches wait too.
 
-    Only here does a transaction wait for the model: busy writers must be held to catch up with them. Their transactions
-    wait at their beginning, and fail only if they have another model. A search that spans the switch compares one
-    vector of the old model with vectors of the new model, once.
+    This is the only transaction that waits for the model, because busy writers must be paused to catch up with them.
+    Their transactions wait at the beginning, and fail only if they use another model. A search that spans the switch
+    compares a vector of the old model with vectors of the new model once.
 
     Args:
         work: The move at work.
-        most: How many memories may be embedded while writers wait; if more are missing, nothing is done.
+        most: The maximum number of memories to embed while writers wait; if more are missing, nothing is done.
         now: The present moment.
 
     Returns:
-        Whether the new model is active. If not, nothing has changed: too many vectors were missing, or the tables were
-        in use for too long.
+        Whether the new model is active. If not, nothing has changed, because too many vectors were missing or the
+        tables were in use for too long.
 
     Raises:
         EmbeddingError: The model cannot be used.
@@ -88,7 +88,7 @@ async def _embed_the_last(
             rows = await of_table(table, sql).rows_missed(after=FIRST, limit=left + 1)
             left -= len(rows)
             if left < 0:
-                raise _NotYetError(f"more than {most} memories were stored meanwhile")
+                raise _NotYetError(f"more than {most} memories were stored in the meantime")
             if rows:
                 embeddings = await embed(engine, [row["text"] for row in rows])
                 await store_batch(sql, Batch(tenant=tenant, table=table, rows=rows, embeddings=embeddings))

@@ -1,1 +1,1 @@
-"""Scopes: moving memories between projects, and promoting them to everybody."""
+"""Scopes: moving memories between projects, and making them global."""

@@ -1,8 +1,8 @@
-"""Moving memories from one scope to another, and back.
+"""Moves of memories from one scope to another, and back.
 
-Projects are merged and memories are promoted to everybody in this way. Where both scopes have a fact of one key, the
-more trusted one stays and supersedes the other; of equally trusted facts, the newer one. The event of a move holds all
-that an undo needs.
+Merging projects and promoting memories to the global scope use moves. If both scopes have a fact with the same key,
+the more trusted fact stays and supersedes the other; of equally trusted facts, the newer stays. The event of a move
+contains everything that an undo needs.
 Source: PRJ-01, PRJ-02.
 """
 
@@ -27,11 +27,11 @@ class ScopeMove:
     """Memories that moved from one scope to another.
 
     Attributes:
-        event_id: The event of the move, by which it is undone; ``None`` if there was nothing to move.
-        source: The scope that they were in.
-        target: The scope that they are in.
-        facts: The facts that moved, in whatever state.
-        superseded: Pairs of facts of one key: the fact that stays, and the fact that it superseded.
+        event_id: The event of the move, for its undo; ``None`` if there was nothing to move.
+        source: The old scope.
+        target: The new scope.
+        facts: The moved facts, in any state.
+        superseded: Pairs of facts with the same key: the fact that stays, and the fact that it superseded.
     """
 
     event_id: UUID | None
@@ -95,10 +95,10 @@ class ScopeMethods(KnowledgeSession):
             source: The scope of the memories; of episodes, the butler.
             target: Their new scope.
             sessions: Move only the episodes of these sessions, and the facts and rules that came from them.
-            dry_run: Return what would move, and roll the move back.
+            dry_run: Return the memories that would move, and roll the move back.
 
         Raises:
-            InvalidInputError: A scope is malformed, both are the same, or the id of a session is no UUID.
+            InvalidInputError: A scope is malformed, both are the same, or the id of a session is not a UUID.
         """
         wanted = _wanted(source, target, sessions)
         async with self._writing() as sql:
@@ -116,7 +116,8 @@ class ScopeMethods(KnowledgeSession):
         """Move one fact or rule to another scope, such as ``global``.
 
         Raises:
-            InvalidInputError: The type, id or scope is malformed, the memory is an episode, or it is in that scope.
+            InvalidInputError: The type, id or scope is malformed, the memory is an episode, or it already is in that
+                scope.
             NotFoundError: The memory does not exist.
         """
         kind = require_memory_type(memory_type)
@@ -125,7 +126,7 @@ class ScopeMethods(KnowledgeSession):
             memory = await read_one(sql, kind, key, now=self.clock())
             if isinstance(memory, Episode):
                 raise InvalidInputError(
-                    "memory_type", "fact or rule, for an episode belongs to its session", kind
+                    "memory_type", "fact or rule, because an episode belongs to its session", kind
                 )
             _wanted(memory.scope, target, None)
             rows = await sql.memories_to_move(source=memory.scope, sessions=None, ids=[key])
@@ -134,10 +135,10 @@ class ScopeMethods(KnowledgeSession):
     async def undo_scope_move(self, event_id: UUID | str) -> ScopeMove:
         """Undo a move and return the memories that moved back.
 
-        A memory stays where it is if it moved on since, or if a fact of its key was stored in the old scope since.
+        A memory stays in place if it has moved again since, or if a fact with its key has been stored in the old scope.
 
         Raises:
-            InvalidInputError: The id is no UUID, or the move was undone before.
+            InvalidInputError: The id is not a UUID, or the move was already undone.
             NotFoundError: No move has this event.
         """
         key = require_id(event_id, field="event_id")
@@ -150,9 +151,9 @@ class ScopeMethods(KnowledgeSession):
             return await _undo(sql, ScopeMove.from_payload(key, row["payload"]))
 
     async def undo_scope_moves(self, source: str, target: str) -> list[ScopeMove]:
-        """Undo all moves from one scope to another that were not undone, the latest first, and return what moved back.
+        """Undo all moves from one scope to another that were not undone, latest first; return the moves back.
 
-        A memory stays where it is as :meth:`undo_scope_move` says. Either all moves are undone or none is.
+        See :meth:`undo_scope_move` for memories that stay in place. All moves are undone, or none.
 
         Raises:
             InvalidInputError: A scope is malformed, or both are the same.
@@ -164,7 +165,7 @@ class ScopeMethods(KnowledgeSession):
 
 
 async def _undo(sql: Statements, made: ScopeMove) -> ScopeMove:
-    """Move back what a move moved, and return that with the event of the undo."""
+    """Move back the memories of a move, and return the move back with its event."""
     free = await sql.movable_back(facts=list(made.facts), source=made.source, target=made.target)
     rows = await sql.rescope_memories(
         source=made.target,

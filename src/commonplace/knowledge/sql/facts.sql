@@ -20,7 +20,7 @@ FOR KEY SHARE;
 
 -- name: insert_facts(id, subject, predicate, content, search_text, embedding, importance, decay_rate, permanence, source_butler, source_episode_id, entity_id, scope, tags, metadata, valid_from, valid_to, source, flags, model, version, default_importance, now)
 -- Insert facts in their order. Each fact supersedes the active fact of its key, in the table or earlier in the input,
--- with links and events, and ends it where the new fact begins. A fact in the words of the fact before it inherits
+-- with links and events, and ends it where the new fact begins. A fact with the words of the fact before it inherits
 -- that fact's references, importance, beginning and trust, and, if that fact is more trusted, also its permanence and
 -- its end: words that are repeated cannot end a trusted fact. A fact that is less trusted than the active fact of its key,
 -- or that has flags where that fact has none, is held with a link to it, unless it has the same words. Return the ids of

@@ -1,8 +1,8 @@
--- How widely the index on vectors looks around, that it looks on while a filter leaves too few, and neither compilation
--- nor further processes for statements that take milliseconds: the server starts such processes even for the branch that
--- its size rules out. Planning takes as long as the statement, so each connection plans once; without sequential scans,
--- such a plan holds however many rows are added later. The planner adds up the costs of all partitions of a table, though
--- a statement reads that of its tenant alone, and would rather sort than use the index on vectors.
+-- Sets how far a search looks in the index on vectors, and lets it look further while a filter leaves too few rows. There
+-- is no compilation and no parallel worker for statements that take milliseconds: the server would start workers even for
+-- a branch that the size of the table rules out. Planning takes as long as the statement, so each connection plans once;
+-- without sequential scans, such a plan stays good however many rows are added later. The planner adds up the costs of
+-- all partitions of a table, although a statement reads only its tenant's, and would sort instead of using that index.
   (SELECT model FROM embedding_versions WHERE active) AS model,
   (SELECT version FROM embedding_versions WHERE active) AS version,
   set_config('hnsw.ef_search', '200', true),

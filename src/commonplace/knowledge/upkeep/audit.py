@@ -1,4 +1,4 @@
-"""Reading the audit trail: which memory changed how, when, and who changed it."""
+"""Reading of the audit trail: which memory changed how and when, and who changed it."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -49,14 +49,14 @@ class AuditMethods(KnowledgeSession):
             actor: The actor who caused the event.
             since: The first moment (aware).
             until: The last moment (aware).
-            limit: The most events to return.
+            limit: The maximum number of events.
             offset: The number of events to skip.
 
         Raises:
             InvalidInputError: An id is malformed, or both ids are given.
         """
         if memory_id is not None and run_id is not None:
-            raise InvalidInputError("run_id", "no memory_id beside it", str(run_id))
+            raise InvalidInputError("run_id", "no memory_id together with run_id", str(run_id))
         wanted = {
             "event_type": event_type,
             "event_types": None if event_types is None else list(event_types),

@@ -26,7 +26,7 @@ class CleanupReceipt:
         expired_deleted: Deleted because they had expired.
         expired_unconsolidated: Expired episodes that had never been consolidated; also logged.
         capacity_deleted: Consolidated episodes deleted because there were too many.
-        remaining: Episodes that are left.
+        remaining: Remaining episodes.
     """
 
     expired_deleted: int
@@ -43,9 +43,9 @@ class CleanupMethods(KnowledgeSession):
     ) -> CleanupReceipt:
         """Delete the tenant's expired episodes, then the oldest consolidated episodes over a limit.
 
-        Episodes that are neither consolidated nor expired stay, even over the limit. The links of a deleted episode are
-        deleted too, and memories that were learned from it lose their reference. Each batch of 1,000 is one
-        transaction. Expired answers of requests are deleted as well.
+        Episodes that are neither consolidated nor expired stay, even above the limit. The links of a deleted episode
+        are deleted too, and memories learned from it lose their reference. Each batch of 1,000 is one transaction.
+        Expired responses to keyed requests are deleted as well.
 
         Args:
             max_entries: The number of episodes to keep, 0 to 100,000,000;
@@ -71,7 +71,7 @@ class CleanupMethods(KnowledgeSession):
             on_progress,
         )
         surplus = await self._delete(
-            "episodes over the limit deleted",
+            "episodes above the limit deleted",
             lambda sql: sql.delete_surplus_episodes(max_entries=most, limit=BATCH_ROWS),
             on_progress,
         )

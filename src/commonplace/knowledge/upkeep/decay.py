@@ -49,10 +49,10 @@ class DecayMethods(KnowledgeSession):
     """The method of knowledge memory that sweeps."""
 
     async def run_decay_sweep(self, *, on_progress: OnUpkeep = silent) -> DecayReceipt:
-        """Set the state of every active fact and rule of the tenant from its effective confidence.
+        """Set the state of every active fact and rule of the tenant by its effective confidence.
 
         Decay starts at the last confirmation, or at creation. A second sweep at the same moment changes nothing. Each
-        page of 2,000 rows is one transaction, so a stopped sweep keeps what it has done.
+        page of 2,000 rows is one transaction, so a stopped sweep keeps its completed pages.
 
         Args:
             on_progress: Called after each page with the number of rows checked, facts first.

@@ -11,10 +11,10 @@ from commonplace.storage.database import Row
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeStats:
-    """Episodes by state; ``backlog_age_hours`` is the age of the oldest pending episode, ``None`` if none is pending.
+    """Episodes by state; ``backlog_age_hours`` is the age of the oldest pending episode, or ``None``.
 
-    ``unconsolidated`` counts pending episodes, ``leased`` those that a worker holds, ``failed`` those that will be
-    tried again.
+    ``unconsolidated`` counts pending episodes, ``leased`` episodes held by a worker, ``failed`` episodes that will be
+    retried.
     """
 
     total: int
@@ -38,7 +38,7 @@ class FactStats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleStats:
-    """Rules by maturity, without forgotten rules; those are counted apart."""
+    """Rules by maturity, without forgotten rules, which are counted separately."""
 
     candidate: int
     established: int

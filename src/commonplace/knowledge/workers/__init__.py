@@ -1,6 +1,6 @@
 """Workers: background work of knowledge memory on a schedule, for every tenant, on any number of machines.
 
-Doors and the host import the names in ``__all__``; everything else in this room is private to it. The names load when
+Interfaces and the host import the names in ``__all__``; everything else in this package is private. The names load when
 they are first used, because Procrastinate takes 0.3 s to import.
 """
 

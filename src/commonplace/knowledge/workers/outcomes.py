@@ -17,21 +17,21 @@ from commonplace.core.text import clean_text
 from commonplace.knowledge.workers.queue_work import queue_work
 
 RETRY_AFTER_S: Final = (60, 600)
-"""The waits before a failed job is tried again, if its error does not say when; after the last the job waits for its
+"""The pauses before a failed job is retried, if its error names no time; after the last pause, the job waits for its
 schedule."""
 
 AGAIN_IN_S: Final = "again_in_s"
-"""The key of a result that asks for the job to run again after so many seconds, any number of times; a queueing lock
-limits it to one job at a time."""
+"""The key of a result that makes the job run again after a number of seconds, any number of times; a queueing lock
+limits this to one job at a time."""
 
 SILENT_S: Final = 30.0
 """Seconds without a heartbeat after which a worker counts as dead; workers send one every ten seconds."""
 
 FORGET_S: Final = 300.0
-"""Seconds that an ended job is remembered."""
+"""Seconds for which an ended job is remembered."""
 
 MOST_ATTEMPTS: Final = 3
-"""Attempts after which a job fails if its workers died, because the job may be the cause."""
+"""Number of attempts after which a job whose workers died fails, because the job may be the cause."""
 
 LONGEST_WAIT_S: Final = 2 * 3_600.0
 """Twice the longest wait of a job; a longer wait comes from a wrong clock."""
@@ -44,10 +44,10 @@ _log = logging.getLogger(__name__)
 
 
 class Outcomes:
-    """Wraps every job of a worker: records its result or error, and decides whether to try it again.
+    """Wrapper of every job of a worker, which records the result or error and decides whether to retry.
 
-    A retry is a new job. Procrastinate's own retry requeues the old job, which fails if its successor already waits,
-    and then holds the lock forever.
+    A retry is a new job. Procrastinate's own retry requeues the old job, which fails if its successor already waits and
+    then holds the lock forever.
 
     Args:
         pool: The pool of the knowledge database.
@@ -58,9 +58,9 @@ class Outcomes:
         self._ended_at_s: dict[int, float] = {}
 
     async def wrap(self, call: Callable[[], Awaitable[Any]], context: JobContext, worker: Worker) -> object:
-        """Do a job; its result must be JSON-safe."""
+        """Run a job; its result must be JSON-safe."""
         del worker
-        # A job that was taken back from this worker is running again.
+        # A job that was taken from this worker is running here again.
         self._ended_at_s.pop(context.job.id or 0, None)
         try:
             result = await call()
@@ -79,7 +79,7 @@ class Outcomes:
                 self._ended_at_s[context.job.id] = time.monotonic()
 
     def ended_long_ago(self) -> list[int]:
-        """Return jobs whose end the queue should know by now, and forget older jobs."""
+        """Return ended jobs whose end the queue should know by now, and forget older jobs."""
         now_s = time.monotonic()
         kept = {job: at_s for job, at_s in self._ended_at_s.items() if now_s - at_s < FORGET_S}
         self._ended_at_s = kept
@@ -92,7 +92,7 @@ class Outcomes:
             StorageUnavailableError: The server cannot be reached.
         """
         taken = await take_back(self._pool, worker_id=worker_id, ended=self.ended_long_ago())
-        # The worker may be doing them again already, but has not begun: its next question must not name them.
+        # The worker may soon run these jobs again, so its next query must not name them.
         for job in set(taken).intersection(self.ended_long_ago()):
             del self._ended_at_s[job]
 
@@ -119,7 +119,7 @@ class Outcomes:
         job = context.job
         try:
             async with queue_work(self._pool) as sql:
-                # Rounded up: a job that starts early finds nothing due and must run again.
+                # Rounded up, because a job that starts early finds nothing due and must run again.
                 due_at = await sql.due_in(wait_s=math.ceil(wait_s))
         except StorageUnavailableError as outage:
             _log.warning("%s: cannot be queued again: %s", job.call_string, outage)
@@ -162,7 +162,7 @@ async def take_back(
     Args:
         pool: The pool of the knowledge database.
         worker_id: The worker that asks.
-        ended: Jobs of that worker that have ended; the queue may have missed their end in an outage.
+        ended: Ended jobs of that worker; the queue may have missed their end during an outage.
         silent_s: The silence after which a worker counts as dead.
 
     Raises:

@@ -27,7 +27,7 @@ INSERT INTO worker_details (worker_id, name, concurrency) VALUES (%(worker_id)s,
 
 
 class _Connector(PsycopgConnector):
-    """Procrastinate's connector, which finds the schema in each transaction: a pooler passes on no search path."""
+    """Procrastinate's connector, which sets the schema in each transaction, because poolers pass on no search path."""
 
     @asynccontextmanager
     async def _get_cursor(
@@ -44,7 +44,7 @@ class Roster(JobManager):
     Args:
         connector: The connector of the queue.
         name: The worker's name: host and process id.
-        concurrency: The most jobs at once.
+        concurrency: The maximum number of jobs at once.
         on_register: Called with the worker's number.
     """
 
@@ -75,7 +75,7 @@ async def open_queue(
     Args:
         access: The access to the knowledge database.
         name: The worker's name.
-        concurrency: The most jobs at once.
+        concurrency: The maximum number of jobs at once.
         on_register: Called with the worker's number.
 
     Raises:

@@ -1,8 +1,8 @@
-"""Schedules: each kind of upkeep starts by its cron expression, once for all workers together.
+"""Schedules, which start each kind of upkeep by its cron expression, once for all workers together.
 
-Procrastinate's own periodic tasks are not used: they sleep until the next tick by a clock that stops while a laptop
-sleeps, and forget ticks that were missed by more than ten minutes or repeat all of them. Here each worker looks every
-few seconds for the last tick, and starts it unless the database says that it was started.
+Procrastinate's own periodic tasks are not used, because they sleep until the next tick by a clock that stops while a
+laptop sleeps, and either forget ticks missed by more than ten minutes or repeat all of them. Here each worker checks
+the last tick every few seconds, and starts it unless the database says that it was already started.
 """
 
 import logging
@@ -38,7 +38,7 @@ class Upkeep(StrEnum):
 
     @property
     def fan_out(self) -> str:
-        """The task that makes the jobs of a run, one per shard."""
+        """The task that creates the jobs of a run, one per shard."""
         return f"{self.value}.all"
 
 
@@ -81,8 +81,8 @@ async def last_ticks(pool: asyncpg.Pool, now: datetime) -> dict[str, datetime]:
 async def start_due(app: App, pool: asyncpg.Pool, wanted: Sequence[Schedule], now: datetime) -> list[Upkeep]:
     """Queue the fan-out jobs of all due schedules, and return their kinds.
 
-    A tick starts once, whatever the number of workers. If ticks were missed, while no worker ran or the machine slept,
-    only the last one starts. A tick waits while the job of an earlier tick still waits.
+    A tick starts once, regardless of the number of workers. If ticks were missed, because no worker ran or the machine
+    slept, only the last one starts. A tick waits while the job of an earlier tick is still waiting.
 
     Args:
         app: The open queue.
@@ -92,7 +92,7 @@ async def start_due(app: App, pool: asyncpg.Pool, wanted: Sequence[Schedule], no
 
     Raises:
         StorageUnavailableError: The server cannot be reached.
-        ConnectorException: The server cannot be reached, says Procrastinate.
+        ConnectorException: Procrastinate cannot reach the server.
     """
     started: list[Upkeep] = []
     last = await last_ticks(pool, now)

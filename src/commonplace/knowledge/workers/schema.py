@@ -1,7 +1,7 @@
 """The tables of the queue: Procrastinate's tables and two of ours, in a schema beside knowledge memory.
 
-Procrastinate ships its whole schema and the migrations that led to it. A new database gets the schema of the installed
-release, and the migrations that this includes are recorded, so that a later release applies only its new ones. Our own
+Procrastinate ships its complete schema and the migrations leading to it. A new database gets the schema of the
+installed release, and the included migrations are recorded, so that a later release applies only new ones. Our own
 steps follow in the same list.
 """
 
@@ -25,7 +25,7 @@ DDL_DIRECTORY: Final = Path(__file__).parent / "ddl"
 _OURS: Final = "commonplace/"
 _SERIALISE: Final = "SELECT pg_advisory_xact_lock(hashtextextended('commonplace queue', 0))"
 _IS_THERE: Final = "SELECT to_regnamespace($1) IS NOT NULL"
-# After a lock was waited for, to_regclass() may not see what its former holder has created.
+# After waiting for a lock, to_regclass() may not see tables that the former holder created.
 _HAS_TABLE: Final = """
 SELECT EXISTS (
     SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname || '.' || relname = $1
@@ -59,7 +59,7 @@ def known_steps() -> list[Step]:
 async def prepare_schema(access: Access) -> None:
     """Bring the queue's schema up to date; two processes may do so at once.
 
-    A step and its record are one transaction: a killed process leaves whole steps, and the next process continues.
+    A step and its record are one transaction, so a killed process leaves complete steps and the next process continues.
 
     Args:
         access: The access to the knowledge database.
@@ -88,7 +88,7 @@ async def prepare_schema(access: Access) -> None:
 
 async def _noted(connection: asyncpg.Connection, where: str, steps: list[Step]) -> set[str]:
     """Return the names of the recorded steps; refuse a schema with unknown steps."""
-    # Another process creates both tables in one transaction, perhaps between these two questions.
+    # Another process may create both tables in one transaction between these two queries.
     has_jobs = await connection.fetchval(_HAS_TABLE, f"{SCHEMA}.procrastinate_jobs")
     if not await connection.fetchval(_HAS_TABLE, f"{SCHEMA}.schema_steps"):
         if has_jobs:

@@ -29,7 +29,7 @@ class WorkerState(Noun):
         alive: Whether the worker gave a sign of life in the last thirty seconds.
         silent_s: Seconds since its last sign of life.
         started_at: The start of the worker; unknown for a worker of another program.
-        concurrency: The most jobs at once.
+        concurrency: The maximum number of jobs at once.
         doing: The number of running jobs.
     """
 
@@ -64,8 +64,8 @@ class ScheduleState:
         upkeep: The kind of upkeep.
         cron: The cron expression in UTC; ``None`` if the schedule is off.
         last_at: The tick of the last run; ``None`` before the first run.
-        ran_at: When that run began, later than the tick if no worker was running. ``None`` if it waits, or if its job
-            was already removed.
+        ran_at: When that run began, later than the tick if no worker was running; ``None`` if the run waits or its job
+            has already been removed.
         next_at: The next tick; ``None`` if the schedule is off.
         outcome: The outcome of the last run.
         jobs: Jobs of the last run by state, the newest of each shard: todo, doing, succeeded, failed, aborted. A job
@@ -104,9 +104,9 @@ class WorkerStatus:
     """Background work as a whole.
 
     Attributes:
-        began: Whether a worker ever ran on this database.
-        workers: The oldest first.
-        jobs: Jobs of the last days by state.
+        began: Whether a worker has ever run on this database.
+        workers: The workers, oldest first.
+        jobs: The number of recent jobs by state.
         oldest_waiting_at: When the longest-waiting job became due.
         schedules: One schedule of each kind.
         failures: Failed jobs, the latest first, at most twenty.
@@ -124,8 +124,8 @@ async def worker_status(memory: "KnowledgeMemory", settings: Settings) -> Worker
     """Return the status of background work.
 
     Args:
-        memory: The memory of any tenant; its clock counts.
-        settings: Name the schedules.
+        memory: The memory of any tenant; its clock is used.
+        settings: The settings, which name the schedules.
 
     Raises:
         StorageUnavailableError: The server cannot be reached.

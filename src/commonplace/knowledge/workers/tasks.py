@@ -1,7 +1,7 @@
-"""The tasks of the queue: each run of a schedule makes one job per shard, and shards run in parallel.
+"""The tasks of the queue: each run of a schedule creates one job per shard, and shards run in parallel.
 
-A shard is a tenant for the sweep and the cleanup, and a tenant's butler for consolidation. Its lock lets one job of the
-shard run at a time, on any worker; its queueing lock keeps slow runs from piling up.
+A shard is a tenant for the sweep and the cleanup, and a tenant's butler for consolidation. Its lock allows one job of
+the shard at a time, on any worker; its queueing lock keeps slow runs from piling up.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -27,10 +27,10 @@ from commonplace.llm.model import Model
 ACTOR: Final = "worker"
 QUEUE: Final = "upkeep"
 FIRST: Final = 1
-"""The priority of fan-out jobs, so that a backlog of one kind of upkeep does not delay the others."""
+"""The priority of fan-out jobs, so that a backlog of one kind of upkeep does not delay other kinds."""
 
 LEAST_PAUSE_S: Final = 1.0
-"""The pause before a job for episodes that became due meanwhile."""
+"""The pause before a job for episodes that became due in the meantime."""
 
 Result = dict[str, object]
 """The outcome of a job, which the status shows."""
@@ -38,10 +38,10 @@ Result = dict[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Means:
-    """The tools of jobs.
+    """The dependencies of jobs.
 
     Attributes:
-        knowledge: The memory, open while the worker runs; its clock counts.
+        knowledge: The memory, open while the worker runs; its clock is used.
         settings: The limits.
         model: The model for consolidation.
         worker: The worker's name, for leases of episodes.
@@ -103,11 +103,11 @@ async def clean_up(means: Means, memory: KnowledgeMemory, _: str) -> Result:
 async def consolidate(means: Means, memory: KnowledgeMemory, butler: str) -> Result:
     """Consolidate one butler's episodes until no episode is due.
 
-    Without a language model the result says so, and the job does not run again. The job runs again when episodes are
-    due that failed, that another process holds, or that a dead worker held.
+    Without a language model, the result says so and the job does not run again. Otherwise the job runs again when
+    episodes become due that failed, that another process holds, or that a dead worker held.
 
     Raises:
-        UpkeepError: A group of episodes failed; it is tried again, and in the end becomes dead letters.
+        UpkeepError: A group of episodes failed; it is retried, and eventually becomes dead letters.
     """
     policy = Policy()
     spawner = model_spawner(means.model, policy=policy)
@@ -138,7 +138,7 @@ def _result(report: ConsolidationReport, again_in_s: float | None) -> Result:
     if report.busy:
         result["note"] = "another process holds the oldest episodes"
     elif report.waiting:
-        result["note"] = "the oldest episodes failed and will be tried again"
+        result["note"] = "the oldest episodes failed and will be retried"
     return result if again_in_s is None else result | {AGAIN_IN_S: again_in_s}
 
 

@@ -1,6 +1,6 @@
-"""A worker: does the jobs of the queue, starts schedules, and takes over from dead workers.
+"""The worker, which runs the jobs of the queue, starts schedules, and takes over jobs of dead workers.
 
-During an outage of the database it logs a warning, and it resumes when the database is back.
+During a database outage it logs a warning, and it resumes when the database is back.
 """
 
 import asyncio
@@ -31,10 +31,10 @@ from commonplace.llm.opening import open_consolidation_model
 from commonplace.storage.postgres_url import is_pooled
 
 GRACE_S: Final = 10.0
-"""The time that running jobs have to finish when a worker stops; then they are returned to the queue."""
+"""The time for running jobs to finish when a worker stops; after it they are returned to the queue."""
 
 TEND_EVERY_S: Final = 10.0
-"""Seconds between checks of schedules and dead workers; a tick starts at most this late."""
+"""Seconds between checks of schedules and dead workers, and so the maximum delay of a tick."""
 
 HEARTBEAT_S: Final = 10.0
 BEGIN_AGAIN_S: Final = 5.0
@@ -44,19 +44,19 @@ FORGET_WORKERS_S: Final = 300.0
 TIDY_EVERY_TENDS: Final = 360
 KEEP_DONE_HOURS: Final = 2 * 24
 KEEP_FAILED_HOURS: Final = 30 * 24
-"""Hours that finished jobs are kept. A thousand tenants make 24,000 a day, and the status counts them."""
+"""Hours that finished jobs are kept. A thousand tenants produce 24,000 a day, and the status counts them."""
 
 _log = logging.getLogger(__name__)
 
 
 class Worker:
-    """Does background work until it is stopped; use :meth:`open`.
+    """A worker that does background work until it is stopped; use :meth:`open`.
 
-    Any number of workers may run on one database, on any number of machines. A worker may be killed at any moment:
-    another worker does its jobs again, and every kind of job may be done twice.
+    Any number of workers may run on one database, on any number of machines. A worker may be killed at any moment,
+    because another worker repeats its jobs, and every kind of job may run twice.
 
     Args:
-        means: The tools of jobs.
+        means: The dependencies of jobs.
     """
 
     def __init__(self, means: Means) -> None:
@@ -78,10 +78,10 @@ class Worker:
         """Open memory and queue, bring both up to date, and close them at the end of the block.
 
         Args:
-            settings: Name database, model and schedules.
-            knowledge: An open memory to use; its clock counts.
-            model: A model to use in place of the settings' model.
-            clock: Gives the present, if no memory is given.
+            settings: The settings, which name the database, model and schedules.
+            knowledge: An open memory to use; its clock is used.
+            model: A model to use instead of the configured model.
+            clock: Gives the current time, if no memory is given.
 
         Raises:
             SettingsError: The URL is not a PostgreSQL URL, or the model cannot be used.
@@ -152,7 +152,7 @@ class Worker:
     async def _tend(
         self, app: App, pool: asyncpg.Pool, registered: asyncio.Future[int], outcomes: Outcomes
     ) -> None:
-        """Check schedules, dead workers and old jobs from time to time."""
+        """Periodically check schedules, dead workers and old jobs."""
         worker_id = await registered
         for tend in itertools.count():
             try:
@@ -168,7 +168,7 @@ class Worker:
             await asyncio.sleep(TEND_EVERY_S)
 
     async def _tend_once(self, app: App, pool: asyncpg.Pool, worker_id: int, outcomes: Outcomes) -> None:
-        # After a sleep the machine must not take its own jobs for a dead worker's.
+        # After the machine has slept, it must not mistake its own jobs for those of a dead worker.
         await app.job_manager.update_heartbeat(worker_id)
         await outcomes.take_back(worker_id)
         await bring_forward(pool)
@@ -189,14 +189,14 @@ async def _tidy(app: App) -> None:
 async def in_process_worker(
     settings: Settings, *, knowledge: KnowledgeMemory, model: Model | None = None
 ) -> AsyncGenerator[None]:
-    """Run a worker during the block; it waits for a database that is not available yet.
+    """Run a worker during the block; if the database is not available yet, the worker waits.
 
     At the end of the block, running jobs are finished or returned.
 
     Args:
-        settings: Name model and schedules.
+        settings: The settings, which name the model and schedules.
         knowledge: The memory, open during the block.
-        model: A model to use in place of the settings' model.
+        model: A model to use instead of the configured model.
     """
     stopping = asyncio.Event()
     working = asyncio.create_task(_work_beside(settings, knowledge, model, stopping), name="worker")
@@ -221,7 +221,7 @@ async def _work_beside(
                 watching.cancel()
         except Exception as error:  # noqa: BLE001 - the outer door of background work: it must not end the block
             _log.error(
-                "background work does not run: %s", error, exc_info=not isinstance(error, CommonplaceError)
+                "background work is not running: %s", error, exc_info=not isinstance(error, CommonplaceError)
             )
             with suppress(TimeoutError):
                 await asyncio.wait_for(stopping.wait(), SILENT_S)

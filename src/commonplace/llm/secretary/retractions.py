@@ -9,10 +9,10 @@ from commonplace.language.signals import plain, plain_in_place
 from commonplace.language.values import concepts, kind_of, places_of_values
 
 REACH: Final = 3
-"""The number of clauses before a retraction among which the value is that it takes back."""
+"""The number of clauses before a retraction that are searched for the retracted value."""
 
 MOST_WORDS: Final = 3
-"""The most words, values excluded, of a retraction with a marker that has other uses too."""
+"""The maximum number of words, without values, of a retraction whose marker also has other uses."""
 
 _STRONG: Final = (
     r"(?:(?:oh|ah|ach|ay|uy|eh|nah|o) )?(?:no|nein|nee|non)(?: no| wait| sorry| nein| non)?|scratch that|make that"
@@ -33,10 +33,10 @@ _DAY: Final = re.compile(r"\b\d{1,2}(?:st|nd|rd|th|er)?\b")
 
 
 def settled(clauses: Sequence[str]) -> list[str]:
-    """Return the clauses of a turn, in order, with the last of the values that the speaker gives for one thing.
+    """Return the clauses of a turn, in order, keeping only the last value that the speaker gives for a thing.
 
-    The new value takes the place of the old one. A clause that says nothing else is empty. Clauses without a marker
-    such as "oh no" or "sorry" do not change, and a marker at the end of a clause goes.
+    The new value replaces the old one. A clause with no other content becomes empty. Clauses without a marker such as
+    "oh no" or "sorry" do not change, and a marker at the end of a clause is removed.
     """
     found = list(clauses)
     announced = ""
@@ -63,7 +63,7 @@ def takes_back(text: str) -> bool:
 
 
 def _replace(clauses: list[str], at: int, said: str, *, is_strong: bool) -> bool:
-    """Put the value of a retraction in the place of an earlier one; return whether the retraction says nothing else."""
+    """Replace an earlier value by that of a retraction; return whether the retraction has no other content."""
     new = places_of_values(said)
     words = _words(said)
     for before in range(at - 1, max(at - 1 - REACH, -1), -1):
@@ -80,7 +80,7 @@ def _replace(clauses: list[str], at: int, said: str, *, is_strong: bool) -> bool
 
 
 def _renew(clauses: list[str], before: int, kind: str, said: str, new: Mapping[str, tuple[int, int]]) -> bool:
-    """Exchange the value of a kind if there is one on each side that the other lacks; return whether there is."""
+    """Exchange a value if each side has a value of one kind that the other lacks; return whether it was exchanged."""
     old = places_of_values(clauses[before])
     gone = [value for value in old if kind_of(value) == kind and value not in new]
     come = [value for value in new if kind_of(value) == kind and value not in old]
@@ -99,7 +99,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def exchanged(text: str, place: tuple[int, int], new: str) -> str:
-    """Return a text with another value; a day alone leaves the month, and "9 a.m." takes the place of "2:30 p.m."."""
+    """Return a text with a value exchanged; a day alone keeps the month, and "9 a.m." replaces "2:30 p.m."."""
     old = text[slice(*place)]
     end = place[1]
     if _HALF.search(new) and (half := _HALF.match(text, end)):

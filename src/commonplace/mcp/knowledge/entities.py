@@ -29,21 +29,19 @@ from commonplace.mcp.parameters import JSON
 from commonplace.mcp.tool import Offer
 
 NO_CANDIDATE_HINT: Final = (
-    "No entity has a name like this; the same call again will say so again. Once, try another spelling, a part of the "
-    "name, or enable_fuzzy. If it is somebody or something new, call entity_create."
+    "No entity has a name like this, and repeating the call will not help. Try once with another spelling, a part of "
+    "the name, or enable_fuzzy. If the person or thing is new, call entity_create."
 )
 EntityTypeName = Annotated[EntityKind, Field(description="The type of the entity.")]
 AliasList = Annotated[
     list[str] | None,
     JSON,
-    Field(
-        description='Further names, such as ["Annie", "A. Smith"]. In an update: the whole list that shall remain.'
-    ),
+    Field(description='Further names, such as ["Annie", "A. Smith"]. In an update: the complete new list.'),
 ]
 
 
 class ShownEntity(TypedDict):
-    """An entity; ``survivor_id`` is the entity that it is now."""
+    """An entity; ``survivor_id`` is the entity that it was merged into, or its own id."""
 
     entity_id: str
     tenant_id: str
@@ -81,7 +79,7 @@ async def entity_create(
 ) -> ShownEntity:
     """Add a person, organization, place or other thing that facts will be about.
 
-    Call entity_resolve first: one name and type exist once, and a second one is refused with the id of the first.
+    Call entity_resolve first: each name and type exists only once, and a duplicate is refused with the existing id.
     Returns the entity with its entity_id.
 
     Parameters:
@@ -106,9 +104,9 @@ async def entity_get(
     as_of: AsOf = None,
     valid_at: ValidAt = None,
 ) -> RelatedEntity:
-    """Read one entity by its id, with its relations to other entities: facts about one that name the other.
+    """Read one entity by its id, with its relations to other entities: facts about one entity that mention another.
 
-    Of one that was merged into another, survivor_id says which one it is now. Each of the relations has predicate,
+    If the entity was merged into another, survivor_id names that entity. Each relation has predicate,
     source, target, fact_id and text; scope, as_of and valid_at choose the facts.
     """
     entity = await memory.entity_get(entity_id, tenant_id=tenant_id, as_of=as_of)
@@ -147,17 +145,17 @@ async def entity_resolve(
     context_hints: Annotated[dict[str, Any] | None, JSON] = None,
     enable_fuzzy: bool = False,
 ) -> Candidates:
-    """Find the entities that a name may mean, before you store facts about one.
+    """Find the entities that a name may refer to, before you store facts about one of them.
 
     Returns count and candidates, the likeliest first, each with entity_id, score and name_match (exact, alias, prefix
-    or fuzzy). It never creates one. If two candidates are as likely, ask or give context_hints.
+    or fuzzy). It never creates an entity. If two candidates are equally likely, ask the user or pass context_hints.
 
     Parameters:
-        name: The name as it was said; a part of it will do.
+        name: The name as it was said, or a part of it.
         entity_type: Return entities of this type only.
-        context_hints: What the talk is about, to tell namesakes apart: topic (text), mentioned_with (list of names),
+        context_hints: Context that tells namesakes apart: topic (text), mentioned_with (list of names),
             domain_scores (entity_id to points).
-        enable_fuzzy: Whether similar spellings count as well.
+        enable_fuzzy: Whether to match similar spellings as well.
     """
     found = await memory.entity_resolve(
         name,
@@ -177,14 +175,14 @@ async def entity_merge(
     target_entity_id: str,
     tenant_id: TenantId = DEFAULT_TENANT,
 ) -> MergeReceipt:
-    """Merge two entities that are the same person or thing: names and facts of the source go to the target.
+    """Merge two entities that are the same person or thing: names and facts of the source move to the target.
 
-    Where both have a fact of the same predicate and scope, the more certain one stays. Merge only what you are sure
-    of; an operator can undo it. Returns what moved and what was superseded.
+    If both have a fact with the same predicate and scope, the more certain fact stays. Merge only if you are sure;
+    an operator can undo the merge. Returns what moved and what was superseded.
 
     Parameters:
-        source_entity_id: The one that is merged away: its names and facts move.
-        target_entity_id: The one that stays.
+        source_entity_id: The entity to merge away; its names and facts move.
+        target_entity_id: The entity that stays.
     """
     return await memory.entity_merge(source_entity_id, target_entity_id, tenant_id=tenant_id)
 

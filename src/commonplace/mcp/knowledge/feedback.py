@@ -21,9 +21,9 @@ class Confirmed(TypedDict):
 async def memory_confirm(
     memory: KnowledgeMemory, *, memory_type: MemoryTypeName, memory_id: MemoryId
 ) -> Confirmed:
-    """Confirm that a fact or rule still holds, after you saw that it does; this restarts its decay.
+    """Confirm that a fact or rule still holds, after you have seen that it does. This restarts its decay.
 
-    Unconfirmed knowledge loses confidence day by day and is forgotten in the end. Episodes cannot be confirmed. If
+    Unconfirmed knowledge loses confidence every day and is eventually forgotten. Episodes cannot be confirmed. If
     the memory no longer holds, store the new fact, or call memory_forget.
     """
     confirmed = await memory.confirm_memory(memory_type, memory_id)
@@ -33,7 +33,7 @@ async def memory_confirm(
 async def memory_mark_helpful(memory: KnowledgeMemory, *, rule_id: RuleId) -> Rule:
     """Mark a rule as helpful after you followed it. Call this once for each application of the rule.
 
-    This confirms the rule, too. Helpful rules are promoted: candidate, established, proven. Returns the rule after
+    This also confirms the rule. Helpful rules are promoted: candidate, established, proven. Returns the rule after
     the change.
     """
     return await memory.mark_helpful(rule_id)
@@ -42,7 +42,7 @@ async def memory_mark_helpful(memory: KnowledgeMemory, *, rule_id: RuleId) -> Ru
 async def memory_mark_harmful(memory: KnowledgeMemory, *, rule_id: RuleId, reason: str | None = None) -> Rule:
     """Mark a rule as harmful after you followed it. A harmful mark weighs as much as four helpful ones.
 
-    A rule that keeps doing harm is turned into a warning at once. Returns the rule after the change.
+    A rule that keeps doing harm becomes a warning. Returns the rule after the change.
 
     Parameters:
         reason: The harm, in one sentence; it is kept with the rule.

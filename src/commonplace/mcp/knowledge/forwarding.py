@@ -1,4 +1,4 @@
-"""The ``knowledge`` MCP server on standard input and output for a memory that is a service's.
+"""The ``knowledge`` MCP server on standard input and output for the memory of a service.
 
 Tools, prompts and resources are those of the local server; calls go to the service. So the handshake and the list of
 tools need no connection, and a call works again as soon as the service does.
@@ -27,7 +27,7 @@ from commonplace.mcp.tool import OUTAGE_HINT, refusal
 from commonplace.remote import Service
 
 OF_BUTLER: Final = ("butler", "scope")
-TOKEN_HINT: Final = "Go on without memory, and tell the user about the token."  # noqa: S105 - a sentence
+TOKEN_HINT: Final = "Continue without memory, and tell the user about the token."  # noqa: S105 - a sentence
 
 
 class Forward(Middleware):

@@ -14,7 +14,7 @@ from commonplace.mcp.parameters import bounds
 from commonplace.mcp.tool import Offer
 
 RUN_HINT: Final = (
-    "Do not call it again at once: failed and busy episodes are tried again later. "
+    "Do not call the tool again at once: failed and busy episodes are retried later. "
     "The operator can see and undo each run with `commonplace knowledge runs`."
 )
 
@@ -43,10 +43,10 @@ class Consolidated(TypedDict):
 async def memory_forget(
     memory: KnowledgeMemory, *, memory_type: MemoryTypeName, memory_id: MemoryId
 ) -> Forgotten:
-    """Take a memory out of every search and every prompt, because it is wrong or the user asked for it.
+    """Remove a memory from every search and prompt, because it is wrong or the user asked for it.
 
     To correct a fact, store the right one under the same subject and predicate instead. The audit trail keeps the
-    events of the memory, and no tool restores it.
+    events of the memory, but no tool can restore it.
     """
     forgotten = await memory.forget_memory(memory_type, memory_id)
     return {"forgotten": True, "memory_type": memory_type, "id": forgotten.id}
@@ -63,7 +63,7 @@ async def memory_stats(memory: KnowledgeMemory, *, scope: ScopeFilter = None) ->
 async def memory_run_consolidation(memory: KnowledgeMemory) -> Consolidated:
     """Let the configured model consolidate pending episodes into facts and rules. For operators.
 
-    The call looks nothing up, and may take minutes. Without a model it counts the episodes and changes nothing.
+    The call does not search memory, and it may take minutes. Without a model it only counts the episodes.
     Returns the number of episodes of each butler and the results.
     """
     try:
@@ -84,7 +84,7 @@ async def memory_run_episode_cleanup(
     Deleted episodes cannot be restored. Returns expired_deleted, capacity_deleted and remaining.
 
     Parameters:
-        max_entries: Most episodes to keep; episodes that are not consolidated yet stay in any case.
+        max_entries: The number of episodes to keep; unconsolidated episodes always stay.
     """
     return await memory.run_episode_cleanup(max_entries=max_entries)
 

@@ -43,10 +43,10 @@ async def memory_store_episode(
     importance: Importance = DEFAULT_IMPORTANCE,
     source: Origin = None,
 ) -> StoredEpisode:
-    """Keep an event of a session: an observation, an outcome, a statement of the user.
+    """Store an event of a session: an observation, an outcome, a statement of the user.
 
-    Episodes live for seven days; lasting knowledge is consolidated from them into facts and rules. To store lasting
-    knowledge yourself use memory_store_fact, to store guidance use memory_store_rule. Do not store secrets, or text
+    Episodes live for seven days; consolidation turns their lasting knowledge into facts and rules. To store lasting
+    knowledge yourself, use memory_store_fact; to store guidance, use memory_store_rule. Do not store secrets, or text
     that memory itself gave you. Returns stored and the id; stored is false if memory is out of reach.
 
     Parameters:
@@ -77,25 +77,26 @@ async def memory_store_fact(
     valid_to: str | None = None,
     source: Origin = None,
 ) -> FactReceipt:
-    """Keep one lasting piece of knowledge about a subject.
+    """Store one lasting piece of knowledge about a subject.
 
-    There is one current fact for each subject, predicate and scope: storing another with the same three replaces the
-    old one, which is kept as history. So to correct a fact, store it again under the same subject and predicate.
-    Search first, so that you use the names that are in use. Do not store secrets. Returns the id, the superseded_id of
-    the fact that was replaced, the entity_id of the subject and the period that the sentence names, if any. With
-    contradicts_id the fact waits, because it contradicts a more trusted one; with flags it stays out of blocks, because
-    it looks like an instruction. Then tell the user, who decides with `commonplace review`.
+    Each subject, predicate and scope has one current fact: a new fact with the same three replaces the old one, which
+    is kept as history. So to correct a fact, store it again under the same subject and predicate. Search first, so
+    that you use existing names. Do not store secrets. Returns the id, the superseded_id of the fact that was replaced,
+    the entity_id of the subject and the period that the sentence names, if any. If there is a contradicts_id, the fact
+    contradicts a more trusted one and waits; if there are flags, it looks like an instruction and stays out of blocks.
+    In both cases tell the user, who decides with `commonplace review`.
 
     Parameters:
         subject: The person or thing that the fact is about, such as "Anna" or "staging database".
         predicate: The attribute or relation, as a short stable key, such as "lives_in" or "port".
-        content: The fact as one sentence that makes sense on its own. A period in it, such as "since May", is read.
-        permanence: How long it will hold: permanent (never fades), stable (years), standard (months), volatile (weeks)
-            or ephemeral (days).
-        entity_id: The entity of the subject, as entity_resolve gives it. Without it, the subject's name decides, unless
-            two entities have that name.
-        valid_from: The date or time (ISO 8601) when it began to hold, if you know it.
-        valid_to: The date or time (ISO 8601) when it ceases to hold, if you know it; no search shows it afterwards.
+        content: The fact as one sentence that makes sense on its own. A period such as "since May" is recognized.
+        permanence: How long the fact will hold: permanent (never fades), stable (years), standard (months), volatile
+            (weeks) or ephemeral (days).
+        entity_id: The entity of the subject, as entity_resolve returns it. Without it, the entity with the subject's
+            name is used, unless two entities have that name.
+        valid_from: The date or time (ISO 8601) when the fact became true, if you know it.
+        valid_to: The date or time (ISO 8601) when the fact stops being true, if you know it; searches hide it
+            afterwards.
     """
     return await memory.store_fact(
         subject=subject,
@@ -120,14 +121,14 @@ async def memory_store_rule(
     tags: Tags = None,
     source: Origin = None,
 ) -> StoredRule:
-    """Keep guidance for how to act, learned from success or failure.
+    """Store guidance for how to act, learned from success or failure.
 
-    A rule begins as a candidate; calls of memory_mark_helpful promote it. Store knowledge about the world with
-    memory_store_fact instead. Returns the id, for that feedback. With flags, it stays out of blocks until the
-    user confirms it.
+    A rule starts as a candidate; calls of memory_mark_helpful promote it. Store knowledge about the world with
+    memory_store_fact instead. Returns the id for that feedback. If there are flags, the rule stays out of blocks until
+    the user confirms it.
 
     Parameters:
-        content: The action and when to take it, such as "Run the linter before every commit".
+        content: What to do and when, such as "Run the linter before every commit".
     """
     receipt = await memory.store_rule(content=content, scope=scope, tags=tags, source=source)
     return {"id": receipt.id, "maturity": Maturity.CANDIDATE, "flags": list(receipt.flags)}

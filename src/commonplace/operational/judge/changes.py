@@ -1,4 +1,4 @@
-"""State changes: phrases by which a text says that an earlier state has ended.
+"""State changes: phrases that say that an earlier state has ended.
 
 Source: OPS-10.1, R-OPS-5.
 """
@@ -11,7 +11,7 @@ from typing import Final
 from commonplace.language.stems import stem
 
 NO_LONGER: Final = "no longer"
-"""A denial in the words of a change; it changes something only where the old text affirms it."""
+"""A denial worded as a change; it is a change only if the old text affirms the same."""
 
 _ADVERB: Final = r"(?:\w+ly\s|now\s|since\s|long\s|all\s|just\s)?"
 _DONE: Final = (
@@ -62,7 +62,7 @@ leak that fills the disk is fixed". "Note that the leak is fixed" has no such ve
 def stated_changes(folded: str) -> dict[str, str]:
     """Return the state changes of a folded text: the stem of each with its wording.
 
-    A change within a circumstance ("once the lock is gone") is no change of the text's own claim.
+    A change within a circumstance ("once the lock is gone") is not a change of the text's own claim.
     """
     found: dict[str, str] = {}
     starts = list(_CLAUSE_START.finditer(folded))

@@ -1,4 +1,4 @@
-"""Two readings side by side: the parts that both have, and the parts that are left.
+"""Comparison of two readings: the parts that both share, and the remaining parts.
 
 Source: R-OPS-5.
 """
@@ -15,15 +15,15 @@ from commonplace.operational.judge.reading import Amount, Name, Placed, Reading,
 
 AMOUNT_WEIGHT: Final = 0.75
 _MOST_LEFT: Final = 16
-"""Up to so many words left on either side are compared by spelling."""
+"""The maximum number of remaining words on either side that are compared by spelling."""
 
 _MOST_AMOUNTS: Final = 16
-"""Further amounts of a text are not compared, so that a page of numbers takes no quadratic time."""
+"""Further amounts of a text are not compared, so that a page of numbers does not take quadratic time."""
 
 _SHORTEST_COMPARED: Final = 4
 _LONGEST_COMPARED: Final = 40
 LEAST_SPELLED: Final = 0.88
-"""Ratio of equal letters from which one word is a typo of another."""
+"""Ratio of equal letters above which one word is a typo of another."""
 
 _NEGATING_PREFIXES: Final = ("un", "in", "im", "non", "dis", "ir")
 
@@ -35,7 +35,7 @@ _Amounts: TypeAlias = "tuple[tuple[Amount, Amount], ...]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One text of two: its reading, the places that the other text shares, and what is left."""
+    """One of two texts: its reading, the positions that the other text shares, and the remaining parts."""
 
     reading: Reading
     shared: frozenset[int]
@@ -45,7 +45,7 @@ class Side:
 
     @property
     def heavy(self) -> float:
-        """Weight of the content words that the other text lacks."""
+        """The weight of the content words that the other text lacks."""
         return sum(word.weight for word in self.words if word.is_heavy)
 
     @property
@@ -87,7 +87,7 @@ class Comparison:
 
     @property
     def similarity(self) -> float:
-        """The share of the two texts that was paired, by weight: 0.0 nothing, 1.0 everything."""
+        """The paired share of the two texts, by weight: 0.0 for nothing, 1.0 for everything."""
         whole = sum(
             sum(word.weight for word in reading.words)
             + len(reading.names)
@@ -98,13 +98,13 @@ class Comparison:
 
     @property
     def substituted(self) -> float:
-        """The weight that is left on both sides, as a share of the weight that both texts share."""
+        """The remaining weight on both sides, relative to the weight that both texts share."""
         left = (side.heavy + len(side.names) + 0.5 * len(side.amounts) for side in (self.old, self.new))
         return (min(left) + len(self.other_names)) / max(self.matched, 0.25)
 
 
 def compare_readings(old: Reading, new: Reading) -> Comparison:
-    """Pair the words, names and amounts of two readings; time linear in their lengths."""
+    """Pair the words, names and amounts of two readings; takes time linear in their lengths."""
     pairs = _pair_words(old.words, new.words)
     old_words = _left(old.words, [one for one, _ in pairs])
     new_words = _left(new.words, [other for _, other in pairs])
@@ -112,7 +112,7 @@ def compare_readings(old: Reading, new: Reading) -> Comparison:
     if len(old_words) <= _MOST_LEFT and len(new_words) <= _MOST_LEFT:
         opposed = _take(old_words, new_words, _negates)
         spelled = _take(old_words, new_words, _same_spelling)
-        # "fial" has no pole: the other spelling tells it.
+        # A typo such as "fial" has no pole; the other spelling determines it.
         turned = len(opposed) + sum(one.pole != other.pole for one, other in spelled)
         pairs += [*opposed, *((one, replace(other, pole=one.pole)) for one, other in spelled)]
         pairs += _compounds(old_words, new_words)
@@ -169,7 +169,7 @@ def _pair_words(old: Sequence[Word], new: Sequence[Word]) -> list[tuple[Word, Wo
 
 
 def _compounds(ones: list[Word], others: list[Word]) -> list[tuple[Word, Word]]:
-    """Take words that the other text writes apart or in full: "wifi", "wi-fi"; "DC", "domain controller"."""
+    """Pair words that the other text writes separately or in full: "wifi", "wi-fi"; "DC", "domain controller"."""
     taken: list[tuple[Word, Word]] = []
     for one in list(ones):
         for size in (2, 3):
@@ -210,7 +210,7 @@ def _same_spelling(one: Word, other: Word) -> bool:
 
 
 def _pair_names(ones: list[Name], others: list[Name]) -> tuple[_Names, _Names]:
-    """Take equal names out of both lists, then names of one label with other marks."""
+    """Remove equal names from both lists, then names with the same label and different marks."""
 
     def same(one: Name, other: Name) -> bool:
         return one.mark == other.mark and (one.label == other.label or not one.label or not other.label)
@@ -219,7 +219,7 @@ def _pair_names(ones: list[Name], others: list[Name]) -> tuple[_Names, _Names]:
 
 
 def _pair_amounts(ones: list[Amount], others: list[Amount]) -> tuple[_Amounts, _Amounts]:
-    """Take the amounts that agree out of both lists, then those that differ."""
+    """Remove agreeing amounts from both lists, then differing ones."""
 
     def agrees(one: Amount, other: Amount) -> bool:
         return compare(one.quantity, other.quantity) is Agreement.AGREE
@@ -237,7 +237,7 @@ def _pair_amounts(ones: list[Amount], others: list[Amount]) -> tuple[_Amounts, _
 def _take(
     ones: list[_PartT], others: list[_PartT], fits: Callable[[_PartT, _PartT], bool]
 ) -> tuple[tuple[_PartT, _PartT], ...]:
-    """Take the pairs that fit out of both lists, in order."""
+    """Remove matching pairs from both lists, in order."""
     taken: list[tuple[_PartT, _PartT]] = []
     for one in list(ones):
         match = next((other for other in others if fits(one, other)), None)

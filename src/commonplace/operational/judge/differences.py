@@ -1,4 +1,4 @@
-"""Differences: where two observations of one subject say opposite things.
+"""Differences: parts in which two observations of one subject contradict each other.
 
 Source: OPS-10.1, R-OPS-5.
 """
@@ -12,20 +12,20 @@ from commonplace.operational.judge.reading import Reading
 from commonplace.operational.judge.words import spelled
 
 _NOUN_NEGATORS: Final = frozenset({"without", "no", "unless", "lacking"})
-"""Negators of the next noun; before a noun that the other text lacks they open a detail."""
+"""Negators of the next noun; before a noun that the other text lacks, they begin a detail."""
 
 
 def denial(comparison: Comparison) -> str:
     """Return how one text denies the other, or an empty string.
 
-    Each negator and each negative word turns its clause around, so that "is not writable" and "is read-only" agree, and
-    so do "cannot start without it" and "starts with it": only an odd number of turns in the clauses that both texts
+    Each negator and each negative word inverts its clause, so that "is not writable" and "is read-only" agree, and so
+    do "cannot start without it" and "starts with it": only an odd number of inversions in the clauses that both texts
     share is a denial.
     """
     old, new = _turns(comparison.old), _turns(comparison.new)
     left = (*comparison.old.words, *comparison.new.words)
     if len(old) + len(new) == 1 and any(word.is_heavy and word.text in {*old, *new} for word in left):
-        # A word such as "slow" that stands in one text alone is a detail.
+        # A word such as "slow" that occurs in only one text is a detail.
         return ""
     if (len(old) + len(new) + comparison.turned) % 2 == 0:
         return "" if any(word.is_heavy for word in left) else _modal(comparison)
@@ -58,14 +58,14 @@ def _turns(side: Side) -> list[str]:
 
 
 def _opens_detail(side: Side, place: int) -> bool:
-    """Tell whether the word behind a place stands in this text alone."""
+    """Return whether the word after a position occurs only in this text."""
     words = side.reading.words
     at = bisect_left(words, place, key=lambda word: word.place)
     return at < len(words) and words[at].place not in side.shared and words[at].weight >= 1
 
 
 def _shared_clauses(side: Side) -> set[int]:
-    """Return the clauses that hold something that the other text shares or sets another amount against."""
+    """Return the clauses with a part that the other text shares or for which it has another amount."""
     reading = side.reading
     parts = (*reading.words, *reading.names, *reading.amounts)
     left = {*side.words, *side.names, *side.amounts}
@@ -73,7 +73,7 @@ def _shared_clauses(side: Side) -> set[int]:
 
 
 def exchanged_ends(comparison: Comparison) -> str:
-    """Return the words that stand at the other end of "from … to" in texts ."""
+    """Return the words at the ends of "from … to" that the two texts exchange."""
     moved = {
         (one.role, other.role): one.text
         for one, other in comparison.words
@@ -88,7 +88,7 @@ def exchanged_ends(comparison: Comparison) -> str:
 
 
 def order_is_turned(old: Reading, new: Reading) -> bool:
-    """Tell whether a "before" of the old text says the reverse of every "before" or "after" of the new on the same."""
+    """Return whether the order in the old text is the reverse of the order of the same things in the new text."""
     for one in old.orders:
         turned: list[bool] = []
         for other in new.orders:

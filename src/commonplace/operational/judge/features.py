@@ -1,7 +1,7 @@
 """Features of two compared observations: numbers that learned weights combine, some with words that explain them.
 
-A feature is a pure function of the comparison. `python benchmarks/judge_weights.py` fits the weights; it drops no
-feature by itself, so remove a feature here if the cross-validated figures do not need it.
+A feature is a pure function of the comparison. `python benchmarks/judge_weights.py` fits the weights. It never drops a
+feature, so remove a feature here if the cross-validated figures do not need it.
 
 Source: OPS-09.1, OPS-10.1, R-OPS-5.
 """
@@ -23,10 +23,10 @@ from commonplace.operational.judge.reading import PREDICATE, Amount, Name, Readi
 from commonplace.operational.judge.words import spelled
 
 _MOST_ALIGNED: Final = 64
-"""Parts of each text whose order is compared, so that a long text takes no quadratic time."""
+"""The number of parts of each text whose order is compared, so that a long text does not take quadratic time."""
 
 _DIVIDING: Final = frozenset({"SIZE", "LENGTH", "PUBLIC", "LOCAL", "STATIC"})
-"""Concepts whose poles divide a kind of things in two: "small files" and "large files"."""
+"""Concepts whose poles divide a kind of thing in two: "small files" and "large files"."""
 
 _MOST_VALUE_PARTS: Final = 3
 _MOST_NAMED: Final = 4
@@ -44,7 +44,7 @@ class Feature(NamedTuple):
 
 
 def features(comparison: Comparison) -> Iterator[Feature]:
-    """Return every feature of a comparison, always with the same names in the same order."""
+    """Return all features of a comparison, always with the same names in the same order."""
     yield from _overlap(comparison)
     yield from _alignment(comparison)
     yield from _figures(comparison)
@@ -55,9 +55,9 @@ def features(comparison: Comparison) -> Iterator[Feature]:
 
 
 def cues(comparison: Comparison, known: Container[str]) -> Iterator[Feature]:
-    """Return a feature for each known word or sign that stands in one text alone: "instead", "history", "only".
+    """Return a feature for each known word or sign that occurs in only one text: "instead", "history", "only".
 
-    Signs and words such as "the" and "is" count, and would explain nothing.
+    Signs and words such as "the" and "is" count, but have no explanation.
     """
     for at, said, side in ((0, "only the old", comparison.old), (1, "the new", comparison.new)):
         other = (comparison.new, comparison.old)[at]
@@ -71,12 +71,12 @@ def cues(comparison: Comparison, known: Container[str]) -> Iterator[Feature]:
 
 
 def _overlap(comparison: Comparison) -> Iterator[Feature]:
-    """Measure how much the texts share and how much is left of each."""
+    """Measure how much the texts share and how much of each remains."""
     old, new = comparison.old, comparison.new
     lengths = [len(side.reading.tokens) + 2 for side in (old, new)]
     left = [_listed(_left(side)) for side in (old, new)]
     shared = _listed([one for one, _ in comparison.words])
-    yield Feature("shared", min(comparison.matched, 6.0), f"both speak of {shared}" if shared else "")
+    yield Feature("shared", min(comparison.matched, 6.0), f"both mention {shared}" if shared else "")
     yield Feature("left of new", min(new.heavy, 6.0), f"the new text adds {left[1]}" if left[1] else "")
     yield Feature(
         "substituted", min(comparison.substituted, 3.0), f"{left[0]} against {left[1]}" if all(left) else ""
@@ -93,7 +93,7 @@ def _alignment(comparison: Comparison) -> Iterator[Feature]:
     changed = [block for block in blocks if block[0] != "equal"]
     marks = any(char in "#_./" or char.isdigit() for key in set(other) - set(one) for char in key)
     yield Feature("same order", SequenceMatcher(None, *tokens, autojunk=False).ratio())
-    yield Feature("same content", not changed, "both hold the same words")
+    yield Feature("same content", not changed, "both have the same words")
     yield Feature("same first word", one[:1] == other[:1])
     yield Feature("first word kept", bool(one) and one[0] in other)
     yield Feature("last word known", bool(other) and other[-1] in one)
@@ -106,7 +106,7 @@ def _alignment(comparison: Comparison) -> Iterator[Feature]:
 
 
 def _keys(reading: Reading) -> list[str]:
-    """Return the parts of a text in order, each as a string that equal parts share."""
+    """Return the parts of a text in order, as strings that are equal for equal parts."""
     parts: list[Word | Name | Amount] = [*reading.words, *reading.names, *reading.amounts]
     return [_key(part) for part in sorted(parts, key=lambda part: part.place)[:_MOST_ALIGNED]]
 
@@ -122,7 +122,7 @@ def _key(part: Word | Name | Amount) -> str:
 
 
 def _figures(comparison: Comparison) -> Iterator[Feature]:
-    """Measure the names and amounts that both texts have, or that take each other's place."""
+    """Measure the names and amounts that both texts share, or that replace each other."""
     names = _against([(one.text, other.text) for one, other in comparison.other_names])
     yield Feature("other names", min(len(comparison.other_names), 2), names)
     behind = any(one.opener == other.opener == PREDICATE for one, other in comparison.other_names)
@@ -138,12 +138,14 @@ def _against(pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def _claims(comparison: Comparison) -> Iterator[Feature]:
-    """Measure what contradicts the claim that both texts share."""
+    """Measure contradictions to the claim that both texts share."""
     old, new = comparison.old, comparison.new
     denied, ends = denial(comparison), exchanged_ends(comparison)
     turned = order_is_turned(old.reading, new.reading) or bool(ends)
     amounts = _against([(one.quantity.text, other.quantity.text) for one, other in comparison.other_amounts])
-    text = "; ".join(filter(None, (amounts, denied, f"the order is turned {ends}".strip() if turned else "")))
+    text = "; ".join(
+        filter(None, (amounts, denied, f"the order is reversed {ends}".strip() if turned else ""))
+    )
     contradicted = bool(text)
     limited = any(side.narrowed or _has_condition(side) for side in (old, new))
     moved = {
@@ -151,14 +153,14 @@ def _claims(comparison: Comparison) -> Iterator[Feature]:
         for one, other in comparison.words
         if one.conditional != other.conditional and one.is_heavy
     }
-    # One can need two things at a time.
+    # A subject can need two things at once.
     needs = any(one.concept == "NEED" for one, _ in comparison.words)
     several = contradicted or needs or any(map(_has_condition, (old, new)))
     value = "" if several else _values(comparison)
     yield Feature("turned order", turned)
     yield Feature("other pole", sum(one.pole != other.pole for one, other in comparison.words))
     ordered = bool(old.reading.orders and new.reading.orders)
-    yield Feature("same order of steps", ordered and not turned, "both name the same order")
+    yield Feature("same order of steps", ordered and not turned, "both state the same order")
     one_subject = not (limited or _has_other_subject(comparison))
     yield Feature("denial", bool(denied) and one_subject)
     yield Feature("contradicted on one subject", contradicted and one_subject, text)
@@ -172,7 +174,7 @@ def _has_condition(side: Side) -> bool:
 
 
 def _has_other_subject(comparison: Comparison) -> bool:
-    """Tell whether the subjects differ: other first words, "camera 1" and "camera 2", "small" and "large files"."""
+    """Return whether the subjects differ: other first words, "camera 1" and "camera 2", "small" and "large files"."""
     opposed = any(
         one.place == other.place == 0 and one.pole != other.pole and one.concept in _DIVIDING
         for one, other in comparison.words
@@ -186,7 +188,7 @@ def _has_other_subject(comparison: Comparison) -> bool:
 
 
 def _leads(name: Name, shared: Sequence[Word], side: Side) -> bool:
-    """Tell whether a name belongs to the subject: it begins the claim, or the claim follows it."""
+    """Return whether a name belongs to the subject, that is, begins the claim or precedes it."""
     claims = (*shared, *side.amounts, *side.words)
     follows = name.opener != PREDICATE and any(part.place > name.place + 1 for part in claims)
     return follows or not any(
@@ -195,7 +197,7 @@ def _leads(name: Name, shared: Sequence[Word], side: Side) -> bool:
 
 
 def _values(comparison: Comparison) -> str:
-    """Return the words that stand alone at the end of the claim that both texts share."""
+    """Return the words that are unique at the end of the claim that both texts share."""
     texts: list[str] = []
     for at, side in enumerate((comparison.old, comparison.new)):
         parts = [*(pair[at] for pair in comparison.other_names), *_left(side)]
@@ -211,7 +213,7 @@ def _values(comparison: Comparison) -> str:
 
 
 def _changes(comparison: Comparison) -> Iterator[Feature]:
-    """Measure stated changes of state and denials that went."""
+    """Measure stated changes of state and dropped denials."""
     old, new = comparison.old.reading, comparison.new.reading
     denied = bool(denial(comparison))
     changes = [
@@ -224,7 +226,7 @@ def _changes(comparison: Comparison) -> Iterator[Feature]:
 
 
 def _details(comparison: Comparison) -> Iterator[Feature]:
-    """Measure how the rest is attached: as a claim, as a condition, or behind a preposition or the like."""
+    """Measure how the remaining parts are attached: as a claim, a condition, or after a preposition."""
     old, new = comparison.old, comparison.new
     one, other = ({part.opener for part in _left(side)} for side in (old, new))
     yield Feature("new condition", _has_condition(new), "the new text adds a condition")
@@ -233,7 +235,7 @@ def _details(comparison: Comparison) -> Iterator[Feature]:
 
 
 def _meanings(comparison: Comparison) -> Iterator[Feature]:
-    """Measure how close in meaning the words of one text alone are to the nearest words of the other text."""
+    """Measure how close in meaning the unshared words of one text are to the nearest words of the other text."""
     old, new = comparison.old, comparison.new
     strange: list[float] = []
     for name, side, other in (("old", old, new), ("new", new, old)):
@@ -248,7 +250,7 @@ def _meanings(comparison: Comparison) -> Iterator[Feature]:
 
 
 def _left(side: Side) -> list[Word | Name]:
-    """Return the words and names of one text that the other lacks and that say something."""
+    """Return the meaningful words and names of one text that the other lacks."""
     return [*side.names, *(word for word in side.words if word.is_heavy)]
 
 

@@ -1,6 +1,6 @@
 """Words that shape a claim: phrases, hedges and limits, circumstances, joints, labels and values.
 
-Plain data about how operators write; the words that mean the same or oppose each other are in
+Plain data about how operators write; synonyms and opposites are in
 :mod:`commonplace.language.ideas`.
 """
 
@@ -54,13 +54,13 @@ PHRASES: Final = {
     for meaning, _, phrases in [row.partition(":")]
     for phrase in phrases.split(",")
 }
-"""Several words that act as one; the longest is taken first."""
+"""Several words that act as one; the longest phrase is matched first."""
 
 HEDGES: Final = word_set(
     "about around roughly approximately approx circa ca nearly almost ~ ≈ ± some somewhere typically usually "
     "generally often",
 )
-"""Words before a quantity that is not exact."""
+"""Words before an inexact quantity."""
 
 LOWER_BOUNDS: Final = word_set("atleast over above minimum min beyond exceeding exceeds exceed > ≥ >=")
 UPPER_BOUNDS: Final = word_set("atmost under below within maximum max < ≤ <=")
@@ -71,11 +71,11 @@ PERMISSION: Final = word_set("can may might could")
 CIRCUMSTANCES: Final = word_set(
     "if when while whenever during unless until once where except though although",
 )
-"""Words that open a circumstance under which a claim holds."""
+"""Words that begin a circumstance under which a claim holds."""
 
 EARLIER: Final = word_set("before until then")
 LATER: Final = word_set("after afterwards following once")
-"""Words that put what stands on their left before or after what stands on their right."""
+"""Words that order the text on their left before or after the text on their right."""
 
 BREAKS: Final = word_set(", ; : ( ) . -- - and or but")
 """Signs and words that end a clause."""
@@ -96,7 +96,7 @@ LABELS: Final = word_set(
     "signal site slot stage station status step switch tank team ticket tier track tray unit ups v version "
     "vlan vm volume worker zone",
 )
-"""Nouns that a number or a letter behind identifies."""
+"""Nouns that a following number or letter identifies."""
 
 IMPERATIVES: Final = word_set(
     "keep use run allow set retain need serve handle hold make accept expect take wait try retry add",

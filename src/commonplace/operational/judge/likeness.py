@@ -1,4 +1,4 @@
-"""Likeness of two words by meaning, from a table of vectors that `benchmarks/judge_vectors.py` makes.
+"""Similarity in meaning of two words, from a table of vectors made by `benchmarks/judge_vectors.py`.
 
 Source: R-OPS-5.
 """
@@ -11,19 +11,19 @@ from typing import Final
 from commonplace.language.stems import stem
 
 TABLE: Final = Path(__file__).with_name("vectors.bin")
-"""A line of stems between spaces, then one row of signed bytes for each."""
+"""A line of space-separated stems, then one row of signed bytes for each stem."""
 
 DIMENSIONS: Final = 32
 SCALE: Final = 200.0
-"""Length of each row: a vector of length 1 with 32 components seldom has one over 0.63."""
+"""Scale of each row: a component of a vector of length 1 with 32 components is seldom above 0.63."""
 
 SHORTEST: Final = 3
-"""Letters of the shortest word in the table."""
+"""The length of the shortest word in the table."""
 
 
 @lru_cache(maxsize=65_536)
 def likeness(one: str, other: str) -> float:
-    """Return the cosine of two words: 1.0 for one stem, 0.0 for unrelated words and words outside of the table."""
+    """Return the cosine of two words: 1.0 for the same stem, 0.0 for unrelated words and words not in the table."""
     if one == other:
         return 1.0
     first, second = _vector(one), _vector(other)

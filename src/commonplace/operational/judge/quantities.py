@@ -1,8 +1,8 @@
-"""Quantities in an observation: numbers with their units made comparable.
+"""Quantities in an observation: numbers with comparable units.
 
 ``60s``, ``60 seconds``, ``one minute`` and ``1m`` are one quantity; so are ``1,5 GB`` and ``1536 MB``, ``weekly``
-and ``every 7 days``, ``3 am`` and ``03:00``. It is an interval: ``60-90s`` runs from 60 to 90, ``at least 4 GB``
-has no upper end, ``about 60s`` is as wide as its hedge allows. Two quantities agree when their intervals meet.
+and ``every 7 days``, ``3 am`` and ``03:00``. A quantity is an interval: ``60-90s`` goes from 60 to 90, ``at least
+4 GB`` has no upper end, and ``about 60s`` is as wide as its hedge allows. Two quantities agree if their intervals meet.
 
 Source: R-OPS-5.
 """
@@ -20,14 +20,14 @@ PREFIX_RATIOS: Final = (1.024, 1.024**2, 1.024**3, 1.024**4)
 
 CALENDAR_S: Final = 28 * 86_400.0
 CALENDAR_TOLERANCE: Final = 0.01
-"""From 28 days on, durations agree within this share: months and years differ in length."""
+"""From 28 days on, durations agree within this share, because months and years vary in length."""
 
 CLOCK_TOLERANCE_MIN: Final = 30.0
 """Minutes by which "around" widens a time of day."""
 
 
 class Kind(StrEnum):
-    """Dimension of a quantity; only quantities of one dimension are compared."""
+    """Dimension of a quantity; only quantities with the same dimension are compared."""
 
     DURATION = "duration"
     SIZE = "size"
@@ -43,7 +43,7 @@ class Kind(StrEnum):
 
 
 class Bound(StrEnum):
-    """Whether a quantity stands for itself or for a limit."""
+    """Whether a quantity is a value or a limit."""
 
     NONE = ""
     LOWER = "at least"
@@ -56,7 +56,7 @@ class Agreement(StrEnum):
     AGREE = "agree"
     DIFFER = "differ"
     APART = "apart"
-    """Not comparable: another kind, or limits from opposite sides that leave room for both."""
+    """Not comparable: different kinds, or limits from opposite sides that can both hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,10 +80,10 @@ class Quantity:
 
 
 def compare(first: Quantity, second: Quantity) -> Agreement:
-    """Compare two quantities; the order of the two never matters.
+    """Compare two quantities, in any order.
 
-    A bare number compares with a port or a version of the same digits. Limits from the same side agree when they are
-    equal, a value and a limit when the value keeps it. A hedge on either side widens that side.
+    A bare number can be compared with a port or a version of the same digits. Limits from the same side agree if they
+    are equal; a value and a limit agree if the value is within the limit. A hedge widens its quantity.
     """
     if {first.kind, second.kind} == {Kind.NUMBER, Kind.PORT} or first.kind == second.kind:
         return _compare_values(first, second)
@@ -106,7 +106,7 @@ def _compare_values(first: Quantity, second: Quantity) -> Agreement:
 
 
 def _same_size(first: Quantity, second: Quantity) -> bool:
-    """Tell whether two sizes differ only by decimal and binary prefixes."""
+    """Return whether two sizes differ only by decimal and binary prefixes."""
     smaller, larger = sorted((first.low, second.low))
     is_exact = all(one.kind is Kind.SIZE and one.low == one.high for one in (first, second))
     return is_exact and any(math.isclose(larger, smaller * ratio, rel_tol=1e-6) for ratio in PREFIX_RATIOS)

@@ -38,9 +38,9 @@ _DIGITS: Final = re.compile(r"[0-9]+(?:[.,:-][0-9]+)*")
 
 
 def extract(tokens: Sequence[str]) -> list[str | Quantity]:
-    """Return the tokens in order with each quantity in the place of the tokens that it was read from.
+    """Return the tokens in order, with each quantity replacing the tokens that it was read from.
 
-    Linear in the number of tokens. Hedges, limits, articles and unit words that belong to a quantity go with it.
+    Takes time linear in the number of tokens. Hedges, limits, articles and unit words become part of their quantity.
     """
     return list(_Reader(tokens).parts())
 
@@ -252,7 +252,7 @@ def _starts_value(first: str, following: str) -> bool:
 
 
 def _name_or_number(kind: Kind, digits: str) -> Quantity:
-    """Read digits as an amount if they are one: "1,500" and "1.5" are, a date, "1.1.1.1" and 30 digits are not."""
+    """Read digits as an amount if they form one: "1,500" and "1.5" do; a date, "1.1.1.1" and 30 digits do not."""
     if kind is Kind.VERSION and "." in digits:
         return Quantity(kind=kind, name=digits)
     if digits.count(".") > 1:

@@ -1,6 +1,6 @@
 """Reading an observation: clauses of content words with poles, names, quantities, orders and state changes.
 
-Reading is the slow part of a judgement, so that it is cached by text; comparing two readings is fast.
+Reading is the slow part of a judgement, so readings are cached by text; comparing two readings is fast.
 
 Source: R-OPS-5.
 """
@@ -21,12 +21,12 @@ from commonplace.operational.judge.quantity_reading import extract
 from commonplace.operational.judge.words import fold, tokenise
 
 PREDICATE: Final = "is"
-"""The opener of words behind a form of "to be" or "to have"."""
+"""The opener of words after a form of "to be" or "to have"."""
 
 _Part: TypeAlias = "str | Quantity"
 
 _MOST_ORDERS: Final = 8
-"""Further orders of a text are not compared, so that a list of steps takes no quadratic time."""
+"""Further orders of a text are not compared, so that a list of steps does not take quadratic time."""
 
 _AUXILIARIES: Final = COPULAS | word_set("must can cannot should may never not do does did")
 _VERSIONED: Final = frozenset({"port", "version", "release", "v"})
@@ -35,9 +35,9 @@ _STOPS: Final = frozenset({";", ".", ":", "(", "--", "-"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """A part of a reading: its place, the number of its clause, and the word that attaches it.
+    """A part of a reading: its position, the number of its clause, and the word that attaches it.
 
-    ``opener`` is empty for the claim itself and `PREDICATE` behind a copula.
+    ``opener`` is empty for the claim itself and `PREDICATE` after a copula.
     """
 
     place: int
@@ -46,7 +46,7 @@ class Placed:
 
     @property
     def is_attached(self) -> bool:
-        """Whether a preposition or the like attaches the word: "with a GPU"."""
+        """Whether a preposition or a similar word attaches the word: "with a GPU"."""
         return self.opener not in {"", PREDICATE}
 
 
@@ -63,33 +63,33 @@ class Word(Placed):
 
     @property
     def is_heavy(self) -> bool:
-        """Whether its absence from one of two texts makes the texts differ."""
+        """Whether two texts differ if only one of them has the word."""
         return self.weight > LIGHT_WEIGHT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name(Placed):
-    """The mark that tells two things of a kind apart: the 2 of "camera 2", the a of "db-a"."""
+    """The mark that distinguishes two things of a kind: the 2 of "camera 2", the a of "db-a"."""
 
     label: str
     mark: str
 
     @property
     def text(self) -> str:
-        """The name as a reader knows it."""
+        """The name as readers write it."""
         return f"{self.label} {self.mark}".strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amount(Placed):
-    """A quantity that says something of the subject."""
+    """A quantity that describes the subject."""
 
     quantity: Quantity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """A "before" or "after" between two sets of concepts and amounts; with pole 1 the left comes first."""
+    """A "before" or "after" between two sets of concepts and amounts; with pole 1, the left set comes first."""
 
     pole: int
     left: frozenset[str]
@@ -100,8 +100,8 @@ class Order:
 class Reading:
     """A text as the judge reads it.
 
-    ``tokens`` is the text without case and spacing. ``negators`` turn their clause around, ``changes`` maps state
-    changes to their wording.
+    ``tokens`` is the text without case and spacing. ``negators`` invert their clause; ``changes`` maps state changes
+    to their wording.
     """
 
     tokens: tuple[str, ...]
@@ -115,11 +115,11 @@ class Reading:
 
 @lru_cache(maxsize=4096)
 def read(text: str, service: str | None = None) -> Reading:
-    """Read an observation; never raises, and takes time linear in the length of the text.
+    """Read an observation; never raises an error, and takes time linear in the length of the text.
 
     Args:
         text: The observation.
-        service: The service that it speaks of; naming that service says little.
+        service: The service of the observation; its name carries little weight.
     """
     folded = fold(text)
     tokens = tokenise(folded)
@@ -141,7 +141,7 @@ def read(text: str, service: str | None = None) -> Reading:
 
 @dataclass(slots=True, kw_only=True)
 class _Reader:
-    """A walk over the parts of a text, which keeps the clause, its opener and the noun before a number."""
+    """A walk over the parts of a text that tracks the clause, its opener and the noun before a number."""
 
     parts: Sequence[_Part]
     own: frozenset[str]
@@ -244,7 +244,7 @@ class _Reader:
 
     @staticmethod
     def _is_subject(place: int, before: str, behind: str) -> bool:
-        """Tell "Loop 3 oscillates" from "Keeps 3 snapshots" and "Keep 3 snapshots"."""
+        """Return whether a noun with a number is a subject: "Loop 3 oscillates", but not "Keep 3 snapshots"."""
         is_verb = behind.endswith("s") and behind != "times" and idea_of(behind) is not None
         third_word = place < len(("Exit", "code", "3"))
         return (
@@ -265,7 +265,7 @@ def _orders(parts: Sequence[_Part], words: Sequence[Word], names: Sequence[Name]
     for place in places[:_MOST_ORDERS]:
         ends = next((at for at in range(place + 1, len(parts)) if parts[at] in BREAKS), len(parts))
         begins = next((at for at in range(place - 1, -1, -1) if parts[at] in _STOPS), -1)
-        # A circumstance in front of the claim relates to what follows its comma.
+        # A circumstance before the claim relates to the text after its comma.
         left = _marks(parts, marked, begins, place) or _marks(parts, marked, ends, len(parts))
         right = _marks(parts, marked, place, ends)
         if left and right:
@@ -276,6 +276,6 @@ def _orders(parts: Sequence[_Part], words: Sequence[Word], names: Sequence[Name]
 def _marks(
     parts: Sequence[_Part], marked: Sequence[tuple[int, str]], after: int, before: int
 ) -> frozenset[str]:
-    """Return the concepts, names and amounts between two places."""
+    """Return the concepts, names and amounts between two positions."""
     amounts = {f"{part.low:g}" for part in parts[after + 1 : before] if isinstance(part, Quantity)}
     return frozenset(amounts.union(mark for place, mark in marked if after < place < before))

@@ -1,4 +1,4 @@
-"""Units and number words, as operators write them; plain data for reading quantities.
+"""Units and number words as operators write them, as plain data for reading quantities.
 
 Durations are in seconds, sizes in bytes, times of day in minutes since midnight, Monday is 0.
 """
@@ -19,7 +19,7 @@ def _table(rows: dict[str, float]) -> dict[str, float]:
 
 
 def _numbered(text: str, start: int = 0) -> dict[str, float]:
-    """Return words with their numbers in order; forms of one word stand between commas."""
+    """Return words with their numbers in order; commas separate forms of one word."""
     rows = enumerate(text.split(), start=start)
     return {form: float(number) for number, forms in rows for form in forms.split(",")}
 
@@ -52,7 +52,7 @@ SIZES: Final = _table(
         "gbit gbps gbit/s": 1024.0**3 / 8,
     },
 )
-"""GB and GiB stand for each other in operations, so they count as the same."""
+"""Operators use GB and GiB interchangeably, so they count as the same."""
 
 PERIODS: Final = _table(
     {
@@ -90,4 +90,4 @@ ORDINAL_ENDINGS: Final = word_set("st nd rd th")
 DEGREES: Final = word_set("° degree degrees celsius c")
 PERCENT: Final = word_set("% percent pct")
 COUNTED_ONCE: Final = word_set("before and or more only again with")
-"""Before these, and at the end, "once" counts; elsewhere it means "as soon as"."""
+"""Before these words, and at the end, "once" is a count; elsewhere it means "as soon as"."""

@@ -1,4 +1,4 @@
-"""Judge: does a new observation repeat an old one, refine it, correct it, or speak of something else?
+"""Judge: does a new observation repeat an old one, refine it, correct it, or is it about something else?
 
 `reading` reads clauses of words, names, amounts, orders and state changes, `comparison` pairs them, `features` measures
 the pairs, `likeness` compares words by a table of vectors, and a multinomial logistic regression gives each verdict a
@@ -24,24 +24,24 @@ from commonplace.operational.judge.features import Feature, cues, features
 from commonplace.operational.judge.reading import Reading, read
 
 LEAST_CORRECT: Final = 0.7
-"""Probability from which a new text corrects the old one."""
+"""Probability above which a new text corrects the old one."""
 
 COST_OF_CORRECTION: Final = 9.0
 COST_OF_OTHER_THING: Final = 2.0
-"""Harm of one memory that holds a text and its correction, or two things; two memories for one statement are 1."""
+"""Cost of joining a text with its correction or another subject; two memories for one statement cost 1."""
 
 LEAST_DOUBTFUL: Final = 0.25
-"""Probability of a correction from which a pair that stays apart waits for review."""
+"""Probability of a correction above which a pair that stays apart waits for review."""
 
 LEAST_ASKED: Final = 0.02
 LEAST_ASKED_APART: Final = 0.3
-"""Probabilities of a correction from which a model is asked, the second for texts that share too little."""
+"""Probabilities of a correction above which a model is asked; the second is for texts that share too little."""
 
 LEAST_MATCHED: Final = 0.75
-"""Weight that two texts must share to speak of one thing: three words that say little, or one that does."""
+"""Weight that two texts must share to be about the same subject: three vague words, or one specific word."""
 
 SAME_TO_REFINE: Final = 11.0
-"""Odds of a repetition over a refinement from which a text is a repetition: a refinement loses no word."""
+"""Odds of a repetition over a refinement above which a text is a repetition, because a refinement loses no word."""
 
 MAX_JOINED_CHARS: Final = 300
 """Length up to which one text holds both wordings of a refinement. Source: R-OPS-5."""
@@ -53,7 +53,7 @@ _MOST_HEAVY_OF_A_CHANGE: Final = len(("rolled", "back"))
 
 
 class Verdict(StrEnum):
-    """Relation of an emitted observation to an existing one."""
+    """Relation of a new observation to an existing one."""
 
     SAME = "same"
     REFINE = "refine"
@@ -65,10 +65,10 @@ class Verdict(StrEnum):
 LEARNED: Final = (Verdict.SAME, Verdict.REFINE, Verdict.CORRECT, Verdict.DISTINCT)
 
 _GROUNDS: Final = {
-    Verdict.SAME: "Both say the same",
+    Verdict.SAME: "Both texts say the same",
     Verdict.REFINE: "The new text adds to the old one",
     Verdict.CORRECT: "The new text corrects the old one",
-    Verdict.DISTINCT: "The texts speak of different things",
+    Verdict.DISTINCT: "The texts are about different things",
     Verdict.DOUBTFUL: "The new text may correct the old one",
 }
 
@@ -78,8 +78,8 @@ class Judgement:
     """A verdict with its grounds.
 
     ``score`` is the similarity of content, 0.0 to 1.0, whatever the verdict. ``reason`` is a sentence for an operator
-    that names the features that weighed most. ``between`` are the two verdicts that a doubtful one hesitates between;
-    any verdict but a correction has them as well if a correction is probable enough for a model to be asked.
+    that names the features that weighed most. ``between`` are the two verdicts between which a doubtful verdict is
+    undecided; other verdicts except a correction have them if a correction is probable enough to ask a model.
     """
 
     verdict: Verdict
@@ -89,18 +89,18 @@ class Judgement:
 
 
 def judge(existing: str, emitted: str, service: str | None = None) -> Judgement:
-    """Decide how an emitted observation bears on an existing one of the same service and category.
+    """Decide how a new observation relates to an existing one of the same service and category.
 
-    Where the existing text joins several statements, the emitted one is compared with each.
+    If the existing text joins several statements, the new observation is compared with each.
 
     Args:
         existing: The observation of a memory.
         emitted: The observation that an agent just made.
-        service: The service of both; naming it in one text only makes no difference.
+        service: The service of both; it makes no difference if only one text names the service.
 
     Returns:
-        A verdict that does not depend on case or spacing; a text is always the same as itself. Never raises; time is
-        linear in the lengths of the texts.
+        A verdict that does not depend on case or spacing; a text always repeats itself. Never raises an error; takes
+        time linear in the lengths of the texts.
 
     Source: OPS-09.1, OPS-10.1, R-OPS-5.
     """
@@ -115,7 +115,7 @@ def judge(existing: str, emitted: str, service: str | None = None) -> Judgement:
 
 
 def joined(existing: str, emitted: str) -> str | None:
-    """Return one text that holds every word of both, or `None` for more than 300 characters."""
+    """Return one text with every word of both, or `None` if it would exceed 300 characters."""
     said = set(read(emitted).tokens)
     if set(read(existing).tokens) <= said and existing.count(_SEPARATOR) <= emitted.count(_SEPARATOR):
         text = emitted
@@ -125,14 +125,14 @@ def joined(existing: str, emitted: str) -> str | None:
 
 
 def tokens_of(text: str) -> tuple[str, ...]:
-    """Return a text without case and spacing, to tell whether two texts are the same word for word."""
+    """Return a text without case and spacing, to compare two texts word for word."""
     return read(text).tokens
 
 
 def judge_readings(old: Reading, new: Reading) -> Judgement:
     """Decide as `judge` does, for two statements that `read` has read."""
     if old.tokens == new.tokens:
-        return Judgement(verdict=Verdict.SAME, score=1.0, reason="Both say the same, word for word.")
+        return Judgement(verdict=Verdict.SAME, score=1.0, reason="Both texts say the same, word for word.")
     comparison = compare_readings(old, new)
     found = [*features(comparison), *cues(comparison, _weights())]
     chances = probabilities(found)
@@ -152,7 +152,7 @@ def judge_readings(old: Reading, new: Reading) -> Judgement:
     return Judgement(
         verdict=verdict,
         score=round(comparison.similarity, 3),
-        reason="They share too little to speak of one thing."
+        reason="The texts share too little to be about the same thing."
         if apart and verdict is Verdict.DISTINCT
         else _reason(verdict, found),
         between=between,
@@ -160,16 +160,16 @@ def judge_readings(old: Reading, new: Reading) -> Judgement:
 
 
 def _contradicts(comparison: Comparison) -> bool:
-    """Tell whether the texts hold other values of one thing, or one denies the other: they must not become one text."""
+    """Return whether two texts differ in a value or deny each other, so that they must not become one text."""
     return bool(
         comparison.other_amounts or comparison.other_names or _meets_a_limit(comparison) or denial(comparison)
     )
 
 
 def _meets_a_limit(comparison: Comparison) -> bool:
-    """Tell whether an amount lies within a limit of the old text, which has another amount of its kind too.
+    """Return whether an amount lies within a limit of the old text that also has another amount of this kind.
 
-    "Takes 90s" agrees with "up to 3 min" alone, and not with "takes 40s, up to 3 min after a crash".
+    "Takes 90s" agrees with "up to 3 min", but not with "takes 40s, up to 3 min after a crash".
     """
     return any(
         (one.quantity.low, one.quantity.high) != (other.quantity.low, other.quantity.high)
@@ -179,17 +179,17 @@ def _meets_a_limit(comparison: Comparison) -> bool:
 
 
 def _changes_a_value(comparison: Comparison) -> bool:
-    """Tell whether the new text only states a change to another amount: "was upgraded to 2.4" after "runs 2.3"."""
+    """Return whether the new text only states a change to another amount: "was upgraded to 2.4" after "runs 2.3"."""
     stated = comparison.new.reading.changes.keys() - comparison.old.reading.changes.keys()
     heavy = [word for word in comparison.new.words if word.is_heavy]
     return bool(stated and comparison.other_amounts) and len(heavy) <= _MOST_HEAVY_OF_A_CHANGE
 
 
 def decided(chances: Mapping[Verdict, float]) -> Verdict:
-    """Return the verdict for the probabilities of the four.
+    """Return the verdict for the probabilities of the four verdicts.
 
-    In doubt between same and refine the verdict is refine, because a refinement loses no word. In doubt between correct
-    and another verdict it is doubtful: both texts are kept, and a person or a model is asked.
+    If the choice is between same and refine, the verdict is refine, because a refinement loses no word. If it is
+    between correct and another verdict, the verdict is doubtful: both texts are kept, and a person or a model is asked.
     """
     same, refine, correct, distinct = (chances[verdict] for verdict in LEARNED)
     if correct >= LEAST_CORRECT:
@@ -221,13 +221,13 @@ def _weights() -> dict[str, list[float]]:
 
 @cache
 def _constants() -> list[float]:
-    """Return what each verdict gets if every feature is 0: the intercept less the weighed means."""
+    """Return the score of each verdict if every feature is 0: the intercept minus the weighted means."""
     rows = _weights().values()
     return [_weights()[""][at] - sum(row[0] * row[at] for row in rows) for at in range(1, len(LEARNED) + 1)]
 
 
 def _reason(verdict: Verdict, found: Sequence[Feature]) -> str:
-    """Return a sentence with the features that weighed most for a verdict and have words."""
+    """Return a sentence with the explained features that weighed most for a verdict."""
     at = LEARNED.index(Verdict.CORRECT if verdict is Verdict.DOUBTFUL else verdict)
 
     def pull(feature: Feature) -> float:

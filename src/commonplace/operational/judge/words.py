@@ -1,6 +1,6 @@
 """Tokens of an observation.
 
-Case, spacing and the punctuation of a number do not count. One thing gets one spelling: ``db-a`` becomes
+Case, spacing and the punctuation of numbers are ignored. Each thing gets one spelling: ``db-a`` becomes
 ``db #a``, ``host:5432`` becomes ``host port 5432``, ``twice a year`` becomes a period in seconds. Everything here takes
 time linear in the length of the text, of which the first 20,000 characters are read.
 
@@ -17,7 +17,7 @@ from commonplace.operational.judge.lexicon import PHRASES
 from commonplace.operational.judge.units import CARDINALS, DURATIONS, MULTIPLES, WEEKDAYS
 
 MOST_READ_CHARS: Final = 20_000
-"""Longer than any prompt block that could show it; the judge does not compare the rest of a text."""
+"""Longer than any prompt block that could show the text; the judge ignores the rest of a text."""
 
 _AMOUNTS: Final = (
     CARDINALS | {"half": 0.5, "third": 1 / 3, "quarter": 0.25, "fifth": 0.2, "tenth": 0.1} | MULTIPLES
@@ -43,7 +43,7 @@ def _period(match: re.Match[str]) -> str:
 
 
 def _fraction(match: re.Match[str]) -> str:
-    """Write "half an hour" as "0.5 hour" and "three quarters of the" as "75 %"."""
+    """Return "half an hour" as "0.5 hour" and "three quarters of the" as "75 %"."""
     before, unit = match["before"] or "", match.groupdict().get("unit")
     counted = before in _AMOUNTS or before in {"a", "an"}
     amount = (_amount(before) if counted else 1.0) * _AMOUNTS[match["part"]]
@@ -130,7 +130,7 @@ _REWRITES: Final[tuple[tuple[re.Pattern[str], _Replacement], ...]] = tuple(
     )
 )
 _CAPITAL: Final = re.compile(r"(?<=[A-Za-z] )([A-Z])(?=[ ,.;:)]|$)")
-"""A letter that names one thing of a kind: "UPS A"."""
+"""A letter that identifies one thing of a kind: "UPS A"."""
 
 _TOKEN: Final = re.compile(
     r"#(?:\d+|[a-z])\b"  # the mark of one thing of a kind
@@ -158,13 +158,13 @@ def tokenise(folded: str) -> tuple[str, ...]:
     """Return the tokens of a folded text in order: words, numbers, signs that qualify numbers, and punctuation."""
     tokens = _join_phrases([_plain(match.group()) for match in _TOKEN.finditer(folded)])
     if tokens and tokens[-1] in {"on", "off"}:
-        # At the end they are no prepositions: "Query logging is on".
+        # At the end of a text these words are not prepositions: "Query logging is on".
         tokens[-1] = "enable" if tokens[-1] == "on" else "disable"
     return tuple(tokens)
 
 
 def spelled(token: str) -> str:
-    """Return a token as it is written: "at most" for the joined "atmost"."""
+    """Return a token in its usual spelling: "at most" for the joined "atmost"."""
     return _joined_phrases().get(token, token)
 
 

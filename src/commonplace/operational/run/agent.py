@@ -2,11 +2,11 @@
 
 Facts measured on Claude Code 2.1.197 that shape this module:
 
-- The CLI opens ``@/path`` in a prompt, but not in a system prompt. So the prompt holds no text of others.
-- Tools run in sessions of their own and outlive a CLI that dies; a signal to its group does not reach them. So the CLI
-  gets a mark that its tools inherit, and its descendants are listed while it lives.
-- SIGINT ends running tools and gives a result line; SIGTERM (exit status 143) and SIGKILL do neither.
-- A tool left behind may hold the output open. So the end of the CLI counts, not the end of its output.
+- The CLI opens ``@/path`` in a prompt, but not in a system prompt. So the prompt contains no text by others.
+- Tools run in separate sessions and outlive a CLI that dies; a signal to its group does not reach them. So the CLI
+  gets a mark that its tools inherit, and its descendants are listed while it is alive.
+- SIGINT ends running tools and produces a result line; SIGTERM (exit status 143) and SIGKILL do neither.
+- A remaining tool may keep the output open. So the end of the CLI counts, not the end of its output.
 """
 
 import asyncio
@@ -38,10 +38,10 @@ LIST_EVERY_S: Final = 2.0
 """The interval at which descendants are listed."""
 
 QUIET_S: Final = 0.5
-"""After the end of the CLI, its output ends with a silence of this length."""
+"""After the CLI has ended, a silence of this length ends its output."""
 
 DRAIN_S: Final = 5.0
-"""After the end of the CLI, its output is read for at most this long."""
+"""After the CLI has ended, its output is read for at most this long."""
 
 _OWN_OPTIONS: Final = frozenset(
     {"--output-format", "--input-format", "--append-system-prompt", "--append-system-prompt-file"}
@@ -55,7 +55,7 @@ class RunRequest:
     Attributes:
         services: The services to check; their memories are chosen first.
         timeout_s: The longest duration; ``None`` for no limit.
-        grace_s: The time to end after SIGINT, and again after SIGTERM, before SIGKILL.
+        grace_s: The time to wait after SIGINT, and again after SIGTERM, before SIGKILL.
         directory: The working directory; ``None`` for the current one.
     """
 
@@ -72,7 +72,7 @@ class RunRequest:
 
     @property
     def task(self) -> str:
-        """The prompt of the session, which only asks it to begin."""
+        """The prompt of the session, which only asks the agent to begin."""
         asked = f" Check these services: {', '.join(self.services)}." if self.services else ""
         return f"Begin your tier {self.tier} session now.{asked}"
 
@@ -102,7 +102,7 @@ def require_arguments(arguments: Sequence[str]) -> tuple[str, ...]:
         )
     for argument in arguments:
         if argument.partition("=")[0] in _OWN_OPTIONS:
-            raise InvalidInputError("arguments", "options that commonplace does not set itself", argument)
+            raise InvalidInputError("arguments", "options other than those that commonplace sets", argument)
     return tuple(arguments)
 
 
@@ -112,7 +112,7 @@ def prompt_options(system_prompt: str, *, by_file: bool) -> Generator[tuple[str,
 
     Args:
         system_prompt: The text.
-        by_file: Pass it by a file that only this user can read, and that is deleted at the end of the block. Every
+        by_file: Pass the text in a file that only this user can read and that is deleted at the end of the block. Every
             user of the machine can read the arguments of a process.
     """
     if not by_file:
@@ -125,7 +125,7 @@ def prompt_options(system_prompt: str, *, by_file: bool) -> Generator[tuple[str,
 
 
 def build_command(request: RunRequest, prompt_option: tuple[str, str]) -> list[str]:
-    """Return the command line; the further arguments come last, because some options take all that follows."""
+    """Return the command line; further arguments come last, because some options consume all following arguments."""
     return [
         str(request.executable),
         "-p",
@@ -138,7 +138,7 @@ def build_command(request: RunRequest, prompt_option: tuple[str, str]) -> list[s
 
 
 class AgentProcess:
-    """A running CLI; create it with :meth:`start` and always end with :meth:`close`.
+    """A running CLI; create it with :meth:`start`, and always call :meth:`close` at the end.
 
     Attributes:
         mark: The mark that its descendants inherit; see :mod:`commonplace.operational.run.processes`.
@@ -161,7 +161,7 @@ class AgentProcess:
     async def start(
         cls, command: Sequence[str], *, environ: Mapping[str, str], directory: Path | None
     ) -> "AgentProcess":
-        """Start a command in a session of its own, without standard input.
+        """Start a command in its own session, without standard input.
 
         Raises:
             InvalidInputError: The command cannot be started.
@@ -195,11 +195,11 @@ class AgentProcess:
         return self._process.pid
 
     def output(self) -> AsyncGenerator[bytes]:
-        """Yield standard output as it comes, up to the last byte that the CLI writes."""
+        """Yield standard output as it arrives, up to the last byte that the CLI writes."""
         return self._read(self._stdout)
 
     def errors(self) -> AsyncGenerator[bytes]:
-        """Yield standard error as it comes."""
+        """Yield standard error as it arrives."""
         return self._read(self._stderr)
 
     async def wait(self) -> int:
@@ -207,7 +207,7 @@ class AgentProcess:
         return await asyncio.shield(self._ended)
 
     async def stop(self, grace_s: float) -> None:
-        """End the CLI and its descendants with SIGINT, which gives a result line, then SIGTERM, then SIGKILL.
+        """End the CLI and its descendants with SIGINT, which produces a result line, then SIGTERM, then SIGKILL.
 
         ``grace_s`` is the time between two signals.
         """
@@ -271,7 +271,7 @@ class AgentProcess:
 
 @dataclass(slots=True)
 class OutputPipe:
-    """A pipe for output; asyncio's own pipe would wait until every process closes it."""
+    """A pipe for output; asyncio's own pipe would wait until every process has closed it."""
 
     reader: asyncio.StreamReader
     transport: asyncio.ReadTransport
@@ -288,7 +288,7 @@ class OutputPipe:
         return cls(reader, transport, writing_end)
 
     def close_writing_end(self) -> None:
-        """Leave the writing end to the process that inherited it; a second call does nothing."""
+        """Close the writing end, which the child process has inherited; a second call does nothing."""
         if self.writing_end >= 0:
             os.close(self.writing_end)
             self.writing_end = -1
@@ -300,7 +300,7 @@ class OutputPipe:
 
 
 def _descendants_of(pid: int, known: set[psutil.Process]) -> set[psutil.Process]:
-    """Return the descendants of a process, and known orphans with their descendants."""
+    """Return the descendants of a process, and the known orphans with their descendants."""
     found: set[psutil.Process] = set()
     with contextlib.suppress(psutil.Error):
         found.update(psutil.Process(pid).children(recursive=True))

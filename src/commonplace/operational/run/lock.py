@@ -1,4 +1,4 @@
-"""Lock that allows one session at a time on a machine, and ends an agent whose commonplace was killed."""
+"""Lock that allows one session at a time per machine, and ends an agent whose commonplace process was killed."""
 
 import json
 import logging
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class RunLock:
-    """Lock held while a session runs; its file names the agent and the agent's tools.
+    """A lock held while a session runs; its file names the agent and the agent's tools.
 
     Args:
         home: The home of commonplace; created if it does not exist.
@@ -53,14 +53,14 @@ class RunLock:
         self._lock.close()
 
     def acquire(self) -> bool:
-        """Take the lock if no session runs, and end processes of a lost one; return whether it was taken."""
+        """Take the lock if no session runs, and end processes of a lost session; return whether the lock was taken."""
         if not self._lock.acquire():
             return False
         self._end_left_behind()
         return True
 
     def name_agent(self, pid: int, mark: str) -> None:
-        """Write the agent to the file, for the next holder of the lock in case this process is killed."""
+        """Write the agent to the file, in case this process is killed and the next holder must end the agent."""
         try:
             started = psutil.Process(pid).create_time()
         except psutil.NoSuchProcess:
@@ -87,11 +87,13 @@ class RunLock:
             return
         agent = held.agent.find()
         if agent is not None:
-            log.warning("ending the agent (process %d) whose commonplace was killed", agent.pid)
+            log.warning(
+                "ending the agent (process %d), because its commonplace process was killed", agent.pid
+            )
         known = [agent, *(tool.find() for tool in held.tools)]
         ended = end_processes(held.mark, [process for process in known if process is not None])
         if others := [str(pid) for pid in ended if agent is None or pid != agent.pid]:
-            log.warning("ended processes that a lost session left running: %s", ", ".join(others))
+            log.warning("ended processes left running by a lost session: %s", ", ".join(others))
         self.forget_agent()
 
     def _read(self) -> "_Held | None":
@@ -104,12 +106,12 @@ class RunLock:
     def _note(self, held: "_Held | None") -> None:
         data = json.dumps({} if held is None else held.document()).encode()
         try:
-            # In this order the file is never empty; text behind the document is ignored.
+            # In this order the file is never empty; text after the document is ignored.
             os.pwrite(self._lock.fileno(), data, 0)
             os.ftruncate(self._lock.fileno(), len(data))
         except OSError as error:
             log.warning(
-                "%s: cannot be written, so a lost agent could not be found again: %s", self.path, error
+                "%s: cannot be written, so a lost agent could not be found later: %s", self.path, error
             )
 
 

@@ -1,8 +1,8 @@
-"""Processes of a session: the one that records it, the agent, and the tools that outlive the agent.
+"""Processes of a session: the recording process, the agent, and tools that outlive the agent.
 
-The claude CLI starts its tools in sessions of their own. After its end they belong to init, and neither a group nor a
-parent shows where they came from. Two things do: the mark of the run in the environment, which each process inherits,
-and the list of descendants seen while the CLI lived, for tools that clear their environment.
+The claude CLI starts its tools in separate sessions. After the CLI ends, the tools belong to init, and neither their
+group nor their parent shows their origin. Two things do: the mark of the run in the environment, which each process
+inherits, and the list of descendants seen while the CLI was alive, for tools that clear their environment.
 """
 
 import contextlib
@@ -20,30 +20,30 @@ import psutil
 from commonplace.llm.process_tree import kill_found
 
 MARK_VARIABLE: Final = "CLAUDEOPS_RUN"
-"""Names the run in the agent's environment. A process that clears it and leaves its parent is not found."""
+"""The variable with the mark of the run. A process that clears it and leaves its parent is not found."""
 
 SEEN_EVERY_S: Final = 60.0
-"""The interval at which a process stores that it still records a session."""
+"""The interval at which a process stores that it is still recording a session."""
 
 LOST_AFTER: Final = timedelta(minutes=10)
-"""A session of another machine or container counts as lost when it was not seen for this long."""
+"""A session on another machine or container counts as lost if it was not seen for this long."""
 
 PID_SPACE: Final = Path("/proc/self/ns/pid")
-"""Names the space of process ids on Linux."""
+"""The link that names the PID namespace on Linux."""
 
 _SAME_START_S: Final = 2.0
-"""Start times are counted from the boot time, which moves a little with the clock."""
+"""Tolerance of start times, which are counted from the boot time; the boot time shifts slightly with the clock."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenProcess:
-    """The id of a process and its start in seconds since the epoch, because ids are used again."""
+    """The id of a process and its start in seconds since the epoch, because process ids are reused."""
 
     pid: int
     started: float
 
     def find(self) -> psutil.Process | None:
-        """Return the process, or ``None`` if it is gone or its id belongs to another process."""
+        """Return the process, or ``None`` if it has ended or its id belongs to another process."""
         try:
             process = psutil.Process(self.pid)
             return process if abs(process.create_time() - self.started) <= _SAME_START_S else None
@@ -69,10 +69,10 @@ def this_process() -> RecordingProcess:
 
 
 def is_gone(recorder: RecordingProcess, *, seen_at: datetime, now: datetime) -> bool:
-    """Tell whether a session is no longer recorded.
+    """Return whether a session is no longer being recorded.
 
-    On this machine the process is looked up; on another machine or in another container, only the last time that it
-    was seen can tell.
+    On this machine the process is looked up; for another machine or container, only the last time that the session was
+    seen can tell.
     """
     if recorder.host != this_process().host:
         return now - seen_at > LOST_AFTER
@@ -99,13 +99,13 @@ def seen(processes: Iterable[psutil.Process]) -> list[SeenProcess]:
 
 
 def end_processes(mark: str, known: Collection[psutil.Process]) -> list[int]:
-    """Kill all processes that are left of a run, and return their ids.
+    """Kill all remaining processes of a run, and return their ids.
 
-    This process and its ancestors are spared: it may be a tool of a lost run.
+    This process and its ancestors are not killed, because this process may itself be a tool of a lost run.
 
     Args:
         mark: The value of ``CLAUDEOPS_RUN`` in the environment of the run.
-        known: Processes seen before; one whose id belongs to another process now is spared.
+        known: Processes seen before; a process whose id was reused is not killed.
     """
     spared = {psutil.Process(), *psutil.Process().parents()}
     killed = kill_found(lambda: (_with_descendants(known) | _marked(mark)) - spared)
@@ -132,7 +132,7 @@ def _marked(mark: str) -> set[psutil.Process]:
 
 
 def _host() -> str:
-    """Return the name of this machine and, on Linux, of its space of process ids: containers may share the name."""
+    """Return the name of this machine and, on Linux, of its PID namespace, because containers may share the name."""
     try:
         return f"{socket.gethostname()} {PID_SPACE.readlink()}"
     except OSError:

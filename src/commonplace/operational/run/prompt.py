@@ -28,10 +28,10 @@ MEMORY_HEADING: Final = "## Memory Recording"
 """The section that every tier prompt needs; without it the agent prints no markers. Source: OPS-14."""
 
 MAX_ARGUMENT_BYTES: Final = 128 * 1024 - 1
-"""The longest argument of a program on Linux."""
+"""The maximum length of a program argument on Linux."""
 
 COOLDOWN_WINDOW: Final = timedelta(hours=24)
-"""Older actions are left out: no cooldown is longer than a day."""
+"""Older actions are left out, because no cooldown is longer than a day."""
 
 COOLDOWNS_SHOWN: Final = 20
 _REASON_CHARS: Final = 200
@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 def load_tier_prompt(tier: int, directory: Path | None = None) -> str:
     """Return the prompt of a tier.
 
-    ``directory`` holds an operator's prompts under the same file names; ``None`` takes the shipped ones.
+    ``directory`` has an operator's prompts under the same file names; ``None`` uses the built-in prompts.
 
     Raises:
         InvalidInputError: There is no such tier, or the directory has no readable UTF-8 file for it with a section on
@@ -72,7 +72,7 @@ def load_tier_prompt(tier: int, directory: Path | None = None) -> str:
 def load_prompt(tier: int, file: Path | None = None, *, directory: Path | None = None) -> str:
     """Return the prompt of a tier, or the text of a file in its place.
 
-    A file without a section on memory recording gets the shipped section, or the agent would print no markers.
+    A file without a section on memory recording gets the built-in section; otherwise the agent would print no markers.
 
     Raises:
         InvalidInputError: The file is empty or not readable UTF-8 text, or see :func:`load_tier_prompt`.
@@ -107,7 +107,7 @@ def render_environment(now: datetime, services: Sequence[str], cooldowns: Sequen
 
 
 def build_system_prompt(prompt: str, environment: str, memories: str) -> str:
-    """Join the parts of the system prompt; leave out memories that would make it too long for an argument.
+    """Join the parts of the system prompt; leave out the memories if they make it too long for an argument.
 
     Raises:
         InvalidInputError: The prompt is too long without memories.

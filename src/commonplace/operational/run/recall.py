@@ -1,4 +1,4 @@
-"""Memory inputs of one agent run; a failure here costs the session its memories and never stops it."""
+"""Memory inputs of one agent run; after a failure, the session runs without memories."""
 
 import asyncio
 import logging
@@ -17,7 +17,7 @@ from commonplace.operational.run.prompt import COOLDOWNS_SHOWN
 from commonplace.operational.run.recording import read_transcript, unstored_transcripts
 
 MEMORY_S: Final = 20.0
-"""Seconds that a session waits for its memories before it begins without them."""
+"""Seconds that a session waits for its memories before it starts without them."""
 
 RECOVER_S: Final = 60.0
 """Seconds that a session waits for the transcripts of earlier sessions to be stored."""
@@ -48,7 +48,7 @@ async def open_or_none(settings: Settings) -> AsyncGenerator[OperationalMemory |
 
 
 async def recall(memory: OperationalMemory | None, request: RunRequest, home: Path) -> Recalled:
-    """Store what earlier sessions left behind, then return the memories of the session."""
+    """Store unfinished transcripts of earlier sessions, then return the memories for the session."""
     if memory is None:
         return Recalled()
     failure = "the transcripts of earlier sessions are stored later"
@@ -58,7 +58,7 @@ async def recall(memory: OperationalMemory | None, request: RunRequest, home: Pa
 
 
 async def _recover(memory: OperationalMemory, home: Path) -> None:
-    """End running sessions whose process is gone, and store the transcripts that are not stored yet."""
+    """End running sessions whose process is gone, and store transcripts that are not stored yet."""
     for session in await memory.interrupt_lost_sessions():
         log.warning("session %d was interrupted: the process that recorded it is gone", session.id)
     for path, tier in unstored_transcripts(home):
@@ -86,7 +86,7 @@ async def _or_none(work: Awaitable[T], failure: str, *, within_s: float) -> T | 
     try:
         async with asyncio.timeout(within_s):
             return await work
-    except (StorageError, OSError) as error:  # a time-out is an OSError
+    except (StorageError, OSError) as error:  # A timeout is an OSError.
         log.warning("%s: %s", failure, str(error) or f"no answer in {within_s:g} s")
     except Exception:
         log.exception("%s", failure)

@@ -1,6 +1,6 @@
 """Recording of a running session: rows in the database, and the stream in a file as a fallback.
 
-A slow or unreachable database does not hold up the agent. The file of a session is deleted when the session is stored
+A slow or unreachable database does not delay the agent. The file of a session is deleted when the session is stored
 completely; otherwise the next run stores it.
 """
 
@@ -42,9 +42,9 @@ class SessionEnd:
 
 
 class LiveRecording:
-    """Takes events without waiting, and stores them in a task of its own.
+    """A recording that accepts events without waiting and stores them in its own task.
 
-    ``is_complete`` tells whether everything so far was stored.
+    ``is_complete`` is true if everything so far was stored.
     """
 
     def __init__(self, recorder: Recorder) -> None:
@@ -68,7 +68,7 @@ class LiveRecording:
             self.is_complete = False
             await self.abandon()
         elif self._failures > 1:
-            log.warning("%d writes failed in all", self._failures)
+            log.warning("%d writes failed in total", self._failures)
         return self._reports
 
     async def abandon(self) -> None:
@@ -99,7 +99,7 @@ class LiveRecording:
                 await self._store(self._recorder.flush())
 
     async def _next(self) -> StreamEvent | Shown | SessionEnd | None:
-        """Return the next item, or ``None`` when a sign of life is due."""
+        """Return the next item, or ``None`` when the session's last-seen time is due for an update."""
         try:
             async with asyncio.timeout(SEEN_EVERY_S):
                 return await self._queue.get()
@@ -112,7 +112,7 @@ class LiveRecording:
             self.is_complete = False
 
     async def _store(self, work: Awaitable[object]) -> None:
-        """Await a write; a write that fails must not stop the agent."""
+        """Await a write; a failed write must not stop the agent."""
         try:
             await work
         except StorageError as error:
@@ -128,7 +128,7 @@ class LiveRecording:
 
 
 class TranscriptFile:
-    """A file that receives the stream of a session. A write that fails is logged once and stops nothing."""
+    """A file that receives the stream of a session. A failed write is logged once and has no other effect."""
 
     def __init__(self, path: Path, fd: int) -> None:
         self.path = path
@@ -170,9 +170,9 @@ class TranscriptFile:
 
 
 def unstored_transcripts(home: Path) -> list[tuple[Path, int]]:
-    """Return the transcript files that earlier runs left, each with its tier, oldest first.
+    """Return the transcript files left by earlier runs, each with its tier, oldest first.
 
-    Call this while no session of this home runs.
+    Call this only while no session of this home runs.
     """
     found = sorted((home / DIRECTORY).glob("*.jsonl"), key=lambda path: path.name.partition("-")[2])
     named = ((path, _NAME.fullmatch(path.name)) for path in found)

@@ -1,7 +1,7 @@
-"""Runner of one session: memories go in, markers and output are stored live, and all processes end.
+"""Runner of one session: builds the prompt, stores markers and output live, and ends all processes.
 
 A failure of memory never stops the agent. If the database cannot be reached, the session runs without its block; if
-a write fails, the stream stays in a file that the next run stores. Both are logged.
+a write fails, the stream stays in a file that the next run stores. Both failures are logged.
 Source: OPS-06, OPS-19, OPS-20, and the host's part of the ADR.
 """
 
@@ -158,7 +158,7 @@ class _Run:
         try:
             exit_code = await self._follow()
             if not self._has_finished(exit_code):
-                # The tools of an agent that broke off would run on unattended.
+                # Tools of an agent that ended early would keep running unattended.
                 await self.process.kill()
             return await self._report(exit_code)
         finally:
@@ -260,7 +260,7 @@ class _Run:
         )
 
     def _has_finished(self, exit_code: int) -> bool:
-        """Tell whether the agent completed its work; then the tools that it left running may go on."""
+        """Return whether the agent completed its work; in that case, tools that it left running may continue."""
         return self.ended_by is None and exit_code == 0 and self._outcome(exit_code) is RunOutcome.COMPLETED
 
     def _outcome(self, exit_code: int) -> RunOutcome:

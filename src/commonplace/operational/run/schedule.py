@@ -13,7 +13,7 @@ MAX_WAIT_S: Final = 60.0
 """The longest single wait, so that a changed clock or a suspended machine is noticed within a minute."""
 
 Wait = Callable[[float], Awaitable[bool]]
-"""Waits a number of seconds, or until asked to stop; returns whether it was asked."""
+"""Waits a number of seconds, or until asked to stop; returns whether a stop was requested."""
 
 log = logging.getLogger(__name__)
 
@@ -22,8 +22,8 @@ class Stop:
     """A request to stop, set by a signal handler; create it inside the event loop.
 
     Attributes:
-        asked: Set by the first signal: end in good order.
-        insisted: Set by the second signal: end now.
+        asked: Set by the first signal: end gracefully.
+        insisted: Set by the second signal: end at once.
         signal: The number of the first signal.
     """
 
@@ -41,7 +41,7 @@ class Stop:
             self.asked.set()
 
     async def wait(self, timeout_s: float) -> bool:
-        """Wait until asked, or until the time-out; return whether it was asked."""
+        """Wait until asked to stop, or until the timeout; return whether a stop was requested."""
         try:
             async with asyncio.timeout(timeout_s):
                 await self.asked.wait()
@@ -53,7 +53,7 @@ class Stop:
 def first_due(last_started_at: datetime | None, every: timedelta, now: datetime) -> datetime:
     """Return when the first session is due: an interval after the last scheduled one, or now.
 
-    A service that restarts often must not start a session each time.
+    A service that restarts often must not start a session at each restart.
     """
     if last_started_at is None:
         return now
@@ -63,7 +63,7 @@ def first_due(last_started_at: datetime | None, every: timedelta, now: datetime)
 def next_due(due: datetime, every: timedelta, now: datetime) -> datetime:
     """Return the first time after now that is a whole number of intervals after a due time.
 
-    So the schedule does not drift, and missed sessions are not made up for.
+    This keeps the schedule from drifting; missed sessions are skipped.
     """
     if due > now:
         return min(due, now + every)
@@ -87,7 +87,7 @@ async def run_schedule(
         every: The interval between due times.
         due: The first due time.
         clock: Returns the current time.
-        stop: Ends the schedule; a running session ends itself when it is asked.
+        stop: Ends the schedule; a running session watches it too and ends itself.
         wait: Replaces the wait on ``stop``.
         on_wait: Called with each due time before waiting for it.
     """
@@ -98,7 +98,7 @@ async def run_schedule(
         while (left_s := (due - clock()).total_seconds()) > 0:
             if await wait(min(left_s, MAX_WAIT_S)):
                 return
-            due = min(due, clock() + every)  # the clock may have been set back
+            due = min(due, clock() + every)  # The clock may have been set back.
         try:
             await run()
         except CommonplaceError as error:

@@ -1,7 +1,7 @@
 -- The review queue: pairs of memories whose verdict is in doubt.
 
 -- name: insert_review(kind, old_id, new_id, pair, reason, moment)$
--- Adds a pair to the queue and returns its id; nothing for a pair that was there before.
+-- Adds a pair to the queue and returns its id; returns nothing if the pair was there before.
 INSERT INTO reviews (kind, old_id, new_id, pair, reason, created_at)
 VALUES (:kind, :old_id, :new_id, :pair, :reason, :moment)
 ON CONFLICT (pair) DO NOTHING
@@ -22,7 +22,7 @@ ORDER BY CASE WHEN CAST(:decided AS INTEGER) = 1 THEN -r.id ELSE r.id END
 LIMIT :limit OFFSET :offset;
 
 -- name: count_reviews(decided)$
--- How many pairs were decided, or wait.
+-- The number of pairs that were decided, or that wait.
 SELECT count(*) FROM reviews WHERE (verdict IS NOT NULL) = (CAST(:decided AS INTEGER) = 1);
 
 -- name: get_review(id)^
@@ -32,7 +32,7 @@ FROM reviews r JOIN memories o ON o.id = r.old_id JOIN memories n ON n.id = r.ne
 WHERE r.id = :id;
 
 -- name: decide_review(id, verdict, decided_by, explanation, before, moment)$
--- Writes the decision and returns the id; nothing where the pair was decided before.
+-- Writes the decision and returns the id; returns nothing if the pair was decided before.
 UPDATE reviews
 SET verdict = :verdict, decided_by = :decided_by, explanation = :explanation, before = :before,
     decided_at = :moment

@@ -33,8 +33,8 @@ class Line:
 class LineSplitter:
     r"""Splits a stream of bytes at ``\n`` only.
 
-    The CLI's JSON holds raw U+0085, where ``str.splitlines`` would split. The same bytes give the same lines, however
-    they are cut into pieces.
+    The CLI's JSON may contain raw U+0085, where ``str.splitlines`` would split. The same bytes give the same lines,
+    however they are cut into pieces.
 
     Args:
         max_line_bytes: The longest line that is kept completely; at least 1,024.

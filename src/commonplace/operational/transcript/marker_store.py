@@ -1,7 +1,7 @@
-"""Storage of markers, one transaction each.
+"""Storage of markers, each in its own transaction.
 
-A marker is durable when its receipt is given, and a marker that cannot be stored does not affect the others. The
-fingerprints of stored markers are kept, so that reading a transcript again stores only the missing ones.
+A marker is durable when its receipt is returned, and a marker that cannot be stored does not affect the others. The
+fingerprints of stored markers are kept, so that reading a transcript again stores only missing markers.
 Source: OPS-03, OPS-04, OPS-20.
 """
 
@@ -40,7 +40,7 @@ async def store_marker(
 ) -> Receipt:
     """Store a marker of a session, or refuse it, and return the receipt.
 
-    The fingerprint names the marker in its session. With ``asks_model``, a model decides doubtful pairs after the
+    The fingerprint identifies the marker in its session. With ``asks_model``, a model decides doubtful pairs after the
     session.
     """
     receipt = _receipt(session, marker)
@@ -104,7 +104,7 @@ async def _store(
 
 
 def _lock(marker: ValidMarker) -> str | None:
-    """Return the lock of a memory's service and category, or two processes could create the same memory."""
+    """Return the lock of a memory's service and category, which keeps two processes from creating the same memory."""
     if isinstance(marker, MemoryMarker):
         return f"operational:{marker.category}:{(marker.service or '').lower()}"
     return None

@@ -4,22 +4,22 @@ r"""Markers: the lines by which an agent reports observations, events and action
     [EVENT:level] message                    [EVENT:level:service] message
     [COOLDOWN:action:service] reason
 
-MEMORY is the specification's form (OPS-03, OPS-05). EVENT is the host's older form of the same make (OPS-20).
-For cooldowns the specification names none: ours is the smallest in the same convention, a line for an action.
+MEMORY is the specification's form (OPS-03, OPS-05). EVENT is an older form of the host with the same syntax (OPS-20).
+The specification has no form for cooldowns; ours is the smallest in the same convention, one line per action.
 
 How a text is read:
 
 - Line by line, where only ``\n`` and ``\r\n`` end a line; U+0085 and U+2028 are part of the text.
-- A marker takes the rest of its line, so there is one of each kind a line. A second one stays in the text of
+- A marker takes the rest of its line, so a line has at most one marker of each kind. A second one stays in the text of
   the first, as the pattern says, and is reported as well.
-- A marker counts wherever it stands: in a list, in bold, in a code fence, in the middle of a sentence. Models
-  like to put a report into a fence, and hiding it would lose what they learned without a word. The mere form,
+- A marker counts anywhere: in a list, in bold, in a code fence, in the middle of a sentence. Models
+  like to put reports into fences, and ignoring fences would silently lose what they learned. The mere form,
   ``[MEMORY:category:service]``, names no category and teaches nothing.
 - Backticks, asterisks, underscores and tildes that open right before a marker are taken off where they close.
-- What looks like a marker and is not one is never dropped: it comes back as a :class:`RejectedMarker`.
+- Text that looks like a marker but is not valid is never dropped; it is returned as a :class:`RejectedMarker`.
 
-The block of memories in the prompt writes ``- [timing] …``, without the keyword: an agent that repeats it to
-us teaches us nothing back.
+The block of memories in the prompt writes ``- [timing] …``, without the keyword, so an agent that repeats the block
+does not store its memories again.
 """
 
 import re
@@ -33,17 +33,17 @@ from commonplace.core.secrets import masked_excerpt
 from commonplace.core.text import clean_text, trim_to
 
 MAX_TEXT_CHARS: Final = 2_000
-"""A longer observation, message or reason is cut there, and the cut reported: it would fill the prompt."""
+"""A longer observation, message or reason would fill the prompt, so it is cut to this length; the cut is reported."""
 
 SHOWN_CHARS: Final = 200
 """Characters of a line that a :class:`RejectedMarker` shows."""
 
 SERVICE_PATTERN: Final = re.compile(r"[a-zA-Z0-9_-]+")
-"""The name of a service, as a whole. Source: OPS-05."""
+"""The complete name of a service. Source: OPS-05."""
 
 MAX_SERVICE_CHARS: Final = 100
 GENERAL: Final = "general"
-"""The name by which a memory of no service is known; a marker of this service is a general one."""
+"""The service name of general memories; a marker with this service is a general marker."""
 
 _SHOWN_WORD_CHARS: Final = 40
 _DECORATION: Final = "*_`~"
@@ -83,12 +83,12 @@ EVENT_PATTERN: Final = re.compile(r"\[EVENT:(info|warning|critical)(?::([a-zA-Z0
 """Groups: level, service or ``None``, message."""
 
 COOLDOWN_PATTERN: Final = re.compile(r"\[COOLDOWN:(restart|redeployment):([a-zA-Z0-9_-]+)\]\s*(.*)")
-"""Groups: action, service, reason. The reason may be empty: the action must cool down all the same."""
+"""Groups: action, service, reason. The reason may be empty, because the cooldown applies anyway."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryMarker:
-    """Something learned: about one service, or in general where the service is ``None``."""
+    """An observation about one service, or a general observation if the service is ``None``."""
 
     category: MemoryCategory
     service: str | None
@@ -97,7 +97,7 @@ class MemoryMarker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventMarker:
-    """Something that happened, to one service, or in general where the service is ``None``."""
+    """An event of one service, or a general event if the service is ``None``."""
 
     level: EventLevel
     service: str | None
@@ -106,7 +106,7 @@ class EventMarker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CooldownMarker:
-    """A remediation that was just carried out; the reason may be empty."""
+    """A remediation that the agent just carried out; the reason may be empty."""
 
     action: CooldownAction
     service: str
@@ -115,9 +115,9 @@ class CooldownMarker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RejectedMarker:
-    """Text that looks like a marker and was not taken, or not whole.
+    """Text that looks like a marker but was not accepted, or not completely.
 
-    The line is shown to 200 characters, its secrets masked, since what was not taken went through no gate. The
+    The line is cut to 200 characters, with secrets masked, because rejected text did not pass the secret gate. The
     reason is a phrase for a log or a receipt.
     """
 
@@ -130,7 +130,7 @@ Marker = MemoryMarker | EventMarker | CooldownMarker | RejectedMarker
 
 @dataclass(frozen=True, kw_only=True)
 class _Form:
-    """One kind of marker: how it is found, what it must hold, and what it becomes."""
+    """One kind of marker: its pattern, its required parts, and the object that it becomes."""
 
     keyword: str
     pattern: re.Pattern[str]
@@ -139,11 +139,11 @@ class _Form:
     text_name: str
     build: Callable[[str, str | None, str], Marker]
     needs_service: bool = False
-    """A form that needs a service can do without a text."""
+    """Whether the form needs a text; a form that needs a service does not."""
 
     @cached_property
     def near_miss(self) -> re.Pattern[str]:
-        """Finds text that was meant as a marker: the keyword in capitals, or in any case before a known word."""
+        """The pattern of text meant as a marker: the keyword in capitals, or in any case before a known word."""
         word = self.keyword
         return re.compile(rf"\[\s*(?:{word}\s*[:\]]|(?i:{word}[\s:=-]+(?:{'|'.join(self.words)})\b))")
 
@@ -187,7 +187,7 @@ _ANY_KEYWORD: Final = re.compile(r"\[\s*(?i:MEMORY|EVENT|COOLDOWN)[\s:=\]-]")
 def parse_markers(text: str) -> list[Marker]:
     """Return the markers of one assistant text block, in order.
 
-    Time grows with the length of the text, whatever it holds.
+    Takes time linear in the length of the text.
 
     Args:
         text: A text block of the assistant; never a tool result, a user message or a system event.
@@ -198,7 +198,7 @@ def parse_markers(text: str) -> list[Marker]:
 
 
 def _lines_with_keyword(text: str) -> Iterator[str]:
-    """Yield the lines that may hold a marker, without splitting the many that cannot."""
+    """Yield the lines that may contain a marker, without splitting the text into all of its lines."""
     start = 0
     while found := _ANY_KEYWORD.search(text, start):
         begin = max(start, text.rfind("\n", start, found.start()) + 1)
@@ -213,7 +213,7 @@ def _parse_line(line: str) -> list[Marker]:
 
 
 def _find(form: _Form, line: str) -> Iterator[tuple[int, Marker]]:
-    """Yield a line's marker of one form, and at most one thing to report, with their places."""
+    """Yield a line's marker of one form, and at most one rejected marker, with their positions."""
     taken = form.pattern.search(line)
     at = taken.start() if taken else len(line)
     if taken:
@@ -239,14 +239,16 @@ def _find(form: _Form, line: str) -> Iterator[tuple[int, Marker]]:
     if other is None:
         return
     if other > at:
-        reason = f"a second {form.keyword} marker on the line became part of the first: one marker a line"
+        reason = (
+            f"a second {form.keyword} marker on the line became part of the first; write one marker per line"
+        )
     else:
         reason = _what_is_wrong(form, line[other:])
     yield other, _rejected(line, reason)
 
 
 def _without_decoration(before: str, text: str) -> str:
-    """Take off markdown that opens right before the marker and closes right after it or at the end."""
+    """Remove markdown that opens right before the marker and closes right after it or at the end."""
     closing = before[len(before.rstrip(_DECORATION)) :][::-1]
     text = text.strip()
     undecorated = text.removeprefix(closing)
@@ -256,7 +258,7 @@ def _without_decoration(before: str, text: str) -> str:
 
 
 def _what_is_wrong(form: _Form, text: str) -> str:
-    """Say why a text that starts like a marker of this form is not one."""
+    """Return why a text that starts like a marker of this form is not valid."""
     head, bracket, _ = text[1:].partition("]")
     keyword, _, fields = head.partition(":")
     word, colon, service = fields.partition(":")
@@ -264,7 +266,7 @@ def _what_is_wrong(form: _Form, text: str) -> str:
     if not bracket:
         return "the marker has no closing bracket"
     if keyword != form.keyword or (word not in words and word.strip().lower() in words):
-        return f"not written as [{form.keyword}:{form.word_name}:service] in capitals, colons and blanks"
+        return f"expected [{form.keyword}:{form.word_name}:service], with the keyword in capitals and without spaces"
     if word not in words:
         shown = masked_excerpt(word, _SHOWN_WORD_CHARS)
         return f"invalid {form.word_name} {shown!r}: expected {', '.join(words)}"

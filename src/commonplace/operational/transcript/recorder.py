@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True, kw_only=True)
 class _OpenSession:
-    """The session that the stream is in; ``is_announced`` once the stream has named it."""
+    """The current session of the stream; ``is_announced`` is true once the stream has named it."""
 
     session: Session
     is_announced: bool = True
@@ -42,7 +42,7 @@ class _OpenSession:
 class Recorder:
     """Stores the sessions of one stream.
 
-    Output lines are held back until :meth:`flush`, so that each chunk of a transcript costs one transaction.
+    Output lines are buffered until :meth:`flush`, so that each chunk of a transcript costs one transaction.
 
     Args:
         tiers: The tiers of the first session, the second, and so on; the last tier also holds for later sessions.
@@ -77,7 +77,7 @@ class Recorder:
         """Begin a session before its stream; the next session that the stream announces is this one.
 
         Raises:
-            StorageError: The session cannot be stored; the stream will begin it.
+            StorageError: The session cannot be stored; the stream will begin it later.
         """
         begun = await self._begin(None, None)
         begun.is_announced = False
@@ -87,7 +87,8 @@ class Recorder:
         """Store an event.
 
         Raises:
-            StorageError: The session cannot be stored. A marker that cannot be stored gives a receipt instead.
+            StorageError: The session cannot be stored. A marker that cannot be stored gives a receipt instead of an
+                error.
         """
         match event:
             case SessionStarted():
@@ -146,7 +147,7 @@ class Recorder:
     async def end(
         self, *, exit_code: int | None = None, status: SessionStatus | None = None
     ) -> list[SessionReport]:
-        """End the last session and return a report of each, in order; a second call adds nothing.
+        """End the last session and return a report for each session, in order; a second call has no effect.
 
         Args:
             exit_code: The exit status of the agent's process, if known.

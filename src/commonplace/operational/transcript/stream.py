@@ -11,9 +11,9 @@ Facts that shape the reader, each measured on the CLI:
   hold markers. Its report is a tool result and may not.
 - A session that was killed has no ``result`` line.
 
-No input raises: an unreadable line becomes a :class:`Damaged` event, and a field of an unexpected type counts as
-missing. The standard ``json`` reads the lone surrogate escapes that JavaScript writes when it cuts an emoji in two;
-stricter parsers would refuse such a line with its markers.
+No input raises an error: an unreadable line becomes a :class:`Damaged` event, and a field of an unexpected type counts
+as missing. The standard ``json`` module accepts the lone surrogate escapes that JavaScript writes when it cuts an emoji
+in two; stricter parsers would refuse such a line with its markers.
 """
 
 import json
@@ -41,7 +41,7 @@ _CLI_MODEL: Final = "<synthetic>"
 _LOOK_AHEAD: Final = 4
 _JSON: Final = json.JSONDecoder()
 _ESCAPE: Final = re.compile(r"\\+(?:u[0-9A-Fa-f]{4}|[nrtbf\"/])")
-"""Escapes; the letter of an escape would hide the start of the word behind it."""
+"""Escape sequences; the letter of an escape would hide the start of the next word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CliNotice:
-    """A text of the CLI, such as an API failure; ``error`` is the kind of failure, if named."""
+    """A message of the CLI, such as an API failure; ``error`` is the kind of failure, if named."""
 
     text: str
     error: str | None
@@ -168,7 +168,7 @@ async def read_events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[list[Strea
 
 
 def decode_line(line: Line) -> list[StreamEvent]:
-    """Return the events of a line; empty lines and unknown types have none."""
+    """Return the events of a line; empty lines and unknown types have no events."""
     text = line.data.decode("utf-8", "replace").removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}").strip()
     if line.too_long:
         return [_damaged(line, text, f"line of {line.size} bytes is too long")]

@@ -1,8 +1,8 @@
-"""Importers: each reads the memories of one program from a path and yields items; nothing is written.
+"""Importers: each one reads the memories of one program from a path and yields items, without writing anything.
 
 A part that cannot be read is yielded as ``Unreadable``, so the other items are imported.
 
-To add one, write a file with a function like these and name it in ``Source`` and ``IMPORTERS``.
+To add an importer, write a file with such a function and add it to ``Source`` and ``IMPORTERS``.
 """
 
 import json
@@ -28,7 +28,7 @@ from commonplace.portability.naming import with_distinct_keys
 
 
 class Source(StrEnum):
-    """The program or form that items come from."""
+    """The program or format that items come from."""
 
     JSONL = "jsonl"
     MARKDOWN = "markdown"
@@ -59,11 +59,11 @@ _DATABASES: Final = frozenset({".db", ".sqlite", ".sqlite3"})
 
 
 def source_of(path: Path, given: Source | None = None) -> Source:
-    """Return the source of a path: the given one, else judged by its contents.
+    """Return the source of a path: the given source, else the one detected from the contents.
 
     Raises:
         StorageUnavailableError: The path does not exist.
-        InvalidInputError: No importer fits.
+        InvalidInputError: No importer can read the path.
     """
     if not path.exists():
         raise StorageUnavailableError(f"{path}: no such file or folder")

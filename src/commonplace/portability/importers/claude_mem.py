@@ -1,7 +1,7 @@
 """claude-mem: its SQLite file ``claude-mem.db``.
 
-The facts of an observation become facts about its title, and so does its narrative. A summary of a session becomes an
-episode. The name of the project is the scope and the butler.
+The facts and the narrative of an observation become facts about its title. A session summary becomes an episode. The
+name of the project becomes the scope and the butler.
 """
 
 import json

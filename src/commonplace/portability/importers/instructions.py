@@ -32,7 +32,7 @@ def read(path: Path) -> Iterator[Item]:
 def _blocks(lines: list[str]) -> Iterator[tuple[list[str], str]]:
     """Yield each list item and paragraph with the headings above it.
 
-    A line that ends with a colon belongs to what follows: to a code block, or to each item of a list.
+    A line that ends with a colon belongs to the code block or to each item of the list that follows.
     """
     headings: list[str] = []
     block: list[str] = []

@@ -1,8 +1,8 @@
 """mem0: its vector store, on disk in Qdrant or Chroma, or its history, the SQLite file ``history.db``.
 
-Each memory becomes a fact. The vector store says whose memory it is: the user, else the agent, is the subject. The
-history names each memory and how its text changed, but not its owner; give a scope if the memories of several users
-must not be mixed.
+Each memory becomes a fact. The vector store names the owner of the memory: the user, else the agent, is the subject.
+The history has each memory and how its text changed, but not its owner; pass a scope if the memories of several
+users must not be mixed.
 """
 
 import sqlite3
@@ -29,7 +29,7 @@ _COPIES: Final = frozenset({"data", "hash", "text_lemmatized"})
 def read(path: Path, clock: Clock = utc_now) -> Read:
     """Yield the items of a vector store, a folder or one of its databases, or of a history.
 
-    Expired memories, which mem0 hides, and its index of entities are left out.
+    Expired memories, which mem0 hides, and mem0's entity index are left out.
 
     Raises:
         InvalidInputError: The path is none of these.

@@ -1,6 +1,6 @@
-"""The databases of local vector stores: ``storage.sqlite`` of each Qdrant collection, and ``chroma.sqlite3`` of Chroma.
+"""Databases of local vector stores: ``storage.sqlite`` of each Qdrant collection, and ``chroma.sqlite3`` of Chroma.
 
-Qdrant keeps its points as pickles. They are read without Qdrant, and no class or function that a pickle names is
+Qdrant stores its points as pickles. They are read without Qdrant, and no class or function named in a pickle is
 imported or called.
 """
 
@@ -56,7 +56,7 @@ def points_of(connection: sqlite3.Connection) -> Iterator[Point | Unreadable] | 
 
 
 class _Fields:
-    """The stand-in for every class of Qdrant: it keeps the fields and does nothing."""
+    """Replacement for every class of Qdrant: it stores the fields and does nothing."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.fields: dict[str, Any] = state["__dict__"]

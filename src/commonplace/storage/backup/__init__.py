@@ -1,6 +1,6 @@
 """Backups: one compressed file with all memories of a home, made while the home is in use.
 
-- ``archive`` packs, checks and unpacks the file; ``pieces`` finds what an incremental one has to hold.
-- ``copies`` copies the databases and files as they are at one moment.
-- ``taking`` makes a backup, also before an upgrade of a database; ``restoring`` restores a backup.
+- ``archive`` packs, verifies and unpacks the file; ``pieces`` finds the new bytes for an incremental backup.
+- ``copies`` copies the databases and files at one moment.
+- ``taking`` makes a backup, also before a database is upgraded; ``restoring`` restores a backup.
 """

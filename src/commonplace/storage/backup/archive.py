@@ -1,6 +1,6 @@
 """The file of a backup: a gzip-compressed tar whose first member, ``manifest.json``, describes the others.
 
-An incremental backup holds the bytes that its base does not have. The base lies in the same directory.
+An incremental backup holds the bytes that its base lacks. The base must be in the same directory.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from commonplace.storage.backup.pieces import Recipe, assembled, blocks, keep_ne
 
 MANIFEST: Final = "manifest.json"
 FORMAT: Final = 1
-"""Changes when an older release could no longer restore the file."""
+"""The format; changes when older releases can no longer restore the file."""
 INCREMENTAL: Final = 2
 """The format of an incremental backup."""
 
@@ -36,12 +36,12 @@ class Manifest:
     """The description of a backup.
 
     Attributes:
-        made_at: ISO 8601, when the copies were made.
+        made_at: When the copies were made, in ISO 8601.
         files: The SHA-256 of each member, by name.
         revisions: The schema revisions of each database, by member.
         workspaces: The directory of each workspace, by the member with its memories.
-        base: The name of the backup on which an incremental one is based, and the SHA-256 of that one's manifest.
-        recipes: How to assemble members of an incremental backup; the other members are complete.
+        base: The name of the base of an incremental backup, and the SHA-256 of the base's manifest.
+        recipes: How to assemble members of an incremental backup; other members are complete.
     """
 
     made_at: str
@@ -54,7 +54,7 @@ class Manifest:
     format: int = FORMAT
 
     def document(self) -> dict[str, Any]:
-        """Return the fields to store; a complete backup has those that older releases know."""
+        """Return the fields to store; a complete backup has only the fields that older releases know."""
         stored = asdict(self)
         return (
             stored
@@ -76,7 +76,7 @@ def digests(directory: Path) -> dict[str, str]:
 
 
 def identity(file: Path) -> str:
-    """Return the SHA-256 of the manifest of a backup, which holds those of all members.
+    """Return the SHA-256 of the manifest of a backup, which contains the SHA-256 of all members.
 
     Raises:
         StorageUnavailableError: The file cannot be read.
@@ -105,13 +105,13 @@ def make_incremental(directory: Path, manifest: Manifest, base: Path, unpacked: 
 
 
 def pack(directory: Path, manifest: Manifest, target: Path, *, base: Path | None = None) -> None:
-    """Write the files of a directory to a backup, read it again, and put it in place.
+    """Write the files of a directory to a backup, verify it, and put it in place.
 
     The directory holds the files of the manifest, or their new bytes if the unpacked ``base`` is given.
 
     Raises:
         OSError: The backup cannot be written; nothing is left of it.
-        StorageError: What was written is not what is read; nothing is left of it.
+        StorageError: The written backup fails verification; nothing is left of it.
     """
     with draft_of(target) as file:
         with tarfile.open(fileobj=file, mode="w:gz", compresslevel=_COMPRESSION) as archive:
@@ -176,8 +176,8 @@ def _unpacked(file: Path, manifest: Manifest, base: Path | None, beside: Path) -
         )
     if identity(found) != expected:
         raise StorageError(
-            f"{file} is incremental, and {found} is another backup than its base, although both have the same name: "
-            "copy the right one there"
+            f"{file} is incremental, and {found} has the name of its base but is a different backup: "
+            "copy the right backup there"
         )
     with tempfile.TemporaryDirectory(prefix=f"{beside.name}-base-", dir=beside.parent) as directory:
         unpack(found, Path(directory))
@@ -270,7 +270,7 @@ def _copy(
 
 @contextmanager
 def disk_errors(path: Path) -> Generator[None]:
-    """Turn errors of the disk into storage errors that name a path."""
+    """Translate disk errors into storage errors that name a path."""
     try:
         yield
     except OSError as error:

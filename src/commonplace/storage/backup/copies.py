@@ -1,7 +1,7 @@
-"""Copies of the databases and files of a home as they are at one moment.
+"""Copies of the databases and files of a home at one moment.
 
-For a moment, writers of SQLite wait. Meanwhile the snapshot of each PostgreSQL database begins and the small files are
-copied. Then a reading transaction of SQLite keeps that state, and the writers go on while the databases are copied.
+For a moment, SQLite writers wait. Meanwhile the snapshot of each PostgreSQL database begins and the small files are
+copied. Then a SQLite read transaction holds that state, and the writers continue while the databases are copied.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ PROJECTS: Final = "projects.json"
 SESSIONS: Final = "claude-code"
 
 NOT_KEPT: Final = frozenset({"postgres", "postgres.incoming", "models", "logs", "backups", clock_guard.FILE})
-"""Parts of a home that are copied otherwise, can be made again, or describe this machine."""
+"""Parts of a home that are copied in another way, can be recreated, or describe this machine."""
 
 BACKUP_SUFFIXES: Final = (".tar.gz", ".tgz")
 LOCK_TIMEOUT_S: Final = 10.0
@@ -70,17 +70,17 @@ class Server:
 
 
 def _is_there(path: Path) -> bool:
-    """Return whether a path exists, also as a link to nothing."""
+    """Return whether a path exists; a broken link counts."""
     return os.path.lexists(path)
 
 
 @asynccontextmanager
 async def servers(settings: Settings, *, create: bool = False) -> AsyncGenerator[dict[str, Server]]:
-    """Yield the PostgreSQL databases of a home, by their members in a backup.
+    """Yield the PostgreSQL databases of a home, by their member names in a backup.
 
     Args:
-        settings: Name the databases.
-        create: Whether to create an embedded server that does not exist; otherwise it is left out.
+        settings: The settings that name the databases.
+        create: Whether to create a missing embedded server; otherwise it is left out.
 
     Raises:
         SettingsError: A URL leads to a pooler.
@@ -158,13 +158,13 @@ def _writers_waiting(path: Path | None) -> Generator[Path | None]:
 def _copy_sqlite(reader: sqlite3.Connection, target: Path) -> list[str]:
     with closing(sqlite3.connect(target, isolation_level=None)) as copy, sqlite.translated_errors(target):
         reader.backup(copy)
-        copy.execute("PRAGMA journal_mode = DELETE")  # one file, without side files
+        copy.execute("PRAGMA journal_mode = DELETE")  # One file, without side files.
         check_integrity(copy, target)
         return sorted(sqlite_revisions(copy))
 
 
 def check_integrity(connection: sqlite3.Connection, path: Path) -> None:
-    """Let SQLite read the whole file.
+    """Check a SQLite file completely.
 
     Raises:
         StorageError: The file is damaged.
@@ -198,14 +198,14 @@ def _locked(path: Path) -> Generator[None]:
         try:
             lock = stack.enter_context(FileLock(path))
         except OSError:
-            yield  # a workspace where this user cannot create the lock: writers replace the file as a whole
+            yield  # Without the lock, copying is safe too: writers replace the file as a whole.
             return
         lock.require(shared=True, timeout_s=LOCK_TIMEOUT_S)
         yield
 
 
 def _copy_home(settings: Settings, staging: Path) -> None:
-    """Copy the small files of the home: the projects, transcripts, and what clients wait to send.
+    """Copy the small files of the home: projects, transcripts, and episodes that clients have not sent yet.
 
     If the backup is made in the home, neither its staging directory nor the backups beside it are copied.
     """
@@ -229,7 +229,7 @@ def _copy_file(source: Path, target: Path) -> None:
 
 
 async def dump(url: str, target: Path, *, snapshot: str) -> None:
-    """Write a dump of a PostgreSQL database, as it is in an exported snapshot.
+    """Write a dump of a PostgreSQL database in the state of an exported snapshot.
 
     Raises:
         StorageError: The server does not let the role read everything, or ``pg_dump`` failed.

@@ -1,7 +1,7 @@
-"""The difference between two versions of a file, as a recipe and the bytes that are new.
+"""The difference between two versions of a file, as a recipe and the new bytes.
 
-A file is cut into pieces after lines whose checksum ends in zeros, so a row that is added to a dump changes the pieces
-around it only. A piece that the earlier file has is taken from there. Source: content-defined chunking, as in LBFS.
+A file is cut into pieces after lines whose checksum ends in zeros, so a row added to a dump changes only the pieces
+around it. Pieces that the earlier file has are taken from there. Source: content-defined chunking, as in LBFS.
 """
 
 import hashlib
@@ -20,12 +20,12 @@ NEW: Final = -1
 _LINE_BYTES: Final = 16 * 1024
 _PIECE_BYTES: Final = 64 * 1024
 _LINES: Final = 16
-"""Lines in a piece, on average."""
+"""The average number of lines in a piece."""
 _BLOCK_BYTES: Final = 1024 * 1024
 
 
 def keep_new_bytes(file: Path, earlier: Path) -> Recipe:
-    """Replace the content of a file by the bytes that an earlier version does not have, and return the recipe.
+    """Replace the content of a file with the bytes that an earlier version lacks, and return the recipe.
 
     Raises:
         OSError: A file cannot be read or written.
@@ -48,7 +48,7 @@ def keep_new_bytes(file: Path, earlier: Path) -> Recipe:
 
 
 def _append(recipe: Recipe, offset: int, length: int) -> None:
-    """Add a span, or lengthen the last one if both are neighbours."""
+    """Add a span, or extend the last span if both are adjacent."""
     if recipe:
         last, size = recipe[-1]
         if (last == offset == NEW) or (NEW not in {last, offset} and last + size == offset):
@@ -80,7 +80,7 @@ def blocks(source: IO[bytes]) -> Iterator[bytes]:
 
 
 def assembled(new: IO[bytes], recipe: Recipe, earlier: Path) -> Iterator[bytes]:
-    """Yield the content of a file from its new bytes, its recipe and the earlier version.
+    """Yield the content of a file, assembled from its new bytes, its recipe and the earlier version.
 
     Raises:
         StorageError: The recipe does not fit the two files.

@@ -1,10 +1,10 @@
-"""Restoring of a backup.
+"""Restoring a backup.
 
-The whole backup is unpacked, checked and loaded before anything is replaced, so a failure or a kill leaves the home as
-it was. The embedded server loads a second database and exchanges the two names in a transaction. While that
-transaction is open, SQLite's own copy replaces the contents of its file in one transaction too, also while other
-processes have it open. If the copy fails, the server takes the exchange back. The files of the home come last: they are
-renamed, and what could be in their way was checked before.
+The whole backup is unpacked, checked and loaded before anything is replaced, so a failure or a kill leaves the home
+unchanged. The embedded server loads a second database and exchanges the two names in a transaction. While that
+transaction is open, SQLite's backup API replaces the contents of its file in one transaction, even while other
+processes have the file open. If that fails, the exchange is rolled back. The files of the home come last: they are
+renamed, after a check that nothing is in their way.
 """
 
 import asyncio
@@ -59,7 +59,7 @@ _ATTEMPTS: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elsewhere:
-    """Workspace memory that could not be put into its workspace.
+    """Workspace memory that could not be restored to its workspace.
 
     Attributes:
         file: The file in the home that holds the memories.
@@ -76,9 +76,9 @@ class RestoreReceipt:
 
     Attributes:
         replaced: The backup of the earlier state; ``None`` if there was none.
-        workspaces: The files with workspace memory, each where it was restored.
-        elsewhere: Those of them that are not in their workspace.
-        newer: The session records of the home that the backup does not have.
+        workspaces: The restored files with workspace memory.
+        elsewhere: The restored files that are not in their workspace.
+        newer: The session records in the home that the backup does not have.
     """
 
     backup: BackupReceipt
@@ -94,12 +94,12 @@ async def restore(settings: Settings, file: Path, *, replace: bool = False) -> R
     Args:
         settings: The home and its databases. A PostgreSQL database with a URL must have no tables of commonplace.
         file: The backup.
-        replace: Whether memories that exist are replaced; a backup of them is made first.
+        replace: Whether to replace existing memories; a backup of them is made first.
 
     Raises:
         InvalidInputError: A database with a URL has tables of commonplace.
-        StorageError: There are memories already, and ``replace`` is not set; the file is damaged, is from a newer
-            release or does not fit the settings; or a database cannot be written.
+        StorageError: The home has memories and ``replace`` is not set; the file is damaged, is from a newer release or
+            does not match the settings; or a database cannot be written.
     """
     directory = settings.home / DIRECTORY
     with disk_errors(settings.home):
@@ -125,7 +125,7 @@ async def restore(settings: Settings, file: Path, *, replace: bool = False) -> R
             finally:
                 shutil.rmtree(staging, ignore_errors=True)
                 with suppress(OSError):
-                    directory.rmdir()  # unless it holds backups
+                    directory.rmdir()  # Unless it contains backups.
     return RestoreReceipt(
         backup=BackupReceipt.of(file, manifest),
         replaced=replaced,
@@ -136,7 +136,7 @@ async def restore(settings: Settings, file: Path, *, replace: bool = False) -> R
 
 
 async def _load_and_exchange(settings: Settings, staging: Path, manifest: Manifest) -> None:
-    """Load the databases of an unpacked backup, and replace all of them, or none if one fails."""
+    """Load the databases of an unpacked backup, and replace all of them, or none if one fails to load."""
     async with AsyncExitStack() as stack:
         found = await stack.enter_async_context(servers(settings, create=KNOWLEDGE in manifest.revisions))
         admin: asyncpg.Connection | None = None
@@ -192,14 +192,14 @@ async def _make_room(settings: Settings, *, replace: bool) -> Path | None:
         return None
     if not replace:
         raise StorageError(
-            f"the home {settings.home} has databases, with memories or from a restore that was stopped: "
-            "add --replace, which makes a backup of them and then replaces them"
+            f"the home {settings.home} has databases, with memories or from an interrupted restore: "
+            "to make a backup of them and then replace them, add --replace"
         )
     return await back_up_before(settings, "restore")
 
 
 async def _used_servers(settings: Settings) -> list[str]:
-    """Return the URLs of databases that hold tables of commonplace; the embedded server is not asked."""
+    """Return the URLs of databases that contain tables of commonplace, except the embedded server."""
     urls = {settings.postgres_url, settings.database if settings.database_is_postgres else None} - {None}
     used: list[str] = []
     for url in sorted(filter(None, urls)):
@@ -218,9 +218,9 @@ async def _load_by_url(server: Server, dump: Path) -> None:
 
 @asynccontextmanager
 async def _loaded_beside(server: Server, dump: Path) -> AsyncGenerator[asyncpg.Connection]:
-    """Load a dump into a second database of the embedded server; yield a connection of its superuser.
+    """Load a dump into a second database of the embedded server; yield a superuser connection.
 
-    Afterwards the database that is not in use is deleted.
+    At the end, the database that is not in use is deleted.
     """
     async with connected(str(server.admin_url), where="the embedded server") as admin:
         try:
@@ -235,16 +235,16 @@ async def _loaded_beside(server: Server, dump: Path) -> AsyncGenerator[asyncpg.C
         except BaseException:
             with suppress(
                 asyncpg.PostgresError, asyncpg.InterfaceError, OSError
-            ):  # the next restore deletes it
+            ):  # The next restore deletes it.
                 await admin.execute(_DROP_LEFT[0])
             raise
 
 
 @asynccontextmanager
 async def _exchange(admin: asyncpg.Connection) -> AsyncGenerator[None]:
-    """Give the restored database the name of the one in use when the block ends; after an error, neither changes.
+    """Exchange the names of the restored database and the one in use when the block ends; after an error, do nothing.
 
-    The users of the database lose their connections. New ones wait for the end of the block.
+    Users of the database lose their connections. New connections wait for the end of the block.
     """
     for _ in range(_ATTEMPTS):
         exchange = admin.transaction()
@@ -300,13 +300,13 @@ def _require_paths(source: Path, home: Path) -> None:
         if wrong is None and target.is_dir() and not target.is_symlink():
             wrong = target
         if wrong is not None:
-            raise StorageError(f"{wrong} is in the way of a file or directory of the backup: move it away")
+            raise StorageError(f"{wrong} blocks a file or directory of the backup: move it away")
 
 
 def _restore_home(source: Path, home: Path) -> list[Path]:
     """Put the files of a home in place, and return the session records that are newer than the backup.
 
-    A list of projects that is newer than the backup is deleted, because their memories are not there any more.
+    If the list of projects is newer than the backup, it is deleted, because the memories of its projects are gone.
     """
     targets: set[Path] = set()
     for path, target in _files(source, home):
@@ -320,7 +320,7 @@ def _restore_home(source: Path, home: Path) -> list[Path]:
 def _restore_workspaces(
     staging: Path, manifest: Manifest, elsewhere: Path
 ) -> tuple[list[Path], list[Elsewhere]]:
-    """Restore workspace memory: to its workspace, or to the home if that is not possible."""
+    """Restore workspace memory to its workspace, or to the home if that is not possible."""
     placed: list[Path] = []
     left: list[Elsewhere] = []
     for name, workspace in manifest.workspaces.items():
@@ -336,7 +336,7 @@ def _restore_workspaces(
 
 
 def _put_in_workspace(source: Path, workspace: Path) -> str:
-    """Put memories in a workspace; return why that is not possible, or an empty text."""
+    """Restore memories to a workspace; return why this is not possible, or an empty text."""
     target = workspace / copies.MEMORIES
     if not workspace.is_dir():
         return "the directory does not exist"
@@ -358,7 +358,7 @@ def _put_in_workspace(source: Path, workspace: Path) -> str:
 
 
 def _put(source: Path, target: Path) -> None:
-    """Move a file to its place, where it replaces another one; copy it if the place is on another disk."""
+    """Move a file to its place, replacing an existing file; copy it if the place is on another disk."""
     make_directories(target.parent)
     try:
         source.replace(target)

@@ -28,10 +28,10 @@ from commonplace.storage.backup.archive import (
 from commonplace.storage.backup.copies import Server, copy_everything, servers
 
 DIRECTORY: Final = "backups"
-"""The directory of a home with the backups that are made before upgrades and restores."""
+"""The directory in a home for the backups made before upgrades and restores."""
 
 KEPT: Final = 3
-"""Number of such backups that are kept."""
+"""The number of such backups to keep."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +39,10 @@ class BackupReceipt:
     """Contents of a backup.
 
     Attributes:
-        made_at: ISO 8601, when the copies were made.
-        files: How many other files of the home are in it.
-        workspaces: The directories whose workspace memory is in it.
-        base: The name of the backup on which this one is based; ``None`` if it is complete.
+        made_at: When the copies were made, in ISO 8601.
+        files: The number of other files of the home in the backup.
+        workspaces: The directories whose workspace memory is in the backup.
+        base: The name of the base of an incremental backup; ``None`` if the backup is complete.
     """
 
     file: Path
@@ -68,7 +68,7 @@ class BackupReceipt:
 
     @property
     def contents(self) -> str:
-        """The parts in words."""
+        """A description of the parts."""
         files = [plural(self.files, "file") + " of the home"]
         words = [*self.databases, *files, *(f"the memories of {each}" for each in self.workspaces)]
         return ", ".join(words) + (f"; incremental since {self.base}" if self.base else "")
@@ -81,13 +81,13 @@ async def back_up(
     workspaces: Iterable[Path] = (),
     since: Path | None = None,
 ) -> BackupReceipt:
-    """Copy all memories of a home to one file, while the home is in use. The file is checked before it gets its name.
+    """Copy all memories of a home to one file while the home is in use; verify the file before it gets its name.
 
     Args:
         settings: The home and its databases.
         target: The file, which must not exist.
         workspaces: The directories whose workspace memory is copied too.
-        since: A backup in the same directory; the new one holds only what changed since then.
+        since: A backup in the same directory; the new backup holds only the changes since then.
 
     Raises:
         InvalidInputError: The file exists, or ``since`` is in another directory.
@@ -109,7 +109,7 @@ def _require_new(target: Path) -> None:
 
 
 def _require_base(base: Path, target: Path) -> None:
-    """Require that a base is a backup, and that it lies where a restore looks for it."""
+    """Require that a base is a backup and is in the directory where a restore looks for it."""
     if base.absolute().parent.resolve() != target.absolute().parent.resolve():
         raise InvalidInputError(
             "since", f"a backup in the directory of the new one, {target.parent}", str(base)
@@ -147,16 +147,16 @@ async def _write(
 
 
 async def back_up_before(settings: Settings, what: str, *, only_sqlite: bool = False) -> Path:
-    """Make a backup in the home, and delete all but the newest few of these.
+    """Make a backup in the home, and delete all but the newest few of such backups.
 
     Args:
         settings: The home and its databases. A PostgreSQL server with a URL is left out, because its role may not be
-            allowed to read everything: its owner makes backups of it.
-        what: What is about to happen, for the name of the file.
-        only_sqlite: Whether the embedded server is left out too.
+            allowed to read everything; its operator makes backups of it.
+        what: The upcoming operation, for the name of the file.
+        only_sqlite: Whether to leave out the embedded server too.
 
     Raises:
-        StorageError: The backup cannot be made, so nothing else should happen.
+        StorageError: The backup cannot be made, so the operation must not proceed.
     """
     moment = format_timestamp(utc_now()).translate(str.maketrans("", "", "-:"))
     target = settings.home / DIRECTORY / f"before-{what}-{moment}.tar.gz"

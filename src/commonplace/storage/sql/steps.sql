@@ -5,9 +5,9 @@
 SAVEPOINT step;
 
 -- name: undo_step()!
--- Takes back the writes since the mark.
+-- Undoes the writes since the mark.
 ROLLBACK TO SAVEPOINT step;
 
 -- name: end_step()!
--- Forgets the mark; the writes stay in the transaction.
+-- Removes the mark; the writes stay in the transaction.
 RELEASE SAVEPOINT step;

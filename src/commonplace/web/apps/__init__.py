@@ -1,1 +1,1 @@
-"""App memory over HTTP: the specification's admin API, and what goes beyond it under ``/api/v1``."""
+"""App memory over HTTP: the specification's admin API, and further routes under ``/api/v1``."""

@@ -1,6 +1,6 @@
-"""Static files of the dashboard, with URLs that change with their content.
+"""Static files of the dashboard, with URLs that depend on their content.
 
-A URL contains a part of the file's checksum, so browsers can cache a file forever and still get the next release.
+A URL contains part of the file's checksum, so browsers can cache a file forever and still get the next release.
 Third-party scripts are in ``static/vendor``, fetched by ``scripts/assets.py``; without them, pages work with plain
 links and forms.
 """
@@ -23,7 +23,7 @@ STATIC_PATH: Final = "/static"
 
 DIRECTORY: Final = Path(__file__).parent / "static"
 VENDORED: Final = ("vendor/htmx.js", "vendor/idiomorph.js", "vendor/uplot.js", "vendor/uplot.css")
-"""The files that pages need: charts load uPlot, and all pages load the others. Only the graph page needs another."""
+"""Third-party files that pages need: charts load uPlot, all pages load the others. The graph page needs one more."""
 
 VERSION: Final = "v"
 FOR_GOOD: Final = "public, max-age=31536000, immutable"

@@ -2,7 +2,7 @@
 
 A card is a template in ``templates/cards/`` and a function that reads its values. Cards are read concurrently; a card
 that fails or takes too long shows an error line. A card of a memory that may be slow or still opening is ``apart``:
-the page holds the card if its values arrive within :data:`FIRST_S`, else the card loads itself.
+the page includes the card if its values arrive within :data:`FIRST_S`; otherwise the card loads itself later.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from commonplace.core.errors import CommonplaceError, StorageUnavailableError
 
 TIMEOUT_S: Final = 2.0
 FIRST_S: Final = 0.2
-"""The time that a page waits for its cards that are apart."""
+"""The time that a page waits for cards that are apart."""
 
 log = logging.getLogger(__name__)
 
@@ -35,8 +35,8 @@ class Card:
         url: The page that shows more.
         more: The text of the link to that page.
         key: The name in the card's own address; only for a card that is ``apart``.
-        every_s: The refresh interval of a card that is apart; 0 if it loads again with the overview only.
-        timeout_s: The time that reading may take.
+        every_s: The refresh interval of a card that is apart; 0 if it reloads only with the overview.
+        timeout_s: The time limit for reading the values.
         hides_empty: Whether the overview leaves the card out if there is nothing to show: no values and no error.
         is_starting: Returns whether the memory is still opening; a timeout is then not an error.
     """
@@ -60,7 +60,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadCard:
-    """A card with its values or an error; a card that loads itself is late and has neither."""
+    """A card with its values or an error; a late card has neither and loads itself."""
 
     card: Card
     values: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -90,7 +90,7 @@ async def read_card(card: Card, request: Request) -> ReadCard:
         return ReadCard(card=card, error=f"no answer within {card.timeout_s:g} s")
     except CommonplaceError as error:
         log.error("the card %r of the overview: %s", card.title, error)  # noqa: TRY400 - a line is enough
-        # The card of health says which database and why.
+        # The health card says which database failed and why.
         is_down = isinstance(error, StorageUnavailableError)
         return ReadCard(card=card, error="the database does not answer" if is_down else str(error))
 

@@ -1,7 +1,7 @@
 """Errors on the dashboard, shown as text where they happen.
 
-A failed page becomes an error page. A failed part that HTMX requested becomes one line, which ``app.js`` puts next to
-the control. Routes handle errors of forms themselves: they show the form again with the error at its field.
+A failed page becomes an error page. A failed part that HTMX requested becomes one line, which ``app.js`` shows next to
+the control. Routes handle form errors themselves: they show the form again with the error at its field.
 """
 
 import logging
@@ -39,7 +39,7 @@ class PageRoute(APIRoute):
                 return await handler(request)
             except ProblemError as error:
                 if error.kind is UNAUTHENTICATED:
-                    raise  # the service redirects to the login
+                    raise  # The service redirects to the login.
                 return error_page(request, error.kind.problem(str(error)))
             except CommonplaceError as error:
                 problem = problem_of(error)
@@ -58,7 +58,7 @@ class PageRoute(APIRoute):
 
 
 async def count_waiting(request: Request) -> None:
-    """Dependency of pages: note how many items wait for a review, for the sidebar of a whole page."""
+    """Dependency of pages: set the number of items that wait for a review, for the sidebar of a whole page."""
     if not wants_fragment(request):
         request.state.waiting_reviews = await total_waiting(request)
 

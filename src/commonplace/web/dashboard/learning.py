@@ -1,4 +1,4 @@
-"""New memories for the overview: the newest as one list, and the numbers of each day."""
+"""New memories for the overview: the newest memories as one list, and the number per day."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -62,10 +62,10 @@ def first_day(today: datetime) -> datetime:
 
 
 def per_day(counts: Mapping[date, int], since: datetime) -> list[int]:
-    """Return the numbers of new memories of thirty days, the first day first.
+    """Return the number of new memories on each of thirty days, oldest day first.
 
     Args:
-        counts: The numbers of the days that have any.
+        counts: The numbers by day, without days that have none.
         since: The beginning of the first day, from :func:`first_day`.
     """
     return [counts.get(since.date() + timedelta(days=day), 0) for day in range(DAYS)]

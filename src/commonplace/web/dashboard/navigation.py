@@ -12,10 +12,10 @@ class Entry:
         path: Its path; pages below the path count as part of it.
         label: Its name.
         icon: A name from ``templates/icons.html``; a tab has none.
-        tabs: The pages that share the entry, the page itself first. They stand above the content as tabs.
-        is_alone: Whether the pages below it have entries of their own.
-        of_installation: Whether it is for the tenant of the installation only.
-        counts_reviews: Whether it shows how many pairs wait for a review.
+        tabs: The pages that share the entry, the page itself first. They appear as tabs above the content.
+        is_alone: Whether the pages below it have their own entries.
+        of_installation: Whether only the tenant of the installation may see it.
+        counts_reviews: Whether it shows the number of items that wait for a review.
     """
 
     path: str

@@ -1,7 +1,7 @@
 """The overview: health, counts, new memories, fading memories and failures.
 
-The problems and news of operational, app and workspace memory are part of the page. The cards of knowledge memory,
-whose server may be starting or down, and those that take a while load themselves.
+The problems and new memories of operational, app and workspace memory are part of the page. Slow cards, and cards of
+knowledge memory, whose server may be starting or down, load themselves.
 """
 
 import asyncio
@@ -28,11 +28,11 @@ from commonplace.web.health import Checks, state_of
 from commonplace.web.knowledge.pages import cards as knowledge_cards
 
 SHOWN: Final = 3
-"""The most problems, or fading memories, on a card."""
+"""The maximum number of problems, or of fading memories, on a card."""
 MOST_LEARNED: Final = 8
 WEEK: Final = timedelta(days=7)
 HEALTH_S: Final = 5.0
-"""Longer than the health check waits for a part."""
+"""Longer than the time limit of the health check for a part."""
 
 
 async def health(request: Request) -> dict[str, Any]:
@@ -42,7 +42,7 @@ async def health(request: Request) -> dict[str, Any]:
 
 
 async def start(request: Request) -> dict[str, Any]:
-    """Return values if no memory and no session is stored yet, or if the home has the sample memories."""
+    """Return values if the home has no memories and no sessions yet, or if it has the sample memories."""
     all_four = memories(request)
     has_sessions = bool((await all_four.operational.views.sessions(limit=1)).items)
     if await is_loaded(all_four):
@@ -55,7 +55,7 @@ async def start(request: Request) -> dict[str, Any]:
 
 
 async def operations(request: Request) -> dict[str, Any]:
-    """Read the counts of operational memory, and its new memories of each day."""
+    """Read the counts of operational memory, and the number of its new memories per day."""
     views = memories(request).operational.views
     since = learning.first_day(views.now())
     days = learning.per_day(await views.learned_by_day(since=since), since)
@@ -63,7 +63,7 @@ async def operations(request: Request) -> dict[str, Any]:
 
 
 async def agents(request: Request) -> dict[str, Any]:
-    """Read the counts of app and workspace memory, and their new memories of each day."""
+    """Read the counts of app and workspace memory, and the number of their new memories per day."""
     both = memories(request)
     facts = (await both.workspace.search(limit=None)).memories
     since = learning.first_day(both.operational.views.now())
@@ -98,7 +98,7 @@ async def failed(request: Request) -> dict[str, Any]:
 
 
 async def reviews(request: Request) -> dict[str, Any]:
-    """Read what waits for a decision, kind by kind; nothing if nothing waits."""
+    """Read the items that wait for a decision, kind by kind; nothing if no item waits."""
     who = caller_of(request).principal
     items, _ = await reviewing.everything(request, knowledge_of(request), who)
     request.state.waiting_reviews = waiting = await total_waiting(request)
@@ -158,7 +158,7 @@ FIGURES: Final = [
     ),
     knowledge_cards.FIGURES,
 ]
-"""One line of figures, with the new memories of each day."""
+"""One line of figures, with the number of new memories per day."""
 
 PROBLEMS: Final = [
     Card(
@@ -195,7 +195,7 @@ PROBLEMS: Final = [
         is_starting=knowledge_cards.is_starting,
     ),
 ]
-"""Cards above the figures, in this order; without problems there are none."""
+"""Cards above the figures, in this order; they are hidden if there are no problems."""
 
 NEWS: Final = [
     Card(title="New memories", template="cards/learned.html", read=learned, url="/week"),
@@ -212,15 +212,15 @@ NEWS: Final = [
 """Cards below the figures, in this order."""
 
 PLACES: Final = {"first": [HEALTH, START], "problems": PROBLEMS, "rows": FIGURES, "news": NEWS}
-"""The parts of the page by their names in the template, from top to bottom."""
+"""The parts of the page by name in the template, from top to bottom."""
 
 APART: Final = {card.key: card for cards in PLACES.values() for card in cards if card.apart}
 
 CHANGED: Final = "overview-changed"
-"""The event on which cards that load themselves load again."""
+"""The event that makes cards load themselves again."""
 
 OF_TENANTS: Final = "/knowledge"
-"""The first page for other tenants than the installation's."""
+"""The first page for tenants other than the installation's."""
 
 router = pages("", reader)
 
@@ -231,13 +231,13 @@ async def overview(
     who: Annotated[Principal, Depends(reader)],
     shown: Annotated[str, Query(alias="stamp", max_length=32)] = "",
 ) -> Response:
-    """Show the overview; cards that are slow load themselves. A tab that shows the present state gets nothing."""
+    """Show the overview; slow cards load themselves. A tab that already shows the current state gets no content."""
     if not who.of_installation:
         return RedirectResponse(OF_TENANTS, HTTPStatus.SEE_OTHER)
     stamp, refreshes = await stamp_of(request), wants_fragment(request)
     if shown == stamp and refreshes:
         return Response(status_code=HTTPStatus.NO_CONTENT, headers=NOT_KEPT)
-    # A tab keeps its cards that are apart until the event below.
+    # Until the event below, a tab keeps its cards that are apart.
     first_s = 0.0 if refreshes else FIRST_S
     found = await asyncio.gather(*(read_cards(cards, request, first_s=first_s) for cards in PLACES.values()))
     return render(

@@ -1,4 +1,4 @@
-"""Pages of lists on the dashboard: the position in a list and the addresses of the pages around."""
+"""Pages of lists on the dashboard: the position in a list and the addresses of the neighbouring pages."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from commonplace.web.paging import Offset
 
 PAGE_SIZE: Final = 50
 ONE_MORE: Final = PAGE_SIZE + 1
-"""The limit to read a list of unknown length with: the additional item shows that another page follows."""
+"""The limit for reading a list of unknown length: the additional item shows that another page follows."""
 
 
 class Address(BaseModel):
-    """The parameters in the address of a page; an empty text is an absent one.
+    """The parameters in the address of a page; an empty text counts as missing.
 
-    An unknown name is an error, because the page would show more than the reader expects.
+    An unknown parameter is an error, because without it the page would show more than the reader expects.
     """
 
     model_config = ConfigDict(str_strip_whitespace=True, extra="forbid")
@@ -55,7 +55,7 @@ Cursor = Annotated[str, Query(max_length=MAX_CURSOR_CHARS)]
 
 
 class CursorFilters(Filters):
-    """The filters of a list whose pages begin after, or end before, an item.
+    """The filters of a list whose pages begin after an item or end before it.
 
     The offset is the number of items before the page, for the reader; 0 if it is not known.
     """
@@ -66,7 +66,7 @@ class CursorFilters(Filters):
 
     @property
     def query(self) -> dict[str, Any]:
-        """The filters as the address names them, without the place of the page."""
+        """The filters as the address names them, without the position of the page."""
         place = {"offset", "after", "before"}
         return self.model_dump(by_alias=True, exclude=place) | {"reverse": "true" if self.reverse else ""}
 
@@ -126,7 +126,7 @@ class Pager:
 
     @property
     def previous_url(self) -> str | None:
-        """The address of the page before, if there is one."""
+        """The address of the previous page, if there is one."""
         return self._url(max(0, self.offset - PAGE_SIZE)) if self.offset else None
 
     @property
@@ -166,7 +166,7 @@ class CursorPager(Pager):
 
     @property
     def previous_url(self) -> str | None:
-        """The address of the page before, if there is one."""
+        """The address of the previous page, if there is one."""
         if self.previous_cursor is None:
             return None
         return self._place(before=self.previous_cursor, offset=max(0, self.offset - PAGE_SIZE))
@@ -195,7 +195,7 @@ class CursorPager(Pager):
 
     @property
     def narrows(self) -> bool:
-        """Whether a filter or the place of the page leaves items out."""
+        """Whether a filter or the position of the page leaves items out."""
         return bool(self.after or self.before or self.offset) or any(
             value not in (None, "") for value in self.query.values()
         )
@@ -210,7 +210,7 @@ class CursorPager(Pager):
 
 
 def counted_pager(path: str, query: Mapping[str, object], *, offset: int, total: int) -> Pager:
-    """Return the pager of a list of known length, on its last page if the offset lies behind the end."""
+    """Return the pager of a list of known length; an offset past the end gives the last page."""
     if offset >= total:
         offset = max(0, (total - 1) // PAGE_SIZE * PAGE_SIZE)
     shown = min(PAGE_SIZE, total - offset)
@@ -221,7 +221,7 @@ def counted_pager(path: str, query: Mapping[str, object], *, offset: int, total:
 async def read_page(
     request: Request, wanted: Filters, read: Callable[..., Awaitable[_Page]]
 ) -> tuple[_Page, Pager]:
-    """Return a page of a counted list with its pager, and the last page if the offset lies behind the end.
+    """Return a page of a counted list with its pager; an offset past the end gives the last page.
 
     Args:
         request: Its path is that of the list.
@@ -255,7 +255,7 @@ async def read_at_cursor(
 
     Args:
         request: Its path is that of the list.
-        wanted: The filters and the place of the page.
+        wanted: The filters and the position of the page.
         read: Reads the list, given the filters that are set, ``limit``, ``reverse``, ``after`` and ``offset``.
         cursor: Returns the cursor of an item.
     """

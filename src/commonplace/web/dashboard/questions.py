@@ -17,7 +17,7 @@ class Question:
         title: The question.
         texts: The effects of the change, in sentences.
         button: The text of the confirming button.
-        back: The page that Cancel returns to; by default the page above the question's address.
+        back: The page that Cancel returns to; by default the page above the dialog's address.
         quote: The text of the memory.
         tick: The name and label of an optional checkbox.
         is_dangerous: Whether the button is red.

@@ -1,4 +1,4 @@
-"""Rendering of templates, and the three kinds of answers of a route.
+"""Rendering of templates, and the three kinds of responses of a route.
 
 :func:`render` returns a page, or its fragment for HTMX. :func:`render_dialog` returns a dialog, or a page that holds
 it. :func:`done` answers an accepted form.
@@ -46,7 +46,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    # Jinja's types leave open what these hold.
+    # Jinja's types leave the values of these dictionaries open.
     cast("Any", environment).globals.update(_GLOBALS)
     cast("Any", environment).filters.update(_FILTERS)
     return environment
@@ -58,14 +58,14 @@ INVALID: Final = HTTPStatus.UNPROCESSABLE_ENTITY
 """The status of a form that is shown again with errors."""
 
 NOT_KEPT: Final = {"Cache-Control": "no-store", "Vary": "HX-Request"}
-"""Caches keep no memories, and a cached fragment must not replace a page."""
+"""Caches must not store memories, and a cached fragment must not replace a page."""
 
 
 ACTED_IN: Final = (
     *("/search", "/briefing", "/sessions", "/reviews"),
     *("/knowledge", "/knowledge/runs", "/knowledge/facts", "/knowledge/rules"),
 )
-"""Pages whose forms change memories in place, whatever page shows the result."""
+"""Pages whose forms change memories in place, even if another page shows the result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ class Undo:
 
 
 def wants_fragment(request: Request) -> bool:
-    """Return whether HTMX asks for a part of a page; a history restore needs the whole page."""
+    """Return whether HTMX requests a part of a page; a history restore needs the whole page."""
     headers = request.headers
     return "hx-request" in headers and "hx-history-restore-request" not in headers
 
@@ -110,7 +110,7 @@ def render(
 
 
 def render_dialog(request: Request, template: str, **values: object) -> HTMLResponse:
-    """Return the content of a dialog, or without HTMX a page that holds it; see :func:`render` for the status."""
+    """Return the content of a dialog, or a page with the dialog without HTMX; see :func:`render` for the status."""
     layout = "layouts/dialog.html" if wants_fragment(request) else "layouts/dialog_page.html"
     return _answer(request, template, layout, values=values)
 
@@ -129,9 +129,9 @@ def done(
         request: The request of the form.
         notice: The result in one sentence; shown for some seconds, or with an undo until the next change.
         changed: The event on which parts of the page with the result refresh: ``hx-trigger="… from:body"``.
-        location: The page with the result, by default the page above the form's address. A browser on that page, or on
-            a page that shows memories of several kinds, stays; others are redirected.
-        undo: Offers to undo the change, in a browser that stays.
+        location: The page with the result, by default the page above the form's address. A browser that is on that
+            page, or on a page with several kinds of memories, stays there; other browsers are redirected.
+        undo: Offers to undo the change, if the browser stays.
     """
     location = location or page_above(request)
     if not wants_fragment(request):
@@ -139,7 +139,7 @@ def done(
     if shown_page(request) not in (location, *ACTED_IN):
         return Response(status_code=204, headers={"HX-Redirect": location} | NOT_KEPT)
     if undo is None:
-        # The toast takes the place of an offer to undo, whose form may have sent the request: no event leaves it then.
+        # The toast replaces an offer to undo. If the form of that offer sent the request, it can no longer send events.
         raised = events({"close-dialog": None, changed: None, "toast": notice})
         return Response(status_code=204, headers=raised | NOT_KEPT)
     part = ENVIRONMENT.get_template("undo.html").render(
@@ -151,7 +151,7 @@ def done(
 
 
 def events(names: Mapping[str, object]) -> dict[str, str]:
-    """Return the header that raises events in the page; a ``toast`` is shown to the operator."""
+    """Return the header that triggers events in the page; a ``toast`` is shown to the operator."""
     return {"HX-Trigger": json.dumps(names)}
 
 
@@ -186,7 +186,7 @@ def _answer(
 
 
 def shown_page(request: Request) -> str | None:
-    """Return the path of the page in the browser from which HTMX sends the request; ``None`` if it is unknown."""
+    """Return the path of the page from which HTMX sends the request; ``None`` if it is unknown."""
     shown = split_url(request.headers.get("hx-current-url", ""))
     return shown.path if shown else None
 
@@ -197,6 +197,6 @@ def page_above(request: Request) -> str:
 
 
 def link(path: str, **query: object) -> str:
-    """Return a URL with a query, without ``None`` and empty values."""
+    """Return a URL with a query; ``None`` and empty values are left out."""
     kept = {name: value for name, value in query.items() if value not in (None, "")}
     return f"{path}?{urlencode(kept, doseq=True)}" if kept else path

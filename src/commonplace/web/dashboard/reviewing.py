@@ -1,4 +1,4 @@
-"""Review page: everything that waits for a person, decided with one key each."""
+"""Review page: all items that wait for a person; each is decided with one key."""
 
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -32,7 +32,7 @@ EFFECTS: Final = {
     Answer.FORGET: "Searches and prompts no longer show the memory.",
     Answer.RETRY: "The episode is consolidated again.",
 }
-"""The answers with their effects; the first letter of an answer is its key."""
+"""The answers with their effects; the key of an answer is its first letter."""
 
 NAMES: Final = {
     Topic.DOUBT: "Doubtful pair",
@@ -80,7 +80,7 @@ async def reviews_page(
     wanted: Annotated[ReviewsAddress, Query()],
     who: Annotated[Principal, Depends(reader)],
 ) -> HTMLResponse:
-    """Show what waits, kind by kind."""
+    """Show the waiting items, kind by kind."""
     items, problem = await everything(request, knowledge, who)
     request.state.waiting_reviews = await total_waiting(request)
     matching = [item for item in items if wanted.topic in ("", item.topic)]
@@ -135,7 +135,7 @@ async def undo(
     item_id: ItemId,
     who: Annotated[Principal, Depends(writer)],
 ) -> Response:
-    """Take a decision back; HTMX gets the answers again."""
+    """Undo a decision; HTMX gets the answers again."""
     if item_id.isdecimal():
         await _operational(request, who).undo_decision(_lesson_id(item_id))
     else:
@@ -144,13 +144,13 @@ async def undo(
         except (UndoRefusedError, NotFoundError) as error:
             return _refused(request, error, title="The decision stays")
         note_waiting(request, change=1)
-    return await _told(request, item_id, "The decision was taken back. The item waits again.")
+    return await _told(request, item_id, "The decision was undone. The item waits again.")
 
 
 def _refused(request: Request, error: CommonplaceError, *, title: str = "") -> Response:
     problem = problem_of(error)
     problem.title = title or problem.title
-    problem.status = HTTPStatus.CONFLICT  # shown beside the buttons, which stay
+    problem.status = HTTPStatus.CONFLICT  # The error is shown beside the buttons, which stay.
     return error_page(request, problem)
 
 
@@ -173,7 +173,7 @@ async def _told(
 
 
 async def everything(request: Request, knowledge: KnowledgeMemory, who: Principal) -> tuple[list[Item], str]:
-    """Return what the caller may decide about, and why knowledge memory is missing, if it is."""
+    """Return the items that the caller may decide about, and why knowledge memory is missing, if it is."""
     lessons = await waiting.list_lessons(memories(request).operational) if who.of_installation else []
     try:
         known = await waiting.list_knowledge(knowledge)
@@ -206,7 +206,7 @@ def _operational(request: Request, who: Principal) -> OperationalMemory:
 
 
 def _lesson_id(item_id: str) -> int:
-    """Return the id of a pair of observations; ids beyond those of the database exist nowhere."""
+    """Return the id of a pair of observations; larger ids than the database can store do not exist."""
     return min(int(item_id), LARGEST_ID)
 
 

@@ -59,7 +59,7 @@ async def search_page(
     wanted: Annotated[SearchAddress, Query()],
     who: Annotated[Principal, Depends(reader)],
 ) -> HTMLResponse:
-    """Show what every memory holds about a query; other tenants than the installation's see knowledge memory."""
+    """Show the matches of a query in every memory; tenants other than the installation's see knowledge memory only."""
     day = wanted.on or None
     parts = PARTS if who.of_installation and day is None else (Part.KNOWLEDGE,)
     end = None if day is None else datetime.combine(day, time.max, tzinfo=UTC)
@@ -84,7 +84,7 @@ def url_of(item: Item) -> str:
 
 
 def deleting(item: Item) -> tuple[str, str] | None:
-    """Return the word and the address of the dialog that removes an item; ``None`` if it has none."""
+    """Return the label and the address of the dialog that removes an item; ``None`` if there is no such dialog."""
     if item.kind is Kind.DIGEST:
         return "Delete", f"/apps/{item.about}/memories/{item.id}/delete"
     if item.kind not in _DELETING:

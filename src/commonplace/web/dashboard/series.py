@@ -7,7 +7,7 @@ from hashlib import blake2s
 from typing import Final
 
 LEAST_TOP: Final = 4.0
-"""The lowest top of the axis, so that small counts get whole numbers."""
+"""The minimum for the top of the axis, so that small counts get whole numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +48,6 @@ class Series:
 
     @property
     def id(self) -> str:
-        """An id that changes with the values, so that a refreshing part draws the chart again."""
+        """An id that changes with the values, so that a refreshing part redraws the chart."""
         content = repr((self.times, list(self.values))).encode()
         return f"{self.name}-{blake2s(content, digest_size=6).hexdigest()}"

@@ -1,8 +1,8 @@
-"""The stamp of the overview: a short text that stays the same while nothing on the page changes.
+"""The stamp of the overview: a short text that stays the same while the page does not change.
 
-An open tab sends the stamp that it shows. Three small statements and the time of one file tell whether the page must be
-rendered again. After the state of the memories the stamp holds the minute, because ages such as "3 min ago" change
-without a write. Every ten minutes the state counts as changed, so that the cards that load themselves load again.
+An open tab sends its stamp. Three small statements and the modification time of one file show whether the page must be
+rendered again. After the state of the memories, the stamp has the minute, because ages such as "3 min ago" change
+without a write. Every ten minutes the state counts as changed, so that cards that load themselves load again.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ async def stamp_of(request: Request) -> str:
 
 
 def is_same_state(one: str, other: str) -> bool:
-    """Return whether two stamps differ in the minute alone."""
+    """Return whether two stamps differ only in the minute."""
     return one.partition("-")[0] == other.partition("-")[0]
 
 

@@ -36,7 +36,7 @@ PATH: Final = "/briefing"
 MAX_PROMPT_CHARS: Final = 4_000
 MOST_LINES: Final = 40
 MOST_MISSED: Final = 8
-BUDGET: Final = "The token budget has no room for it."
+BUDGET: Final = "It does not fit into the token budget."
 FLOOR: Final = "Its match with the prompt is too weak:"
 
 WEIGHTS: Final = tuple(ScoreWeights.model_fields)
@@ -48,7 +48,7 @@ router = pages(PATH, installation_reader)
 
 
 class TrialAddress(Address):
-    """The form in the address of the page; a service narrows the lessons that the page lists."""
+    """The form values in the address of the page; a service narrows the listed lessons."""
 
     prompt: Annotated[str, Field(max_length=MAX_PROMPT_CHARS)] = ""
     project: Name = ""
@@ -62,21 +62,21 @@ class TrialAddress(Address):
 
     @property
     def weights(self) -> dict[str, float]:
-        """The weights that differ from the configured ones."""
+        """The weights that differ from the configured weights."""
         return {name: value for name in WEIGHTS if (value := getattr(self, name)) is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A memory in the briefing, or one of the best that were left out.
+    """A memory in the briefing, or one of the best memories that were left out.
 
     Attributes:
         text: The text.
         about: Its project, scope or service.
         url: Its page.
-        why: The reason why the briefing holds it or leaves it out.
-        is_told: Whether the briefing holds it.
-        memory_id: The id of a fact or rule, which can be pinned, corrected and forgotten here.
+        why: The reason why the briefing includes it or leaves it out.
+        is_told: Whether the briefing includes it.
+        memory_id: The id of a fact or rule, which can be pinned, corrected and forgotten on this page.
         is_pinned: Whether it is in every block of its scope.
         said_by: The agent who stored it, or the session that taught it; empty if unknown.
         source_url: The page of its source; empty if unknown.
@@ -96,7 +96,7 @@ class Line:
 
     @property
     def page(self) -> str:
-        """The page without its address of the part."""
+        """The address of the page without the part."""
         return self.url.partition("#")[0]
 
 
@@ -107,7 +107,7 @@ async def trial(
     knowledge: KnowledgeOfCaller,
     wanted: Annotated[TrialAddress, Query()],
 ) -> HTMLResponse:
-    """Show the briefing for a prompt. It counts no use."""
+    """Show the briefing for a prompt, without counting a use."""
     mine = replace(memories, knowledge=knowledge)
     projects = await _projects(mine)
     titles = {each: name for each, name in projects if each != GLOBAL_SCOPE}
@@ -160,7 +160,7 @@ async def trial(
 
 
 async def _projects(memories: Memories) -> list[tuple[str, str]]:
-    """Return the projects, the latest seen first, the sample if it is loaded, and the global scope."""
+    """Return the projects, most recently seen first, the sample if it is loaded, and the global scope."""
     known = Projects(memories.knowledge.database.settings.home).list_projects()
     return [
         *((each.id, each.name) for each in known if not each.merged_into),
@@ -236,7 +236,7 @@ def _line(memory: Memory, why: str, *, is_told: bool) -> Line:
 
 def _said_by(memory: Memory) -> str:
     name = memory.butler if isinstance(memory, Episode) else memory.source_butler
-    return f"Said by {name}." if name else ""
+    return f"Stored by {name}." if name else ""
 
 
 def _source_url(memory: Memory) -> str:
@@ -245,14 +245,14 @@ def _source_url(memory: Memory) -> str:
 
 
 def _parts_of_score(found: Found) -> str:
-    """Return the composite score with what each of its parts contributes."""
+    """Return the composite score with the contribution of each part."""
     components = found.explanation.components if found.explanation else None
     parts = ", ".join(f"{name} {part.contribution:.2f}" for name, part in (components or {}).items())
     return f"{found.scores.composite_score or 0.0:.2f}: {parts}"
 
 
 async def _of_operations(memories: Memories, briefing: Briefing, service: str) -> Sequence[Line]:
-    """Return the most trusted observations, or those of one service; the block takes them until its budget is spent."""
+    """Return the most trusted observations, or those of one service; the block takes them until the budget is spent."""
     told = _told(briefing, Part.OPERATIONAL)
     found = await memories.operational.list_memories(
         MemoryFilter(
@@ -286,7 +286,7 @@ async def _of_workspace(memories: Memories, briefing: Briefing, prompt: str) -> 
             text=one.memory.text,
             about=", ".join(one.memory.tags),
             url=f"/workspace#{one.memory.id}",
-            why=f"It shares with the prompt: {', '.join(sorted(one.words))}. Its score is {one.score:.2f}.",
+            why=f"Words shared with the prompt: {', '.join(sorted(one.words))}. Its score is {one.score:.2f}.",
             is_told=one.memory.id in told,
             delete_url=f"/workspace/{one.memory.id}/delete",
         )

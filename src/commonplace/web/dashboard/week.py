@@ -1,4 +1,4 @@
-"""This week: what was learned, replaced, corrected, confirmed, faded and forgotten over all four memories."""
+"""This week: memories that were learned, replaced, corrected, confirmed, faded or forgotten, in all four memories."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -84,7 +84,7 @@ _UNDOES: Final[Mapping[str, frozenset[str]]] = {
     EventType.RULE_RESTORED: frozenset({EventType.RULE_FORGOTTEN}),
     EventType.RULE_UNCONFIRMED: frozenset({EventType.RULE_CONFIRMED}),
 }
-"""Events that undo the latest event of one of some types about the same memory."""
+"""Events that undo the latest event about the same memory, with the types that each can undo."""
 
 router = pages(PATH, installation_reader)
 
@@ -99,18 +99,18 @@ class WeekAddress(Address):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One thing that happened to a memory.
+    """One change of a memory.
 
     Attributes:
         what: The kind of change.
         text: The text of the memory; empty if it is gone.
-        about: The kind of a memory of knowledge memory.
+        about: The kind of memory, for knowledge memory.
         project: The service, app, project or scope of the memory; empty if it is gone.
         url: The page of the memory.
         at: The time.
-        actor: Who or what caused it.
-        cause: The name of the session or run that caused it, if any.
-        cause_url: The place in that session or run.
+        actor: Who or what caused the change.
+        cause: The name of the session or run that caused the change, if any.
+        cause_url: The address of the cause within that session or run.
     """
 
     what: What
@@ -144,7 +144,7 @@ async def week(
     knowledge: KnowledgeOfCaller,
     wanted: Annotated[WeekAddress, Query()],
 ) -> HTMLResponse:
-    """Show what happened to the memories, the latest first, by day."""
+    """Show the changes of the memories by day, latest first."""
     since = memories.operational.views.now() - timedelta(days=wanted.days)
     read = {
         "operational memory": await _operations(memories, since),
@@ -277,7 +277,7 @@ async def _knowledge(knowledge: KnowledgeMemory, since: datetime, titles: Mappin
 
 
 def _standing(events: Sequence[Event]) -> list[Event]:
-    """Return the changes that were not undone, of events from the latest to the earliest."""
+    """Return the changes that were not undone; events are ordered from latest to earliest."""
     undone: dict[UUID | None, list[frozenset[str]]] = {}
     standing: list[Event] = []
     for event in events:
@@ -293,7 +293,7 @@ def _standing(events: Sequence[Event]) -> list[Event]:
 
 
 def _cause(event: Event, about: UUID | None) -> tuple[str, str]:
-    """Return the run, episode or else entry of the audit log that an event came from, and its address."""
+    """Return the origin of an event and its address: a run, an episode, or else its entry in the audit log."""
     if run := event.payload.get("run_id"):
         return "Consolidation", f"/knowledge/runs/{run}#memory-{about}"
     after: dict[str, Any] = event.payload.get("after") or {}

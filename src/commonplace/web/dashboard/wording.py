@@ -11,7 +11,7 @@ MINUTE_S: Final = 60
 HOUR_S: Final = 60 * MINUTE_S
 DAY_S: Final = 24 * HOUR_S
 DAYS_IN_WORDS: Final = 14
-"""The largest age that is not written as a date."""
+"""The largest age that is shown as an age; older moments are shown as a date."""
 
 JUST_NOW_S: Final = 10
 CENT: Final = 0.01
@@ -88,7 +88,9 @@ def duration(milliseconds: float) -> str:
     """Return a duration in its two largest units."""
     if milliseconds < SECOND_MS:
         return f"{milliseconds:.0f} ms"
-    if milliseconds < MINUTE_S * SECOND_MS - SECOND_MS / 20:  # what rounds to 60.0 s is a minute
+    if (
+        milliseconds < MINUTE_S * SECOND_MS - SECOND_MS / 20
+    ):  # A duration that rounds to 60.0 s is shown as a minute.
         return f"{milliseconds / SECOND_MS:.1f} s"
     seconds = round(milliseconds / SECOND_MS)
     if seconds < HOUR_S:

@@ -1,1 +1,1 @@
-"""Knowledge memory over HTTP: episodes, facts, rules, entities, the audit stream and consolidation, of one tenant."""
+"""Knowledge memory over HTTP: episodes, facts, rules, entities, audit trail and consolidation of one tenant."""

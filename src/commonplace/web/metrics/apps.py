@@ -20,8 +20,8 @@ def figures_of_database(figures: Statistics) -> list[Metric]:
     compactions, spent = figures.compactions_last_day, "Units of energy spent in the last 24 hours"
     mean = sum(compactions.values()) / max(1, figures.apps_with_memories)
     injected = "Share of conversations with a context that had a memory"
-    per_app = "Compactions in the last 24 hours, the mean of apps with memories"
-    most = "Compactions in the last 24 hours, the highest number of one app"
+    per_app = "Compactions in the last 24 hours, averaged over apps with memories"
+    most = "Compactions in the last 24 hours, maximum over apps"
     return gauges(
         PREFIX,
         ("apps", "Apps, including uninstalled apps", figures.apps),
@@ -43,7 +43,7 @@ def counts_of_process(counts: Counts) -> list[Metric]:
     return counters(
         PREFIX,
         ("digests_made{outcome}", "Digests by outcome", counts.digests),
-        ("fallbacks{what}", "Failures that a fallback or another try handled", counts.fallbacks),
+        ("fallbacks{what}", "Failures that a fallback or a retry handled", counts.fallbacks),
         ("contexts{memories}", "Contexts built for models, with or without memories", counts.contexts),
         ("energy_spent{operation}", "Units of energy spent", counts.energy),
         ("compactions{action,decider}", "Compactions by action and decider", counts.compactions),

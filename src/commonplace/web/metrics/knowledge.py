@@ -1,4 +1,4 @@
-"""Metrics of knowledge memory: of the installation's tenant, and of background work for all tenants."""
+"""Metrics of knowledge memory for the installation's tenant, and of background work for all tenants."""
 
 from dataclasses import asdict
 from typing import Final
@@ -13,7 +13,7 @@ PREFIX: Final = "commonplace_knowledge_"
 
 
 async def figures(memory: KnowledgeMemory) -> list[Metric]:
-    """Return gauges of the tenant that the memory acts for."""
+    """Return gauges for the tenant of the memory."""
     found = await memory.stats()
     states = {
         (kind, state): count
@@ -27,7 +27,7 @@ async def figures(memory: KnowledgeMemory) -> list[Metric]:
             ("memories{memory_type,state}", "Memories by kind and state", states),
             ("episodes", "Episodes that have not expired", episodes.total),
             ("episodes_pending", "Episodes that wait for consolidation", episodes.unconsolidated),
-            ("episodes_failed", "Episodes that failed and will be tried again", episodes.failed),
+            ("episodes_failed", "Episodes that failed and will be retried", episodes.failed),
             ("episodes_dead_letter", "Episodes that failed with no more retries", episodes.dead_letter),
             ("backlog_age_hours", backlog, episodes.backlog_age_hours or 0),
         ),
@@ -41,14 +41,14 @@ async def figures_of_work(memory: KnowledgeMemory, settings: Settings) -> list[M
     waiting_s = (now - status.oldest_waiting_at).total_seconds() if status.oldest_waiting_at else 0.0
     return gauges(
         "commonplace_",
-        ("jobs{state}", "Jobs of the last days by state", status.jobs),
+        ("jobs{state}", "Jobs of recent days by state", status.jobs),
         ("workers", "Live workers", sum(worker.alive for worker in status.workers)),
         ("jobs_waiting_seconds", "Time since the oldest waiting job was due", waiting_s),
     )
 
 
 async def _figures_of_replicas(memory: KnowledgeMemory) -> list[Metric]:
-    """Return what the replicas do for this process; nothing if the settings name no replicas."""
+    """Return gauges of the replicas as this process uses them; none if the settings name no replicas."""
     replicas = memory.database.replicas
     if replicas is None:
         return []

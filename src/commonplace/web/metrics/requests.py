@@ -12,7 +12,7 @@ BUCKETS_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.
 UNKNOWN: Final = "none"
 """The route label of requests that middleware refused, and of unknown paths."""
 ABORTED: Final = 499
-"""The status of a request whose client disconnected before the answer began."""
+"""The status of a request whose client disconnected before the response began."""
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
@@ -23,7 +23,7 @@ class RequestFigures(HttpMiddleware):
         super().__init__(app)
         self._seconds = Histogram(
             "commonplace_http_request_seconds",
-            "Time until the answer of a request was complete",
+            "Time until the response to a request was complete",
             ("method", "route", "status"),
             buckets=BUCKETS_S,
             registry=registry,

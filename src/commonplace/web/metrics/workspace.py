@@ -9,7 +9,7 @@ from commonplace.workspace import WorkspaceMemory
 async def figures(memory: WorkspaceMemory) -> list[Metric]:
     """Return the number of memories and of damaged lines."""
     found, problems = await memory.search(limit=None), await memory.problems()
-    capacity = "Capacity; beyond it the oldest memories are deleted"
+    capacity = "Maximum number of memories; above it, the oldest are deleted"
     return gauges(
         "commonplace_workspace_",
         ("memories", "Memories of the workspace", len(found.memories)),

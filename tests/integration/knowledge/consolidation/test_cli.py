@@ -98,7 +98,7 @@ def test_a_superseded_fact_that_matters_is_decided_on_the_command_line(
         done = knowledge("consolidate", "--preview", "--yes")
         assert done.status == 0
     assert "note: new fact 1: superseded the known fact" in done.err
-    assert "decide with commonplace review" in done.out
+    assert "decide with: commonplace review" in done.out
     (waiting,) = review("--json").json["fact_reviews"]
     assert (waiting["old_content"], waiting["new_content"]) == ("1 May", "2 June")
     name = f"k{waiting['id']}"

@@ -246,7 +246,7 @@ async def test_a_superseded_fact_that_matters_is_reviewed(bench: Bench) -> None:
     """The run says so; a person decides that both hold, and can take that back."""
     run, known = await superseded(bench)
     (review,) = await reviews(bench.pool)
-    assert run.notes[0].endswith(", which matters: decide with commonplace review")
+    assert run.notes[0].endswith(", which is important; decide with: commonplace review")
     assert (review.old_id, review.old_content, review.new_content) == (known, "1 May", "2 June")
     assert review.reason == "the old fact is permanent"
     decided = await decide(bench.pool, review.id, "distinct", clock=bench.clock)
@@ -283,7 +283,7 @@ async def test_a_decision_stays_if_another_fact_has_taken_the_key(bench: Bench) 
     await fetch(bench.pool, "UPDATE facts SET scope = 'global' WHERE content = '1 May' RETURNING id")
     await bench.known("anna", "wedding_day", "3 July", scope="ops")
     before = await active(bench)
-    with pytest.raises(UndoRefusedError, match="another active fact is anna wedding_day"):
+    with pytest.raises(UndoRefusedError, match="another active fact now has the key anna wedding_day"):
         await undo_decision(bench.pool, review.id, clock=bench.clock)
     assert await active(bench) == before
 

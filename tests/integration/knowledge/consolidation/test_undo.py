@@ -187,8 +187,8 @@ async def test_what_others_confirmed_or_applied_since_stays(world: World, mark: 
     assert [row["content"] for row in await fetch(world.pool, rules)] == ["Be brief"]
     assert (report.facts_retracted, report.facts_restored, report.rules_forgotten) == (1, 0, 1)
     assert set(report.kept) == {
-        f"fact {confirmed} stays as it is: it has been confirmed since",
-        f"rule {applied} stays as it is: it has been applied since (6 times)",
+        f"fact {confirmed} stays unchanged: it has been confirmed since",
+        f"rule {applied} stays unchanged: it has been applied since (6 times)",
     }
     assert await links_of(world.pool, confirmed) == set(run.episode_ids)
 

@@ -105,7 +105,7 @@ async def test_a_memory_is_not_linked_to_itself(knowledge: KnowledgeMemory) -> N
         "target_type": "rule",
         "target_id": rule,
     }
-    with pytest.raises(InvalidInputError, match="target_id: expected the id of another memory"):
+    with pytest.raises(InvalidInputError, match="target_id: expected the id of a memory other"):
         await knowledge.create_link(**ends, relation="supersedes")
 
 

@@ -103,7 +103,7 @@ async def test_pairs_that_may_say_the_same_wait(knowledge: KnowledgeMemory, cloc
     assert (await knowledge.read_memory("rule", rules[0])).is_forgotten
     with pytest.raises(NotFoundError):
         await knowledge.decide_duplicate("rule", rules[0], rules[1], same=True)
-    with pytest.raises(InvalidInputError, match="newer_id: expected the id of another memory"):
+    with pytest.raises(InvalidInputError, match="newer_id: expected the id of a memory other"):
         await knowledge.decide_duplicate("rule", rules[1], rules[1], same=True)
 
 

@@ -121,7 +121,7 @@ async def test_a_correction_by_a_weaker_source_waits(knowledge: KnowledgeMemory,
     assert (held.superseded_id, held.contradicts_id) == (None, trusted.id)
     assert await texts(knowledge) == {"DE89"}
     assert [(each.id, each.reason) for each in await knowledge.list_waiting()] == [(held.id, "held")]
-    with pytest.raises(InvalidInputError, match="a person decides about this one"):
+    with pytest.raises(InvalidInputError, match="a person must decide about this fact"):
         await knowledge.confirm_memory("fact", held.id)
     await getattr(person, f"{decision}_memory")("fact", held.id)
     await person.forget_memory("fact", again.id)

@@ -179,11 +179,12 @@ async def test_vectors_of_another_model_are_kept_out(
         assert [each.memory.content for each in await recall(pool, turned, "mice", limit=1)] == [
             "mice at night"
         ]
-    assert [record.message for record in caplog.records if "words alone" in record.message] == [
+    assert [record.message for record in caplog.records if "only by words" in record.message] == [
         (
-            "searching by words alone: the vectors of the memories are made by fake, version 1, and these by turned, "
-            "version 2: vectors of two models cannot be compared. Restart this process with the model of the memories "
-            "(COMMONPLACE_EMBEDDING_MODEL), or move the memories to this one: `commonplace knowledge reembed`"
+            "searching only by words: the vectors of the memories were made by fake, version 1, but this process uses "
+            "turned, version 2; vectors of different models cannot be compared. Restart this process with the "
+            "memories' model (COMMONPLACE_EMBEDDING_MODEL), or move the memories to this process's model: "
+            "`commonplace knowledge reembed`"
         )
     ]
 
@@ -216,7 +217,7 @@ async def test_a_move_that_was_killed_goes_on(pool: asyncpg.Pool, url: str, engi
     assert 12 <= status.last.done < MEMORIES
     assert await nearest(pool, engine, "tenant-a saw bird 3") == "tenant-a saw bird 3"
     with pytest.raises(
-        InvalidInputError, match=r"model: expected turned, version 2, to which a move is running"
+        InvalidInputError, match=r"model: expected turned, version 2, the target of the running move"
     ):
         await reembed(pool, TurnedEngine("3"))
     with pytest.raises(InvalidInputError, match="drop-former"):

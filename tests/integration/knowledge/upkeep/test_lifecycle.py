@@ -224,7 +224,7 @@ async def test_consolidated_episodes_make_room(
     )
     assert seen == [
         ("expired episodes deleted", 0),
-        *(("episodes over the limit deleted", done) for done in (3, 5, 5)),
+        *(("episodes above the limit deleted", done) for done in (3, 5, 5)),
     ]
     assert result == CleanupReceipt(
         expired_deleted=0, expired_unconsolidated=0, capacity_deleted=5, remaining=15

@@ -71,7 +71,9 @@ async def test_steps_of_a_later_release_are_applied(
     assert await connection.fetchval("SELECT count(motto) FROM procrastinate.worker_details") == 0
     assert await connection.fetchval("SELECT count(*) FROM procrastinate.procrastinate_workers") == 1
     monkeypatch.undo()
-    with pytest.raises(DatabaseTooNewError, match=r"002_later.*knows revisions up to 'Procrastinate 3"):
+    with pytest.raises(
+        DatabaseTooNewError, match=r"002_later.*supports only revisions up to 'Procrastinate 3"
+    ):
         await prepare_schema(access)
     await connection.close()
 

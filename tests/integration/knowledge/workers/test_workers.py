@@ -364,7 +364,7 @@ async def test_a_worker_beside_others_waits_for_its_database(
         asyncio.timeout(DEADLINE_S),
         in_process_worker(settings, knowledge=memory),
     ):
-        await until(lambda: _is_said("background work does not run", caplog), what="a line in the log")
+        await until(lambda: _is_said("background work is not running", caplog), what="a line in the log")
     assert not any(each.exc_info for each in caplog.records if "does not run" in each.getMessage())
 
 

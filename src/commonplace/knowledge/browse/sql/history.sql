@@ -57,7 +57,7 @@ SELECT commonplace_rule_forgotten(id, metadata, CAST(:as_of AS timestamptz)) FRO
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
 
 -- name: entity_images(id, as_of)
--- What changes of an entity after a moment replaced, the latest first.
+-- The values that changes of an entity after a moment replaced, the latest first.
 SELECT CASE
   WHEN payload ->> 'entity_id' = CAST(:id AS text) THEN payload -> 'before'
   WHEN payload ->> 'source_entity_id' = CAST(:id AS text) THEN payload -> 'before' -> 'source'

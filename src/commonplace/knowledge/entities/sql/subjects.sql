@@ -27,7 +27,7 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND subject = ANY(CAS
   AND entity_id IS NULL AND validity = 'active';
 
 -- name: link_facts(scopes, subjects, predicates, entity_ids)
--- Give the active facts of some keys their entity, unless the entity has an active fact of the same predicate and scope.
+-- Gives the active facts of some keys their entity, unless it has an active fact of the same predicate and scope.
 WITH wanted AS (
   SELECT DISTINCT ON (facts.scope, facts.predicate, key.entity_id) facts.id, key.entity_id
   FROM unnest(
@@ -130,7 +130,7 @@ SELECT id, scope, subject, predicate FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]));
 
 -- name: unlink_facts(ids, entity_id)!
--- Take an entity off some facts, but for an active fact whose key another active fact has without an entity.
+-- Removes an entity from some facts, except from an active fact whose key an active fact without an entity also has.
 UPDATE facts SET entity_id = NULL
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
   AND entity_id = CAST(:entity_id AS uuid) AND NOT (

@@ -1,9 +1,9 @@
--- What waits for a person: memories that fade or have lost their source, and pairs that may say the same.
+-- Memories and pairs that wait for a person: memories that fade or lost their source, and pairs that may say the same.
 
 -- name: list_waiting(now, soon, faint, events, limit)
 -- Held facts, facts and rules with flags that no person stands for, useful facts and rules that will be below :faint at
 -- :soon, facts and rules whose source was superseded or forgotten after they were last confirmed, and rules that did harm
--- since; the oldest confirmation first. Of held facts of one key and text, one. Sources come from the latest :events
+-- since; the oldest confirmation first. Of held facts with one key and text, one. Sources come from the latest :events
 -- events that could make a memory stale.
 WITH changed AS MATERIALIZED (
   SELECT about_id, created_at FROM memory_events
@@ -82,7 +82,7 @@ LIMIT :limit;
 -- Pairs of active facts, and of rules, of one scope that may say the same, and that no person told apart: keys that
 -- differ in spelling alone, equal texts, or vectors at least as near as :likeness about one subject or entity. The latest
 -- first. Each of the :latest newest facts and rules is compared with the :facts newest facts or the :rules newest rules.
--- An older memory stands in one pair alone, with the newest of the most alike: ten equal rules are nine pairs, which
+-- An older memory is in only one pair, with the newest of those most like it: ten equal rules make nine pairs, which
 -- can be decided in any order.
 WITH keyed AS MATERIALIZED (
   SELECT

@@ -1,7 +1,7 @@
 -- Undoing of confirmations and of forgetting.
 
 -- name: unconfirm_last_of_fact(id)$
--- Undo the last confirmation of an active fact that did not change since, and write the event. A fact that was held no
+-- Undo the last confirmation of an active fact that has not changed since, and write the event. A fact that was held no
 -- longer supersedes another. Return the id of a fact that changed.
 WITH confirmation AS (
   SELECT facts.id, payload -> 'before' AS before, payload -> 'after' AS after
@@ -36,7 +36,7 @@ event AS (
 SELECT id FROM changed;
 
 -- name: unconfirm_last_of_rule(id)$
--- Undo the last confirmation of a rule that did not change since, and write the event. Return the id of a rule that changed.
+-- Undo the last confirmation of a rule that has not changed since, and write the event. Return the id of a changed rule.
 WITH confirmation AS (
   SELECT rules.id, payload -> 'before' AS before, payload -> 'after' AS after
   FROM rules JOIN memory_events AS entry ON entry.tenant_id = rules.tenant_id AND about_id = CAST(rules.id AS text)
@@ -63,8 +63,8 @@ event AS (
 SELECT id FROM changed;
 
 -- name: restore_inactive_fact(id)$
--- Make a retracted fact what it was if it was not active before, such as held, and write the event. Return the id of a fact
--- that changed.
+-- Return a retracted fact to its former state, such as held, unless that state was active, and write the event. Return
+-- the id of a fact that changed.
 WITH retraction AS (
   SELECT payload #>> '{before,validity}' AS validity FROM memory_events
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND about_id = CAST(CAST(:id AS uuid) AS text)

@@ -1,6 +1,6 @@
 -- Partitions by tenant. Statements that return statements read the catalogue, so that a column, an index or a trigger that
--- a later migration adds is taken along. No statement here locks a memory for longer than a batch, but the two
--- transactions that exchange tables.
+-- a later migration adds is included. Only the two transactions that exchange tables lock a memory for longer than a
+-- batch.
 
 -- name: prepare_exchange()^
 -- Settings of a transaction that copies or exchanges tables: it gives up on a lock before the server looks for a deadlock
@@ -38,7 +38,7 @@ FROM (
 ORDER BY own, conname;
 
 -- name: preparing_steps(table_name, leaf)
--- The statements that make a table the shared partition of a new one of its name, in order.
+-- The statements that make a table the shared partition of a new table with its name, in order.
 WITH given AS (
   SELECT
     CAST(:table_name AS text) AS name, CAST(:leaf AS text) AS leaf, oid, relowner,
@@ -200,8 +200,8 @@ SELECT unnest(ARRAY[
 ]) AS statement;
 
 -- name: copying_statement(table_name, shared, leaf, tenant)$
--- The statement that copies the next rows of a tenant, and returns their number and the last id. It keeps the rows from
--- being deleted until it commits; a row that changes meanwhile is there already, or changes in the copy, too.
+-- The statement that copies the next rows of a tenant, and returns their number and the last id. No one can delete the
+-- rows until it commits; a row that changes in the meantime is already in the copy, or changes there too.
 SELECT format(
   'WITH batch AS MATERIALIZED ('
   'SELECT * FROM %I WHERE tenant_id = %L AND id > $1 ORDER BY id LIMIT $2 FOR KEY SHARE'

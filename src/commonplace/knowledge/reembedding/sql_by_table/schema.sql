@@ -56,15 +56,15 @@ CREATE TRIGGER ${memories}_vector_changed BEFORE UPDATE OF embedding ON ${memori
 FOR EACH ROW EXECUTE FUNCTION commonplace_check_changed_vector();
 
 -- name: rename_index_next()!
--- Gives the index of the vectors that are in use now its name.
+-- Gives the index of the vectors that are now in use its usual name.
 ALTER INDEX idx_${leaf}_next_embedding RENAME TO idx_${leaf}_embedding;
 
 -- name: index_of_partitions()!
--- The index that those of the partitions belong to.
+-- The index of the whole table, to which the indexes of the partitions belong.
 CREATE INDEX idx_${memories}_embedding ON ONLY ${memories}
 USING hnsw ((CAST(embedding AS halfvec(384))) halfvec_cosine_ops) WITH (m = 12, ef_construction = 32)
 ${searched};
 
 -- name: attach_index()!
--- Adds the index of a partition to it.
+-- Adds the index of a partition to the index of the whole table.
 ALTER INDEX idx_${memories}_embedding ATTACH PARTITION idx_${leaf}_embedding;

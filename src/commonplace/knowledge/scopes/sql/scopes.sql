@@ -64,7 +64,7 @@ SELECT
 FROM pairs;
 
 -- name: rescope_memories(source, target, episodes, facts, rules)
--- Give memories that are in one scope another scope. Return the type and id of each.
+-- Move memories from one scope to another. Return the type and id of each.
 WITH moved_episodes AS (
   UPDATE episodes SET butler = :target WHERE id = ANY(CAST(:episodes AS uuid[])) AND butler = :source RETURNING id
 ),

@@ -1,4 +1,4 @@
--- Statements for an episode, a fact or a rule; kinds.py has what fills the gaps.
+-- Statements for an episode, a fact or a rule; kinds.py fills in the placeholders.
 
 -- name: read(id)^
 -- One memory in any state.

@@ -1,8 +1,8 @@
--- Statements for a fact or a rule; kinds.py has what fills the gaps.
+-- Statements for a fact or a rule; kinds.py fills in the placeholders.
 
 -- name: confirm(id, now)$
--- Restart the decay of a memory that lives, which a person then stands for, and write the event. Return the id of a memory
--- that was confirmed.
+-- Restart the decay of a live memory, for which a person then vouches, and write the event. Return the id of a
+-- confirmed memory.
 WITH known AS (
   SELECT id, last_confirmed_at, trust FROM ${memories} WHERE id = :id AND ${lives} FOR UPDATE
 ),
@@ -29,7 +29,7 @@ event AS (
 SELECT id FROM known;
 
 -- name: tag(id, tag, tagged)$
--- Add a tag to a memory that lives, or remove it, and write the event if that is a change. Return the id of such a memory.
+-- Add a tag to a live memory, or remove it, and write the event if the tags change. Return the id of a live memory.
 WITH known AS (
   SELECT id, tags, tags @> jsonb_build_array(CAST(:tag AS text)) AS had_tag FROM ${memories}
   WHERE id = :id AND ${lives}

@@ -1,7 +1,7 @@
 -- Statements that lock facts or rules and compare them.
 
 -- name: lock(ids)
--- Lock memories until the transaction ends. Return which of them live.
+-- Lock memories until the transaction ends. Return those that are live.
 SELECT id, ${lives} AS lives FROM ${memories}
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
 ORDER BY id
@@ -14,7 +14,7 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:id
 ORDER BY commonplace_trust(trust), flags = '[]', created_at, id;
 
 -- name: is_outranked(id)$
--- Whether a memory is more trusted than what the transaction writes.
+-- Whether a memory is more trusted than the source of what the transaction writes.
 SELECT commonplace_trust(trust) > commonplace_trust(commonplace_source()) FROM ${memories}
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
 

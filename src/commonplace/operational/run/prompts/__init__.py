@@ -1,1 +1,1 @@
-"""The tier prompts that the package ships."""
+"""The built-in tier prompts."""

@@ -23,14 +23,14 @@ CHANGED: Final = "apps-changed"
 PURGE: Final = "purge"
 OUTCOMES: Final = {
     DigestOutcome.CREATED: "The conversation has a digest now",
-    DigestOutcome.NOTHING: "The conversation has nothing worth keeping",
+    DigestOutcome.NOTHING: "The conversation has no content worth keeping",
     DigestOutcome.REFUSED: "The digest looks like a secret and is not stored",
     DigestOutcome.SKIPPED: "The digest failed again",
     DigestOutcome.DEFERRED: "The digest waits",
     DigestOutcome.REPEATED: "Another process has made the digest",
     DigestOutcome.DROPPED: "The digest was dropped",
 }
-"""What an operator reads about a retried digest."""
+"""The messages about the outcome of a retried digest."""
 
 
 router = pages(PATH, installation_writer)
@@ -44,7 +44,7 @@ class NewApp(BaseModel):
     name: str = ""
 
 
-# No id of an app begins with a hyphen, so no app has this page.
+# No app id begins with a hyphen, so this path cannot be the page of an app.
 @router.get("/-/new", dependencies=ADMINISTERING)
 async def new_form(request: Request) -> HTMLResponse:
     """Show the form for a new app."""
@@ -79,7 +79,7 @@ async def uninstall_form(request: Request, memories: OpenMemories, app_id: AppId
 
 @router.post("/-/digests/retry")
 async def retry(request: Request, memories: OpenMemories, conversation_id: Text) -> Response:
-    """Retry the failed digest of a conversation, and say what became of it."""
+    """Retry the failed digest of a conversation, and show the outcome."""
     (receipt,) = await memories.apps.retry_digests(conversation_id)
     notice = ": ".join(filter(None, (OUTCOMES[receipt.outcome], receipt.reason.rstrip(".")))) + "."
     return done(request, notice, location=shown_page(request) or PATH, changed=CHANGED)

@@ -42,7 +42,7 @@ class AppFilters(Filters):
 async def apps_page(
     request: Request, memories: OpenMemories, wanted: Annotated[AppFilters, Query()]
 ) -> HTMLResponse:
-    """Show apps, statistics and waiting digests; to HTMX the refreshing part."""
+    """Show apps, statistics and waiting digests; HTMX gets only the refreshing part."""
     apps = memories.apps
     page, pager = await read_page(request, wanted, apps.views.apps)
     return render(
@@ -120,7 +120,7 @@ async def context_page(
 async def conversation_page(
     request: Request, memories: OpenMemories, app_id: AppId, conversation: User
 ) -> HTMLResponse:
-    """Show the messages of a conversation, and the digests that came from it."""
+    """Show the messages of a conversation and the digests made from it."""
     found = await memories.apps.get_conversation(conversation, app_id=app_id)
     digests = await memories.apps.list_memories(app_id)
     return render(

@@ -29,7 +29,7 @@ async def list_memories(
         Query(
             ge=1,
             le=MAX_LIMIT,
-            description=f"the number of items on the page, at most; {DEFAULT_LIMIT} with an offset",
+            description=f"the maximum number of items on the page; {DEFAULT_LIMIT} with an offset",
         ),
     ] = None,
     offset: Annotated[

@@ -56,7 +56,7 @@ ConversationId = Annotated[str, Depends(conversation)]
 async def install_app(memory: OpenAppMemory, wanted: Annotated[NewApp, Body(description="the app")]) -> App:
     """Install or rename an app.
 
-    An uninstalled app comes back with its memories.
+    An uninstalled app returns with its memories.
     """
     return await memory.registry.register(wanted.app_id, name=wanted.name)
 
@@ -76,7 +76,7 @@ async def begin_conversation(
 ) -> Conversation:
     """Begin a conversation of an app.
 
-    If the app has a conversation with this id and user, it is returned as it is.
+    If the app already has a conversation with this id and user, that conversation is returned unchanged.
     """
     return await memory.begin_conversation(app_id, wanted.conversation_id, user_id=wanted.user_id)
 
@@ -95,7 +95,7 @@ async def add_messages(
     return await memory.add_messages(conversation_id, said)
 
 
-@api(f"POST {ONE}/end", installation_writer, "The conversation, and its digest", NOT_FOUND)
+@api(f"POST {ONE}/end", installation_writer, "The conversation and its digest", NOT_FOUND)
 async def end_conversation(
     memory: OpenAppMemory,
     conversation_id: ConversationId,
@@ -103,12 +103,12 @@ async def end_conversation(
         str, Query(min_length=1, max_length=MAX_REASON_CHARS, description="why the conversation ended")
     ] = COMPLETED,
     *,
-    wait: Annotated[bool, Query(description="whether to answer when the digest is made")] = False,
+    wait: Annotated[bool, Query(description="whether to wait for the digest before responding")] = False,
 ) -> EndedShape:
     """End a conversation.
 
-    The digest is made in the background, also after a restart of the service. Ending a conversation again makes no
-    second memory, but retries a failed digest.
+    The digest is made in the background, even after a restart of the service. Ending a conversation again does not make
+    a second memory, but retries a failed digest.
     """
     ended = await memory.loop.end_conversation(conversation_id, reason)
     return EndedShape.model_validate(
@@ -135,7 +135,7 @@ async def list_app_memories(memory: OpenAppMemory, app_id: AppId, page: WantedPa
 async def app_context(memory: OpenAppMemory, app_id: AppId, user_id: UserId = None) -> MemoryContext:
     """Read the block of memories for a prompt.
 
-    Return the ten memories that a model sees when a conversation of the app is in focus. A user's own memories and the
-    shared ones have half of the places each.
+    Return up to ten memories that a model sees when a conversation of the app is in focus, half of them the user's own
+    and half shared.
     """
     return await memory.context(app_id, user_id=user_id)

@@ -36,6 +36,6 @@ UserId = Annotated[
         alias="userId",
         min_length=1,
         max_length=MAX_ID_CHARS,
-        description="also the memories of this user; without it, shared memories only",
+        description="include the memories of this user; by default only shared memories",
     ),
 ]

@@ -72,7 +72,7 @@ async def search_memories(
 ) -> HitsShape:
     """Search the memories of an app.
 
-    Return memories that a conversation of the app may see, best first: its own and those that other apps share.
+    Return the memories that a conversation of the app may see, best first: its own, and memories shared by other apps.
     """
     hits = await memory.search(app_id, query, by=by, user_id=user_id)
     return HitsShape.model_validate({"hits": hits})
@@ -82,7 +82,7 @@ async def search_memories(
 async def export_memories(memory: OpenAppMemory, app_id: AppId) -> ExportShape:
     """Export the memories of an app.
 
-    Return all memories of the app, of every user, as one document for an import.
+    Return the memories of all users of the app as one document for an import.
     """
     return ExportShape.model_validate((await memory.export(app_id)).as_json())
 
@@ -102,11 +102,11 @@ async def import_memories(
 ) -> ImportReceipt:
     """Import memories into an app.
 
-    Add the memories of a document, from any app, to an app; existing memories stay as they are.
+    Add the memories of a document from any app; existing memories stay unchanged.
 
-    Memories that the app already has count as known, so an import can be repeated. A memory is refused, and the others
-    are added, if its text, metadata or ids look like they contain a secret, if its metadata is too large, or if the app
-    has ten memories already. Text that is too long for a memory is shortened.
+    Memories that the app already has count as known, so an import can be repeated. A memory is refused, while the
+    others are added, if its text, metadata or ids look like they contain a secret, if its metadata is too large, or if
+    the app has ten memories already. Text that is too long for a memory is shortened.
     """
     return await memory.import_document(app_id, document.model_dump(mode="json", by_alias=True))
 
@@ -115,7 +115,7 @@ async def import_memories(
 async def app_statistics(memory: OpenAppMemory) -> StatisticsShape:
     """Read the statistics of app memory.
 
-    Return counts from the database, across all processes and restarts.
+    Return counts from the database, over all processes and restarts.
     """
     return StatisticsShape.of(await memory.statistics())
 

@@ -43,7 +43,7 @@ class MemoryShape(Shape):
         content: one paragraph, about 200 characters at most
         updated_at: the time of the creation or the last merge
         source_conversation_id: the conversation that the digest came from
-        user_id: the owner; null: shared by all users
+        user_id: the owner; null if all users share the memory
         metadata: importance (0 to 10), tags, relatedConversations and other keys
     """
 
@@ -113,7 +113,7 @@ class AppShape(InstalledAppShape):
     """An app.
 
     Attributes:
-        status: memories of an uninstalled app stay until they are purged
+        status: the memories of an uninstalled app stay until they are purged
     """
 
     memory_count: int
@@ -134,7 +134,7 @@ class NewMessage(Wanted):
     """A message of a conversation.
 
     Attributes:
-        content: secrets in it are masked before it is stored
+        content: the text; secrets are masked before the message is stored
     """
 
     role: Speaker
@@ -152,7 +152,7 @@ class NewConversation(Wanted):
 
     Attributes:
         conversation_id: unique among all apps
-        user_id: the owner of its memory; null: shared by all users
+        user_id: the owner of its memory; null if all users share the memory
     """
 
     conversation_id: str = Field(min_length=1, max_length=MAX_ID_CHARS)
@@ -164,9 +164,9 @@ class ConversationShape(Shape):
     """A conversation of an app.
 
     Attributes:
-        user_id: the owner of its memory; null: shared by all users
+        user_id: the owner of its memory; null if all users share the memory
         last_role: the speaker of the last message
-        memories_shown: the number of memories that its model saw; null until its context was built
+        memories_shown: the number of memories that its model saw; null until its context is built
     """
 
 
@@ -177,7 +177,7 @@ class DigestReceiptShape(Shape):
     Attributes:
         reason: the reason for the outcome
         memory: the new memory; null if there is none
-        extractive: whether the sentences were picked by rule, not written by a model
+        extractive: whether the sentences were picked by a rule, not written by a model
     """
 
     memory: MemoryShape | None
@@ -188,7 +188,7 @@ class EndedShape(Shape):
 
     Attributes:
         repeated: whether the conversation had ended before
-        digest: null: the digest is made in the background
+        digest: null if the digest is made in the background
     """
 
     conversation: ConversationShape
@@ -278,7 +278,7 @@ class EnergyShape(Shape):
         capacity: the units of a full budget
         share: the level as a share of the capacity, 0 to 1
         low: whether digests and compactions wait
-        wait_seconds: the seconds until they run; 0: now; null: the budget does not refill
+        wait_seconds: the seconds until they run; 0: now; null: never, because the budget does not refill
         spent_last_day: the units spent in the last 24 hours, by operation
     """
 
@@ -318,9 +318,9 @@ class StatisticsShape(Shape):
         average_chars: the mean length of a memory
         compactions_last_day: compactions in the last 24 hours, by app
         in_focus: conversations whose model received a context
-        injection_rate: the share of these whose context had a memory, 0 to 1
+        injection_rate: the share of these conversations whose context had a memory, 0 to 1
         digests: digests by state
-        fullest: memories of the largest apps, at most 20 apps
+        fullest: the number of memories of the largest apps, at most 20 apps
     """
 
     energy: EnergyShape

@@ -80,7 +80,7 @@
   document.addEventListener("htmx:afterRequest", (event) => {
     if (event.detail.successful) connected(true);
   });
-  // The next message takes the place of an offer to undo.
+  // The next message replaces an offer to undo.
   document.addEventListener("toast", (event) => {
     document.getElementById("undo").replaceChildren();
     toast(event.detail.value);
@@ -123,7 +123,7 @@
     forms = [];
   });
 
-  // A button is disabled while its request runs, which takes the focus away: it gets the focus back.
+  // A button is disabled while its request runs and so loses the focus; afterwards it gets the focus back.
   let pressed = null;
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (event.detail.elt.contains(document.activeElement)) pressed = document.activeElement;
@@ -214,7 +214,7 @@
   showWhere();
   window.addEventListener("resize", showWhere);
 
-  // A checkbox that selects all checkboxes of its name, and the number of selected ones.
+  // A checkbox that selects all checkboxes with its name, and the number of selected checkboxes.
   const boxes = (name) => [...document.querySelectorAll(`input[type=checkbox][name="${name}"]`)];
   const count = () => {
     for (const all of document.querySelectorAll("[data-ticks]")) {
@@ -311,7 +311,7 @@
       plot.ctx.stroke();
       plot.ctx.textAlign = place > top + plot.bbox.width * 0.85 ? "right" : "left";
       plot.ctx.fillText(" today ", place, top + 12 * window.devicePixelRatio);
-      // A label is at the end where the falling curve is below its line for long, else at the beginning.
+      // A label is at the end if the falling curve stays below its line for long, else at the beginning.
       const late = series.values[Math.floor(series.values.length * 0.7)];
       lines.forEach((line) => {
         const atEnd = late < line.value;

@@ -74,7 +74,7 @@
     return found;
   };
 
-  // Pull joined spots together and push spots apart that are too close. A grid finds those, so the time is linear.
+  // Pull joined spots together, and push apart spots that are too close. A grid finds these, so the time is linear.
   const ROUNDS = 160;
   const settle = (spots, pairs, gap) => {
     const reach = 2 * Math.max(...spots.map((spot) => spot.radius)) + 3 * gap;

@@ -27,7 +27,7 @@
     if (button && !event.repeat) button.click();
   });
 
-  // A decided item gives the focus to the next one that waits, an item that waits again keeps it.
+  // A decided item gives the focus to the next waiting item; an item that waits again keeps the focus.
   document.addEventListener("htmx:afterSettle", (event) => {
     const pair = event.target.closest("[data-pair]");
     if (!pair) return;

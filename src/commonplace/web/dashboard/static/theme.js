@@ -1,4 +1,4 @@
-// Set the chosen theme before the first paint, else the theme of the system.
+// Before the first paint, set the chosen theme, else the system's theme.
 (() => {
   "use strict";
   const chosen = localStorage.getItem("commonplace-theme");

@@ -91,7 +91,7 @@ async def add_rule(
 def _form(
     request: Request, knowledge: KnowledgeOfCaller, values: NewRule, error: InvalidInputError | None = None
 ) -> HTMLResponse:
-    """Return the form with its error, which stands at its field, or at the content."""
+    """Return the form with its error, shown at its field or else at the content."""
     field = error.field if error and error.field in FIELDS else "content"
     kind, back = ("fact", facts.PATH) if isinstance(values, NewFact) else ("rule", rules.PATH)
     return render_dialog(

@@ -36,7 +36,7 @@ class EventFilters(Filters):
 
     @property
     def given(self) -> dict[str, Any]:
-        """The filters of knowledge memory; a day counts whole, in UTC."""
+        """The filters of knowledge memory; a day includes all of its hours in UTC."""
         since = datetime.combine(self.since, time.min, UTC) if self.since else None
         until = datetime.combine(self.until, time.max, UTC) if self.until else None
         return {**super().given, **present(since=since, until=until)}

@@ -1,4 +1,4 @@
-"""Changes of facts or rules, one or several at once, and their undo: confirm, pin, tag, make global, forget."""
+"""Changes of one or several facts or rules, and their undo: confirm, pin, tag, make global, forget."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ _Known = Fact | Rule
 
 
 class ChangeName(StrEnum):
-    """A change of facts or rules; the last part of its address."""
+    """A change of facts or rules, named like the last part of its address."""
 
     CONFIRM = "confirm"
     PIN = "pin"
@@ -51,9 +51,9 @@ class _Change:
 
     Attributes:
         result: The result, after the number of memories, such as "confirmed".
-        applies: Whether the change makes a difference to a memory; takes the memory and the tag.
+        applies: Returns whether the change makes a difference; takes the memory and the tag.
         apply: Changes the memory; takes its kind, its id and the tag.
-        undo: Takes the change back; takes the kind, the id of the event of a move, else of the memory, and the tag.
+        undo: Undoes the change; takes the kind, an id (of the event of a move, else of the memory), and the tag.
     """
 
     result: str
@@ -66,7 +66,7 @@ async def _take_from_global(knowledge: KnowledgeMemory, _: MemoryType, event_id:
     """Undo the promotion of one memory.
 
     Raises:
-        InvalidInputError: The event is another change, such as the merge of a project, or the memory moved on since.
+        InvalidInputError: The event is another change, such as a project merge, or the memory has moved again since.
         NotFoundError: No such event exists.
     """
     event = await knowledge.get_event(event_id)
@@ -129,7 +129,7 @@ def add_bulk_changes(router: APIRouter, kind: MemoryType, path: str) -> None:
         request: Request, knowledge: KnowledgeOfCaller, change: Annotated[ChangeName, Form()], ids: FormIds,
         tag: Text = "",
     ) -> Response:  # fmt: skip
-        """Undo a change of memories; those that changed since stay as they are."""
+        """Undo a change of memories; memories that changed since stay unchanged."""
         notice = await _undo_all(knowledge, kind, change, ids, tag)
         return done(request, notice, location=shown_page(request) or path, changed=CHANGED)
 
@@ -137,7 +137,7 @@ def add_bulk_changes(router: APIRouter, kind: MemoryType, path: str) -> None:
         async def apply(
             request: Request, knowledge: KnowledgeOfCaller, ids: FormIds, tag: Text = ""
         ) -> Response:
-            """Change the memories to which the change makes a difference, and say how many stayed unchanged."""
+            """Apply a change where it makes a difference, and report how many memories stayed unchanged."""
             tag = PINNED if change is ChangeName.PIN else " ".join(tag.split())
             try:
                 notice, undo = await _apply_all(knowledge, kind, change, ids, tag)
@@ -149,7 +149,7 @@ def add_bulk_changes(router: APIRouter, kind: MemoryType, path: str) -> None:
 
         return apply
 
-    # An address for each change: a parameter would take the place of a memory's page.
+    # Each change has its own address, because a parameter would clash with the address of a memory's page.
     for change in ChangeName:
         router.post(f"/{change}", dependencies=[Depends(writer)])(applying(change))
 
@@ -174,7 +174,7 @@ async def _apply_all(
     refused: InvalidInputError | NotFoundError | None = None
     for memory in await _found(knowledge, kind, ids):
         if made.applies(memory, tag):
-            # Each change is durable on its own: a refusal must not hide the undo of the others.
+            # Each change is durable on its own, so a refusal must not hide the undo of the others.
             try:
                 result = await made.apply(knowledge, kind, memory.id, tag)
                 event_id = result.event_id if isinstance(result, ScopeMove) else None
@@ -216,7 +216,7 @@ def undo_of(kind: MemoryType, change: ChangeName, ids: Sequence[UUID], tag: str 
 
 
 async def _found(knowledge: KnowledgeMemory, kind: MemoryType, ids: Sequence[UUID]) -> list[_Known]:
-    """Return the memories that exist, in the given order, each once."""
+    """Return the existing memories, in the given order, without repeats."""
     found: list[_Known] = []
     for each in dict.fromkeys(ids):
         try:

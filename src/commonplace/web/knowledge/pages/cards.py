@@ -1,4 +1,4 @@
-"""Cards of knowledge memory on the overview; each loads itself, because the server may be starting or down."""
+"""Cards of knowledge memory on the overview; each card loads itself, because the server may be starting or down."""
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 SHOWN: Final = 5
 FAILURES: Final = 2
-"""The most failures of each kind."""
+"""The maximum number of failures of each kind."""
 
 
 async def figures(request: Request) -> dict[str, Any]:
-    """Read the counts of the tenant, and the new memories of each day."""
+    """Read the counts of the tenant, and the number of new memories per day."""
     knowledge = knowledge_of(request)
     since = learning.first_day(knowledge.clock())
     days = learning.per_day(await knowledge.learned_by_day(since=since), since)

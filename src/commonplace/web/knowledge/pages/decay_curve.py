@@ -10,11 +10,11 @@ from commonplace.knowledge import FAINT, GONE
 
 POINTS: Final = 120
 ENDS_AT: Final = 0.03
-"""The confidence at the end of the curve: a little below the last threshold."""
+"""The confidence at the end of the curve, slightly below the last threshold."""
 
 LONGEST: Final = timedelta(days=5 * 365)
 BEYOND_NOW: Final = 1.1
-"""The factor by which a curve is extended beyond the present, so that the present is on it."""
+"""The factor by which a curve extends beyond the present, so that the curve contains the present."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ def decay_curve(confidence: float, decay_rate: float, since: datetime, now: date
     Args:
         confidence: The confidence at the last confirmation, 0.0 to 1.0.
         decay_rate: The share lost per day, continuously.
-        since: The time of the last confirmation, or of the storing (aware).
+        since: The time of the last confirmation, or of creation (aware).
         now: The present (aware).
 
     Source: KNW-09.

@@ -48,7 +48,7 @@ async def entities_page(
 
 
 class Names(BaseModel):
-    """The values of the form of an entity; aliases have a line each."""
+    """The values of the form of an entity; each alias has its own line."""
 
     canonical_name: str = ""
     entity_type: str = ""
@@ -132,7 +132,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _errors(error: InvalidInputError) -> dict[str, str]:
-    """Return an error by its field of the form; that of one alias is one of the whole list."""
+    """Return an error by form field; an error in one alias belongs to the whole list."""
     known = ("canonical_name", "entity_type", "aliases")
     field = next((name for name in known if error.field.startswith(name)), "canonical_name")
     return {field: message_of(error)}

@@ -83,7 +83,7 @@ async def requeue(request: Request, knowledge: KnowledgeOfCaller, butler: Name =
 
 @router.post("/requeue/undo", dependencies=[Depends(admin)])
 async def undo_requeue(request: Request, knowledge: KnowledgeOfCaller, ids: Text) -> Response:
-    """Take retries back; episodes that a run has taken since are consolidated all the same."""
+    """Undo retries; episodes that a run has taken since are consolidated anyway."""
     kept = 0
     wanted = ids.split(",")
     for each in wanted:

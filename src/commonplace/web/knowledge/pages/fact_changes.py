@@ -26,7 +26,7 @@ router = pages(PATH, writer)
 
 @router.post("/{fact_id:uuid}/confirm")
 async def confirm(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> Response:
-    """Confirm a fact: its decay starts again, and a held fact replaces the one that it contradicts."""
+    """Confirm a fact: its decay starts again, and a held fact replaces the fact that it contradicts."""
     fact = await knowledge.read_memory("fact", fact_id)
     if fact.validity not in {Validity.ACTIVE, Validity.HELD}:
         raise InvalidInputError("fact", NOT_ACTIVE, f"a fact that is {fact.validity}")

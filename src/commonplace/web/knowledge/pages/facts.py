@@ -18,7 +18,7 @@ from commonplace.web.knowledge.pages.listing import ItemId, MemoryFilters, Name,
 
 PATH: Final = "/knowledge/facts"
 FADING: Final = "fading"
-"""Active and marked by the sweep; not a validity of its own."""
+"""Active facts that the sweep marked as fading; this is not a validity."""
 
 State = Validity | Literal["", "fading"]
 STATES: Final = (
@@ -29,7 +29,7 @@ STATES: Final = (
 )
 
 MOST_OTHERS: Final = 5
-"""The most entities that a name is shown to mean."""
+"""The maximum number of entities shown for one name."""
 
 router = pages(PATH, reader)
 
@@ -77,7 +77,7 @@ async def facts_page(
 
 
 async def find_named(knowledge: KnowledgeMemory, name: str) -> list[tuple[UUID, str]]:
-    """Return the ids and names of the entities that an id or a name may mean, the likeliest first."""
+    """Return the ids and names of the entities that an id or a name may refer to, most likely first."""
     if not name:
         return []
     try:

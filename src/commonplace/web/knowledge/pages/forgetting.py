@@ -1,4 +1,4 @@
-"""Forgetting an episode, a fact or a rule, with a question before."""
+"""Forgetting an episode, a fact or a rule, after a confirmation dialog."""
 
 from typing import Final
 
@@ -16,7 +16,7 @@ MAX_QUOTE_CHARS: Final = 1_000
 
 
 def add_forgetting(router: APIRouter, kind: MemoryType, *effects: str) -> None:
-    """Add the question, which lists the effects in sentences, and the change to the pages of one kind of memory."""
+    """Add the dialog, which lists the effects in sentences, and the change to the pages of one kind of memory."""
 
     @router.get("/{memory_id:uuid}/forget", dependencies=[Depends(writer)])
     async def forget_form(request: Request, knowledge: KnowledgeOfCaller, memory_id: ItemId) -> HTMLResponse:

@@ -1,4 +1,4 @@
-"""The graph page: facts about an entity, or the connection between two entities, as a picture and as a list."""
+"""The graph page: facts about an entity, or the connection between two entities, as a picture and a list."""
 
 import re
 from collections.abc import Sequence
@@ -26,12 +26,12 @@ MOST_LISTED: Final = 100
 SIZES: Final = (("30", "30"), ("200", "200"), ("800", "800"))
 """Numbers of best-known entities that the page offers."""
 BETWEEN: Final = re.compile(r"\s+(?:and|und|to|with|&)\s+|\s*[,;→+]\s*", re.IGNORECASE)
-"""A separator between the names of two entities in a question."""
+"""The separator between the names of two entities in a question."""
 ASKED: Final = re.compile(
     r"(?:(?:what|who|how|tell|show)\b.*?\b(?:about|is|are)\s+)?(.*?)(?:\s+(?:connected|related|linked))?[\s?.!]*",
     re.IGNORECASE,
 )
-"""A question, with the names that it asks about."""
+"""A question that contains the names of entities."""
 
 router = pages(PATH, reader)
 
@@ -44,9 +44,9 @@ class GraphAddress(Address):
         entity: The id of an entity, instead of a name.
         all: Whether to show the best-known entities.
         entities: How many of the best-known entities to show.
-        kind: Nodes of this kind and entities only.
-        scope: Facts of this scope and global ones only.
-        since: Facts that were stored on this day or later only.
+        kind: Show only nodes of this kind, and entities.
+        scope: Show only facts of this scope, and global facts.
+        since: Show only facts that were stored on this day or later.
     """
 
     q: Annotated[str, Field(max_length=2 * MAX_NAME_CHARS)] = ""
@@ -65,7 +65,7 @@ class Answer:
     Attributes:
         graph: The nodes and edges; empty if the question has no answer.
         entities: The entities of the question.
-        unknown: Names that no entity has.
+        unknown: Names of the question that no entity has.
     """
 
     graph: Graph = field(default_factory=Graph)
@@ -74,7 +74,7 @@ class Answer:
 
     @property
     def is_way(self) -> bool:
-        """Whether the question is about two entities."""
+        """Whether the question names two entities."""
         return len(self.entities) > 1
 
 
@@ -127,7 +127,7 @@ async def _answer(knowledge: KnowledgeMemory, wanted: GraphAddress) -> Answer:
     about = asked[1] if asked and asked[1] else wanted.q
     names = [name for name in BETWEEN.split(about) if name] if about else []
     whole = await _named(knowledge, about) if len(names) > 1 else None
-    if whole is not None:  # a name may hold such a word
+    if whole is not None:  # A name may contain such a word.
         names = [about]
     found = [whole or await _named(knowledge, name) for name in names[:2]]
     unknown = [name for name, one in zip(names, found, strict=False) if one is None]
@@ -151,14 +151,14 @@ async def _answer(knowledge: KnowledgeMemory, wanted: GraphAddress) -> Answer:
 
 
 async def _named(knowledge: KnowledgeMemory, name: str) -> ListedEntity | None:
-    """Return the entity with a name: with exactly this name, else the best known whose name holds the text."""
+    """Return the entity with exactly this name, else the best-known entity whose name contains the text."""
     found = await knowledge.list_entities(name=name, limit=CANDIDATES)
     exact = [one for one in found if name.casefold() in {one.canonical_name.casefold(), *one.aliases}]
     return max(exact or found, key=lambda one: one.facts, default=None)
 
 
 def _steps(graph: Graph) -> list[tuple[Node, str, bool]]:
-    """Return the way from one entity to another: each node, its relation to the next, and whether it is the source."""
+    """Return the path between two entities: each node, its relation to the next, and whether it is the source."""
     nodes = list(graph.nodes.values())
     edges = zip(nodes, graph.edges, strict=False)
     return [

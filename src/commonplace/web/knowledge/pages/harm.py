@@ -1,4 +1,4 @@
-"""Rules that did harm: the reasons, and what became of each rule."""
+"""Rules that did harm: the reasons, and the outcome for each rule."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ router = pages(PATH, reader)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Harm:
-    """A rule that did harm: the text that did it, the reasons, and the state and outcome today."""
+    """A rule that did harm: its harmful text, the reasons, and its current state and outcome."""
 
     rule: Rule
     text: str
@@ -34,13 +34,13 @@ class Harm:
 
 @router.get("")
 async def harm_page(request: Request, knowledge: KnowledgeOfCaller) -> HTMLResponse:
-    """Show the rules that did harm, the latest judged first."""
+    """Show the rules that did harm, most recently judged first."""
     rules = await knowledge.list_harmful_rules()
     return render(request, "knowledge/harm.html", rules=[harm_of(rule) for rule in rules])
 
 
 def harm_of(rule: Rule) -> Harm:
-    """Return a rule with what became of it."""
+    """Return a rule with its outcome."""
     if rule.is_forgotten:
         state, outcome = "forgotten", FORGOTTEN
     elif rule.maturity is Maturity.ANTI_PATTERN:

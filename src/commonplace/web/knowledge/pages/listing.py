@@ -1,4 +1,4 @@
-"""The filters of facts and rules, search by meaning, and the refresh event that the pages share."""
+"""The filters, search by meaning and refresh event that the pages of facts and rules share."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, date, datetime, time
@@ -28,7 +28,7 @@ from commonplace.web.dashboard.rendering import NOT_KEPT, render, wants_fragment
 from commonplace.web.dashboard.stamps import MINUTE_S
 
 CHANGED: Final = "knowledge-changed"
-"""The event by which parts of these pages refresh themselves."""
+"""The event that makes parts of these pages refresh themselves."""
 
 MAX_NAME_CHARS: Final = 200
 MAX_SEARCH_CHARS: Final = 1_000
@@ -49,7 +49,7 @@ ItemId = Annotated[UUID, Path()]
 MEANING: Final = "meaning"
 MATCHES: Final = (("", "Words"), (MEANING, "Meaning"))
 NEAREST: Final = 200
-"""The memories that a search by meaning finds at most, before the other filters."""
+"""The maximum number of memories that a search by meaning finds, before the other filters apply."""
 
 SOURCES: Final = (("", "Any"), *((source, source.title()) for source in Source))
 CONFIDENCES: Final = (
@@ -96,7 +96,7 @@ class MemoryFilters(CursorFilters):
 
     @property
     def query(self) -> dict[str, Any]:
-        """The filters as the address names them, without the place of the page and its stamp."""
+        """The filters as the address names them, without the position of the page and its stamp."""
         return {name: value for name, value in super().query.items() if name != "stamp"}
 
     @property
@@ -121,7 +121,7 @@ class MemoryFilters(CursorFilters):
     def chips(self, path: str, **shown: str) -> list[tuple[str, str, str]]:
         """Return the label and the value of each filter that is set, and the address of the list without the filter.
 
-        ``shown`` has values that read better than those in the address, by the name of the filter.
+        ``shown`` maps names of filters to values that read better than those in the address.
         """
         values = {name: str(value) for name, value in self.query.items() if value not in (None, "")}
         shown["used"] = dict(USES).get(self.used, "")
@@ -147,17 +147,17 @@ async def show_memories(
     about: str = "",
     others: Sequence[tuple[str, str]] = (),
 ) -> Response:
-    """Return the page of facts or rules; a tab that refreshes gets nothing while no memory changed, for a minute.
+    """Return the page of facts or rules; a refreshing tab gets no content for a minute while no memory changes.
 
     Args:
         request: Its path is that of the list.
         knowledge: Knowledge memory of the caller.
         kind: Facts or rules.
-        wanted: The filters and the place of the page.
+        wanted: The filters and the position of the page.
         read: Reads the list.
         states: The choices of the filter of states.
         about: The name of the entity that the facts are about.
-        others: The names of other entities that the filter may mean, with their addresses.
+        others: The names of other entities that the filter may refer to, with their addresses.
     """
     projects = project_names(request, knowledge)
     wanted.scope = scope_of(wanted.scope, projects)
@@ -231,7 +231,7 @@ def project_names(request: Request, knowledge: KnowledgeMemory) -> list[tuple[st
 
 
 def scope_of(name: str, projects: Sequence[tuple[str, str]]) -> str:
-    """Return the scope that a person means: the id of the project with this name, else the name itself."""
+    """Return the scope for a name: the id of the project with this name, else the name itself."""
     ids = [each for each, title in projects if title == name]
     return ids[0] if len(ids) == 1 else name
 

@@ -1,4 +1,4 @@
-"""Pages of rules, with their effectiveness, and feedback of operators."""
+"""Pages of rules, with their effectiveness and operator feedback."""
 
 from collections.abc import Awaitable
 from typing import Annotated, Any, Final, Literal
@@ -176,7 +176,7 @@ async def _changed(change: Awaitable[object], knowledge: KnowledgeMemory, rule_i
 async def _dialog(
     request: Request, knowledge: KnowledgeMemory, rule_id: UUID, name: str, **values: object
 ) -> HTMLResponse:
-    """Return a form about a rule, with the rule's content and without errors unless the values say otherwise."""
+    """Return a form about a rule, with the rule's content and no errors unless the values contain some."""
     rule = await knowledge.read_memory("rule", rule_id)
     shown: dict[str, object] = {"memory": rule, "content": rule.content, "errors": {}, **values}
     return render_dialog(request, f"knowledge/{name}.html", **shown)

@@ -37,7 +37,7 @@ router = pages(PATH, reader)
 
 
 class SearchAddress(Address):
-    """The question in the address of the page."""
+    """The query in the address of the page."""
 
     q: Annotated[str, Field(max_length=MAX_QUERY_CHARS)] = ""
     mode: SearchMode | Literal["recall", ""] = ""
@@ -59,7 +59,7 @@ class SearchAddress(Address):
 
     @property
     def filters(self) -> dict[str, Any]:
-        """The filters of the second row, as arguments of knowledge memory; days are days of UTC."""
+        """The filters of the second row, as arguments of knowledge memory; days are UTC days."""
         return present(
             tags=[self.tag] if self.tag else None,
             learned_by=self.butler,
@@ -95,12 +95,12 @@ async def search_page(
 
 
 async def _entity(knowledge: KnowledgeMemory, name: str) -> Candidate | None:
-    """Return the entity that a name means most likely."""
+    """Return the entity that a name most likely refers to."""
     return next(iter(await knowledge.entity_resolve(name)), None) if name else None
 
 
 async def _find(knowledge: KnowledgeMemory, wanted: SearchAddress, entity: Candidate | None) -> list[Found]:
-    """Search or recall, without counting the results as used."""
+    """Search or recall without counting a use."""
     options: dict[str, Any] = {
         **wanted.filters,
         "scope": wanted.scope or None,

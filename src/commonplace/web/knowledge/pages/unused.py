@@ -1,4 +1,4 @@
-"""Old facts that were never used: a dialog that lists them, to forget them at once."""
+"""Old facts that were never used: a dialog that lists them and forgets the selected facts."""
 
 from datetime import timedelta
 from typing import Final
@@ -20,12 +20,12 @@ router = pages(PATH, writer)
 
 @router.get("", dependencies=[Depends(writer)])
 async def unused_facts(request: Request, knowledge: KnowledgeOfCaller) -> HTMLResponse:
-    """Ask which of the oldest facts that were never used to forget."""
+    """Ask which of the oldest unused facts to forget."""
     return render_dialog(request, "knowledge/unused.html", facts=await find_unused(knowledge), days=OLD.days)
 
 
 async def find_unused(knowledge: KnowledgeMemory) -> list[Fact]:
-    """Return facts that no search or block has shown, that nobody confirmed or pinned for a month, the oldest first."""
+    """Return facts, oldest first, that no search or block showed and nobody confirmed or pinned for a month."""
     found = await knowledge.list_facts(
         validity=Validity.ACTIVE, unused=True, sort=FactOrder.CONFIRMED, limit=5 * SHOWN
     )

@@ -25,7 +25,9 @@ from commonplace.web.shape import Shape, Wanted, shows
 
 MAX_RUNS: Final = 500
 
-Butler = Annotated[str | None, Query(min_length=1, max_length=200, description="only this butler's episodes")]
+Butler = Annotated[
+    str | None, Query(min_length=1, max_length=200, description="only episodes of this butler")
+]
 RunId = Annotated[UUID, Path(alias="runId", description="the id of a run")]
 
 api = Api("/api/v1/knowledge/consolidation", "knowledge memory")
@@ -87,7 +89,7 @@ class ConsolidatedShape(Shape):
     Attributes:
         dry_run: whether episodes were only counted, because no model is set
         groups: the number of waiting episodes at the start, by butler
-        failed: butlers with a group that failed; it is tried again later
+        failed: butlers with a group that failed; the group is retried later
         busy: butlers whose oldest episodes another worker holds
         waiting: butlers whose oldest episodes failed and are not due yet
     """
@@ -105,11 +107,11 @@ async def list_runs(
 ) -> RunsShape:
     """List consolidation runs.
 
-    The latest first.
+    Return a page, latest first.
 
     Parameters:
         state: only runs in this state
-        limit: the most runs to return
+        limit: the maximum number of runs
         offset: the number of runs to skip
     """
     page = Page(limit=limit, offset=offset)
@@ -121,7 +123,7 @@ async def list_runs(
 async def get_run(memory: KnowledgeOfCaller, run_id: RunId) -> RunRecord:
     """Read a consolidation run.
 
-    With its actions.
+    Return a run with its actions.
     """
     return await memory.get_run(run_id)
 
@@ -130,7 +132,7 @@ async def get_run(memory: KnowledgeOfCaller, run_id: RunId) -> RunRecord:
 async def undo_run(memory: KnowledgeOfCaller, run_id: RunId, wanted: WantedUndo | None = None) -> UndoReport:
     """Undo a consolidation run.
 
-    Undoes the run's changes; the answer names the memories that stay because they changed since.
+    Undo the changes of the run. The response names the memories that stay because they changed since.
 
     Parameters:
         body: the options
@@ -145,9 +147,10 @@ async def consolidate(
 ) -> ConsolidationReport:
     """Consolidate the episodes that are due.
 
-    Answers when all episodes are done, which takes as long as the model needs. Workers do the same on a schedule.
+        The response arrives when all episodes are done, which takes as long as the model needs. Workers do the same on
+        a
 
-    Without a model episodes are only counted.
+    schedule. Without a model, episodes are only counted.
     """
     model: Model | None = request.app.state.model
     spawner = None if model is None else model_spawner(model)

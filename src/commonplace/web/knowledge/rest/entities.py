@@ -28,7 +28,7 @@ api = Api("/api/v1/knowledge/entities", "knowledge memory")
 async def create_entity(memory: KnowledgeOfCaller, wanted: NewEntity) -> Entity:
     """Add an entity.
 
-    A name and type are unique: a duplicate is refused, and the message names the existing entity.
+    The combination of name and type is unique: a duplicate is refused, and the message names the existing entity.
 
     Parameters:
         body: the entity
@@ -44,12 +44,12 @@ async def resolve_entity(
     *,
     fuzzy: bool = False,
 ) -> CandidatesShape:
-    """Find the entities that a name may mean.
+    """Find the entities that a name may refer to.
 
-    The likeliest first; no entity is created.
+    Most likely first; no entity is created.
 
     Parameters:
-        name: a name or a part of one
+        name: a name or part of a name
         entityType: only entities of this type
         fuzzy: also find similar spellings
     """
@@ -77,10 +77,10 @@ async def list_relations(
 ) -> RelationsShape:
     """List the relations of an entity.
 
-    Facts about one entity that name another, in either direction, the latest first.
+    Return facts about one entity that mention another, in either direction, latest first.
 
     Parameters:
-        limit: the number of relations, at most
+        limit: the maximum number of relations
     """
     found = await memory.list_relations(entity_id, scope=scope, as_of=as_of, valid_at=valid_at, limit=limit)
     return RelationsShape.model_validate({"relations": found})
@@ -90,7 +90,7 @@ async def list_relations(
 async def update_entity(memory: KnowledgeOfCaller, entity_id: EntityId, wanted: ChangedEntity) -> Entity:
     """Change an entity.
 
-    The name and the list of aliases are replaced; metadata keys are set one by one.
+    A new name or list of aliases replaces the old one; metadata keys are set one by one.
 
     Parameters:
         body: the changes
@@ -103,7 +103,7 @@ async def update_entity(memory: KnowledgeOfCaller, entity_id: EntityId, wanted: 
 async def merge_entity(memory: KnowledgeOfCaller, entity_id: EntityId, wanted: WantedMerge) -> MergeReceipt:
     """Merge an entity into another.
 
-    Names and facts move to the target; of two facts of one key the more confident stays. It can be undone.
+    Names and facts move to the target. Of two facts with the same key, the more trusted stays. The merge can be undone.
 
     Parameters:
         body: the target
@@ -116,7 +116,7 @@ async def merge_entity(memory: KnowledgeOfCaller, entity_id: EntityId, wanted: W
 async def unmerge_entity(memory: KnowledgeOfCaller, entity_id: EntityId) -> UnmergeReceipt:
     """Undo the merge of an entity.
 
-    Restores both entities and their facts; the answer names the fields that stay because they changed since.
+    Restore both entities and their facts. The response names the fields that stay because they changed since.
     """
     await memory.entity_get(entity_id)
     return await memory.entity_unmerge(entity_id)

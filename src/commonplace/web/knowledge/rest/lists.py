@@ -1,6 +1,6 @@
 """Lists under ``/api/v1/knowledge``: facts, rules, episodes and entities with filters, a page at a time.
 
-A page ends with the cursor of the next one. Writes between two pages neither repeat nor skip an item.
+A page ends with the cursor of the next page. Writes between two pages neither repeat nor skip an item.
 """
 
 from collections.abc import Sequence
@@ -30,12 +30,12 @@ Cursor = Annotated[
     str | None,
     Query(
         max_length=MAX_CURSOR_CHARS,
-        description="the `nextCursor` of the page before; the first page without it",
+        description="the `nextCursor` of the previous page; leave it out for the first page",
     ),
 ]
 Scope = Annotated[
     str | None,
-    Query(max_length=200, description="only this scope, without the global one; all scopes by default"),
+    Query(max_length=200, description="only this scope, without the global scope; by default all scopes"),
 ]
 
 api = Api("/api/v1/knowledge", "knowledge memory")
@@ -60,14 +60,14 @@ async def list_facts(
 ) -> KnownListShape:
     """List facts.
 
-    The newest first by default. A cursor holds for the order of its page. Listing does not count as a use.
+    Newest first by default. A cursor is valid only for the order of its page. Listing does not count as a use.
 
     Parameters:
         validity: the state of the facts
         subject: only facts with exactly this subject
         predicate: only facts with exactly this predicate
         entityId: only facts about this entity
-        fading: only facts that fade, or only other facts
+        fading: only fading facts, or only other facts
         sort: the order of the list
         reverse: list in the opposite order
     """
@@ -102,11 +102,11 @@ async def list_rules(
 ) -> KnownListShape:
     """List rules.
 
-    The newest first by default. A cursor holds for the order of its page. Listing does not count as a use.
+    Newest first by default. A cursor is valid only for the order of its page. Listing does not count as a use.
 
     Parameters:
         maturity: only rules of this maturity
-        forgotten: only forgotten rules, in place of the others
+        forgotten: only forgotten rules, instead of the others
         sort: the order of the list
         reverse: list in the opposite order
     """
@@ -134,7 +134,7 @@ async def list_episodes(
 ) -> KnownListShape:
     """List episodes.
 
-    The newest first. Listing does not count as a use.
+    Newest first. Listing does not count as a use.
 
     Parameters:
         status: only episodes in this state of consolidation
@@ -159,12 +159,12 @@ async def list_entities(
 ) -> EntityListShape:
     """List entities.
 
-    By name, with the number of their active facts.
+    Return entities by name, with the number of their active facts.
 
     Parameters:
-        name: only entities with this text in one of their names, in any case of letters
+        name: only entities with this text in one of their names, ignoring case
         entityType: only entities of this type
-        merged: only entities that were merged into another, in place of the others
+        merged: only entities that were merged into another, instead of the others
     """
     found = await memory.list_entities(
         name=name, entity_type=entity_type, merged=merged, limit=limit, after=cursor

@@ -36,17 +36,17 @@ BODY: Final = (*rest.BODY, *OUTAGES)
 
 Kind = Annotated[MemoryType, Path(alias="memoryType", description="episode, fact or rule")]
 MemoryId = Annotated[
-    str, Path(alias="memoryId", description="the id of a memory, or its short id in a block: `f:3k7q2`")
+    str, Path(alias="memoryId", description="the id of a memory, or its short id, such as `f:3k7q2`")
 ]
 RuleId = Annotated[
-    str, Path(alias="ruleId", description="the id of a rule, or its short id in a block: `r:9x2vd`")
+    str, Path(alias="ruleId", description="the id of a rule, or its short id, such as `r:9x2vd`")
 ]
 Scope = Annotated[
     str | None,
-    Query(max_length=200, description="a butler: its memories, and global facts and rules"),
+    Query(max_length=200, description="the name of a butler: its memories, and global facts and rules"),
 ]
 MostFound = Annotated[
-    int | None, Query(ge=1, le=MAX_LIMIT, description="the number of results, at most; 10 unless configured")
+    int | None, Query(ge=1, le=MAX_LIMIT, description="the maximum number of results; 10 unless configured")
 ]
 Explain = Annotated[bool, Query(description="whether to explain each result")]
 Confidence = Annotated[
@@ -56,7 +56,7 @@ Confidence = Annotated[
         ge=0,
         le=1,
         allow_inf_nan=False,
-        description="the least confidence of facts and rules today",
+        description="the minimum confidence of facts and rules today",
     ),
 ]
 
@@ -67,17 +67,20 @@ Relevance = Annotated[
         ge=0,
         le=1,
         allow_inf_nan=False,
-        description="least similarity of the best memory; below it, none is shown; 0: any; as configured by default",
+        description="minimum similarity of the best memory; below it, no memory is returned; 0: no minimum; by "
+        "default as configured",
     ),
 ]
 
 AsOf = Annotated[
     str | None,
-    Query(alias="asOf", max_length=40, description="a date or time: what was known then; now by default"),
+    Query(
+        alias="asOf", max_length=40, description="a date or time: return what was known then; by default now"
+    ),
 ]
 ValidAt = Annotated[
     str | None,
-    Query(alias="validAt", max_length=40, description="a date or time: the facts that were true then"),
+    Query(alias="validAt", max_length=40, description="a date or time: return facts that were true then"),
 ]
 
 MinTrust = Annotated[
@@ -98,10 +101,16 @@ Until = Annotated[
 ]
 LearnedBy = Annotated[
     str | None,
-    Query(alias="learnedBy", max_length=200, description="a butler: only memories that it learned"),
+    Query(
+        alias="learnedBy", max_length=200, description="the name of a butler: only memories that it learned"
+    ),
 ]
 OnlyEntity = Annotated[
-    UUID | None, Query(alias="entityId", description="an entity: only facts that are about it or name it")
+    UUID | None,
+    Query(
+        alias="entityId",
+        description="the id of an entity: only facts about this entity, or facts that mention it",
+    ),
 ]
 
 
@@ -135,7 +144,7 @@ api = rest.Api("/api/v1/knowledge", "knowledge memory")
 async def store_episode(memory: KnowledgeOfCaller, wanted: shapes.NewEpisode) -> EpisodeReceipt:
     """Store an episode.
 
-    An episode lives for seven days, unless it is consolidated before.
+    An episode lives for seven days, unless it is consolidated first.
 
     Parameters:
         body: the episode
@@ -150,8 +159,8 @@ async def store_episode(memory: KnowledgeOfCaller, wanted: shapes.NewEpisode) ->
 async def store_fact(memory: KnowledgeOfCaller, wanted: shapes.NewFact) -> FactReceipt:
     """Store a fact.
 
-    A fact supersedes the active fact of the same subject, predicate and scope. A fact that contradicts a more trusted
-    one is held instead, and waits for a person.
+    A fact supersedes the active fact with the same subject, predicate and scope. A fact that contradicts a more trusted
+    fact is held instead, and waits for a person.
 
     Parameters:
         body: the fact
@@ -163,7 +172,7 @@ async def store_fact(memory: KnowledgeOfCaller, wanted: shapes.NewFact) -> FactR
 async def store_rule(memory: KnowledgeOfCaller, wanted: shapes.NewRule) -> RuleReceipt:
     """Store a rule.
 
-    A rule begins as a candidate.
+    A rule starts as a candidate.
 
     Parameters:
         body: the rule
@@ -188,7 +197,7 @@ async def search_knowledge(
         query: a question or key words
         type: the kinds to search; by default all three
         mode: by meaning, by words, by both, or by context
-        minRelevance: the least similarity of the best memory; below it, no memory is found; in mode contextual only
+        minRelevance: the minimum similarity of the best memory; below it, no memory is found; only in mode contextual
     """
     given = filters.of(memory)
     return _findings(await memory.search(query, types=types, mode=mode, min_relevance=min_relevance, **given))
@@ -227,13 +236,13 @@ async def knowledge_context(
 ) -> BlockShape:
     """Read the block for a prompt.
 
-    Pinned memories, key facts, then active rules.
+    The block has pinned memories, key facts, then active rules.
 
     Parameters:
         prompt: the beginning of the session
-        butler: the agent whose session it is
+        butler: the agent that runs the session
         withIds: whether lines end with the short id of the memory
-        withDates: whether facts have the date of their last confirmation
+        withDates: whether facts show the date of their last confirmation
     """
     text = await memory.context(
         prompt,
@@ -265,7 +274,7 @@ async def get_knowledge(
 ) -> Memory:
     """Read one memory.
 
-    Count a use, unless `asOf` asks for the past. A superseded fact is found, a forgotten memory is not.
+    Count a use, unless `asOf` is given. A superseded fact is found; a forgotten memory is not.
     """
     return await memory.get_memory(kind, memory_id, as_of=as_of)
 
@@ -276,7 +285,7 @@ async def forget_knowledge(
 ) -> shapes.ForgottenShape:
     """Forget one memory.
 
-    Take a memory out of every search and prompt. The audit trail keeps its events.
+    Remove a memory from every search and prompt. The audit trail keeps its events.
     """
     await memory.forget_memory(kind, memory_id)
     return shapes.ForgottenShape()
@@ -288,7 +297,7 @@ async def confirm_knowledge(
 ) -> shapes.ConfirmedShape:
     """Confirm a fact or a rule.
 
-    Restart the decay of a fact or rule that proved right. An episode cannot be confirmed.
+    Restart the decay of a fact or rule that is still right. An episode cannot be confirmed.
     """
     await memory.confirm_memory(kind, memory_id)
     return shapes.ConfirmedShape()
@@ -298,7 +307,7 @@ async def confirm_knowledge(
 async def pin_knowledge(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) -> Memory:
     """Pin a fact or a rule.
 
-    Put a fact or rule into every block of its scope. This adds the tag `pinned`.
+    Show a fact or rule in every block of its scope. This adds the tag `pinned`.
     """
     return await memory.pin_memory(kind, memory_id)
 
@@ -332,7 +341,7 @@ async def mark_harmful(
 ) -> Rule:
     """Mark a rule as harmful.
 
-    Count a harmful application, which weighs four times; the rule is demoted if necessary.
+    Count a harmful application, which weighs four times as much; the rule is demoted if necessary.
 
     Parameters:
         body: the harm, and details of the application

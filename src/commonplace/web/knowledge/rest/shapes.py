@@ -34,7 +34,7 @@ from commonplace.web.shape import Shape, Wanted, shows
 Importance = Annotated[
     float, Field(ge=0, le=MAX_IMPORTANCE, allow_inf_nan=False, description="0 to 10; 5 is ordinary")
 ]
-Tags = Annotated[list[str], Field(max_length=MAX_TAGS, description="labels to group by")]
+Tags = Annotated[list[str], Field(max_length=MAX_TAGS, description="labels for grouping")]
 Scope = Annotated[str, Field(description="global, or the name of a butler")]
 Origin = Annotated[
     Source | None, Field(description="the source of the text; `agent` is the most trusted source over REST")
@@ -47,8 +47,8 @@ class NewEpisode(Wanted):
 
     Attributes:
         content: whole sentences that make sense on their own
-        butler: the agent whose session it was
-        created_at: when it happened; null or a future time: now
+        butler: the agent that ran the session
+        created_at: when the event happened; null or a future time means now
     """
 
     content: str
@@ -61,15 +61,15 @@ class NewEpisode(Wanted):
 
 
 class NewFact(Wanted):
-    """A lasting piece of knowledge; it supersedes the fact of the same subject, predicate and scope.
+    """A lasting piece of knowledge; it supersedes the fact with the same subject, predicate and scope.
 
     Attributes:
         subject: the person or thing
         predicate: the attribute or relation
         content: one sentence that makes sense on its own
         entity_id: the entity of the subject
-        valid_from: the date or time when it began to hold
-        valid_to: the date or time when it ceases to hold
+        valid_from: the date or time when the fact became true
+        valid_to: the date or time when the fact stops being true
     """
 
     subject: str
@@ -113,7 +113,7 @@ class PeriodShape(Shape):
 
     Attributes:
         words: the words
-        valid_from: its beginning, if the words name one
+        valid_from: its beginning, if the words name a beginning
         valid_to: the moment after its end, if the words name an end
     """
 
@@ -124,10 +124,10 @@ class StoredFactShape(Shape):
 
     Attributes:
         superseded_id: the fact that was replaced
-        contradicts_id: the more trusted fact that it contradicts; the new fact is held until a person decides
+        contradicts_id: the more trusted fact that the new fact contradicts; the new fact is held until a person decides
         flags: reasons why the text looks like an instruction
         period: the period that was read from the words of the fact, if none was given
-        entity_id: the entity of the subject, given or named by it
+        entity_id: the entity of the subject, given or found by name
     """
 
     period: PeriodShape | None
@@ -152,17 +152,17 @@ class KnownShape(Shape):
         reference_count: the number of uses
         butler: the agent whose session it was
         entity_id: the entity of the subject
-        supersedes_id: the fact that it replaced
-        valid_from: when a fact began to hold
-        valid_to: when it ceased or ceases to hold
+        supersedes_id: the fact that this fact replaced
+        valid_from: when the fact became true
+        valid_to: when the fact stopped or stops being true
         source: the source of the text
-        trust: the source whose trust the memory has now: `person` once a person confirmed it
+        trust: the source whose trust the memory has now; `person` once a person has confirmed it
         flags: reasons why the text looks like an instruction
         confidence: the confidence at the last confirmation
         effective_confidence: the confidence today
         decay_rate: the share of the confidence that is lost in a day
-        source_butler: the butler that learned it
-        source_episode_id: the episode that it was learned from
+        source_butler: the butler that learned the memory
+        source_episode_id: the episode that the memory was learned from
     """
 
 
@@ -181,14 +181,14 @@ class FoundShape(KnownShape):
     """A result of a search, with its scores.
 
     Attributes:
-        similarity: cosine of the vectors of memory and query
+        similarity: cosine similarity of memory and query
         rank: score by words
         rrf_score: fused score of both
         contextual_score: the score of a search by context
         composite_score: the score of a recall, from relevance, importance, recency and confidence
         is_stale: whether a memory that it is derived from was superseded or forgotten after its last confirmation
-        related_by: the fact that names the entity of this fact, if the query itself does not lead to it
-        explanation: the explanation, if `explain` is set
+        related_by: the fact that mentions the entity of this fact, if the query did not find this fact directly
+        explanation: the explanation of the result, if `explain` is set
     """
 
     similarity: float | None = None
@@ -209,13 +209,13 @@ class FindingsShape(Shape):
 
 
 class ConfirmedShape(Shape):
-    """A memory is confirmed."""
+    """A confirmed memory."""
 
     confirmed: bool = True
 
 
 class ForgottenShape(Shape):
-    """A memory is forgotten."""
+    """A forgotten memory."""
 
     forgotten: bool = True
 
@@ -255,7 +255,7 @@ class NewEntity(Wanted):
 
 
 class ChangedEntity(Wanted):
-    """Changes of an entity; a missing field stays as it is.
+    """Changes of an entity; a missing field stays unchanged.
 
     Attributes:
         aliases: the new list of aliases
@@ -272,7 +272,7 @@ class EntityShape(Shape):
     """An entity.
 
     Attributes:
-        survivor_id: the entity at the end of its chain of merges; its own id if not merged
+        survivor_id: the entity that it was finally merged into; its own id if it was not merged
     """
 
 
@@ -299,7 +299,7 @@ class EntityListShape(Shape):
 
 @shows(Candidate)
 class CandidateShape(Shape):
-    """An entity that a name may mean.
+    """An entity that a name may refer to.
 
     Attributes:
         name_match: how the name matched
@@ -319,7 +319,7 @@ class RelationShape(Shape):
     Attributes:
         predicate: the predicate of the fact, the name of the relation
         source_id: the entity that the fact is about
-        target_id: the entity that the text of the fact names
+        target_id: the entity that the text of the fact mentions
         text: the first 300 characters of the fact
     """
 

@@ -27,11 +27,11 @@ async def knowledge_events(
 ) -> EventsShape:
     """Read the audit trail.
 
-    The latest first. An event holds the state of a memory before and after, without its text.
+    Latest first. An event holds the state of a memory before and after the change, without its text.
 
     Parameters:
-        eventType: such as `fact_created`
-        memoryId: about one episode, fact, rule or entity
+        eventType: only events of this type, such as `fact_created`
+        memoryId: only events about this episode, fact, rule or entity
     """
     found = await memory.list_events(
         event_type=event_type, memory_id=memory_id, limit=page.one_more, offset=page.offset
@@ -43,7 +43,7 @@ async def knowledge_events(
 async def sweep_knowledge(memory: KnowledgeOfCaller) -> DecayReceipt:
     """Run the decay sweep.
 
-    Facts and rules with low confidence fade, then expire; confirmed ones recover.
+    Facts and rules with low confidence fade, then expire; confirmed facts and rules recover.
     """
     return await memory.run_decay_sweep()
 
@@ -55,7 +55,7 @@ async def clean_up_knowledge(
 ) -> CleanupReceipt:
     """Delete expired and surplus episodes.
 
-    Expired episodes, then the oldest consolidated episodes over the limit. They cannot be restored.
+    Delete expired episodes, then the oldest consolidated episodes above the limit. They cannot be restored.
 
     Parameters:
         maxEntries: the number of episodes to keep; by default the setting `episode_max_entries`

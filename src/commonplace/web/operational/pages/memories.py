@@ -91,14 +91,14 @@ async def memories_page(
 
 
 def choices(services: list[ServiceCount], chosen: str) -> list[tuple[str, int]]:
-    """Return the names of services with the number of their memories, and the chosen one in any case."""
+    """Return the names of services with the number of their memories, always including the chosen service."""
     found = [(count.service or GENERAL, count.memories) for count in services]
     names = {name.lower() for name, _ in found}
     return found if not chosen or chosen.lower() in names else [*found, (chosen, 0)]
 
 
 def grouped(found: list[Memory], *, by_service: bool) -> list[tuple[str | None, list[Memory]]]:
-    """Return memories in groups by service, in their order; without grouping, one group without a name."""
+    """Return memories grouped by service, in order; without grouping, one group without a name."""
     if not by_service:
         return [(None, found)] if found else []
     names: dict[str, str] = {}

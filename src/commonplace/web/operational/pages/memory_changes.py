@@ -94,7 +94,7 @@ async def delete(request: Request, memories: OpenMemories, ids: FormIds) -> Resp
 async def confidence_form(request: Request, memories: OpenMemories, ids: Ids) -> HTMLResponse:
     """Ask for the confidence of memories."""
     found = await _found(memories.operational, ids)
-    # The confidence that the active ones share; inactive ones are here to become active.
+    # The confidence that the active memories share; inactive memories are selected to become active.
     values = {memory.confidence for memory in found if memory.active}
     value = values.pop() if len(values) == 1 else DEFAULT_CONFIDENCE
     return render_dialog(request, "memories/confidence.html", found=found, value=value, errors={})

@@ -22,7 +22,7 @@ from commonplace.web.operational.pages.sessions import PATH, SessionId
 
 MOST: Final = 1_000
 GONE: Final = 0.0
-"""The confidence of a forgotten lesson: it is inactive and stays in the history."""
+"""The confidence of a forgotten lesson, which is inactive and stays in the history."""
 
 _log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ router = pages(PATH, installation_writer)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learned:
-    """The memories that a session left: active lessons, and live memories of knowledge memory."""
+    """Active memories of a session: lessons, and memories of knowledge memory."""
 
     lessons: list[Memory]
     memories: list[SessionMemory]
@@ -77,7 +77,7 @@ async def restore(
     lesson: Written = None,
     memory: Written = None,
 ) -> Response:
-    """Restore forgotten memories, each lesson with the confidence that it had."""
+    """Restore forgotten memories, each lesson with its former confidence."""
     restored = 0
     for text in lesson or ():
         number, _, confidence = text.partition(":")

@@ -16,10 +16,10 @@ from commonplace.web.limits import LARGEST_ID
 PATH: Final = "/sessions"
 LINES_AT_ONCE: Final = 500
 LINES_BEFORE: Final = 100
-"""The number of lines before the line that the address asks for."""
+"""The number of lines shown before the requested line."""
 
 LISTED: Final = 100
-"""The number of events and cooldowns on the page of a session; a link leads to the others."""
+"""The number of events and cooldowns on the page of a session; a link leads to all."""
 
 SessionId = Annotated[int, Path(ge=1, le=LARGEST_ID)]
 

@@ -65,7 +65,7 @@ async def list_observations(
         category: only this category
         active: only active or only inactive memories
         search: text in the observation; case does not matter
-        sort: `service` groups, general last; `confidence` and `recency` put the highest first
+        sort: `service`: grouped by service, general last; `confidence`, `recency`: highest first
     """
     general = service == "general"
     found = await memory.views.memories(
@@ -109,7 +109,7 @@ async def edit_observations(
 ) -> shapes.ChangedRowsShape:
     """Set the confidence of several memories.
 
-    Change all of the memories, or none if an id is unknown.
+    All of the memories change, or none if an id is unknown.
 
     Parameters:
         body: the memories and their confidence
@@ -122,7 +122,7 @@ async def edit_observations(
 async def delete_observations(memory: Operational, wanted: shapes.WantedRows) -> shapes.DeletedRowsShape:
     """Delete several memories.
 
-    Delete all of the memories, or none if an id is unknown. Their history stays, without its texts.
+    All of the memories are deleted, or none if an id is unknown. Their history stays, without its texts.
 
     Parameters:
         body: the memories
@@ -167,7 +167,7 @@ async def delete_observation(memory: Operational, memory_id: MemoryId) -> shapes
 async def observation_history(memory: Operational, memory_id: MemoryId) -> shapes.HistoryShape:
     """List the changes of a memory.
 
-    Return changes, oldest first. A deleted memory keeps them; an unknown memory has none.
+    Return changes, oldest first. A deleted memory keeps its history; an unknown memory has no changes.
     """
     changes = await memory.history(memory_id)
     return shapes.HistoryShape.model_validate({"changes": changes})
@@ -175,9 +175,9 @@ async def observation_history(memory: Operational, memory_id: MemoryId) -> shape
 
 @api("GET /memories/{memoryId}/wordings", installation_reader, "The wordings", NOT_FOUND)
 async def observation_wordings(memory: Operational, memory_id: MemoryId) -> shapes.WordingsShape:
-    """List every text that a memory has or had.
+    """List all wordings of a memory.
 
-    Return the texts in the order of first use.
+    Return every text that the memory has or had, in order of first use.
     """
     found = await memory.wordings(memory_id)
     return shapes.WordingsShape.model_validate({"wordings": found})
@@ -187,9 +187,9 @@ async def observation_wordings(memory: Operational, memory_id: MemoryId) -> shap
 async def restore_observation(
     memory: Operational, memory_id: MemoryId, wanted: shapes.WantedWording
 ) -> Memory:
-    """Give a memory one of its wordings.
+    """Restore a wording of a memory.
 
-    The confidence stays.
+    The confidence stays the same.
 
     Parameters:
         body: the wording
@@ -263,13 +263,13 @@ async def session_output(
 ) -> shapes.OutputShape:
     """Read the output of a session.
 
-    Return lines of a session. While the session runs, ask again with the last `seq`.
+    Return lines of a session. While the session runs, request again with the last `seq`.
 
     Only the newest lines are stored, so the first numbers may be missing.
 
     Parameters:
-        after: the `seq` of the last known line; 0 starts with the first
-        limit: the number of lines, at most
+        after: the `seq` of the last known line; 0 starts with the first line
+        limit: the maximum number of lines
     """
     await memory.views.session(session_id)
     lines = await memory.session_output(session_id, after=after, limit=limit)
@@ -331,6 +331,6 @@ async def operational_context(
 async def decay_observations(memory: Operational) -> shapes.DecayShape:
     """Lower the confidence of memories that were not reinforced.
 
-    Run the staleness check. Each week is charged once, however often it runs.
+    Run the staleness check. Each week is charged once, however often the check runs.
     """
     return shapes.DecayShape.model_validate({"effects": await memory.run_decay()})

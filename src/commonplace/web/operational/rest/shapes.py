@@ -39,12 +39,12 @@ class ObservationShape(Shape):
     """A memory of the scheduled agent.
 
     Attributes:
-        id: never used again, even after deletion
+        id: never reused, even after deletion
         service: the service; null for a general memory
         confidence: 0 to 1; below 0.3 the memory is inactive
         active: whether the agent sees the memory
         updated_at: the last creation, reinforcement or edit
-        session_id: the session that created it; null if an operator did
+        session_id: the session that created the memory; null if an operator created it
         tier: the tier of that session
     """
 
@@ -130,7 +130,7 @@ class ChangeShape(Shape):
         actor: the author of the change
         before: changed fields before the change
         after: changed fields after the change
-        wording: the text of the agent, if the memory has other words
+        wording: the text of the agent, if the memory is worded differently
         related_id: the memory that corrects, refines or is corrected by this one
     """
 
@@ -143,21 +143,21 @@ class HistoryShape(Shape):
 
 @shows(Wording)
 class WordingShape(Shape):
-    """A text that a memory has or had.
+    """A wording of a memory, current or earlier.
 
     Attributes:
-        number: counts from 1 in the order of first use
+        number: counts from 1 in order of first use
     """
 
 
 class WordingsShape(Shape):
-    """Every text that a memory has or had, in the order of first use."""
+    """All wordings of a memory, in order of first use."""
 
     wordings: list[WordingShape]
 
 
 class WantedWording(Wanted):
-    """The wording that becomes the memory's text.
+    """The wording to restore.
 
     Attributes:
         number: the number in the list of wordings
@@ -175,8 +175,8 @@ class ReviewShape(Shape):
         service: the service of both memories; null: general
         old_id: the older memory
         new_id: the newer memory
-        reason: why the judge was in doubt
-        decision: null: the pair waits
+        reason: why the verdict is in doubt
+        decision: null if the pair waits
         explanation: the reason of the decision, if a model decided
     """
 

@@ -94,16 +94,16 @@ async def search_notes(
 ) -> SearchResult:
     """Find facts of the workspace.
 
-    With query and tag, both must match; with neither, the most recent facts are returned.
+    If query and tag are given, both must match; with neither, the most recent facts are returned.
 
     Parameters:
-        query: a part of the text, searched as one piece
-        tag: a whole tag of the fact
+        query: text that the fact contains, searched as one piece
+        tag: a complete tag of the fact
     """
     return await memory.search(query, tag=tag)
 
 
-@api("POST /memories", installation_writer, "The fact is on the disk", *BODY, status=HTTPStatus.CREATED)
+@api("POST /memories", installation_writer, "The fact is stored", *BODY, status=HTTPStatus.CREATED)
 async def store_note(memory: Workspace, wanted: NewNote) -> StoreReceipt:
     """Store a fact of the workspace.
 
@@ -130,7 +130,7 @@ async def workspace_context(
 ) -> BlockShape:
     """Read the block for a model call.
 
-    The facts that match the last message, selected as `agent.json` says.
+    The block has the facts that match the last message, within the limits of `agent.json`.
 
     Parameters:
         message: the last message of the user
