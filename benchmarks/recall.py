@@ -3,7 +3,8 @@
 A world holds about a hundred facts, rules and episodes, and prompts with the memories that a reader wants for each;
 some prompts are about nothing stored. Every memory is stored as of its age, and confirmed as of its confirmation.
 Measured are recall, every mode of search, and the block; ``fresh``, and ``used`` (every prompt was recalled twice).
-Recall and block are measured on facts and rules, search on all types.
+Recall is also measured ``in turn``: each prompt after all prompts before it, whose results were counted as used. Recall
+and block are measured on facts and rules, search on all types.
 
     python benchmarks/recall.py --data FILE.jsonl [--query-weights float32|int8] [--json]
 """
@@ -130,14 +131,18 @@ class World:
         """Recall every prompt, and count it."""
         with self._acting():
             for prompt in self._world["prompts"]:
-                await recall(
-                    self._pool,
-                    self._engine,
-                    prompt["text"],
-                    scope=prompt["butler"],
-                    limit=LIMIT,
-                    clock=_at(0),
-                )
+                await self._recall(prompt, count=True)
+
+    async def measure_in_turn(self) -> list[dict[str, float]]:
+        """Return the figures of recall for each prompt after all prompts before it were recalled and counted."""
+        rows: list[dict[str, float]] = []
+        with self._acting():
+            for prompt in self._world["prompts"]:
+                own = [name for name in prompt["wanted"] if self._types[name] != "episode"]
+                found = await self._recall(prompt, count=True)
+                if own:
+                    rows.append(ranked(found, own))
+        return rows
 
     async def measure(self) -> dict[str, list[dict[str, float]]]:
         """Return the figures of each prompt: of recall, each mode of search, the block, and prompts about nothing."""
@@ -159,14 +164,14 @@ class World:
                     rows["nothing"].append({"empty": float(not shown), "lines": len(shown)})
         return rows
 
-    async def _recall(self, prompt: Record) -> list[str]:
+    async def _recall(self, prompt: Record, *, count: bool = False) -> list[str]:
         found = await recall(
             self._pool,
             self._engine,
             prompt["text"],
             scope=prompt["butler"],
             limit=LIMIT,
-            count=False,
+            count=count,
             clock=_at(0),
         )
         return [self._names[each.memory.id] for each in found]
@@ -221,6 +226,7 @@ async def run(
     """Measure every world fresh and used, and return the means over all prompts."""
     fresh: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
     used: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
+    in_turn: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
     engine = EmbeddingEngine(EmbeddingOptions(queries=queries))
     with scratch_server() as server:
         await migrate_postgres(server.url(), "memory")
@@ -230,12 +236,12 @@ async def run(
                 await world.store()
                 for name, rows in (await world.measure()).items():
                     fresh[name] += rows
-                await world.use()
+                in_turn["recall"] += await world.measure_in_turn()
                 await world.use()
                 for name, rows in (await world.measure()).items():
                     used[name] += rows
     engine.close()
-    return {"fresh": _summary(fresh), "used": _summary(used)}
+    return {"fresh": _summary(fresh), "in_turn": _summary(in_turn), "used": _summary(used)}
 
 
 def _summary(rows: Mapping[str, Sequence[dict[str, float]]]) -> dict[str, dict[str, float]]:
@@ -243,21 +249,23 @@ def _summary(rows: Mapping[str, Sequence[dict[str, float]]]) -> dict[str, dict[s
         name: {key: round(fmean(row[key] for row in part), 4) for key in part[0]}
         for name, part in rows.items()
     }
-    for key in ("rules_wanted", "rules_missing"):
+    for key in ("rules_wanted", "rules_missing") if "block" in rows else ():
         figures["block"][key] = sum(row[key] for row in rows["block"])
     return figures
 
 
 def print_table(figures: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:
-    """Print the figures, fresh and used."""
-    ranks = Table("", *(f"{name} {state}" for name in RANKS for state in figures))
+    """Print the figures, fresh, in turn and used."""
+    ranks = Table("", *(f"{name} {state.replace('_', ' ')}" for name in RANKS for state in figures))
     for part in figures["fresh"]:
         if part not in {"block", "nothing"}:
-            ranks.add_row(part, *(f"{figures[state][part][name]:.3f}" for name in RANKS for state in figures))
-    others = Table("", *figures)
+            values = [figures[state].get(part, {}).get(name) for name in RANKS for state in figures]
+            ranks.add_row(part, *("" if value is None else f"{value:.3f}" for value in values))
+    states = ("fresh", "used")
+    others = Table("", *states)
     for part in ("block", "nothing"):
         for name in figures["fresh"][part]:
-            others.add_row(f"{part} {name}", *(f"{figures[state][part][name]:g}" for state in figures))
+            others.add_row(f"{part} {name}", *(f"{figures[state][part][name]:g}" for state in states))
     console = Console(width=120)
     console.print(ranks)
     console.print(others)

@@ -30,6 +30,16 @@ COMMON_WORD: Final = 0.65
 SHARE_OF_BEST: Final = 0.5
 """Likeness that a memory must have, as a share of the best one."""
 
+OTHER_TOPIC: Final = 0.5
+"""Likeness that is enough for a memory with a word of the topic that the best one lacks: a prompt may have two topics,
+and a good match for one of them would hide the other."""
+
+OTHER_WORD: Final = 0.6
+"""Least weight of such a word."""
+
+LEAST_LIKENESS: Final = 0.15
+"""Likeness without which no allowance shows a memory."""
+
 RULE_ALLOWANCE: Final = 0.2
 """For the floor: a rule says when it holds in other words than the prompt."""
 
@@ -42,8 +52,8 @@ OWN_ALLOWANCE: Final = 0.1
 IMPORTANCE_ALLOWANCE: Final = 0.03
 """For each point of importance above 5."""
 
-POWER: Final = 1.5
-"""Spreads the relevance."""
+POWER: Final = 2.5
+"""Spreads the relevance, so that the memories that earlier recalls showed rarely pass the best one by their recency."""
 
 LEAST_SHOWN: Final = 10
 """If more memories are above the floor than the limit or this number, the most similar are kept. This choice ignores
@@ -127,7 +137,16 @@ def above_floor(candidates: Candidates, *, min_relevance: float, scoped: bool, b
     best = float(likeness.max())
     if (best < min_relevance) if by_meaning else not words.any():
         return []
-    return [place for place in best_first_places if lenient[place] >= SHARE_OF_BEST * best]
+    share = SHARE_OF_BEST * best
+    least = np.where(_adds_a_word(candidates, int(likeness.argmax())), min(share, OTHER_TOPIC), share)
+    shown = (lenient >= least) & ((likeness >= LEAST_LIKENESS) | (not by_meaning))
+    return [place for place in best_first_places if shown[place]]
+
+
+def _adds_a_word(candidates: Candidates, best: int) -> NDArray[np.bool_]:
+    """Return which candidates have a telling word of the topic that the best one lacks."""
+    missing = (1.0 - candidates.present[best]) * _weights(candidates)
+    return (candidates.present * missing >= OTHER_WORD).any(axis=1)
 
 
 def _likeness(candidates: Candidates) -> tuple[Array, Array]:

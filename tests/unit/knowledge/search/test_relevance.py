@@ -47,6 +47,25 @@ def test_beside_a_much_better_one_a_memory_is_not_shown() -> None:
 
 
 @pytest.mark.requirement("RCL-01.1")
+def test_a_second_topic_is_shown_beside_a_much_better_match() -> None:
+    """The memory has a telling word that the best one lacks; a common word is not enough."""
+    best = FACT | {"similarity": 0.7, "present": (1, 0, 0)}
+    words = {"words": ("kafka", "priya", "time"), "frequencies": (1, 1, 400)}
+    other = FACT | {"similarity": 0.2}
+
+    assert list(judged(best, other | {"present": (0, 1, 0)}, **words)) == [1, 2]
+    assert list(judged(best, other | {"present": (0, 0, 1)}, **words)) == [1]
+    assert list(judged(best, other, **words)) == [1]
+
+
+@pytest.mark.requirement("RCL-01.1")
+def test_no_allowance_shows_a_memory_with_nothing_in_common() -> None:
+    """Neither that it is a rule nor that it is important."""
+    alike, other = {"similarity": 0.42}, {"similarity": 0.09, "importance": 10.0}
+    assert list(judged(FACT | alike, RULE | other)) == [1]
+
+
+@pytest.mark.requirement("RCL-01.1")
 def test_without_a_floor_everything_is_returned() -> None:
     """The caller's wish."""
     assert set(judged(FACT, RULE, min_relevance=0.0)) == {1, 2}
@@ -60,6 +79,15 @@ def test_relevance_spreads() -> None:
     relevance = [one.relevance for one in found.values()]
     assert relevance[0] == 1.0
     assert all(after < before - 0.1 for before, after in pairwise(relevance))
+
+
+@pytest.mark.requirement("RCL-02.1")
+@pytest.mark.parametrize("likeness", [0.5, 0.6, 0.7])
+def test_a_recent_use_does_not_lift_a_bystander_over_the_answer(likeness: float) -> None:
+    """The answer was never used; an earlier recall showed the bystander a moment ago."""
+    found = judged(FACT | {"similarity": 0.7}, FACT | {"similarity": 0.7 * likeness})
+    ahead = 0.4 * (found[1].relevance - found[2].relevance)
+    assert ahead > 0.2
 
 
 @pytest.mark.requirement("RCL-03.1")
