@@ -37,6 +37,9 @@ and a good match for one of them would hide the other."""
 OTHER_WORD: Final = 0.6
 """Least weight of such a word."""
 
+CODE_WEIGHT: Final = 0.55
+"""Least weight of a number or code that can be the topic by itself, such as "6432"."""
+
 LEAST_LIKENESS: Final = 0.15
 """Likeness without which no allowance shows a memory."""
 
@@ -135,12 +138,25 @@ def above_floor(candidates: Candidates, *, min_relevance: float, scoped: bool, b
     if min_relevance <= 0.0:
         return best_first_places
     best = float(likeness.max())
-    if (best < min_relevance) if by_meaning else not words.any():
+    is_covered = best >= min_relevance or _holds_the_topic(candidates) if by_meaning else words.any()
+    if not is_covered:
         return []
     share = SHARE_OF_BEST * best
     least = np.where(_adds_a_word(candidates, int(likeness.argmax())), min(share, OTHER_TOPIC), share)
     shown = (lenient >= least) & ((likeness >= LEAST_LIKENESS) | (not by_meaning))
     return [place for place in best_first_places if shown[place]]
+
+
+def _holds_the_topic(candidates: Candidates) -> bool:
+    """Return whether a memory has every word of the topic, and one of them is a rare number or code.
+
+    A lone number has a low cosine with any sentence.
+    """
+    has_code = any(
+        weight >= CODE_WEIGHT and any(map(str.isdigit, word))
+        for word, weight in zip(candidates.words, _weights(candidates), strict=True)
+    )
+    return has_code and bool(candidates.present.all(axis=1).any())
 
 
 def _adds_a_word(candidates: Candidates, best: int) -> NDArray[np.bool_]:

@@ -59,6 +59,17 @@ def test_a_second_topic_is_shown_beside_a_much_better_match() -> None:
 
 
 @pytest.mark.requirement("RCL-01.1")
+def test_a_number_or_code_finds_the_memory_that_has_it() -> None:
+    """A lone number is unlike any sentence. Every word of the topic must be there; other words need the meaning."""
+    found = FACT | {"similarity": 0.12, "present": (1,)}
+    assert list(judged(FACT, found, words=("6432",), frequencies=(1,))) == [2]
+    assert list(judged(FACT, found, words=("v3.2",), frequencies=(1,))) == [2]
+    assert judged(FACT, found, words=("cool",), frequencies=(1,)) == {}
+    assert judged(FACT, found, words=("6432",), frequencies=(200,)) == {}
+    assert judged(found | {"present": (1, 0)}, words=("6432", "budget"), frequencies=(1, 1)) == {}
+
+
+@pytest.mark.requirement("RCL-01.1")
 def test_no_allowance_shows_a_memory_with_nothing_in_common() -> None:
     """Neither that it is a rule nor that it is important."""
     alike, other = {"similarity": 0.42}, {"similarity": 0.09, "importance": 10.0}
