@@ -1,14 +1,14 @@
 """The block of facts and rules that goes into a prompt, within its budget. Pure.
 
-Pinned memories come first, under a cap of their own. Each other section first takes its best memories, up to its
-reserve, so that facts cannot crowd out rules. Then memories are taken in the order of their scores over both sections,
-until nothing more fits; a memory that does not fit is passed over, so that it cannot keep out shorter ones. Each memory
-takes one line. Short ids get what room is left.
+Pinned memories come first, under a cap of their own; a pinned memory that is too long is shortened. Each other section
+first takes its best memories, up to its reserve, so that facts cannot crowd out rules. Then memories are taken in the
+order of their scores over both sections, until nothing more fits; a memory that does not fit is passed over, so that it
+cannot keep out shorter ones. Each memory takes one line. Short ids get what room is left.
 Source: KNW-20, KNW-34.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
 from typing import Final
@@ -17,6 +17,7 @@ from uuid import UUID
 from commonplace.core.budgets import budget_chars
 from commonplace.core.data_lines import data_line
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.text import trim_to
 from commonplace.knowledge.kinds import Fact, MemoryType, Rule
 from commonplace.knowledge.search.folding import same_words
 from commonplace.knowledge.short_ids import short_id
@@ -35,6 +36,9 @@ IDS_NOTE: Final = (
 )
 NOTE_FROM_CHARS: Final = 1_000
 """A smaller budget is left to the memories."""
+
+LEAST_SHORTENED: Final = 80
+"""The fewest characters to which the text of a pinned memory is shortened."""
 
 
 class Part(StrEnum):
@@ -99,11 +103,17 @@ class _Section:
         self._room = int(budget * quota.share)
         self._lines: dict[int, str] = {}
 
+    def room_for_line(self, room: int) -> int:
+        """Return the characters that a further line may have, given the room left in the whole block."""
+        if len(self._lines) >= self._items:
+            return 0
+        return min(self._room, room) - (0 if self._lines else len(self._heading))
+
     def take(self, place: int, line: str, room: int) -> int:
         """Add a line if it fits both the section and the room left; return the characters that it took."""
-        cost = len(line) + (0 if self._lines else len(self._heading))
-        if len(self._lines) >= self._items or cost > min(self._room, room):
+        if len(line) > self.room_for_line(room):
             return 0
+        cost = len(line) + (0 if self._lines else len(self._heading))
         self._lines[place] = line
         self._room -= cost
         return cost
@@ -131,29 +141,39 @@ class _Body:
         room: int,
         quotas: ContextQuotas,
         *,
+        today: date,
         with_dates: bool,
         with_sources: bool,
         stale: Collection[UUID],
     ) -> None:
         self._sections = {part: _Section(part, getattr(quotas, part), budget) for part in Part}
         self._room = room
+        self._today = today
         self._with_dates = with_dates
         self._with_sources = with_sources
         self._stale = stale
         self.shown: list[tuple[Part, int, Fact | Rule]] = []
 
     def take(self, part: Part, place: int, memory: Fact | Rule) -> None:
-        """Add the line of a memory to a section if it fits."""
-        line = render_line(
-            memory,
-            with_date=self._with_dates,
-            with_source=self._with_sources,
-            is_stale=memory.id in self._stale,
-        )
+        """Add the line of a memory to a section if it fits; a pinned one is shortened for it."""
+        line = self._line(memory)
+        excess = len(line) - self._sections[part].room_for_line(self._room)
+        length = len(memory.content) - excess
+        if part is Part.PINNED and excess > 0 and length >= LEAST_SHORTENED:
+            line = self._line(replace(memory, content=trim_to(memory.content, length)))
         took = self._sections[part].take(place, line, self._room)
         if took:
             self._room -= took
             self.shown.append((part, place, memory))
+
+    def _line(self, memory: Fact | Rule) -> str:
+        return render_line(
+            memory,
+            today=self._today,
+            with_date=self._with_dates,
+            with_source=self._with_sources,
+            is_stale=memory.id in self._stale,
+        )
 
     def add_ids(self) -> None:
         """Add short ids to the lines in the order in which they were taken, as far as there is room."""
@@ -208,6 +228,7 @@ def render_context(
         budget,
         budget - len(CONTEXT_HEADER) - len(note),
         quotas,
+        today=today,
         with_dates=with_dates,
         with_sources=with_sources,
         stale=stale,
@@ -249,9 +270,17 @@ def _order_of_taking(memories: Sequence[Fact | Rule], quotas: ContextQuotas) -> 
 
 
 def render_line(
-    memory: Fact | Rule, *, with_date: bool = False, with_source: bool = False, is_stale: bool = False
+    memory: Fact | Rule,
+    *,
+    today: date,
+    with_date: bool = False,
+    with_source: bool = False,
+    is_stale: bool = False,
 ) -> str:
-    """Return a fact or rule as one line, in the form of the specification; a fact with its confidence of today."""
+    """Return a fact or rule as one line, in the form of the specification; a fact with its confidence of today.
+
+    A fact that does not hold yet says from when it will, with or without dates.
+    """
     content = data_line(memory.content)
     flag = f", source: {memory.trust}" if with_source else ""
     flag += ", its source has changed" if is_stale else ""
@@ -259,7 +288,11 @@ def render_line(
         standing = f"maturity: {memory.maturity}, effectiveness: {memory.effectiveness_score:.2f}{flag}"
         return f"- {content} ({standing})\n"
     subject, predicate = _bracketed(memory.subject), _bracketed(memory.predicate)
-    heard = f", as of {memory.last_confirmed_at or memory.created_at:%Y-%m-%d}" if with_date else ""
+    begins = memory.valid_from
+    if begins is not None and begins.date() > today:
+        heard = f", from {begins:%Y-%m-%d}"
+    else:
+        heard = f", as of {memory.last_confirmed_at or memory.created_at:%Y-%m-%d}" if with_date else ""
     return (
         f"- {subject} {predicate}: {content} (confidence: {memory.effective_confidence:.2f}{heard}{flag})\n"
     )

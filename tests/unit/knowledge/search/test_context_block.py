@@ -1,6 +1,7 @@
 """The block of facts and rules for a prompt."""
 
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -15,14 +16,15 @@ from commonplace.knowledge.search.context_block import (
     NOTE,
     ContextQuotas,
     SectionQuota,
-    render_line,
 )
 from commonplace.knowledge.search.context_block import render_context as render_block
+from commonplace.knowledge.search.context_block import render_line as render_memory
 from support.memories import NOW, a_fact, a_rule
 
 ROOMY = 3000
 TODAY = NOW.date()
 render_context = partial(render_block, today=TODAY)
+render_line = partial(render_memory, today=TODAY)
 
 
 def fact(content: str = "listens on 8080", **changed: object) -> Fact:
@@ -223,3 +225,26 @@ def test_facts_have_dates_if_the_caller_asks() -> None:
 
     assert "listens on 8080 (confidence: 0.95, as of 2026-03-01)\n" in block
     assert "(maturity: proven, effectiveness: 0.88)\n" in block
+
+
+@pytest.mark.requirement("RCL-01.1")
+def test_a_pinned_memory_that_is_too_long_is_shortened() -> None:
+    """It keeps its beginning and standing within the cap; it is left out rather than cut to a few words."""
+    long = rule("Never touch the production database. " + "It holds the orders of every customer. " * 20)
+
+    block = render_context([], pinned=[long], token_budget=300, with_note=False)
+
+    assert len(block) <= len("# Memory Context\n") + 300 * 4 * 0.25
+    assert "- Never touch the production database. It holds the orders" in block
+    assert "… (maturity: proven" in block
+    assert render_context([], pinned=[long], token_budget=60, with_note=False) == "# Memory Context\n"
+
+
+@pytest.mark.requirement("LIF-03.1")
+def test_a_fact_that_does_not_hold_yet_says_from_when() -> None:
+    """With and without dates; a fact that has begun does not."""
+    later, now = fact(valid_from=NOW + timedelta(days=40)), fact(valid_from=NOW - timedelta(days=1))
+
+    for with_date in (False, True):
+        assert "(confidence: 0.95, from 2026-04-10)" in render_line(later, with_date=with_date)
+        assert ", from" not in render_line(now, with_date=with_date)
