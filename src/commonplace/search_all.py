@@ -240,7 +240,7 @@ def _best(items: Sequence[Item], query: str, limit: int) -> list[Item]:
         shared = [word for word in wanted if word in text]
         if shared:
             words = ", ".join(f"“{text[word]}”" for word in shared)
-            scored.append((sum(weights[word] for word in shared), replace(item, why=f"It holds {words}.")))
+            scored.append((sum(weights[word] for word in shared), replace(item, why=f"It contains {words}.")))
     scored.sort(key=lambda one: (-one[0], -one[1].at.timestamp()))
     floor = _SHARE_OF_BEST * scored[0][0] if scored else 0.0
     return [item for score, item in scored[:limit] if score >= floor]

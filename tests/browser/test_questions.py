@@ -43,7 +43,7 @@ async def test_one_search_over_all_memories_from_any_page(
     ):
         await expect(page.get_by_role("region", name=group)).to_contain_text(text)
     await page.get_by_text("Why", exact=True).first.click()
-    await expect(page.get_by_text("It holds “staging”, “database”.").first).to_be_visible()
+    await expect(page.get_by_text("It contains “staging”, “database”.").first).to_be_visible()
     await expect(page.get_by_text("green tea")).to_have_count(0)
     await screenshot("search")
     await check_accessibility(page)

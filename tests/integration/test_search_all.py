@@ -65,9 +65,9 @@ async def test_a_word_is_found_as_a_word(settings: Settings) -> None:
         await add(category="maintenance", service="media-1", observation="Updates restart the stages")
         found = await search_all(memories, "redis", parts=[Part.OPERATIONAL])
         assert texts(found)[Part.OPERATIONAL] == ["Takes 5s to fail over"]
-        assert found[0].items[0].why == "It holds “redis”."
+        assert found[0].items[0].why == "It contains “redis”."
         (staged,) = await search_all(memories, "media stage", parts=[Part.OPERATIONAL])
-        assert [item.why for item in staged.items] == ["It holds “media”, “stages”."]
+        assert [item.why for item in staged.items] == ["It contains “media”, “stages”."]
 
 
 async def test_a_memory_that_is_down_says_why(settings: Settings, tmp_path: Path) -> None:

@@ -62,10 +62,11 @@ def explain_context(
         matched_words=matched,
         nearby_words=nearby,
     )
-    holds = f"It holds {_listed(matched)}" if matched else "It holds no word of the query"
-    around = f"; {_listed(nearby)} stood around it or in its date" if nearby else ""
-    alike = (
-        f"Its meaning counts {ranked.meaning:.2f} alone and {ranked.context:.2f} with the turns around it."
+    holds = f"It contains {_listed(matched)}" if matched else "It contains no word of the query"
+    around = f"; {_listed(nearby)} is near it or in its date" if nearby else ""
+    alike = f"Its meaning counts {ranked.meaning:.2f}"
+    alike += (
+        f" alone and {ranked.context:.2f} with the turns around it." if isinstance(memory, Episode) else "."
     )
     decay = _decay(memory, now)
     return Explanation(
@@ -117,7 +118,8 @@ def explain_related(memory: Fact, scores: Scores, told_id: UUID, *, now: datetim
 
 def _match_sentence(likeness: float, *, floor: float) -> str:
     """Return the sentence about the likeness of a memory and a topic, which has no upper bound."""
-    return f"It matches the topic with {likeness:.2f} points; the floor is {floor:.2f} points."
+    needed = f" The best result needs {floor:.2f}, or nothing is shown." if floor > 0 else ""
+    return f"Its likeness with the topic is {likeness:.2f}.{needed}"
 
 
 def _sentences(found: str, decay: Decay | None, memory: Memory) -> str:
@@ -137,7 +139,7 @@ def _found(scores: Scores, limit: int) -> str:
     if by_meaning is None or by_words is None:
         if scores.similarity is not None:
             return f"Its meaning is {scores.similarity:.2f} like the query (1 is the same)."
-        return f"It holds words of the query (rank {scores.rank or 0.0:.4f})."
+        return f"It contains words of the query (rank {scores.rank or 0.0:.4f})."
     if by_meaning > limit and by_words > limit:
         return f"It is not among the first {limit} by meaning or by words."
     if by_words > limit:

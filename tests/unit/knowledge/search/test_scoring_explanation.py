@@ -67,7 +67,7 @@ def test_the_sentence_says_what_is_so(changed: dict[str, Any], sentence: str) ->
     ("kept", "sentence"),
     [
         ("similarity", "Its meaning is 0.61 like the query"),
-        ("rank", "It holds words of the query (rank 0.0607)"),
+        ("rank", "It contains words of the query (rank 0.0607)"),
     ],
 )
 def test_a_search_of_one_kind_explains_its_only_list(kept: str, sentence: str) -> None:
@@ -92,7 +92,10 @@ def test_a_recall_shows_parts_that_sum_to_the_score() -> None:
     total = sum(part.contribution for part in explanation.components.values())
     assert total == pytest.approx(scored.composite, abs=1e-5)
     assert explanation.why.startswith(f"It scores {scored.composite:.3f}, most of it for relevance")
-    assert "It matches the topic with 0.81 points; the floor is 0.58 points." in explanation.why
+    assert (
+        "Its likeness with the topic is 0.81. The best result needs 0.58, or nothing is shown."
+        in explanation.why
+    )
     assert explanation.min_relevance == 0.58
 
 
@@ -105,7 +108,7 @@ def test_a_contextual_result_names_words_in_it_and_around_it() -> None:
     scores = Scores(contextual_score=best.score)
     explanation = explain_context(memory, scores, best, query="the Databases of staging", now=NOW)
 
-    assert "It holds “databases”; “staging” stood around it or in its date." in explanation.why
+    assert "It contains “databases”; “staging” is near it or in its date." in explanation.why
     assert explanation.parts is not None
     assert explanation.parts.matched_words == ("databases",)
 
