@@ -131,6 +131,8 @@ async def store_fact(
 ) -> Answer:
     """Store a fact; it replaces the fact of the same subject, predicate and scope.
 
+    If the period of the new fact has ended, the other fact stays current and the new fact is kept as history.
+
     If the sentence names a period, such as "since May", the command prints how it read the period. To correct the
     period, store the fact again with --valid-from or --valid-to.
     """
@@ -149,8 +151,10 @@ async def store_fact(
         allow_secrets=allow_secrets,
     )
     effect = _flagged(receipt.flags)
+    if receipt.current_id is not None:
+        effect = f"\nkept as history: {receipt.current_text!r} stays current{effect}"
     if receipt.superseded_id is not None:
-        effect = f"\nreplaced fact {receipt.superseded_id}{effect}"
+        effect = f"\nreplaced fact {receipt.superseded_id}: {receipt.superseded_text}{effect}"
     if receipt.contradicts_id is not None:
         effect = (
             f"\nheld, because it contradicts the more trusted fact {receipt.contradicts_id}; "
