@@ -167,8 +167,8 @@ class FactMethods(KnowledgeSession):
         :mod:`~commonplace.knowledge.entities.subjects` for namesakes and new entities. A fact supersedes the active
         fact of its key, ``(scope, subject, predicate)`` or ``(scope, entity, predicate)``, which ends where the new
         fact begins; of two drafts with one key the later supersedes the earlier. A fact in the same words inherits the
-        references and the beginning of the fact before it, and its importance, unless the draft has another than the
-        default.
+        references and the beginning of the fact before it, and its importance, permanence and tags where the draft has
+        the defaults.
 
         A fact whose period ended before the active fact of its key ends is kept as history: it is stored as superseded,
         and the active fact stays as it is.
@@ -302,6 +302,7 @@ async def insert_facts(
             **columns(facts, [fact_text(fact) for fact in facts], embeddings),
             decay_rate=[DECAY_RATES[Permanence(fact.permanence)] for fact in facts],
             default_importance=DEFAULT_IMPORTANCE,
+            default_permanence=Permanence.STANDARD,
             now=now,
         )
     for key, rivals in left.items():

@@ -226,3 +226,18 @@ async def test_no_fact_ends_before_it_begins(knowledge: KnowledgeMemory, clock: 
     ended = await knowledge.store_fact(**other, valid_to=since)
     fact = await knowledge.read_memory("fact", ended.id)
     assert (fact.valid_from, fact.valid_to) == (None, since)
+
+
+async def test_the_same_words_inherit_permanence_and_tags(knowledge: KnowledgeMemory) -> None:
+    """Unless the new fact states others."""
+    key: dict[str, Any] = {"subject": "Tim", "predicate": "allergic_to", "content": "Tim is allergic to nuts"}
+    await knowledge.store_fact(**key, importance=10, permanence="permanent", tags=["health", "pinned"])
+    again = await knowledge.read_memory("fact", (await knowledge.store_fact(**key)).id)
+    assert (again.importance, again.permanence, again.decay_rate) == (10.0, "permanent", 0.0)
+    assert again.tags == ("health", "pinned")
+    stated = await knowledge.store_fact(**key, permanence="stable", tags=["allergy"])
+    other = await knowledge.read_memory("fact", stated.id)
+    assert (other.permanence, other.decay_rate, other.tags) == ("stable", 0.002, ("allergy", "pinned"))
+    new = await knowledge.store_fact(**key | {"content": "Tim is allergic to kiwi"})
+    fresh = await knowledge.read_memory("fact", new.id)
+    assert (fresh.permanence, fresh.tags) == ("standard", ("pinned",))

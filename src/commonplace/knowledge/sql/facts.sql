@@ -18,11 +18,11 @@ WHERE id = ANY(CAST(:ids AS uuid[]))
 ORDER BY id
 FOR KEY SHARE;
 
--- name: insert_facts(id, subject, predicate, content, search_text, embedding, importance, decay_rate, permanence, source_butler, source_episode_id, entity_id, scope, tags, metadata, valid_from, valid_to, source, flags, model, version, default_importance, now)
+-- name: insert_facts(id, subject, predicate, content, search_text, embedding, importance, decay_rate, permanence, source_butler, source_episode_id, entity_id, scope, tags, metadata, valid_from, valid_to, source, flags, model, version, default_importance, default_permanence, now)
 -- Insert facts in their order. Each fact supersedes the active fact of its key, in the table or earlier in the input,
 -- with links and events, and ends it where the new fact begins. A fact with the words of the fact before it inherits
--- that fact's references, importance, beginning and trust, and, if that fact is more trusted, also its permanence and
--- its end: words that are repeated cannot end a trusted fact. A fact that is less trusted than the active fact of its key,
+-- that fact's references, beginning and trust, its importance, permanence and tags where it has the defaults, and, if that
+-- fact is more trusted, its permanence and its end in any case: words that are repeated cannot end a trusted fact. A fact that is less trusted than the active fact of its key,
 -- or that has flags where that fact has none, is held with a link to it, unless it has the same words. A fact with other
 -- words whose period ended before the active fact of its key ends is history: it is stored as superseded, and the active
 -- fact does not change. A caller inserts such a fact alone if others have its key. Return the ids of the new facts and of
@@ -109,7 +109,7 @@ superseded AS (
   RETURNING
     facts.id, locked.by_id, facts.tags @> '["pinned"]' AS pinned, commonplace_plain(facts.content) AS words,
     facts.reference_count, facts.last_referenced_at, facts.last_confirmed_at, facts.importance, facts.trust,
-    facts.permanence, facts.decay_rate, locked.ends_at,
+    facts.permanence, facts.decay_rate, facts.tags, locked.ends_at,
     coalesce(facts.valid_from, facts.created_at) AS valid_from
 ),
 ${known_model},
@@ -125,11 +125,13 @@ stored AS (
     commonplace_search_vector(search_text), embedding, :model, :version,
     CASE WHEN repeats.trusted OR input.importance = :default_importance THEN coalesce(same.importance, input.importance)
       ELSE input.importance END,
-    CASE WHEN repeats.trusted THEN same.decay_rate ELSE input.decay_rate END,
-    CASE WHEN repeats.trusted THEN same.permanence ELSE input.permanence END, source_butler, source_episode_id, input.entity_id, input.scope,
+    CASE WHEN repeats.trusted OR input.permanence = :default_permanence THEN coalesce(same.decay_rate, input.decay_rate)
+      ELSE input.decay_rate END,
+    CASE WHEN repeats.trusted OR input.permanence = :default_permanence THEN coalesce(same.permanence, input.permanence)
+      ELSE input.permanence END, source_butler, source_episode_id, input.entity_id, input.scope,
     -- The new value of a pinned fact is as important as the old one.
-    CAST(tags AS jsonb) || CASE
-      WHEN superseded.pinned AND NOT CAST(tags AS jsonb) @> '["pinned"]' THEN CAST('["pinned"]' AS jsonb) ELSE '[]'
+    told.tags || CASE
+      WHEN superseded.pinned AND NOT told.tags @> '["pinned"]' THEN CAST('["pinned"]' AS jsonb) ELSE '[]'
     END,
     CAST(metadata AS jsonb),
     CASE WHEN rated.held THEN 'held' WHEN rated.is_history OR chained.next_id IS NOT NULL THEN 'superseded'
@@ -148,7 +150,10 @@ stored AS (
   LEFT JOIN superseded ON superseded.by_id = input.id
   LEFT JOIN superseded AS same
     ON same.by_id = chained.first_id AND same.words = commonplace_plain(input.content),
-  LATERAL (SELECT commonplace_trust(same.trust) > commonplace_trust(rated.source) AS trusted) AS repeats
+  LATERAL (SELECT commonplace_trust(same.trust) > commonplace_trust(rated.source) AS trusted) AS repeats,
+  LATERAL (
+    SELECT CASE WHEN input.tags = '[]' THEN coalesce(same.tags, '[]') ELSE CAST(input.tags AS jsonb) END AS tags
+  ) AS told
   ORDER BY input.place
   RETURNING
     id, entity_id, scope, permanence, importance, confidence, validity, supersedes_id, source_episode_id, valid_from,
