@@ -15,6 +15,7 @@ from commonplace.knowledge.connection.session import KnowledgeSession, storage_f
 from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.connection.vectors import Embeddings, embed
+from commonplace.knowledge.consolidation.reviews import queue_review
 from commonplace.knowledge.drafts import Draft, checked, columns, known_sources
 from commonplace.knowledge.entities.subjects import Subjects, find_subjects, link_subjects, plain_type
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, MemoryType, Moment
@@ -88,6 +89,7 @@ class FactReceipt:
         entity_id: The entity of the fact, if any, given or named by the subject.
         period: The period that was read from the words of the fact, if any.
         superseded_text: The text of the fact that was replaced, if any.
+        review_id: The review in which a person may keep both facts, because the replaced fact matters.
         current_id: The fact with the same key that stays current, because the period of the new fact has ended; the new
             fact is kept as history.
         current_text: The text of the fact that stays current, if any.
@@ -103,6 +105,7 @@ class FactReceipt:
     flags: tuple[str, ...] = ()
     entity_id: UUID | None = None
     superseded_text: str | None = None
+    review_id: int | None = None
     current_id: UUID | None = None
     current_text: str | None = None
 
@@ -173,6 +176,9 @@ class FactMethods(KnowledgeSession):
         A fact whose period ended before the active fact of its key ends is kept as history: it is stored as superseded,
         and the active fact stays as it is.
 
+        If a fact in other words supersedes a fact that is permanent, important or pinned, the pair waits in
+        ``commonplace review``, where a person may keep both.
+
         A fact does not supersede a fact that is more trusted, or a fact without flags if it has some itself: it is
         held, and waits for a person. In the same words it inherits the trust of the fact before it.
 
@@ -194,7 +200,9 @@ class FactMethods(KnowledgeSession):
         async with traced(self, "upsert_memory") as note, self._writing() as sql:
             facts, found = await with_entities(sql, facts)
             await sql.serialise_fact_keys(keys=all_keys(facts))
-            return note(await insert_facts(sql, facts, embeddings, found=found, now=self.clock()))
+            now = self.clock()
+            receipts = await insert_facts(sql, facts, embeddings, found=found, now=now)
+            return note([await _reviewed(sql, receipt, now) for receipt in receipts])
 
 
 store_fact = storage_function(
@@ -326,6 +334,14 @@ async def insert_facts(
         )
         for row, fact in zip(stored, facts, strict=True)
     ]
+
+
+async def _reviewed(sql: Statements, receipt: FactReceipt, now: datetime) -> FactReceipt:
+    """Return a receipt with the review of the replaced fact, if a person may decide to keep both."""
+    if receipt.superseded_id is None:
+        return receipt
+    waits = await queue_review(sql, old_id=receipt.superseded_id, new_id=receipt.id, now=now)
+    return replace(receipt, review_id=waits)
 
 
 def _depend_on_order(facts: Sequence[FactDraft], now: datetime) -> bool:

@@ -312,6 +312,21 @@ def test_lists(knowledge: Knowledge) -> None:
     assert knowledge("list", "facts", "--validity", "gone").status == 2
 
 
+def test_a_replaced_fact_that_matters_waits_for_a_decision(
+    commonplace: CommandLine, knowledge_url: str, knowledge: Knowledge
+) -> None:
+    """The receipt has the replaced text and the command that keeps both facts."""
+    options = ("--importance", "10", "--permanence", "permanent")
+    knowledge("store-fact", "Me", "allergic_to", "I am allergic to peanuts", *options)
+    said = knowledge("store-fact", "Me", "allergic_to", "I am allergic to kiwi").out.splitlines()
+    assert said[1].endswith(": I am allergic to peanuts")
+    assert said[2] == "The replaced fact matters. To keep both: commonplace review k1 distinct"
+    decided = commonplace("review", "k1", "distinct", COMMONPLACE_POSTGRES_URL=knowledge_url)
+    assert decided.status == 0
+    facts = knowledge("list", "facts", "--json").json["facts"]
+    assert {fact["content"] for fact in facts} == {"I am allergic to peanuts", "I am allergic to kiwi"}
+
+
 def test_a_fact_of_the_past_says_which_fact_stays_current(knowledge: Knowledge) -> None:
     """The fact of the present is still found."""
     knowledge("store-fact", "Uma", "lives_in", "Uma lives in Porto", "--valid-from", "2024-05-01")

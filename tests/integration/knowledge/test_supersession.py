@@ -241,3 +241,34 @@ async def test_the_same_words_inherit_permanence_and_tags(knowledge: KnowledgeMe
     new = await knowledge.store_fact(**key | {"content": "Tim is allergic to kiwi"})
     fresh = await knowledge.read_memory("fact", new.id)
     assert (fresh.permanence, fresh.tags) == ("standard", ("pinned",))
+
+
+@pytest.mark.requirement("CNS-01")
+@pytest.mark.parametrize(
+    ("matters", "reason"),
+    [
+        ({"permanence": "permanent"}, "the old fact is permanent"),
+        ({"importance": 8}, "the old fact is important"),
+        ({"tags": ["pinned"]}, "the old fact is pinned"),
+        ({}, None),
+    ],
+)
+async def test_a_replaced_fact_that_matters_waits_for_a_review(
+    knowledge: KnowledgeMemory, matters: dict[str, Any], reason: str | None
+) -> None:
+    """One answer keeps both facts; the same words, and a correction by hand, wait for nothing."""
+    key: dict[str, Any] = {"subject": "Tim", "predicate": "allergic_to"}
+    old = await knowledge.store_fact(**key, content="Allergic to nuts", **matters)
+    same = await knowledge.store_fact(**key, content="allergic to  nuts")
+    assert (same.superseded_id, same.review_id) == (old.id, None)
+    edited = await knowledge.edit_memory("fact", same.id, "Allergic to peanuts")
+    assert await knowledge.reviews() == []
+    new = await knowledge.store_fact(**key, content="Allergic to kiwi")
+    assert (new.superseded_id, new.superseded_text) == (edited.id, "Allergic to peanuts")
+    assert [(each.id, each.reason, each.run_id) for each in await knowledge.reviews()] == (
+        [] if reason is None else [(new.review_id, reason, None)]
+    )
+    if new.review_id is not None:
+        await knowledge.decide(new.review_id, "distinct")
+        for each in (edited.id, new.id):
+            assert (await knowledge.read_memory("fact", each)).validity == "active"

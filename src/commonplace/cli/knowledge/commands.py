@@ -53,6 +53,7 @@ from commonplace.knowledge import (
     SearchMode,
     json_fields,
 )
+from commonplace.waiting import OF_FACTS
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 command = commands(app, opened)
@@ -154,13 +155,19 @@ async def store_fact(
     if receipt.current_id is not None:
         effect = f"\nkept as history: {receipt.current_text!r} stays current{effect}"
     if receipt.superseded_id is not None:
-        effect = f"\nreplaced fact {receipt.superseded_id}: {receipt.superseded_text}{effect}"
+        effect = f"\nreplaced fact {receipt.superseded_id}: {receipt.superseded_text}{_both(receipt.review_id)}{effect}"
     if receipt.contradicts_id is not None:
         effect = (
             f"\nheld, because it contradicts the more trusted fact {receipt.contradicts_id}; "
             "decide with: commonplace review"
         )
     return Answer(receipt, f"stored fact {receipt.id}{effect}{_period_text(receipt.period)}")
+
+
+def _both(review_id: int | None) -> str:
+    if review_id is None:
+        return ""
+    return f"\nThe replaced fact matters. To keep both: commonplace review {OF_FACTS}{review_id} distinct"
 
 
 def _period_text(period: Period | None) -> str:

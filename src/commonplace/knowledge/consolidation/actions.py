@@ -15,7 +15,7 @@ from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.connection.vectors import refused_vectors
 from commonplace.knowledge.consolidation.leases import Lease, describe
 from commonplace.knowledge.consolidation.policy import OUTAGES
-from commonplace.knowledge.consolidation.reviews import LEAST_IMPORTANCE
+from commonplace.knowledge.consolidation.reviews import LEAST_IMPORTANCE, queue_review
 from commonplace.knowledge.consolidation.runs import ActionKind
 from commonplace.knowledge.consolidation.siblings import plain
 from commonplace.knowledge.consolidation.steps import Confirm, Retract, Step, Steps, StoreFact, StoreRule
@@ -169,12 +169,8 @@ async def _new_fact(sql: Statements, step: StoreFact, lease: Lease, found: Subje
     await _link(sql, MemoryType.FACT, receipt.id, step, now)
     if receipt.superseded_id is None:
         return _Done(action=ActionKind.FACT_CREATED, memory_id=receipt.id, note=_left_standing(receipt))
-    waits = await sql.queue_review(
-        run_id=lease.run_id,
-        old_id=receipt.superseded_id,
-        new_id=receipt.id,
-        least_importance=LEAST_IMPORTANCE,
-        now=now,
+    waits = await queue_review(
+        sql, old_id=receipt.superseded_id, new_id=receipt.id, now=now, run_id=lease.run_id
     )
     return _Done(
         action=ActionKind.FACT_CREATED,

@@ -70,7 +70,8 @@ def _notice(receipt: FactReceipt) -> str:
     if receipt.current_text is not None:
         return f"The fact was kept as history. This fact stays current: {_short(receipt.current_text)}"
     if receipt.superseded_text is not None:
-        return f"The fact was stored. It replaced: {_short(receipt.superseded_text)}"
+        both = "" if receipt.review_id is None else ". Decide under Reviews whether both hold"
+        return f"The fact was stored. It replaced: {_short(receipt.superseded_text)}{both}"
     return "The fact was stored."
 
 
