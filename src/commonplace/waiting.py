@@ -43,7 +43,7 @@ class Topic(StrEnum):
     DOUBT = "doubt"
     """Two observations that the judge could not tell apart."""
     REPLACED = "replaced"
-    """A fact of a consolidation that replaced an important fact."""
+    """A new fact that replaced a fact that matters."""
     DUPLICATE = "duplicate"
     HELD = "held"
     """A fact that contradicts a more trusted one."""
