@@ -268,7 +268,7 @@ def _single(found: WaitingMemory) -> Item:
         id=short_id(found.memory_type, found.id),
         topic=topic,
         reason=_REASONS[topic],
-        about="",
+        about="" if found.contradicts is None else f"Contradicts: {found.contradicts}",
         sides=(Side(role="This", kind=found.memory_type, id=str(found.id), text=found.text),),
         answers=ONE,
         since=found.last_confirmed_at,

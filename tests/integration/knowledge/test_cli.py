@@ -334,3 +334,14 @@ def test_a_fact_of_the_past_says_which_fact_stays_current(knowledge: Knowledge) 
     stored = knowledge("store-fact", "Uma", "lives_in", *past).out
     assert stored.splitlines()[1] == "kept as history: 'Uma lives in Porto' stays current"
     assert "Porto" in knowledge("search", "where does Uma live?").out
+
+
+def test_a_held_fact_is_listed_with_the_fact_that_it_contradicts(
+    commonplace: CommandLine, knowledge_url: str, knowledge: Knowledge
+) -> None:
+    """Both texts are needed to decide."""
+    knowledge("store-fact", "deploy", "tool", "We deploy with Argo")
+    knowledge("store-fact", "deploy", "tool", "We deploy with Spinnaker", "--source", "tool")
+    lines = commonplace("review", COMMONPLACE_POSTGRES_URL=knowledge_url).out.splitlines()
+    assert lines[0].endswith("held: deploy tool: We deploy with Spinnaker")
+    assert lines[1] == "   contradicts: deploy tool: We deploy with Argo"
