@@ -43,7 +43,7 @@ class Topic(StrEnum):
     DOUBT = "doubt"
     """Two observations that the judge could not tell apart."""
     REPLACED = "replaced"
-    """A fact of a consolidation that replaced an important fact."""
+    """A new fact that replaced a fact that matters."""
     DUPLICATE = "duplicate"
     HELD = "held"
     """A fact that contradicts a more trusted one."""
@@ -268,7 +268,7 @@ def _single(found: WaitingMemory) -> Item:
         id=short_id(found.memory_type, found.id),
         topic=topic,
         reason=_REASONS[topic],
-        about="",
+        about="" if found.contradicts is None else f"Contradicts: {found.contradicts}",
         sides=(Side(role="This", kind=found.memory_type, id=str(found.id), text=found.text),),
         answers=ONE,
         since=found.last_confirmed_at,

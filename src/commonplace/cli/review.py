@@ -245,8 +245,9 @@ def review_text(found: Review) -> str:
 
 
 def waiting_text(found: WaitingMemory) -> str:
-    """Return a memory to confirm or forget as a line of console markup."""
-    return f"[bold]{short_id(found.memory_type, found.id)}[/] {found.reason}: {shown(found.text)}"
+    """Return a memory to confirm or forget as console markup, with the fact that it contradicts on a second line."""
+    line = f"[bold]{short_id(found.memory_type, found.id)}[/] {found.reason}: {shown(found.text)}"
+    return line if found.contradicts is None else f"{line}\n   contradicts: {shown(found.contradicts)}"
 
 
 def quarantined_text(found: Quarantined) -> str:

@@ -15,6 +15,7 @@ from commonplace.knowledge.connection.session import KnowledgeSession, storage_f
 from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.connection.vectors import Embeddings, embed
+from commonplace.knowledge.consolidation.reviews import queue_review
 from commonplace.knowledge.drafts import Draft, checked, columns, known_sources
 from commonplace.knowledge.entities.subjects import Subjects, find_subjects, link_subjects, plain_type
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, MemoryType, Moment
@@ -87,6 +88,11 @@ class FactReceipt:
         superseded_id: The fact with the same key that was replaced, if any.
         entity_id: The entity of the fact, if any, given or named by the subject.
         period: The period that was read from the words of the fact, if any.
+        superseded_text: The text of the fact that was replaced, if any.
+        review_id: The review in which a person may keep both facts, because the replaced fact matters.
+        current_id: The fact with the same key that stays current, because the period of the new fact has ended; the new
+            fact is kept as history.
+        current_text: The text of the fact that stays current, if any.
         contradicts_id: The more trusted fact with the same key; the new fact is held until a person confirms or forgets
             it.
         flags: The reasons why the text looks like an instruction; blocks leave the fact out until a person confirms it.
@@ -98,6 +104,10 @@ class FactReceipt:
     contradicts_id: UUID | None = None
     flags: tuple[str, ...] = ()
     entity_id: UUID | None = None
+    superseded_text: str | None = None
+    review_id: int | None = None
+    current_id: UUID | None = None
+    current_text: str | None = None
 
 
 class FactMethods(KnowledgeSession):
@@ -160,8 +170,14 @@ class FactMethods(KnowledgeSession):
         :mod:`~commonplace.knowledge.entities.subjects` for namesakes and new entities. A fact supersedes the active
         fact of its key, ``(scope, subject, predicate)`` or ``(scope, entity, predicate)``, which ends where the new
         fact begins; of two drafts with one key the later supersedes the earlier. A fact in the same words inherits the
-        references and the beginning of the fact before it, and its importance, unless the draft has another than the
-        default.
+        references and the beginning of the fact before it, and its importance, permanence and tags where the draft has
+        the defaults.
+
+        A fact whose period ended before the active fact of its key ends is kept as history: it is stored as superseded,
+        and the active fact stays as it is.
+
+        If a fact in other words supersedes a fact that is permanent, important or pinned, the pair waits in
+        ``commonplace review``, where a person may keep both.
 
         A fact does not supersede a fact that is more trusted, or a fact without flags if it has some itself: it is
         held, and waits for a person. In the same words it inherits the trust of the fact before it.
@@ -184,7 +200,9 @@ class FactMethods(KnowledgeSession):
         async with traced(self, "upsert_memory") as note, self._writing() as sql:
             facts, found = await with_entities(sql, facts)
             await sql.serialise_fact_keys(keys=all_keys(facts))
-            return note(await insert_facts(sql, facts, embeddings, found=found, now=self.clock()))
+            now = self.clock()
+            receipts = await insert_facts(sql, facts, embeddings, found=found, now=now)
+            return note([await _reviewed(sql, receipt, now) for receipt in receipts])
 
 
 store_fact = storage_function(
@@ -274,7 +292,7 @@ async def insert_facts(
         InvalidInputError: A fact names an entity or episode that does not exist; roll back the transaction or
             savepoint.
     """
-    if len(facts) > 1 and _differ_in_trust(facts):
+    if len(facts) > 1 and _depend_on_order(facts, now):
         return [
             receipt
             for place, fact in enumerate(facts)
@@ -292,11 +310,12 @@ async def insert_facts(
             **columns(facts, [fact_text(fact) for fact in facts], embeddings),
             decay_rate=[DECAY_RATES[Permanence(fact.permanence)] for fact in facts],
             default_importance=DEFAULT_IMPORTANCE,
+            default_permanence=Permanence.STANDARD,
             now=now,
         )
     for key, rivals in left.items():
         row = stored[named[key]] if key in named else None
-        if row is None or row["contradicts_id"] is not None or row["flags"]:
+        if row is None or row["contradicts_id"] or row["current_id"] or row["flags"]:
             continue
         trust = Source((await of_kind(MemoryType.FACT, sql).read(id=row["id"]))["trust"])
         for rival in rivals:
@@ -309,15 +328,28 @@ async def insert_facts(
             entity_id=None if fact.entity_id is None else UUID(str(fact.entity_id)),
             contradicts_id=row["contradicts_id"],
             flags=tuple(row["flags"]),
+            superseded_text=row["superseded_text"],
+            current_id=row["current_id"],
+            current_text=row["current_text"],
         )
         for row, fact in zip(stored, facts, strict=True)
     ]
 
 
-def _differ_in_trust(facts: Sequence[FactDraft]) -> bool:
-    """Return whether facts with one key differ in source or flags, so that one fact may be held because of another."""
+async def _reviewed(sql: Statements, receipt: FactReceipt, now: datetime) -> FactReceipt:
+    """Return a receipt with the review of the replaced fact, if a person may decide to keep both."""
+    if receipt.superseded_id is None:
+        return receipt
+    waits = await queue_review(sql, old_id=receipt.superseded_id, new_id=receipt.id, now=now)
+    return replace(receipt, review_id=waits)
+
+
+def _depend_on_order(facts: Sequence[FactDraft], now: datetime) -> bool:
+    """Return whether a fact may be held, or kept as history, because of another fact with its key."""
     keys = Counter(fact.key for fact in facts)
     rivals = [fact for fact in facts if keys[fact.key] > 1]
+    if any(isinstance(fact.valid_to, datetime) and fact.valid_to <= now for fact in rivals):
+        return True
     return len({(fact.source, bool(find_flags(fact_text(fact)))) for fact in rivals}) > 1
 
 

@@ -33,7 +33,7 @@ def test_what_is_stored_is_found(knowledge: Knowledge) -> None:
     """Facts, rules and episodes; as tables and as JSON, with the reasons where they are asked for."""
     first = knowledge("store-fact", "staging", "port", "It listens on 5433", "--tag", "infra", "--json").json
     again = knowledge("store-fact", "staging", "port", "It listens on 5434", "--importance", "9")
-    assert again.out.splitlines()[1] == f"replaced fact {first['id']}"
+    assert again.out.splitlines()[1] == f"replaced fact {first['id']}: It listens on 5433"
     fact_id = again.out.split()[2]
     assert knowledge("store-rule", "Check the port before a deploy", "--scope", "web").status == 0
     assert "stored episode" in knowledge("store-episode", "The port was moved", "--butler", "web").out
@@ -310,3 +310,38 @@ def test_lists(knowledge: Knowledge) -> None:
     assert entity in knowledge("list", "entities", "--name", "ada").out
     assert knowledge("list", "entities", "--type", "place").out == "no entities\n"
     assert knowledge("list", "facts", "--validity", "gone").status == 2
+
+
+def test_a_replaced_fact_that_matters_waits_for_a_decision(
+    commonplace: CommandLine, knowledge_url: str, knowledge: Knowledge
+) -> None:
+    """The receipt has the replaced text and the command that keeps both facts."""
+    options = ("--importance", "10", "--permanence", "permanent")
+    knowledge("store-fact", "Me", "allergic_to", "I am allergic to peanuts", *options)
+    said = knowledge("store-fact", "Me", "allergic_to", "I am allergic to kiwi").out.splitlines()
+    assert said[1].endswith(": I am allergic to peanuts")
+    assert said[2] == "The replaced fact matters. To keep both: commonplace review k1 distinct"
+    decided = commonplace("review", "k1", "distinct", COMMONPLACE_POSTGRES_URL=knowledge_url)
+    assert decided.status == 0
+    facts = knowledge("list", "facts", "--json").json["facts"]
+    assert {fact["content"] for fact in facts} == {"I am allergic to peanuts", "I am allergic to kiwi"}
+
+
+def test_a_fact_of_the_past_says_which_fact_stays_current(knowledge: Knowledge) -> None:
+    """The fact of the present is still found."""
+    knowledge("store-fact", "Uma", "lives_in", "Uma lives in Porto", "--valid-from", "2024-05-01")
+    past = ("Uma lived in Madrid", "--valid-from", "2010-01-01", "--valid-to", "2015-01-01")
+    stored = knowledge("store-fact", "Uma", "lives_in", *past).out
+    assert stored.splitlines()[1] == "kept as history: 'Uma lives in Porto' stays current"
+    assert "Porto" in knowledge("search", "where does Uma live?").out
+
+
+def test_a_held_fact_is_listed_with_the_fact_that_it_contradicts(
+    commonplace: CommandLine, knowledge_url: str, knowledge: Knowledge
+) -> None:
+    """Both texts are needed to decide."""
+    knowledge("store-fact", "deploy", "tool", "We deploy with Argo")
+    knowledge("store-fact", "deploy", "tool", "We deploy with Spinnaker", "--source", "tool")
+    lines = commonplace("review", COMMONPLACE_POSTGRES_URL=knowledge_url).out.splitlines()
+    assert lines[0].endswith("held: deploy tool: We deploy with Spinnaker")
+    assert lines[1] == "   contradicts: deploy tool: We deploy with Argo"

@@ -149,3 +149,126 @@ async def test_a_fact_does_not_end_before_it_begins(knowledge: KnowledgeMemory) 
         await knowledge.store_fact(
             subject="a", predicate="b", content="c", valid_from=moment, valid_to=moment
         )
+
+
+PORTO = FactDraft(
+    subject="Uma",
+    predicate="lives_in",
+    content="Uma lives in Porto",
+    valid_from=datetime(2024, 5, 1, tzinfo=UTC),
+)
+MADRID = FactDraft(
+    subject="Uma",
+    predicate="lives_in",
+    content="Uma lived in Madrid",
+    valid_from=datetime(2010, 1, 1, tzinfo=UTC),
+    valid_to=datetime(2015, 1, 1, tzinfo=UTC),
+)
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_a_fact_whose_period_has_ended_goes_into_the_history(
+    knowledge: KnowledgeMemory, clock: ManualClock, *, at_once: bool
+) -> None:
+    """And the fact of the present stays current, in a batch too."""
+    if at_once:
+        porto, madrid = await knowledge.store_facts([PORTO, MADRID])
+    else:
+        (porto,) = await knowledge.store_facts([PORTO])
+        (madrid,) = await knowledge.store_facts([MADRID])
+    assert (madrid.superseded_id, madrid.contradicts_id) == (None, None)
+    assert (madrid.current_id, madrid.current_text) == (porto.id, PORTO.content)
+    current = await knowledge.read_memory("fact", porto.id)
+    assert (current.validity, current.valid_from, current.valid_to) == ("active", PORTO.valid_from, None)
+    past = await knowledge.read_memory("fact", madrid.id)
+    assert (past.validity, past.valid_from, past.valid_to) == (
+        "superseded",
+        MADRID.valid_from,
+        MADRID.valid_to,
+    )
+    for moment, expected in (("2012-01-01", madrid.id), ("2025-01-01", porto.id)):
+        (found,) = await knowledge.search("where does Uma live?", valid_at=moment)
+        assert found.memory.id == expected
+    (now,) = await knowledge.search("where does Uma live?")
+    assert now.memory.id == porto.id
+    assert [fact.id for fact in await knowledge.timeline("Uma")] == [madrid.id, porto.id]
+    clock.advance(days=1)
+    assert not await knowledge.search(
+        "where does Uma live?", valid_at="2012-01-01", as_of=clock.now - timedelta(days=2)
+    )
+
+
+async def test_a_later_period_of_the_past_replaces_an_earlier_one(knowledge: KnowledgeMemory) -> None:
+    """If no fact of the key holds today, the one that ended last is the active one."""
+    (madrid,) = await knowledge.store_facts([MADRID])
+    later = FactDraft(
+        subject="Uma",
+        predicate="lives_in",
+        content="Uma lived in Rome",
+        valid_from=MADRID.valid_to,
+        valid_to=datetime(2018, 1, 1, tzinfo=UTC),
+    )
+    (rome,) = await knowledge.store_facts([later])
+    assert (rome.superseded_id, rome.superseded_text) == (madrid.id, MADRID.content)
+    assert (await knowledge.read_memory("fact", madrid.id)).valid_to == MADRID.valid_to
+
+
+async def test_no_fact_ends_before_it_begins(knowledge: KnowledgeMemory, clock: ManualClock) -> None:
+    """Neither a fact without a beginning that is corrected, nor one in the same words with an end in the past."""
+    key: dict[str, Any] = {"subject": "Uma", "predicate": "lives_in"}
+    old = await knowledge.store_fact(**key, content="Lives in Porto")
+    since = datetime(2010, 1, 1, tzinfo=UTC)
+    await knowledge.store_fact(**key, content="Lives in Rome", valid_from=since)
+    corrected = await knowledge.read_memory("fact", old.id)
+    assert corrected.valid_to == corrected.created_at
+    other: dict[str, Any] = {"subject": "Uma", "predicate": "works_at", "content": "Works at Acme"}
+    await knowledge.store_fact(**other, valid_from=clock.now - timedelta(days=9))
+    ended = await knowledge.store_fact(**other, valid_to=since)
+    fact = await knowledge.read_memory("fact", ended.id)
+    assert (fact.valid_from, fact.valid_to) == (None, since)
+
+
+async def test_the_same_words_inherit_permanence_and_tags(knowledge: KnowledgeMemory) -> None:
+    """Unless the new fact states others."""
+    key: dict[str, Any] = {"subject": "Tim", "predicate": "allergic_to", "content": "Tim is allergic to nuts"}
+    await knowledge.store_fact(**key, importance=10, permanence="permanent", tags=["health", "pinned"])
+    again = await knowledge.read_memory("fact", (await knowledge.store_fact(**key)).id)
+    assert (again.importance, again.permanence, again.decay_rate) == (10.0, "permanent", 0.0)
+    assert again.tags == ("health", "pinned")
+    stated = await knowledge.store_fact(**key, permanence="stable", tags=["allergy"])
+    other = await knowledge.read_memory("fact", stated.id)
+    assert (other.permanence, other.decay_rate, other.tags) == ("stable", 0.002, ("allergy", "pinned"))
+    new = await knowledge.store_fact(**key | {"content": "Tim is allergic to kiwi"})
+    fresh = await knowledge.read_memory("fact", new.id)
+    assert (fresh.permanence, fresh.tags) == ("standard", ("pinned",))
+
+
+@pytest.mark.requirement("CNS-01")
+@pytest.mark.parametrize(
+    ("matters", "reason"),
+    [
+        ({"permanence": "permanent"}, "the old fact is permanent"),
+        ({"importance": 8}, "the old fact is important"),
+        ({"tags": ["pinned"]}, "the old fact is pinned"),
+        ({}, None),
+    ],
+)
+async def test_a_replaced_fact_that_matters_waits_for_a_review(
+    knowledge: KnowledgeMemory, matters: dict[str, Any], reason: str | None
+) -> None:
+    """One answer keeps both facts; the same words, and a correction by hand, wait for nothing."""
+    key: dict[str, Any] = {"subject": "Tim", "predicate": "allergic_to"}
+    old = await knowledge.store_fact(**key, content="Allergic to nuts", **matters)
+    same = await knowledge.store_fact(**key, content="allergic to  nuts")
+    assert (same.superseded_id, same.review_id) == (old.id, None)
+    edited = await knowledge.edit_memory("fact", same.id, "Allergic to peanuts")
+    assert await knowledge.reviews() == []
+    new = await knowledge.store_fact(**key, content="Allergic to kiwi")
+    assert (new.superseded_id, new.superseded_text) == (edited.id, "Allergic to peanuts")
+    assert [(each.id, each.reason, each.run_id) for each in await knowledge.reviews()] == (
+        [] if reason is None else [(new.review_id, reason, None)]
+    )
+    if new.review_id is not None:
+        await knowledge.decide(new.review_id, "distinct")
+        for each in (edited.id, new.id):
+            assert (await knowledge.read_memory("fact", each)).validity == "active"

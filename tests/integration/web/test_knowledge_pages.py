@@ -164,6 +164,28 @@ async def test_a_correction_by_a_plain_form(service: Secured) -> None:
         )
 
 
+async def test_a_corrected_fact_keeps_everything_but_its_text(service: Secured) -> None:
+    """Scope, tags, metadata, permanence, importance, butler and period stay, and no review waits."""
+    knowledge = service.memories.knowledge
+    kept = {
+        "scope": "web",
+        "tags": ("infra",),
+        "metadata": {"ticket": 7},
+        "permanence": "permanent",
+        "importance": 9.0,
+        "source_butler": "web",
+        "valid_from": datetime(2020, 1, 1, tzinfo=UTC),
+        "valid_to": datetime(2090, 1, 1, tzinfo=UTC),
+    }
+    old = await knowledge.store_fact(subject="staging", predicate="port", content="the port is 5433", **kept)
+    async with service.client("writer") as client:
+        stored = await client.post(f"/knowledge/facts/{old.id}/correct", data={"content": "the port is 5434"})
+    new = await knowledge.read_memory("fact", stored.headers["location"].rpartition("/")[2])
+    assert (new.content, new.supersedes_id) == ("the port is 5434", old.id)
+    assert {name: getattr(new, name) for name in kept} == kept
+    assert await knowledge.reviews() == []
+
+
 async def test_text_of_memories_is_text(service: Secured) -> None:
     """Markup and invisible characters in a memory do nothing in the page."""
     async with service.client("writer") as client:

@@ -53,6 +53,7 @@ from commonplace.knowledge import (
     SearchMode,
     json_fields,
 )
+from commonplace.waiting import OF_FACTS
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 command = commands(app, opened)
@@ -131,6 +132,8 @@ async def store_fact(
 ) -> Answer:
     """Store a fact; it replaces the fact of the same subject, predicate and scope.
 
+    If the period of the new fact has ended, the other fact stays current and the new fact is kept as history.
+
     If the sentence names a period, such as "since May", the command prints how it read the period. To correct the
     period, store the fact again with --valid-from or --valid-to.
     """
@@ -149,14 +152,22 @@ async def store_fact(
         allow_secrets=allow_secrets,
     )
     effect = _flagged(receipt.flags)
+    if receipt.current_id is not None:
+        effect = f"\nkept as history: {receipt.current_text!r} stays current{effect}"
     if receipt.superseded_id is not None:
-        effect = f"\nreplaced fact {receipt.superseded_id}{effect}"
+        effect = f"\nreplaced fact {receipt.superseded_id}: {receipt.superseded_text}{_both(receipt.review_id)}{effect}"
     if receipt.contradicts_id is not None:
         effect = (
             f"\nheld, because it contradicts the more trusted fact {receipt.contradicts_id}; "
             "decide with: commonplace review"
         )
     return Answer(receipt, f"stored fact {receipt.id}{effect}{_period_text(receipt.period)}")
+
+
+def _both(review_id: int | None) -> str:
+    if review_id is None:
+        return ""
+    return f"\nThe replaced fact matters. To keep both: commonplace review {OF_FACTS}{review_id} distinct"
 
 
 def _period_text(period: Period | None) -> str:

@@ -15,12 +15,12 @@ from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.connection.vectors import refused_vectors
 from commonplace.knowledge.consolidation.leases import Lease, describe
 from commonplace.knowledge.consolidation.policy import OUTAGES
-from commonplace.knowledge.consolidation.reviews import LEAST_IMPORTANCE
+from commonplace.knowledge.consolidation.reviews import LEAST_IMPORTANCE, queue_review
 from commonplace.knowledge.consolidation.runs import ActionKind
 from commonplace.knowledge.consolidation.siblings import plain
 from commonplace.knowledge.consolidation.steps import Confirm, Retract, Step, Steps, StoreFact, StoreRule
 from commonplace.knowledge.entities.subjects import Subjects
-from commonplace.knowledge.facts import all_keys, insert_facts, with_entities
+from commonplace.knowledge.facts import FactReceipt, all_keys, insert_facts, with_entities
 from commonplace.knowledge.kinds import GLOBAL_SCOPE, MemoryType, Permanence
 from commonplace.knowledge.rules import insert_rules, supersede_rule
 from commonplace.storage.database import Statements
@@ -168,14 +168,9 @@ async def _new_fact(sql: Statements, step: StoreFact, lease: Lease, found: Subje
     (receipt,) = await insert_facts(sql, [draft], step.embeddings, found=found, now=now)
     await _link(sql, MemoryType.FACT, receipt.id, step, now)
     if receipt.superseded_id is None:
-        note = "" if receipt.contradicts_id is None else _held(receipt.contradicts_id)
-        return _Done(action=ActionKind.FACT_CREATED, memory_id=receipt.id, note=note)
-    waits = await sql.queue_review(
-        run_id=lease.run_id,
-        old_id=receipt.superseded_id,
-        new_id=receipt.id,
-        least_importance=LEAST_IMPORTANCE,
-        now=now,
+        return _Done(action=ActionKind.FACT_CREATED, memory_id=receipt.id, note=_left_standing(receipt))
+    waits = await queue_review(
+        sql, old_id=receipt.superseded_id, new_id=receipt.id, now=now, run_id=lease.run_id
     )
     return _Done(
         action=ActionKind.FACT_CREATED,
@@ -208,9 +203,9 @@ async def _updated_fact(sql: Statements, step: StoreFact, found: Subjects, now: 
         return await _confirm(sql, MemoryType.FACT, target["id"], now)
     (receipt,) = await insert_facts(sql, [draft], step.embeddings, found=found, now=now)
     superseded = [] if receipt.superseded_id is None else [receipt.superseded_id]
-    if receipt.contradicts_id is not None:
+    if receipt.contradicts_id is not None or receipt.current_id is not None:
         await _link(sql, MemoryType.FACT, receipt.id, step, now)
-        return _Done(action=ActionKind.FACT_CREATED, memory_id=receipt.id, note=_held(receipt.contradicts_id))
+        return _Done(action=ActionKind.FACT_CREATED, memory_id=receipt.id, note=_left_standing(receipt))
     if target_id not in superseded:
         # The answer changed the subject or predicate, so the key did not find the target.
         await sql.supersede_fact(id=target_id, by_id=receipt.id, now=now)
@@ -286,8 +281,13 @@ async def _require_rank(sql: Statements, memory_type: MemoryType, memory_id: UUI
         raise InvalidInputError("target_id", expected, str(memory_id))
 
 
-def _held(contradicts_id: UUID) -> str:
-    return f"contradicts the more trusted fact {contradicts_id}; decide with: commonplace review"
+def _left_standing(receipt: FactReceipt) -> str:
+    """Return a note about the fact that a new fact did not replace, or "" if it has no rival."""
+    if receipt.contradicts_id is not None:
+        return f"contradicts the more trusted fact {receipt.contradicts_id}; decide with: commonplace review"
+    if receipt.current_id is not None:
+        return f"kept as history, because its period has ended; the fact {receipt.current_id} stays current"
+    return ""
 
 
 async def _link(

@@ -1,7 +1,7 @@
-"""Reviews: pairs of a new fact of a run and an important old fact that it superseded (CNS-01).
+"""Reviews: pairs of a new fact, of a run or stored, and an old fact that matters and that it superseded (CNS-01).
 
-A new fact with the subject and predicate of a known fact supersedes it, as specified. If the known fact was permanent
-or important, a person may decide that both hold. The decision is remembered for the two texts: when a later run
+A new fact with the subject and predicate of a known fact supersedes it, as specified. If the known fact was permanent,
+important or pinned, a person may decide that both hold. The decision is remembered for the two texts: when a later run
 proposes the pair again, it is applied without asking.
 """
 
@@ -25,7 +25,7 @@ from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
 
 LEAST_IMPORTANCE: Final = 8.0
-"""The importance from which a superseded fact is reviewed; permanent facts are always reviewed."""
+"""The importance from which a superseded fact is reviewed; permanent and pinned facts are always reviewed."""
 
 
 class Decision(StrEnum):
@@ -48,15 +48,15 @@ class FactReview(Noun):
 
     Attributes:
         id: Never reused.
-        run_id: The run that stored the new fact.
-        predicate: The predicate that both facts had when the run stored the new one.
+        run_id: The run that stored the new fact, or ``None`` if no run did.
+        predicate: The predicate that both facts had when the new one was stored.
         reason: Why the old fact is important.
         decision: ``None`` if the pair waits.
         decided_by: The actor who decided.
     """
 
     id: int
-    run_id: UUID
+    run_id: UUID | None
     old_id: UUID
     new_id: UUID
     subject: str
@@ -68,6 +68,27 @@ class FactReview(Noun):
     decided_by: str | None
     created_at: datetime
     decided_at: datetime | None
+
+
+async def queue_review(
+    sql: Statements, *, old_id: UUID, new_id: UUID, now: datetime, run_id: UUID | None = None
+) -> int | None:
+    """Queue a fact and the fact that it superseded if that one is permanent, important or pinned.
+
+    Args:
+        sql: The transaction that superseded the old fact.
+        old_id: The superseded fact.
+        new_id: The fact that superseded it.
+        now: The present.
+        run_id: The run that stored the new fact, if any.
+
+    Returns:
+        The id of the review, or ``None`` if the pair does not wait: the old fact does not matter, has the same words,
+        or a person decided about the two texts before.
+    """
+    return await sql.queue_review(
+        run_id=run_id, old_id=old_id, new_id=new_id, least_importance=LEAST_IMPORTANCE, now=now
+    )
 
 
 class FactReviewMethods(KnowledgeSession):

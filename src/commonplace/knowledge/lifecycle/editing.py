@@ -28,9 +28,10 @@ class EditingMethods(ReadingMethods):
     ) -> Memory:
         """Change the text of an active fact, or of a rule that is not forgotten, and return the new memory.
 
-        The new memory has its own id and keeps scope, tags, importance, permanence, source and metadata. A fact is
-        superseded as by ``store_fact``, which holds a less trusted edit. An old rule is forgotten and linked as
-        superseded; the new rule starts as a candidate. A text edited by a person has the trust of a person.
+        The new memory has its own id and keeps scope, tags, importance, permanence, source and metadata. A fact keeps
+        its period too, and is superseded as by ``store_fact``, which holds a less trusted edit. An old rule is
+        forgotten and linked as superseded; the new rule starts as a candidate. A text edited by a person has the trust
+        of a person.
 
         Raises:
             InvalidInputError: A parameter is malformed, several memories have the short id, or the memory is an
@@ -50,7 +51,7 @@ class EditingMethods(ReadingMethods):
                 return old
 
     async def _edit_fact(self, old: Fact, content: str, *, allow_secrets: bool) -> Memory:
-        draft = replace(FactDraft.of(old), content=content, valid_from=None, source=None)
+        draft = replace(FactDraft.of(old), content=content, source=None)
         fact = checked_fact(draft, allow_secrets=allow_secrets)
         embeddings = await embed(self.engine, [fact_text(fact)])
         now = self.clock()

@@ -64,13 +64,19 @@ class Likeness(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingMemory(Noun):
-    """A fact or rule that a person should confirm or forget; ``text`` is its beginning."""
+    """A fact or rule that a person should confirm or forget.
+
+    Attributes:
+        text: The beginning of its text.
+        contradicts: The beginning of the fact that a held fact contradicts and would replace, if one is active.
+    """
 
     memory_type: MemoryType
     id: UUID
     text: str
     reason: WaitingReason
     last_confirmed_at: datetime | None
+    contradicts: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

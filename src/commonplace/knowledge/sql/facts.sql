@@ -18,13 +18,15 @@ WHERE id = ANY(CAST(:ids AS uuid[]))
 ORDER BY id
 FOR KEY SHARE;
 
--- name: insert_facts(id, subject, predicate, content, search_text, embedding, importance, decay_rate, permanence, source_butler, source_episode_id, entity_id, scope, tags, metadata, valid_from, valid_to, source, flags, model, version, default_importance, now)
+-- name: insert_facts(id, subject, predicate, content, search_text, embedding, importance, decay_rate, permanence, source_butler, source_episode_id, entity_id, scope, tags, metadata, valid_from, valid_to, source, flags, model, version, default_importance, default_permanence, now)
 -- Insert facts in their order. Each fact supersedes the active fact of its key, in the table or earlier in the input,
 -- with links and events, and ends it where the new fact begins. A fact with the words of the fact before it inherits
--- that fact's references, importance, beginning and trust, and, if that fact is more trusted, also its permanence and
--- its end: words that are repeated cannot end a trusted fact. A fact that is less trusted than the active fact of its key,
--- or that has flags where that fact has none, is held with a link to it, unless it has the same words. Return the ids of
--- the new facts and of the facts that they supersede or contradict, in the order of the input.
+-- that fact's references, beginning and trust, its importance, permanence and tags where it has the defaults, and, if that
+-- fact is more trusted, its permanence and its end in any case: words that are repeated cannot end a trusted fact. A fact that is less trusted than the active fact of its key,
+-- or that has flags where that fact has none, is held with a link to it, unless it has the same words. A fact with other
+-- words whose period ended before the active fact of its key ends is history: it is stored as superseded, and the active
+-- fact does not change. A caller inserts such a fact alone if others have its key. Return the ids of the new facts and of
+-- the facts that they supersede, contradict or leave current, with texts, in the order of the input.
 WITH input AS MATERIALIZED (
   SELECT * FROM unnest(
     CAST(:id AS uuid[]), CAST(:subject AS text[]), CAST(:predicate AS text[]), CAST(:content AS text[]),
@@ -39,13 +41,16 @@ WITH input AS MATERIALIZED (
   )
 ),
 known AS MATERIALIZED (
-  SELECT input.id AS by_id, facts.id, facts.trust, facts.flags, commonplace_plain(facts.content) AS words
+  SELECT
+    input.id AS by_id, facts.id, facts.trust, facts.flags, facts.content, facts.valid_to,
+    commonplace_plain(facts.content) AS words
   FROM input JOIN facts
     ON facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.scope = input.scope
     AND facts.subject = input.subject AND facts.predicate = input.predicate
   WHERE input.entity_id IS NULL AND facts.entity_id IS NULL AND facts.validity = 'active'
   UNION ALL
-  SELECT input.id, facts.id, facts.trust, facts.flags, commonplace_plain(facts.content)
+  SELECT
+    input.id, facts.id, facts.trust, facts.flags, facts.content, facts.valid_to, commonplace_plain(facts.content)
   FROM input JOIN facts
     ON facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.entity_id = input.entity_id
     AND facts.scope = input.scope AND facts.predicate = input.predicate
@@ -54,7 +59,8 @@ known AS MATERIALIZED (
 rated AS MATERIALIZED (
   SELECT
     input.id, known.id AS known_id, known.trust AS known_trust, told.source,
-    known.id IS NOT NULL AND known.words <> commonplace_plain(input.content) AND (
+    past.is_history,
+    known.id IS NOT NULL AND known.words <> commonplace_plain(input.content) AND NOT past.is_history AND (
       commonplace_trust(known.trust) > commonplace_trust(told.source)
       OR input.flags <> '[]' AND known.flags = '[]' AND told.source <> 'person'
     ) AS held
@@ -64,7 +70,14 @@ rated AS MATERIALIZED (
     ON origin.tenant_id = current_setting('commonplace.tenant_id') AND origin.id = input.source_episode_id,
   LATERAL (
     SELECT commonplace_weaker(commonplace_weaker(commonplace_source(), input.source), origin.trust) AS source
-  ) AS told
+  ) AS told,
+  LATERAL (
+    SELECT coalesce(
+      known.words <> commonplace_plain(input.content) AND input.valid_to <= :now
+        AND input.valid_to < coalesce(known.valid_to, 'infinity'),
+      false
+    ) AS is_history
+  ) AS past
 ),
 chained AS (
   SELECT
@@ -72,7 +85,7 @@ chained AS (
     lag(id) OVER key AS previous_id, lead(id) OVER key AS next_id, first_value(id) OVER key AS first_id,
     lead(coalesce(valid_from, :now)) OVER key AS next_begins_at
   FROM input JOIN rated USING (id)
-  WHERE NOT rated.held
+  WHERE NOT rated.held AND NOT rated.is_history
   WINDOW key AS (
     PARTITION BY scope, predicate, entity_id, CASE WHEN entity_id IS NULL THEN subject END ORDER BY place
   )
@@ -90,13 +103,13 @@ locked AS (
 superseded AS (
   UPDATE facts SET
     validity = 'superseded',
-    valid_to = least(facts.valid_to, greatest(locked.begins_at, facts.valid_from))
+    valid_to = least(facts.valid_to, greatest(locked.begins_at, coalesce(facts.valid_from, facts.created_at)))
   FROM locked
   WHERE facts.id = locked.id AND facts.validity = 'active'
   RETURNING
     facts.id, locked.by_id, facts.tags @> '["pinned"]' AS pinned, commonplace_plain(facts.content) AS words,
     facts.reference_count, facts.last_referenced_at, facts.last_confirmed_at, facts.importance, facts.trust,
-    facts.permanence, facts.decay_rate, locked.ends_at,
+    facts.permanence, facts.decay_rate, facts.tags, locked.ends_at,
     coalesce(facts.valid_from, facts.created_at) AS valid_from
 ),
 ${known_model},
@@ -112,15 +125,19 @@ stored AS (
     commonplace_search_vector(search_text), embedding, :model, :version,
     CASE WHEN repeats.trusted OR input.importance = :default_importance THEN coalesce(same.importance, input.importance)
       ELSE input.importance END,
-    CASE WHEN repeats.trusted THEN same.decay_rate ELSE input.decay_rate END,
-    CASE WHEN repeats.trusted THEN same.permanence ELSE input.permanence END, source_butler, source_episode_id, input.entity_id, input.scope,
+    CASE WHEN repeats.trusted OR input.permanence = :default_permanence THEN coalesce(same.decay_rate, input.decay_rate)
+      ELSE input.decay_rate END,
+    CASE WHEN repeats.trusted OR input.permanence = :default_permanence THEN coalesce(same.permanence, input.permanence)
+      ELSE input.permanence END, source_butler, source_episode_id, input.entity_id, input.scope,
     -- The new value of a pinned fact is as important as the old one.
-    CAST(tags AS jsonb) || CASE
-      WHEN superseded.pinned AND NOT CAST(tags AS jsonb) @> '["pinned"]' THEN CAST('["pinned"]' AS jsonb) ELSE '[]'
+    told.tags || CASE
+      WHEN superseded.pinned AND NOT told.tags @> '["pinned"]' THEN CAST('["pinned"]' AS jsonb) ELSE '[]'
     END,
     CAST(metadata AS jsonb),
-    CASE WHEN rated.held THEN 'held' WHEN chained.next_id IS NULL THEN 'active' ELSE 'superseded' END,
-    coalesce(chained.previous_id, superseded.id), CASE WHEN repeats.trusted THEN same.valid_from ELSE coalesce(input.valid_from, same.valid_from) END,
+    CASE WHEN rated.held THEN 'held' WHEN rated.is_history OR chained.next_id IS NOT NULL THEN 'superseded'
+      ELSE 'active' END,
+    coalesce(chained.previous_id, superseded.id), CASE WHEN repeats.trusted THEN same.valid_from WHEN input.valid_to <= same.valid_from THEN input.valid_from
+      ELSE coalesce(input.valid_from, same.valid_from) END,
     CASE WHEN repeats.trusted THEN same.ends_at WHEN chained.next_id IS NULL THEN input.valid_to
       ELSE least(input.valid_to, greatest(chained.next_begins_at, input.valid_from)) END,
     coalesce(same.reference_count, 0), same.last_referenced_at, :now, greatest(same.last_confirmed_at, :now),
@@ -133,7 +150,10 @@ stored AS (
   LEFT JOIN superseded ON superseded.by_id = input.id
   LEFT JOIN superseded AS same
     ON same.by_id = chained.first_id AND same.words = commonplace_plain(input.content),
-  LATERAL (SELECT commonplace_trust(same.trust) > commonplace_trust(rated.source) AS trusted) AS repeats
+  LATERAL (SELECT commonplace_trust(same.trust) > commonplace_trust(rated.source) AS trusted) AS repeats,
+  LATERAL (
+    SELECT CASE WHEN input.tags = '[]' THEN coalesce(same.tags, '[]') ELSE CAST(input.tags AS jsonb) END AS tags
+  ) AS told
   ORDER BY input.place
   RETURNING
     id, entity_id, scope, permanence, importance, confidence, validity, supersedes_id, source_episode_id, valid_from,
@@ -154,10 +174,10 @@ creations AS (
     jsonb_build_object(
       'memory_type', 'fact', 'memory_id', id, 'before', NULL,
       'after', to_jsonb(stored) - 'id' || jsonb_build_object(
-        'validity', CASE WHEN validity = 'held' THEN validity ELSE 'active' END
+        'validity', CASE WHEN validity = 'held' OR rated.is_history THEN validity ELSE 'active' END
       )
     )
-  FROM stored
+  FROM stored JOIN rated USING (id)
 ),
 supersessions AS (
   INSERT INTO memory_events (tenant_id, event_type, payload)
@@ -170,8 +190,15 @@ supersessions AS (
   FROM stored WHERE supersedes_id IS NOT NULL
 )
 SELECT
-  stored.id, stored.supersedes_id, CASE WHEN rated.held THEN rated.known_id END AS contradicts_id, stored.flags
-FROM stored JOIN rated USING (id) JOIN input USING (id)
+  stored.id, stored.supersedes_id, CASE WHEN rated.held THEN rated.known_id END AS contradicts_id, stored.flags,
+  CASE WHEN rated.is_history THEN rated.known_id END AS current_id,
+  CASE WHEN stored.supersedes_id IS NOT NULL THEN coalesce(previous.content, known.content) END AS superseded_text,
+  CASE WHEN rated.is_history THEN known.content END AS current_text
+FROM stored
+JOIN rated USING (id)
+JOIN input USING (id)
+LEFT JOIN known ON known.by_id = stored.id
+LEFT JOIN input AS previous ON previous.id = stored.supersedes_id
 ORDER BY input.place;
 
 -- name: rival_of_held_fact(id)$

@@ -120,7 +120,10 @@ async def test_a_correction_by_a_weaker_source_waits(knowledge: KnowledgeMemory,
     again = await knowledge.store_fact(**KEY, content="DE12")
     assert (held.superseded_id, held.contradicts_id) == (None, trusted.id)
     assert await texts(knowledge) == {"DE89"}
-    assert [(each.id, each.reason) for each in await knowledge.list_waiting()] == [(held.id, "held")]
+    (waits,) = await knowledge.list_waiting()
+    assert (waits.id, waits.reason) == (held.id, "held")
+    assert waits.contradicts is not None
+    assert waits.contradicts.endswith(": DE89")
     with pytest.raises(InvalidInputError, match="a person must decide about this fact"):
         await knowledge.confirm_memory("fact", held.id)
     await getattr(person, f"{decision}_memory")("fact", held.id)

@@ -3,7 +3,8 @@
 -- name: list_waiting(now, soon, faint, events, limit)
 -- Held facts, facts and rules with flags that no person stands for, useful facts and rules that will be below :faint at
 -- :soon, facts and rules whose source was superseded or forgotten after they were last confirmed, and rules that did harm
--- since; the oldest confirmation first. Of held facts with one key and text, one. Sources come from the latest :events
+-- since; the oldest confirmation first. Of held facts with one key and text, one, with the text of the active fact of its
+-- key. Sources come from the latest :events
 -- events that could make a memory stale.
 WITH changed AS MATERIALIZED (
   SELECT about_id, created_at FROM memory_events
@@ -72,7 +73,15 @@ judged AS (
 )
 SELECT
   memory_type, id, text, coalesce(reason, CASE WHEN is_stale THEN 'stale' ELSE 'fading' END) AS reason,
-  last_confirmed_at
+  last_confirmed_at,
+  (
+    SELECT left(rival.subject || ' ' || rival.predicate || ': ' || rival.content, 300)
+    FROM facts AS held JOIN facts AS rival
+      ON rival.tenant_id = held.tenant_id AND rival.validity = 'active' AND rival.scope = held.scope
+      AND rival.predicate = held.predicate AND rival.entity_id IS NOT DISTINCT FROM held.entity_id
+      AND (held.entity_id IS NOT NULL OR rival.subject = held.subject)
+    WHERE held.tenant_id = current_setting('commonplace.tenant_id') AND held.id = judged.id AND judged.reason = 'held'
+  ) AS contradicts
 FROM judged
 WHERE reason IS NOT NULL OR fades OR is_stale
 ORDER BY last_confirmed_at, id

@@ -7,7 +7,8 @@ from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge import GLOBAL_SCOPE, Permanence
+from commonplace.core.text import collapse_whitespace, trim_to
+from commonplace.knowledge import GLOBAL_SCOPE, FactReceipt, Permanence
 from commonplace.web.access import KnowledgeOfCaller, writer
 from commonplace.web.dashboard.errors import message_of, pages
 from commonplace.web.dashboard.rendering import done, render_dialog
@@ -62,8 +63,20 @@ async def add_fact(
         )
     except InvalidInputError as error:
         return _form(request, knowledge, given, error)
-    notice = "The fact was stored." if receipt.superseded_id is None else "The fact replaced an older fact."
-    return done(request, notice, location=facts.PATH, changed=CHANGED)
+    return done(request, _notice(receipt), location=facts.PATH, changed=CHANGED)
+
+
+def _notice(receipt: FactReceipt) -> str:
+    if receipt.current_text is not None:
+        return f"The fact was kept as history. This fact stays current: {_short(receipt.current_text)}"
+    if receipt.superseded_text is not None:
+        both = "" if receipt.review_id is None else ". Decide under Reviews whether both hold"
+        return f"The fact was stored. It replaced: {_short(receipt.superseded_text)}{both}"
+    return "The fact was stored."
+
+
+def _short(text: str) -> str:
+    return trim_to(collapse_whitespace(text), 100)
 
 
 @router.get(f"{rules.PATH}/new")

@@ -66,21 +66,12 @@ async def correct(
     fact = await knowledge.read_memory("fact", fact_id)
     try:
         _require_change(fact, content)
-        receipt = await knowledge.store_fact(
-            content=content,
-            subject=fact.subject,
-            predicate=fact.predicate,
-            scope=fact.scope,
-            importance=fact.importance,
-            permanence=fact.permanence,
-            tags=fact.tags,
-            entity_id=fact.entity_id,
-        )
+        corrected = await knowledge.edit_memory("fact", fact_id, content)
     except InvalidInputError as error:
         errors = {error.field: message_of(error)}
         return render_dialog(request, TEMPLATE, memory=fact, content=content, errors=errors)
     notice = f"The correction was stored. It replaced: {trim_to(collapse_whitespace(fact.content), 100)}"
-    return done(request, notice, location=f"{PATH}/{receipt.id}", changed=CHANGED)
+    return done(request, notice, location=f"{PATH}/{corrected.id}", changed=CHANGED)
 
 
 def _require_change(fact: Fact, content: str) -> None:

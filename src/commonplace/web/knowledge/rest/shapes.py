@@ -124,6 +124,10 @@ class StoredFactShape(Shape):
 
     Attributes:
         superseded_id: the fact that was replaced
+        superseded_text: the text of the fact that was replaced
+        review_id: the review that decides whether both facts hold, because the replaced fact matters
+        current_id: the fact that stays current, because the period of the new fact has ended
+        current_text: the text of the fact that stays current
         contradicts_id: the more trusted fact that the new fact contradicts; the new fact is held until a person decides
         flags: reasons why the text looks like an instruction
         period: the period that was read from the words of the fact, if none was given
