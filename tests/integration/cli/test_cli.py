@@ -214,6 +214,25 @@ def test_a_question_needs_no_quotes(commonplace: CommandLine) -> None:
     assert [item["text"] for held in found["memories"] for item in held["items"]] == ["Needs VACUUM weekly"]
 
 
+def test_a_search_shows_the_memories_that_open(commonplace: CommandLine, tmp_path: Path) -> None:
+    """The other memories say why they do not; if all fail, so does the search."""
+    database = commonplace.home / "commonplace.db"
+    database.unlink()
+    database.mkdir()
+    commonplace("workspace", "store", "The vault is in Bern")
+    found = commonplace("know", "vault", "--json")
+    assert found.status == 0, found.err
+    held = {each["memory"]: each for each in found.json["memories"]}
+    assert [item["text"] for item in held["workspace"]["items"]] == ["The vault is in Bern"]
+    assert "commonplace.db" in held["operational"]["problem"]
+    assert "commonplace.db" in held["apps"]["problem"]
+    in_the_way = tmp_path / "in-the-way"
+    in_the_way.write_text("")
+    told = commonplace("know", "vault", COMMONPLACE_HOME=str(in_the_way / "home"))
+    assert str(in_the_way) in told.out
+    assert "Traceback" not in told.err
+
+
 def test_bad_settings_are_one_line_too(commonplace: CommandLine) -> None:
     """Whichever command reads them."""
     for command in (["ops", "list"], ["workspace", "search"], ["config", "show"], ["doctor"]):
