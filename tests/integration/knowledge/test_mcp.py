@@ -385,6 +385,8 @@ async def test_lists_and_objects_may_come_as_json_in_a_string(client: Client[Any
         ("memory_mark_harmful", {"rule_id": "none"}, "rule_id", "UUID"),
         ("memory_context", {"trigger_prompt": "x", "butler": "b", "token_budget": "lots"}, "token_budget",
          "a whole number"),
+        ("memory_context", {"trigger_prompt": "x", "butler": "b", "token_budget": -1}, "token_budget", "from 0"),
+        ("memory_context", {"trigger_prompt": "x", "butler": ""}, "butler", "text"),
         ("memory_run_episode_cleanup", {"max_entries": -1}, "max_entries", "from 0"),
         ("entity_create", {"canonical_name": "A", "entity_type": "robot", "tenant_id": "default"},
          "entity_type", "person, organization"),
