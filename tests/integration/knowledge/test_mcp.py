@@ -184,7 +184,7 @@ async def test_an_agent_learns_and_remembers(client: Client[Any]) -> None:
         await ask(client, "memory_forget", memory_type=kind, memory_id=each["id"])
     assert (await ask(client, "memory_search", query="staging port"))["count"] == 0
     tools = {tool.name: tool for tool in await client.list_tools()}
-    assert "all episodes" in str(tools["memory_stats"].inputSchema)
+    assert "all episodes" in str(tools["memory_stats"].input_schema)
     stats = await ask(client, "memory_stats", scope="ops")
     assert (stats["facts"]["superseded"], stats["facts"]["retracted"], stats["rules"]["forgotten"]) == (
         1,
