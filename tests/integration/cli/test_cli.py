@@ -178,7 +178,10 @@ def test_only_a_usable_file_is_trusted(commonplace: CommandLine, tmp_path: Path)
     """Trust that ends twice says so."""
     file = tmp_path / "commonplace.toml"
     missing = commonplace("trust", str(tmp_path))
-    assert missing.err.startswith("error: DIRECTORY: expected a directory with a commonplace.toml, got")
+    assert missing.err == (
+        f"error: directory: expected a directory with a commonplace.toml, got {str(tmp_path)!r}\n"
+    )
+    assert "got '/" in commonplace("trust", ".").err
     for content, fault in (
         ("bogus = 1", "unknown key 'bogus'"),
         ("not toml [[", "is not TOML"),
@@ -204,6 +207,14 @@ def test_the_permission_to_consolidate_is_taken_back_where_it_was_given(
     no_claude = commonplace("consolidation", "allow", PATH=str(tmp_path))
     assert no_claude.err.startswith("error: the model claude-code needs the program `claude`")
     assert not file.exists()
+
+
+def test_erasing_needs_one_selection(commonplace: CommandLine) -> None:
+    """The error names the options."""
+    expected = "error: expected one of --subject, --source and --session, or --tenant, got "
+    assert commonplace("erase").err == f"{expected}none of them\n"
+    both = commonplace("erase", "--subject", "Bea", "--session", "s-1")
+    assert both.err == f"{expected}--subject and --session\n"
 
 
 def test_a_question_needs_no_quotes(commonplace: CommandLine) -> None:
