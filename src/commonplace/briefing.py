@@ -17,10 +17,10 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
+from contextlib import AsyncExitStack, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from commonplace import apps as app_memory
 from commonplace.core.budgets import CHARS_PER_TOKEN, budget_chars, estimate_tokens, share_budget
@@ -39,6 +39,7 @@ from commonplace.knowledge import (
     SearchMode,
 )
 from commonplace.llm.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
+from commonplace.memories import Memories, try_open
 from commonplace.operational import OperationalMemory
 from commonplace.remote import Service
 from commonplace.workspace import HEADER as WORKSPACE_TITLE
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from commonplace.apps import AppMemory
-    from commonplace.memories import Memories
 
 DEFAULT_BUDGET_TOKENS: Final = 2400
 """Fits into Claude Code's limit for a hook: 10,000 characters."""
@@ -65,7 +65,6 @@ _TRIES: Final = 4
 _NOTE_ID: Final = re.compile(r"^- \((m-\d+)[,)]", re.MULTILINE)
 
 _log = logging.getLogger(__name__)
-_M = TypeVar("_M")
 
 
 class Part(StrEnum):
@@ -161,10 +160,10 @@ async def brief(
         doors = _Doors(
             operational=_not_asked
             if Part.OPERATIONAL in besides
-            else await _opened(stack, OperationalMemory.open(settings)),
-            apps=_not_asked if app is None else await _opened(stack, app_memory.AppMemory.open(settings)),
-            workspace=await _opened(stack, WorkspaceMemory.open(settings)),
-            knowledge=await _opened(stack, nullcontext(knowledge) if knowledge else lazily),
+            else await try_open(stack, OperationalMemory.open(settings)),
+            apps=_not_asked if app is None else await try_open(stack, app_memory.AppMemory.open(settings)),
+            workspace=await try_open(stack, WorkspaceMemory.open(settings)),
+            knowledge=await try_open(stack, nullcontext(knowledge) if knowledge else lazily),
         )
         sources = _sources(doors, prompt=prompt, app=app, butler=butler)
         if service is not None:
@@ -174,7 +173,7 @@ async def brief(
 
 
 async def build_briefing(
-    memories: "Memories",
+    memories: Memories,
     *,
     prompt: str,
     app: str | None = None,
@@ -216,19 +215,6 @@ async def build_briefing(
         if sections is None or source.name in sections
     ]
     return await _build(sources, budget_tokens=budget_tokens, timeout_s=timeout_s, clock=clock)
-
-
-async def _opened(stack: AsyncExitStack, opening: AbstractAsyncContextManager[_M]) -> Callable[[], _M]:
-    try:
-        memory = await stack.enter_async_context(opening)
-    except Exception as error:  # noqa: BLE001 - the fail-open boundary; the section logs it
-        reason = error
-
-        def closed() -> _M:
-            raise reason
-
-        return closed
-    return lambda: memory
 
 
 def _not_asked() -> NoReturn:

@@ -1,9 +1,9 @@
 """The four memories, opened together."""
 
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, TypeVar
 
 from commonplace.apps.memory import AppMemory
 from commonplace.core.clock import Clock, utc_now
@@ -12,6 +12,8 @@ from commonplace.knowledge import KnowledgeMemory, MemoryModuleConfig
 from commonplace.llm import Model
 from commonplace.operational import OperationalMemory
 from commonplace.workspace import WorkspaceMemory
+
+_M = TypeVar("_M")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,3 +57,17 @@ class Memories:
                     KnowledgeMemory.open(settings, clock=clock, config=config, lazy=True)
                 ),
             )
+
+
+async def try_open(stack: AsyncExitStack, opening: AbstractAsyncContextManager[_M]) -> Callable[[], _M]:
+    """Open a memory until the stack closes; return a function that returns it, or raises why it did not open."""
+    try:
+        memory = await stack.enter_async_context(opening)
+    except Exception as error:  # noqa: BLE001 - a fail-open boundary; the function raises the error again
+        reason = error
+
+        def closed() -> _M:
+            raise reason
+
+        return closed
+    return lambda: memory

@@ -9,20 +9,24 @@ import logging
 import math
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from commonplace.apps.memory import AppMemory
 from commonplace.briefing import DEFAULT_TIMEOUT_S, Part
 from commonplace.core.errors import CommonplaceError
+from commonplace.core.settings import Settings
 from commonplace.knowledge import Episode, Fact, KnowledgeMemory, Memory, SearchMode
 from commonplace.language.scripts import fold
 from commonplace.language.stems import stem
 from commonplace.language.words import STOPWORDS, tokens
-from commonplace.memories import Memories
+from commonplace.memories import Memories, try_open
 from commonplace.operational import GENERAL, MemoryFilter, OperationalMemory
 from commonplace.operational import Memory as Lesson
+from commonplace.workspace import WorkspaceMemory
 
 PARTS: Final = (Part.KNOWLEDGE, Part.OPERATIONAL, Part.APPS, Part.WORKSPACE)
 
@@ -109,12 +113,62 @@ async def search_all(
     Returns:
         The results of each memory, in the order of ``PARTS``.
     """
+    doors = _Doors(
+        knowledge=lambda: memories.knowledge,
+        operational=lambda: memories.operational,
+        apps=lambda: memories.apps,
+        workspace=lambda: memories.workspace,
+    )
+    return await _search(doors, query, parts=parts, limit=limit, as_of=as_of)
+
+
+async def search_home(settings: Settings, query: str = "", *, limit: int = LIMIT) -> list[MemoryResults]:
+    """Open the memories of the settings, search all of them, and close them.
+
+    The result of a memory that cannot be opened says why. See :func:`search_all`.
+    """
+    async with AsyncExitStack() as stack:
+        doors = _Doors(
+            knowledge=await try_open(stack, KnowledgeMemory.open(settings, lazy=True)),
+            operational=await try_open(stack, OperationalMemory.open(settings)),
+            apps=await try_open(stack, AppMemory.open(settings)),
+            workspace=await try_open(stack, WorkspaceMemory.open(settings)),
+        )
+        return await _search(doors, query, parts=PARTS, limit=limit, as_of=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Doors:
+    """Functions that return each open memory, or raise the error that prevented opening it."""
+
+    knowledge: Callable[[], KnowledgeMemory]
+    operational: Callable[[], OperationalMemory]
+    apps: Callable[[], AppMemory]
+    workspace: Callable[[], WorkspaceMemory]
+
+
+async def _search(
+    doors: _Doors, query: str, *, parts: Collection[Part], limit: int, as_of: datetime | None
+) -> list[MemoryResults]:
     wanted = query.strip()[:MAX_QUERY_CHARS]
+
+    async def knowledge() -> Sequence[Item]:
+        return await _knowledge(doors.knowledge(), wanted, limit, as_of)
+
+    async def operational() -> Sequence[Item]:
+        return await _lessons(doors.operational(), wanted, limit)
+
+    async def apps() -> Sequence[Item]:
+        return await _digests(doors.apps(), wanted, limit)
+
+    async def workspace() -> Sequence[Item]:
+        return await _notes(doors.workspace(), wanted, limit)
+
     readers: Mapping[Part, Callable[[], Awaitable[Sequence[Item]]]] = {
-        Part.KNOWLEDGE: lambda: _knowledge(memories.knowledge, wanted, limit, as_of),
-        Part.OPERATIONAL: lambda: _lessons(memories.operational, wanted, limit),
-        Part.APPS: lambda: _digests(memories, wanted, limit),
-        Part.WORKSPACE: lambda: _notes(memories, wanted, limit),
+        Part.KNOWLEDGE: knowledge,
+        Part.OPERATIONAL: operational,
+        Part.APPS: apps,
+        Part.WORKSPACE: workspace,
     }
     asked = [part for part in PARTS if part in parts]
     return list(await asyncio.gather(*(_guarded(part, readers[part]) for part in asked)))
@@ -126,7 +180,7 @@ async def _guarded(part: Part, read: Callable[[], Awaitable[Sequence[Item]]]) ->
             return MemoryResults(memory=part, items=tuple(await read()))
     except TimeoutError:
         return MemoryResults(memory=part, problem=f"no answer within {DEFAULT_TIMEOUT_S:g} s")
-    except CommonplaceError as error:
+    except (CommonplaceError, OSError) as error:
         _log.error("%s memory did not answer the search: %s", part, error)
         return MemoryResults(memory=part, problem=str(error))
 
@@ -205,18 +259,18 @@ def _lesson(one: Lesson) -> Item:
     return Item(kind=Kind.LESSON, id=str(one.id), text=one.observation, about=about, at=one.created_at)
 
 
-async def _digests(memories: Memories, query: str, limit: int) -> list[Item]:
+async def _digests(apps: AppMemory, query: str, limit: int) -> list[Item]:
     items = [
         Item(kind=Kind.DIGEST, id=str(one.id), text=one.content, about=one.app_id, at=one.created_at)
-        for one in await memories.apps.views.newest(limit=_MOST_READ if query else limit)
+        for one in await apps.views.newest(limit=_MOST_READ if query else limit)
     ]
     return _best(items, query, limit) if query else items
 
 
-async def _notes(memories: Memories, query: str, limit: int) -> list[Item]:
+async def _notes(workspace: WorkspaceMemory, query: str, limit: int) -> list[Item]:
     items = [
         Item(kind=Kind.NOTE, id=one.id, text=one.text, about=", ".join(one.tags), at=one.created_at)
-        for one in (await memories.workspace.search(limit=None if query else limit)).memories
+        for one in (await workspace.search(limit=None if query else limit)).memories
     ]
     return _best(items, query, limit) if query else items
 

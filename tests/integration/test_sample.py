@@ -2,7 +2,7 @@
 
 import pytest
 
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.settings import Settings
 from commonplace.knowledge import Validity
 from commonplace.memories import Memories
@@ -38,7 +38,7 @@ async def test_dropping_the_sample_leaves_an_empty_home(settings: Settings) -> N
             len(NOTES),
         )
         assert receipt.knowledge == len(EPISODES) + len(FACTS) + 2
-        with pytest.raises(InvalidInputError, match="run `commonplace sample drop` first"):
+        with pytest.raises(CommonplaceError, match=r"^the home has sample memories already; remove"):
             await load(memories)
 
         assert await drop(memories) == receipt

@@ -108,3 +108,10 @@ def test_a_block_is_cut_between_lines(lines: list[str], chars: int) -> None:
     assert f"{block}\n".startswith(f"{kept}\n") or kept == ""
     if kept and kept != block:
         assert len(kept) + 1 + len(lines[kept.count("\n")]) > chars
+
+
+def test_a_block_is_not_cut_below_a_heading() -> None:
+    """The heading goes with the lines that did not fit."""
+    block = "# Context\n\n## Facts\n- a\n\n## Rules\n- b"
+    assert cut_lines(block, len(block) - 1, title="") == "# Context\n\n## Facts\n- a"
+    assert cut_lines(block, 20, title="") == ""

@@ -9,7 +9,7 @@ from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import JsonOption
 from commonplace.cli.question import confirmed
 from commonplace.cli.run import settings
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.text import plural
 from commonplace.erasure.erasing import ErasureReceipt, Part, erase, preview, whole_tenant
 from commonplace.erasure.selection import By, Selection
@@ -50,9 +50,9 @@ def _selection(
         if value is not None
     ]
     if len(given) > 1 or (not given and tenant is None):
-        raise InvalidInputError(
-            "options", "one of --subject, --source and --session, or --tenant", len(given)
-        )
+        found = " and ".join(f"--{by}" for by, _ in given) or "none of them"
+        expected = "expected one of --subject, --source and --session, or --tenant"
+        raise CommonplaceError(f"{expected}, got {found}")
     if not given:
         return whole_tenant(str(tenant))
     by, value = given[0]

@@ -11,8 +11,7 @@ from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import shown
 from commonplace.cli.run import settings
 from commonplace.knowledge import MemoryType, short_id
-from commonplace.memories import Memories
-from commonplace.search_all import LIMIT, Item, MemoryResults, search_all
+from commonplace.search_all import LIMIT, Item, MemoryResults, search_home
 
 TITLES: Final = {
     Part.KNOWLEDGE: "Knowledge memory",
@@ -44,8 +43,7 @@ async def know(
     Searching does not count as a use. If a memory cannot be reached, the output says why and shows the other memories.
     """
     query = " ".join(words or [])
-    async with Memories.open(settings()) as memories:
-        results = await search_all(memories, query, limit=limit)
+    results = await search_home(settings(), query, limit=limit)
 
     def text(out: Console) -> None:
         for found in results:

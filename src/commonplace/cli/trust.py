@@ -32,7 +32,7 @@ async def trust(
     """
     path = directory.absolute() / CONFIG_FILE
     if not path.is_file():
-        raise InvalidInputError("DIRECTORY", f"a directory with a {CONFIG_FILE}", str(directory))
+        raise InvalidInputError("directory", f"a directory with a {CONFIG_FILE}", str(directory.resolve()))
     content, home = read_content(path), home_of(os.environ)
     if revoke:
         said = "is no longer trusted" if trusted.revoke(path, content, home=home) else "was not trusted"

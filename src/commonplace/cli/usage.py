@@ -1,5 +1,7 @@
 """Help formatting: flags show no value, options show the name of their value, usage lines have no braces."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import typer
@@ -21,13 +23,36 @@ VALUE_NAMES: Final = {
 """Names of values by typer's type names; other types are lists of choices, which are shown unchanged."""
 
 
+_PREFIX: Final = "Value error, "
+"""Pydantic's prefix of the messages of typer's validators."""
+
+
+@contextmanager
+def _without_prefix() -> Iterator[None]:
+    try:
+        yield
+    except typer.BadParameter as error:
+        error.message = error.message.removeprefix(_PREFIX)
+        raise
+
+
 class _Option(TyperOption):
+    def process_value(self, ctx: Any, value: Any) -> Any:  # noqa: ANN401 - the signature is typer's
+        """Return the converted value."""
+        with _without_prefix():
+            return super().process_value(ctx, value)
+
     def display_type(self, ctx: Any) -> str:  # noqa: ANN401 - the signature is typer's
         """Return the name of the value, or the choices."""
         return _value_name(super().display_type(ctx))
 
 
 class _Argument(TyperArgument):
+    def process_value(self, ctx: Any, value: Any) -> Any:  # noqa: ANN401 - the signature is typer's
+        """Return the converted value."""
+        with _without_prefix():
+            return super().process_value(ctx, value)
+
     def display_type(self, ctx: Any) -> str:  # noqa: ANN401 - the signature is typer's
         """Return the choices; the name of an argument already describes its value."""
         shown = _value_name(super().display_type(ctx))

@@ -111,6 +111,20 @@ class NotFoundError(CommonplaceError, LookupError):
         super().__init__(f"no {kind} with id {key!r}")
 
 
+class SupersededError(NotFoundError):
+    """The fact was superseded, so that it can no longer be changed.
+
+    Args:
+        key: The id of the fact.
+        successor: The id of the fact that superseded it; ``None`` if that fact is not known.
+    """
+
+    def __init__(self, key: object, successor: object | None) -> None:
+        super().__init__("fact", key)
+        by = "" if successor is None else f" by the fact {str(successor)!r}; use that fact instead"
+        CommonplaceError.__init__(self, f"the fact {str(key)!r} was superseded{by}")
+
+
 class TenantUnsetError(CommonplaceError):
     """Knowledge memory was called outside of a request context, so no tenant is known."""
 

@@ -56,8 +56,10 @@ def without_injected(text: str) -> str:
 
 
 def cut_lines(block: str, chars: int | None, *, title: str) -> str:
-    """Return as many lines of a block as fit; an empty text if only the title would remain."""
+    """Return as many lines of a block as fit, without a heading at the end; empty if only the title would remain."""
     if chars is None or len(block) <= chars:
         return block
-    kept = block[: chars + 1].rpartition("\n")[0]
-    return "" if kept in ("", title) else kept
+    kept = block[: chars + 1].rpartition("\n")[0].split("\n")
+    while kept[-1].startswith("#"):
+        kept = "\n".join(kept[:-1]).rstrip("\n").split("\n")
+    return "" if kept in ([""], [title]) else "\n".join(kept)

@@ -8,7 +8,7 @@ from uuid import UUID
 from commonplace.apps import AppStatus
 from commonplace.core.clock import format_timestamp
 from commonplace.core.context import DEFAULT_TENANT, request_context
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import CommonplaceError, InvalidInputError, NotFoundError
 from commonplace.core.sources import Source
 from commonplace.core.text import plural
 from commonplace.erasure.erasing import remove_rows
@@ -42,12 +42,13 @@ async def load(memories: Memories, *, beside_others: bool = False) -> SampleRece
     """Store the sample memories; with ``beside_others``, also in a home that has other memories.
 
     Raises:
-        InvalidInputError: The home has the sample memories, or has other memories.
+        CommonplaceError: The home has the sample memories.
+        InvalidInputError: The home has other memories.
         StorageError: A memory cannot be written.
     """
     if await is_loaded(memories):
-        raise InvalidInputError(
-            "home", "a home without sample memories; run `commonplace sample drop` first", "sample memories"
+        raise CommonplaceError(
+            "the home has sample memories already; remove them with `commonplace sample drop`"
         )
     if not beside_others and (found := await _stored(memories)):
         raise InvalidInputError(

@@ -178,7 +178,10 @@ def test_only_a_usable_file_is_trusted(commonplace: CommandLine, tmp_path: Path)
     """Trust that ends twice says so."""
     file = tmp_path / "commonplace.toml"
     missing = commonplace("trust", str(tmp_path))
-    assert missing.err.startswith("error: DIRECTORY: expected a directory with a commonplace.toml, got")
+    assert missing.err == (
+        f"error: directory: expected a directory with a commonplace.toml, got {str(tmp_path)!r}\n"
+    )
+    assert "got '/" in commonplace("trust", ".").err
     for content, fault in (
         ("bogus = 1", "unknown key 'bogus'"),
         ("not toml [[", "is not TOML"),
@@ -206,12 +209,39 @@ def test_the_permission_to_consolidate_is_taken_back_where_it_was_given(
     assert not file.exists()
 
 
+def test_erasing_needs_one_selection(commonplace: CommandLine) -> None:
+    """The error names the options."""
+    expected = "error: expected one of --subject, --source and --session, or --tenant, got "
+    assert commonplace("erase").err == f"{expected}none of them\n"
+    both = commonplace("erase", "--subject", "Bea", "--session", "s-1")
+    assert both.err == f"{expected}--subject and --session\n"
+
+
 def test_a_question_needs_no_quotes(commonplace: CommandLine) -> None:
     """The words of `know` are one query."""
     commonplace("ops", "add", "Needs VACUUM weekly", "--category", "maintenance", "--service", "postgres")
     found = commonplace("know", "postgres", "vacuum", "--json").json
     assert found["query"] == "postgres vacuum"
     assert [item["text"] for held in found["memories"] for item in held["items"]] == ["Needs VACUUM weekly"]
+
+
+def test_a_search_shows_the_memories_that_open(commonplace: CommandLine, tmp_path: Path) -> None:
+    """The other memories say why they do not; if all fail, so does the search."""
+    database = commonplace.home / "commonplace.db"
+    database.unlink()
+    database.mkdir()
+    commonplace("workspace", "store", "The vault is in Bern")
+    found = commonplace("know", "vault", "--json")
+    assert found.status == 0, found.err
+    held = {each["memory"]: each for each in found.json["memories"]}
+    assert [item["text"] for item in held["workspace"]["items"]] == ["The vault is in Bern"]
+    assert "commonplace.db" in held["operational"]["problem"]
+    assert "commonplace.db" in held["apps"]["problem"]
+    in_the_way = tmp_path / "in-the-way"
+    in_the_way.write_text("")
+    told = commonplace("know", "vault", COMMONPLACE_HOME=str(in_the_way / "home"))
+    assert str(in_the_way) in told.out
+    assert "Traceback" not in told.err
 
 
 def test_bad_settings_are_one_line_too(commonplace: CommandLine) -> None:

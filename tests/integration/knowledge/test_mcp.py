@@ -183,6 +183,8 @@ async def test_an_agent_learns_and_remembers(client: Client[Any]) -> None:
     for kind, each in (("rule", rule), ("fact", fact), ("episode", episode)):
         await ask(client, "memory_forget", memory_type=kind, memory_id=each["id"])
     assert (await ask(client, "memory_search", query="staging port"))["count"] == 0
+    tools = {tool.name: tool for tool in await client.list_tools()}
+    assert "all episodes" in str(tools["memory_stats"].input_schema)
     stats = await ask(client, "memory_stats", scope="ops")
     assert (stats["facts"]["superseded"], stats["facts"]["retracted"], stats["rules"]["forgotten"]) == (
         1,
@@ -385,6 +387,8 @@ async def test_lists_and_objects_may_come_as_json_in_a_string(client: Client[Any
         ("memory_mark_harmful", {"rule_id": "none"}, "rule_id", "UUID"),
         ("memory_context", {"trigger_prompt": "x", "butler": "b", "token_budget": "lots"}, "token_budget",
          "a whole number"),
+        ("memory_context", {"trigger_prompt": "x", "butler": "b", "token_budget": -1}, "token_budget", "from 0"),
+        ("memory_context", {"trigger_prompt": "x", "butler": ""}, "butler", "text"),
         ("memory_run_episode_cleanup", {"max_entries": -1}, "max_entries", "from 0"),
         ("entity_create", {"canonical_name": "A", "entity_type": "robot", "tenant_id": "default"},
          "entity_type", "person, organization"),

@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.errors import InvalidInputError, NotFoundError, SecretRefusedError
+from commonplace.core.errors import InvalidInputError, NotFoundError, SecretRefusedError, SupersededError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.episodes import EpisodeDraft, store_episode, store_episodes
@@ -292,6 +292,19 @@ async def test_confirming_restarts_the_decay(
                 await confirm_memory(knowledge_pool, kind, missing)
     with pytest.raises(ValueError, match="memory_type: expected fact or rule"):
         await confirm_memory(knowledge_pool, "episode", uuid4())
+
+
+async def test_confirming_a_superseded_fact_names_its_successor(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """The latest one, which can be confirmed."""
+    first, second, latest = [
+        await fact(knowledge_pool, engine, content=content, clock=clock) for content in ("a", "b", "c")
+    ]
+    for old in (first, second):
+        with pytest.raises(SupersededError, match=f"'{old}' was superseded by the fact '{latest}'"):
+            await confirm_memory(knowledge_pool, "fact", old, clock=clock)
+    await confirm_memory(knowledge_pool, "fact", latest, clock=clock)
 
 
 @pytest.mark.requirement("KNW-05.8", "KNW-05.9", "KNW-02.3", "R-KNW-7")

@@ -85,3 +85,11 @@ def test_completion_scripts(shell: str, monkeypatch: pytest.MonkeyPatch) -> None
     shown = CliRunner().invoke(app, prog_name="commonplace")
     assert shown.exit_code == 0
     assert f"_COMMONPLACE_COMPLETE=complete_{shell}" in shown.output
+
+
+def test_a_wrong_choice_is_the_beginning_of_its_message() -> None:
+    """Of an argument and of an option."""
+    for words in (("get", "xyz", "abc"), ("search", "abc", "--type", "xyz")):
+        shown = CliRunner().invoke(app, ["knowledge", *words], env={"COLUMNS": "200"}).output
+        assert ": 'xyz' is not one of 'episode', 'fact', 'rule'." in shown
+        assert "Value error" not in shown

@@ -8,22 +8,30 @@ import pytest
 import typer.main
 from typer.core import TyperGroup
 
-from commonplace.cli.main import app
+from commonplace.cli.main import Commands, app
+from commonplace.mcp.apps.tools import OFFERS as APP_OFFERS
+from commonplace.mcp.knowledge.server import OFFERS
 from commonplace.web.dashboard.rendering import ENVIRONMENT
+from commonplace.workspace.tools import TOOLS
 
-COMMAND = re.compile(r"""["'>](commonplace [^"<]+)["<]""")
+COMMAND = re.compile(r""">(commonplace [^<]+)<|["'](commonplace [^"<]+)["<]""")
+TOOL = re.compile(r"<code>((?:memory|entity|app)_[a-z_]+)</code>")
 VALUE = re.compile(r"{{.*?}}")
 TEMPLATES = [name for name in ENVIRONMENT.list_templates() if name.endswith(".html")]
 
 
+def sources() -> dict[str, str]:
+    """Return the text of each template."""
+    assert ENVIRONMENT.loader is not None
+    return {name: ENVIRONMENT.loader.get_source(ENVIRONMENT, name)[0] for name in TEMPLATES}
+
+
 def named_commands() -> list[tuple[str, str]]:
     """Return each template with each command that its text names."""
-    assert ENVIRONMENT.loader is not None
-    sources = {name: ENVIRONMENT.loader.get_source(ENVIRONMENT, name)[0] for name in TEMPLATES}
     return [
-        (name, unescape(VALUE.sub("1", text)))
-        for name, source in sources.items()
-        for text in COMMAND.findall(source)
+        (name, unescape(VALUE.sub("1", in_element or in_attribute)))
+        for name, source in sources().items()
+        for in_element, in_attribute in COMMAND.findall(source)
     ]
 
 
@@ -37,6 +45,16 @@ def test_every_command_that_a_page_names_exists(template: str, text: str) -> Non
         name = words.pop(0)
         found = command.get_command(context, name)
         assert found is not None, f"{template} names {text!r}, but there is no {name!r}"
-        command = found
+        is_deferred = isinstance(command, Commands)
+        command = typer.main.get_command(Commands.entries[name].load()) if is_deferred else found
     if words:
         command.make_context("named", words)
+
+
+def test_every_tool_that_a_page_names_exists() -> None:
+    """Of knowledge, workspace or app memory."""
+    named = {(name, tool) for name, source in sources().items() for tool in TOOL.findall(source)}
+    offers = (*OFFERS, *APP_OFFERS)
+    tools = {offer.name for offer in offers} | {tool.name for tool in TOOLS}
+    assert named
+    assert not {each for each in named if each[1] not in tools}

@@ -6,6 +6,7 @@ as given until its memory changes; dates, confidence and short ids at the end of
 
 import re
 from hashlib import blake2b
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +14,7 @@ from commonplace.cli.claude_code.sessions import DIRECTORY, GIVEN_SUFFIX
 from commonplace.core.directories import make_directories
 
 ITEM: Final = "- "
+HEADING: Final = "## "
 _DIGEST_BYTES: Final = 9
 _STANDING: Final = re.compile(r"( \((?:confidence|maturity): [^()]*\))?( \[[efr]:\w+\])?$")
 
@@ -33,6 +35,8 @@ class Given:
         headings: list[str] = []
         for line in block.split("\n"):
             if not line.startswith(ITEM):
+                if line.startswith(HEADING):
+                    headings = list(takewhile(lambda each: not each.startswith(HEADING), headings))
                 headings.append(line)
             elif _digest(line) not in known:
                 kept += [*headings, line]

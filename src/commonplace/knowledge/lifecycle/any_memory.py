@@ -10,7 +10,7 @@ from uuid import UUID
 import asyncpg
 
 from commonplace.core.clock import Clock, utc_now
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import InvalidInputError, NotFoundError, SupersededError
 from commonplace.core.sources import Source
 from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.reading import read_one, read_then, require_found
@@ -73,6 +73,7 @@ class AnyMemoryMethods(KnowledgeSession):
         Raises:
             InvalidInputError: The type or id is malformed, several memories have the short id, the memory is an
                 episode, which has no confidence, or the fact is held and waits for a person.
+            SupersededError: The fact was superseded; the error names its successor.
             NotFoundError: No such active fact or rule exists.
 
         Source: KNW-05.7.
@@ -83,8 +84,15 @@ class AnyMemoryMethods(KnowledgeSession):
             if kind is MemoryType.FACT and await self._accepted(sql, key, now):
                 return note(await read_one(sql, kind, key, now=now))
             if await of_kind(kind, sql).confirm(id=key, now=now) is None:
-                raise NotFoundError(kind, str(key))
+                raise await self._not_live(sql, kind, key, now)
             return note(await read_one(sql, kind, key, now=now))
+
+    async def _not_live(self, sql: Statements, kind: MemoryType, key: UUID, now: datetime) -> NotFoundError:
+        """Return the error for a memory that is not live, which names the successor of a superseded fact."""
+        found = await read_one(sql, kind, key, now=now)
+        if isinstance(found, Fact) and found.validity is Validity.SUPERSEDED:
+            return SupersededError(str(key), await sql.successor_of_fact(id=key))
+        return NotFoundError(kind, str(key))
 
     async def _accepted(self, sql: Statements, key: UUID, now: datetime) -> bool:
         """Activate a held fact in place of the fact that it contradicts; return whether it was held."""

@@ -14,6 +14,7 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import ScoreWeights
 from commonplace.knowledge.connection.replicas import Replicas
 from commonplace.knowledge.connection.unit_of_work import require_context, unit_of_work
+from commonplace.knowledge.inputs import require_scope
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, Episode, Fact, Memory, Moment, Rule
 from commonplace.knowledge.search.context_block import (
     CONTEXT_HEADER,
@@ -94,17 +95,18 @@ async def memory_context(
 
     Source: KNW-20, KNW-34, R-KNW-8.
     """
-    if isinstance(token_budget, bool) or not isinstance(token_budget, int):  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
-        raise InvalidInputError("token_budget", "a whole number", token_budget)
+    if isinstance(token_budget, bool) or not isinstance(token_budget, int) or token_budget < 0:  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
+        raise InvalidInputError("token_budget", "a whole number from 0", token_budget)
     if not isinstance(trigger_prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
         raise InvalidInputError("trigger_prompt", "text", trigger_prompt)
+    scope = require_scope(butler, field="butler")
     if budget_chars(token_budget) < len(CONTEXT_HEADER):
         return ""
     require_context()
     request = await prepare_recall(
         engine,
         trigger_prompt[:MAX_PROMPT_CHARS],
-        scope=butler,
+        scope=scope,
         limit=limit,
         min_confidence=min_confidence,
         min_relevance=min_relevance,

@@ -4,12 +4,13 @@ from dataclasses import replace
 from typing import Annotated, Any, Final, NotRequired, cast
 from uuid import UUID
 
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.access import Role
 from commonplace.core.errors import SettingsError
 from commonplace.knowledge import CleanupReceipt, KnowledgeMemory, MemoryStats, consolidate
-from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName, ScopeFilter
+from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName
 from commonplace.mcp.parameters import bounds
 from commonplace.mcp.tool import Offer
 
@@ -17,6 +18,14 @@ RUN_HINT: Final = (
     "Do not call the tool again at once: failed and busy episodes are retried later. "
     "The operator can see and undo each run with `commonplace knowledge runs`."
 )
+
+StatsScope = Annotated[
+    str | None,
+    Field(
+        description="Name of a butler: only its own and global facts and rules are counted, and all episodes. "
+        "Leave it out to count all memories."
+    ),
+]
 
 
 class Forgotten(TypedDict):
@@ -52,7 +61,7 @@ async def memory_forget(
     return {"forgotten": True, "memory_type": memory_type, "id": forgotten.id}
 
 
-async def memory_stats(memory: KnowledgeMemory, *, scope: ScopeFilter = None) -> MemoryStats:
+async def memory_stats(memory: KnowledgeMemory, *, scope: StatsScope = None) -> MemoryStats:
     """Count episodes, facts and rules by their state. For operators and health checks.
 
     Returns numbers only. To find out whether something is known, use memory_search.

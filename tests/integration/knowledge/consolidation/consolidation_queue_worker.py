@@ -12,6 +12,7 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Final
 
 from consolidation_worker import facts_of
@@ -20,8 +21,7 @@ from commonplace.core.settings import Settings
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.workers import tasks, worker
-from commonplace.knowledge.workers.outcomes import take_back
+from commonplace.knowledge.workers import outcomes, tasks, worker
 from commonplace.llm.backend import Request
 from commonplace.llm.scripted import Script
 
@@ -32,10 +32,16 @@ ANSWERS: Final = 200
 
 def be_impatient() -> None:
     """Miss who is silent for two seconds, and take their episodes over after one."""
-    worker.TEND_EVERY_S = 0.2
-    worker.HEARTBEAT_S = 0.5
-    setattr(worker, "take_back", partial(take_back, silent_s=SILENT_S))  # noqa: B010 - imported there
-    setattr(tasks, "Policy", partial(Policy, lease_s=1.0))  # noqa: B010 - likewise
+    replace(worker, "TEND_EVERY_S", 0.2)
+    replace(worker, "HEARTBEAT_S", 0.5)
+    replace(outcomes, "take_back", partial(outcomes.take_back, silent_s=SILENT_S))
+    replace(tasks, "Policy", partial(Policy, lease_s=1.0))
+
+
+def replace(module: ModuleType, name: str, value: object) -> None:
+    """Replace what a module has under a name."""
+    assert hasattr(module, name), f"{module.__name__} has no {name}"
+    setattr(module, name, value)
 
 
 def answer(request: Request) -> str:
