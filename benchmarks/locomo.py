@@ -39,6 +39,7 @@ from commonplace.knowledge.episodes import EpisodeDraft, store_episodes
 from commonplace.knowledge.search.search import memory_search
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
+from query_weights import add_query_weights
 from scratch_server import scratch_server
 
 DEPTH = 20
@@ -283,13 +284,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Retrieval quality on LoCoMo, without a language model.")
     parser.add_argument("--data", type=Path, required=True, help="the data as published, a JSON file")
     parser.add_argument("--limit", type=int, default=None, help="most questions of each conversation")
-    parser.add_argument(
-        "--query-weights",
-        type=Weights,
-        choices=list(Weights),
-        default=Weights.FLOAT32,
-        help="weights for queries",
-    )
+    add_query_weights(parser)
     parser.add_argument(
         "--json", action="store_true", help="one JSON array, an object for each system and mode"
     )

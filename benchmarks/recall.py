@@ -39,6 +39,7 @@ from commonplace.knowledge.search.recall import recall
 from commonplace.knowledge.search.search import memory_search
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
+from query_weights import add_query_weights
 from scratch_server import scratch_server
 
 MODES = ("semantic", "keyword", "hybrid", "contextual")
@@ -275,13 +276,7 @@ def main() -> None:
     """Print the tables, or one JSON document."""
     parser = argparse.ArgumentParser(description="Recall, search and context block on worlds of prompts.")
     parser.add_argument("--data", type=Path, required=True, help="worlds, one JSON object a line")
-    parser.add_argument(
-        "--query-weights",
-        type=Weights,
-        choices=list(Weights),
-        default=Weights.FLOAT32,
-        help="weights for queries",
-    )
+    add_query_weights(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object")
     options = parser.parse_args()
     lines = options.data.read_text(encoding="utf-8").splitlines()

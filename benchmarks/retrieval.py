@@ -38,6 +38,7 @@ from commonplace.knowledge.search.search import memory_search
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
 from locomo import Bm25
+from query_weights import add_query_weights
 from scratch_server import scratch_server
 
 DEPTHS = (3, 10)
@@ -285,13 +286,7 @@ def main() -> None:
     part = parser.add_mutually_exclusive_group()
     part.add_argument("--held-out", action="store_true", help="only the third that no constant was chosen on")
     part.add_argument("--tuned-on", action="store_true", help="only the other two thirds")
-    parser.add_argument(
-        "--query-weights",
-        type=Weights,
-        choices=list(Weights),
-        default=Weights.FLOAT32,
-        help="weights for queries",
-    )
+    add_query_weights(parser)
     parser.add_argument(
         "--json", action="store_true", help="one JSON array, an object for each system and mode"
     )

@@ -33,7 +33,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from commonplace.core.context import request_context
-from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, Weights
+from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge.episodes import EpisodeDraft, import_episodes, store_episodes
 from commonplace.knowledge.search.context import memory_context
 from commonplace.knowledge.search.recall import recall
@@ -41,6 +41,7 @@ from commonplace.knowledge.search.search import hybrid_search, memory_search, se
 from commonplace.storage.cluster import SUPERUSER
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
+from query_weights import add_query_weights
 from scale_corpus import Corpus, fill, make_corpus, moved_vectors, tenant_name
 from scratch_server import scratch_server
 
@@ -326,13 +327,7 @@ def main() -> int:
         "--queries", type=_questions, default=210, help="questions of each case (default: 210)"
     )
     parser.add_argument("--directory", type=Path, default=None, help="where the servers are set up")
-    parser.add_argument(
-        "--query-weights",
-        type=Weights,
-        choices=list(Weights),
-        default=Weights.FLOAT32,
-        help="weights for queries",
-    )
+    add_query_weights(parser)
     parser.add_argument("--json", action="store_true", help="one JSON document")
     options = parser.parse_args()
     with Progress(console=Console(stderr=True), transient=True) as progress:
