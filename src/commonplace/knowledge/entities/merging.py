@@ -217,4 +217,6 @@ async def _record(
     }
     payload = payload_of(before, after, plan.changes, links, counts)
     event_id = await record_event(sql, EventType.ENTITY_MERGED, payload=payload)
-    return MergeReceipt(source_entity_id=source.id, target_entity_id=target.id, event_id=event_id, **counts)
+    return MergeReceipt(
+        source_entity_id=source.id, target_entity_id=target.id, event_id=event_id, conflicts=(), **counts
+    )
