@@ -48,6 +48,7 @@ from commonplace.knowledge.consolidation.undo import UndoReport as UndoReport
 from commonplace.knowledge.entities.candidates import SubjectCandidate as SubjectCandidate
 from commonplace.knowledge.entities.fields import EntityType as EntityType
 from commonplace.knowledge.entities.merge_preview import MergePreview as MergePreview
+from commonplace.knowledge.entities.merging import MergeConflict as MergeConflict
 from commonplace.knowledge.entities.merging import MergeReceipt as MergeReceipt
 from commonplace.knowledge.entities.names import NameMatch as NameMatch
 from commonplace.knowledge.entities.registry import Entity as Entity

@@ -345,3 +345,16 @@ def test_a_held_fact_is_listed_with_the_fact_that_it_contradicts(
     lines = commonplace("review", COMMONPLACE_POSTGRES_URL=knowledge_url).out.splitlines()
     assert lines[0].endswith("held: deploy tool: We deploy with Spinnaker")
     assert lines[1] == "   contradicts: deploy tool: We deploy with Argo"
+
+
+def test_a_merge_prints_both_texts_of_a_conflict(knowledge: Knowledge) -> None:
+    """Of equally certain facts, the target's fact stays."""
+    bob, robert = (
+        knowledge("entity", "create", name, "--type", "person", "--json").json["id"]
+        for name in ("Bob", "Robert")
+    )
+    knowledge("store-fact", "Robert", "lives_in", "Robert lives in Rome", "--entity", robert)
+    knowledge("store-fact", "Bob", "lives_in", "Bob lives in Oslo", "--entity", bob)
+    merged = knowledge("entity", "merge", bob, robert).out
+    assert "Robert lives in Rome" in merged
+    assert "Bob lives in Oslo" in merged

@@ -238,7 +238,7 @@ async def test_the_same_words_inherit_permanence_and_tags(knowledge: KnowledgeMe
     stated = await knowledge.store_fact(**key, permanence="stable", tags=["allergy"])
     other = await knowledge.read_memory("fact", stated.id)
     assert (other.permanence, other.decay_rate, other.tags) == ("stable", 0.002, ("allergy", "pinned"))
-    new = await knowledge.store_fact(**key | {"content": "Tim is allergic to kiwi"})
+    new = await knowledge.store_fact(**{**key, "content": "Tim is allergic to kiwi"})
     fresh = await knowledge.read_memory("fact", new.id)
     assert (fresh.permanence, fresh.tags) == ("standard", ("pinned",))
 

@@ -149,7 +149,11 @@ async def merge(
 ) -> Answer:
     """Merge two entries for the same entity; names and facts move to the target."""
     receipt = await memory.entity_merge(source_id, target_id)
-    return record(receipt, json_safe(receipt))
+    conflicts = [
+        f"{each.predicate}: kept {each.kept_text!r}, superseded {each.superseded_text!r}"
+        for each in receipt.conflicts
+    ]
+    return record(receipt, json_safe(receipt) | {"conflicts": "\n".join(conflicts) or None})
 
 
 @command()

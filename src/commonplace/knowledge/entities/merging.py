@@ -23,6 +23,25 @@ from commonplace.storage.database import Statements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MergeConflict:
+    """Two facts with one key, of which the merge kept one.
+
+    Attributes:
+        predicate: The predicate of the fact that stays active.
+        kept_id: The fact that stays active.
+        kept_text: Its text.
+        superseded_id: The fact that it superseded.
+        superseded_text: Its text.
+    """
+
+    predicate: str
+    kept_id: UUID
+    kept_text: str
+    superseded_id: UUID
+    superseded_text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MergeReceipt:
     """The result of a merge.
 
@@ -34,6 +53,7 @@ class MergeReceipt:
         history_repointed: Facts of the source that were not active and moved too.
         aliases_added: Names of the source that the target did not have, ignoring case.
         event_id: The event in the audit trail.
+        conflicts: The facts that were superseded and the facts that superseded them, with their texts.
     """
 
     source_entity_id: UUID
@@ -43,6 +63,7 @@ class MergeReceipt:
     history_repointed: int
     aliases_added: int
     event_id: UUID
+    conflicts: tuple[MergeConflict, ...] = ()
 
 
 class MergingMethods(KnowledgeSession):
@@ -76,7 +97,8 @@ class MergingMethods(KnowledgeSession):
             await point_facts(sql, plan.changes)
             links = await _link(sql, plan)
             after = await _write_both(sql, source, target)
-            return await _record(sql, before=(source, target), after=after, plan=plan, links=links)
+            receipt = await _record(sql, before=(source, target), after=after, plan=plan, links=links)
+            return replace(receipt, conflicts=await _conflicts(sql, plan))
 
 
 def require_two_ids(source_entity_id: UUID | str, target_entity_id: UUID | str) -> tuple[UUID, UUID]:
@@ -133,6 +155,21 @@ async def _link(sql: Statements, plan: MergePlan) -> list[tuple[UUID, UUID]]:
     return [(row["source_id"], row["target_id"]) for row in rows]
 
 
+async def _conflicts(sql: Statements, plan: MergePlan) -> tuple[MergeConflict, ...]:
+    ids = {each for pair in plan.supersessions for each in pair}
+    texts = {row["id"]: row for row in await sql.memory_texts(ids=list(ids))} if ids else {}
+    return tuple(
+        MergeConflict(
+            predicate=texts[winner]["predicate"],
+            kept_id=winner,
+            kept_text=texts[winner]["content"],
+            superseded_id=loser,
+            superseded_text=texts[loser]["content"],
+        )
+        for winner, loser in plan.supersessions
+    )
+
+
 async def _write_both(sql: Statements, source: Entity, target: Entity) -> tuple[Entity, Entity]:
     buried = replace(source, metadata={**source.metadata, MERGED_INTO: str(target.id)})
     richer = replace(
@@ -180,4 +217,6 @@ async def _record(
     }
     payload = payload_of(before, after, plan.changes, links, counts)
     event_id = await record_event(sql, EventType.ENTITY_MERGED, payload=payload)
-    return MergeReceipt(source_entity_id=source.id, target_entity_id=target.id, event_id=event_id, **counts)
+    return MergeReceipt(
+        source_entity_id=source.id, target_entity_id=target.id, event_id=event_id, conflicts=(), **counts
+    )

@@ -178,7 +178,7 @@ async def entity_merge(
     """Merge two entities that are the same person or thing: names and facts of the source move to the target.
 
     If both have a fact with the same predicate and scope, the more certain fact stays. Merge only if you are sure;
-    an operator can undo the merge. Returns what moved and what was superseded.
+    an operator can undo the merge. Returns what moved and what was superseded; tell the user the conflicts.
 
     Parameters:
         source_entity_id: The entity to merge away; its names and facts move.

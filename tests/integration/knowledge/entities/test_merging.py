@@ -63,6 +63,8 @@ async def test_of_two_facts_the_more_confident_stays(
     receipt = await entity_merge(knowledge_pool, ann.id, anna.id)
     assert (receipt.facts_repointed, receipt.facts_superseded) == (int(wins), 1)
     winner, loser = (ours, rival) if wins else (rival, ours)
+    (conflict,) = receipt.conflicts
+    assert (conflict.predicate, conflict.kept_id, conflict.superseded_id) == ("likes", winner, loser)
     kept, lost = await fact(knowledge_pool, winner), await fact(knowledge_pool, loser)
     assert (kept["validity"], kept["entity_id"], kept["supersedes_id"]) == ("active", anna.id, loser)
     assert (lost["validity"], lost["entity_id"]) == ("superseded", anna.id)

@@ -22,6 +22,7 @@ from commonplace.knowledge import (
     FactReceipt,
     ListedEntity,
     Memory,
+    MergeConflict,
     MergeReceipt,
     Period,
     Permanence,
@@ -344,9 +345,20 @@ class WantedMerge(Wanted):
     target_entity_id: UUID
 
 
+@shows(MergeConflict)
+class MergeConflictShape(Shape):
+    """Two facts with one key, of which the merge kept one."""
+
+
 @shows(MergeReceipt)
 class MergedShape(Shape):
-    """The receipt of a merge."""
+    """The receipt of a merge.
+
+    Attributes:
+        conflicts: the facts that were superseded and the facts that superseded them
+    """
+
+    conflicts: list[MergeConflictShape]
 
 
 @shows(UnmergeReceipt)
