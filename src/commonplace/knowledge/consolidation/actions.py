@@ -51,10 +51,11 @@ class _Done:
     confirmed_before: datetime | None = None
     confirmed_at: datetime | None = None
     note: str = ""
+    is_held: bool = False
 
     def columns(self) -> dict[str, Any]:
         """Return the columns of ``consolidation_actions``."""
-        values = {name: getattr(self, name) for name in self.__slots__ if name != "note"}
+        values = {name: getattr(self, name) for name in self.__slots__ if name not in {"note", "is_held"}}
         return values | {"superseded_ids": list(self.superseded_ids)}
 
 
@@ -125,7 +126,7 @@ async def _isolated(
             _log.exception("run %s: %s failed", lease.run_id, step.place)
         progress.errors.append(f"{step.place}: {describe(error)}")
     else:
-        progress.counts[done.action] += 1
+        progress.counts[done.action] += not done.is_held
         progress.steps.append(step)
         progress.notes += [f"{step.place}: {note}" for note in (_stored_as(step), done.note) if note]
 
@@ -168,8 +169,9 @@ async def _new_fact(sql: Statements, step: StoreFact, lease: Lease, found: Subje
     (receipt,) = await insert_facts(sql, [draft], step.embeddings, found=found, now=now)
     await _link(sql, MemoryType.FACT, receipt.id, step, now)
     if receipt.superseded_id is None:
-        note = "" if receipt.contradicts_id is None else _held(receipt.contradicts_id)
-        return _Done(action=ActionKind.FACT_CREATED, memory_id=receipt.id, note=note)
+        if receipt.contradicts_id is not None:
+            return _held(receipt.id, receipt.contradicts_id)
+        return _Done(action=ActionKind.FACT_CREATED, memory_id=receipt.id)
     waits = await sql.queue_review(
         run_id=lease.run_id,
         old_id=receipt.superseded_id,
@@ -210,7 +212,7 @@ async def _updated_fact(sql: Statements, step: StoreFact, found: Subjects, now: 
     superseded = [] if receipt.superseded_id is None else [receipt.superseded_id]
     if receipt.contradicts_id is not None:
         await _link(sql, MemoryType.FACT, receipt.id, step, now)
-        return _Done(action=ActionKind.FACT_CREATED, memory_id=receipt.id, note=_held(receipt.contradicts_id))
+        return _held(receipt.id, receipt.contradicts_id)
     if target_id not in superseded:
         # The answer changed the subject or predicate, so the key did not find the target.
         await sql.supersede_fact(id=target_id, by_id=receipt.id, now=now)
@@ -286,8 +288,9 @@ async def _require_rank(sql: Statements, memory_type: MemoryType, memory_id: UUI
         raise InvalidInputError("target_id", expected, str(memory_id))
 
 
-def _held(contradicts_id: UUID) -> str:
-    return f"contradicts the more trusted fact {contradicts_id}; decide with: commonplace review"
+def _held(fact_id: UUID, contradicts_id: UUID) -> _Done:
+    note = f"held, because it contradicts the more trusted fact {contradicts_id}; decide with: commonplace review"
+    return _Done(action=ActionKind.FACT_CREATED, memory_id=fact_id, note=note, is_held=True)
 
 
 async def _link(
