@@ -1,6 +1,6 @@
 """Help formatting: flags show no value, options show the name of their value, usage lines have no braces."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -28,7 +28,7 @@ _PREFIX: Final = "Value error, "
 
 
 @contextmanager
-def _without_prefix() -> Iterator[None]:
+def _without_prefix() -> Generator[None]:
     try:
         yield
     except typer.BadParameter as error:

@@ -76,7 +76,7 @@ def test_search_by_words_and_by_meaning(calendar: CommandLine) -> None:
     assert [(one["score"], one["words"]) for one in found["memories"]] == [(0.5, ["phoenix"])]
     near = calendar("apps", "search", "cal", "When is the project due?", "--semantic", "--json").json
     assert near["count"] == 1
-    assert "no memories" in calendar("apps", "search", "cal", "nothing of it").out
+    assert "No memories." in calendar("apps", "search", "cal", "nothing of it").out
 
 
 @pytest.mark.requirement("APP-16.3")
@@ -127,7 +127,7 @@ def test_delete_purge_and_uninstall(calendar: CommandLine) -> None:
 @pytest.mark.requirement("APP-16.8")
 def test_conflicts(calendar: CommandLine) -> None:
     """Told at once, and listed."""
-    assert "no conflicts" in calendar("apps", "conflicts", "cal").out
+    assert "No conflicts." in calendar("apps", "conflicts", "cal").out
     calendar("apps", "ingest", "cal", "-", stdin=conversation(1, "The shop runs on port 8080."))
     done = calendar("apps", "ingest", "cal", "-", stdin=conversation(2, "The shop runs on port 9090."))
     assert "conflict #2 and #3: 8080 against 9090" in done.out
@@ -140,7 +140,7 @@ def test_energy_and_statistics(calendar: CommandLine) -> None:
     energy = calendar("apps", "energy", "--run", "--json").json
     assert energy["energy"]["capacity"] == 1000
     assert energy["waiting"] == []
-    assert "no waiting digests" in calendar("apps", "energy").out
+    assert "No waiting digests." in calendar("apps", "energy").out
     figures = calendar("apps", "stats", "--json").json
     assert (figures["memories"], figures["created_last_hour"], figures["utilisation"]) == (1, 1, 1.0)
     assert "apps with memories" in calendar("apps", "stats").out
@@ -193,12 +193,12 @@ def test_what_is_not_there_is_an_error(commonplace: CommandLine, arguments: list
 @pytest.mark.requirement("DIG-04.1")
 def test_digests_are_listed_by_their_state(calendar: CommandLine) -> None:
     """None was skipped here; a retry needs an id or --all."""
-    assert calendar("apps", "digests", "list").out == "no skipped digests\n"
+    assert calendar("apps", "digests", "list").out == "No skipped digests.\n"
     assert calendar("apps", "digests", "list", "--state", "deferred", "--json").json == {
         "count": 0,
         "digests": [],
     }
-    assert calendar("apps", "digests", "retry", "--all").out == "no skipped or deferred digests\n"
+    assert calendar("apps", "digests", "retry", "--all").out == "No skipped or deferred digests.\n"
     assert "expected an id, or --all" in calendar("apps", "digests", "retry").err
     assert calendar("apps", "digests", "retry", "c-9").status == 1
 
@@ -211,5 +211,5 @@ def test_a_transcript_is_deleted_by_its_id(calendar: CommandLine) -> None:
     assert calendar("apps", "conversations", "delete", "c-1").out == "deleted conversation c-1 (2 messages)\n"
     assert calendar("apps", "memories", "cal", "--json").json["count"] == 1
     assert calendar("apps", "conversations", "delete", "c-1").status == 1
-    assert calendar("apps", "conversations", "list", "cal").out == "no ended conversations\n"
+    assert calendar("apps", "conversations", "list", "cal").out == "No ended conversations.\n"
     assert calendar("apps", "conversations", "list", "nobody").status == 1

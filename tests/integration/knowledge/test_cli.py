@@ -54,7 +54,7 @@ def test_what_is_stored_is_found(knowledge: Knowledge) -> None:
     read = knowledge("get", "fact", fact_id, "--json").json
     assert (read["supersedes_id"], read["importance"]) == (first["id"], 9.0)
     assert "It listens on 5434" in knowledge("get", "fact", fact_id).out
-    assert knowledge("search", "nothing like it", "--mode", "keyword").out == "no memories\n"
+    assert knowledge("search", "nothing like it", "--mode", "keyword").out == "No memories.\n"
     edited = knowledge("edit", "fact", fact_id, "It listens on 5435")
     assert edited.out.startswith(f"fact {fact_id} is now fact ")
     assert "It listens on 5435" in knowledge("get", "fact", edited.out.split()[-1]).out
@@ -75,7 +75,7 @@ def test_an_operator_looks_after_what_is_stored(knowledge: Knowledge) -> None:
     assert knowledge("sweep", "--json").json["rules_evaluated"] == 1
     assert "rules evaluated" in knowledge("sweep").out
     assert knowledge("forget", "episode", episode_id, "--json").json["ok"]
-    assert knowledge("consolidate").out == "no episodes are waiting\n"
+    assert knowledge("consolidate").out == "No episodes are waiting.\n"
     assert knowledge("cleanup", "--json").json["expired_deleted"] == 1
     assert "remaining" in knowledge("cleanup", "--max-entries", "5").out
     knowledge("forget", "rule", rule_id)
@@ -99,7 +99,7 @@ def test_a_pinned_rule_is_in_every_block(knowledge: Knowledge) -> None:
     assert knowledge(*asked).out == "# Memory Context\n"
     assert knowledge("recall", "Who won the cup?", "--min-relevance", "0", "--json").json["count"] == 2
     found = knowledge("search", "Who won the cup?", "--mode", "contextual", "--min-relevance", "0.58")
-    assert found.out == "no memories\n"
+    assert found.out == "No memories.\n"
 
 
 @pytest.mark.requirement("KNW-15.2")
@@ -174,7 +174,7 @@ def test_entities_are_kept_apart_and_put_together(knowledge: Knowledge) -> None:
     assert (found["count"], found["candidates"][0]["name_match"]) == (1, "alias")
     assert found["candidates"][0]["score"] > 80
     assert "Anna Smith" in knowledge("entity", "resolve", "Ana Smith", "--fuzzy").out
-    assert knowledge("entity", "resolve", "Zoe", "--type", "place").out == "no entities\n"
+    assert knowledge("entity", "resolve", "Zoe", "--type", "place").out == "No entities.\n"
     merged = knowledge("entity", "merge", smith["id"], anna["id"], "--json").json
     assert merged["target_entity_id"] == anna["id"]
     assert knowledge("entity", "get", smith["id"], "--json").json["survivor_id"] == anna["id"]
@@ -304,11 +304,11 @@ def test_lists(knowledge: Knowledge) -> None:
     assert [fact["id"] for fact in former["facts"]] == [old]
     assert former["facts"][0].keys() == knowledge("get", "fact", old, "--json").json.keys()
     assert "Check the port" in knowledge("list", "rules", "--scope", "web", "--maturity", "candidate").out
-    assert knowledge("list", "rules", "--scope", "other").out == "no rules\n"
+    assert knowledge("list", "rules", "--scope", "other").out == "No rules.\n"
     assert "The port was moved" in knowledge("list", "episodes", "--butler", "web").out
     assert knowledge("list", "episodes", "--status", "failed", "--json").json == {"count": 0, "episodes": []}
     assert entity in knowledge("list", "entities", "--name", "ada").out
-    assert knowledge("list", "entities", "--type", "place").out == "no entities\n"
+    assert knowledge("list", "entities", "--type", "place").out == "No entities.\n"
     assert knowledge("list", "facts", "--validity", "gone").status == 2
 
 

@@ -189,11 +189,13 @@ async def test_two_sessions_never_run_at_once(settings: Settings, tmp_path: Path
     with watcher(settings, agent, "--every", "1h") as first:
         await runs(ids, 1)
         with watcher(settings, agent, "--every", "1h", "--tier", "3") as second:
-            assert "another session is running; this session starts when it ends" in await line_of(
-                second.stderr
-            )
-            assert len(await runs(ids, 1)) == 1
-            go.touch()
+            try:
+                assert "another session is running; this session starts when it ends" in await line_of(
+                    second.stderr
+                )
+                assert len(await runs(ids, 1)) == 1
+            finally:
+                go.touch()  # Without it, the watchers would wait for the agent, also after a failure.
             await runs(ids, 2)
             for process in (first, second):
                 process.send_signal(signal.SIGTERM)

@@ -115,7 +115,7 @@ async def list_apps(memory: AppMemory) -> Answer:
         await memory.registry.list_apps(),
         ("app", "name", "status", "memories"),
         lambda one: (one.app.app_id, one.app.name, one.app.status, one.memories),
-        if_empty="no apps",
+        if_empty="No apps.",
     )
 
 
@@ -178,7 +178,7 @@ async def memories(memory: AppMemory, app_id: AppArgument) -> Answer:
 
 def _memories(documents: list[dict[str, Any]], rows: list[tuple[object, ...]], *further: str) -> Answer:
     columns = ("id", "memory", "importance", "tags", "user", "updated (UTC)", *further)
-    shown = table(*columns, rows=rows) if rows else "no memories"
+    shown = table(*columns, rows=rows) if rows else "No memories."
     return Answer({"count": len(documents), "memories": documents}, shown)
 
 
@@ -270,7 +270,7 @@ async def conflicts(memory: AppMemory, app_id: AppArgument) -> Answer:
         [{"older": one.older.id, "newer": one.newer.id, "reason": one.reason} for one in found],
         ("older", "newer", "reason"),
         lambda one: tuple(one.values()),
-        if_empty="no conflicts",
+        if_empty="No conflicts.",
     )
 
 
@@ -319,7 +319,7 @@ async def energy(
         out.print(f"energy {status.level:g} of {status.capacity:g} units ({status.share:.0%}){low}")
         rows = [(one.app_id, one.conversation_id, one.state, one.reason) for one in waiting]
         columns = ("app", "conversation", "state", "reason")
-        out.print(table(*columns, rows=rows) if rows else "no waiting digests")
+        out.print(table(*columns, rows=rows) if rows else "No waiting digests.")
 
     return Answer({"energy": status, "waiting": waiting, "caught_up": caught_up}, text)
 
@@ -336,7 +336,7 @@ async def list_digests(
         await memory.list_digests(state),
         ("app", "conversation", "reason"),
         lambda one: (one.app_id, one.conversation_id, one.reason),
-        if_empty=f"no {state} digests",
+        if_empty=f"No {state} digests.",
     )
 
 
@@ -351,7 +351,7 @@ async def retry(
     if every == (conversation_id is not None):
         raise typer.BadParameter("expected an id, or --all", param_hint="CONVERSATION")
     receipts = await memory.retry_digests(conversation_id)
-    lines = [_receipt_lines(receipt) for receipt in receipts] or ["no skipped or deferred digests"]
+    lines = [_receipt_lines(receipt) for receipt in receipts] or ["No skipped or deferred digests."]
     document = {"count": len(receipts), "digests": receipts}
     return Answer(document, lambda out: out.print("\n".join(lines)))
 
@@ -369,7 +369,7 @@ async def list_conversations(
         await memory.list_conversations(app_id, limit=limit),
         ("conversation", "user", "messages", "ended (UTC)", "reason"),
         lambda one: (one.conversation_id, one.user_id, one.message_count, one.ended_at, one.end_reason),
-        if_empty="no ended conversations",
+        if_empty="No ended conversations.",
     )
 
 

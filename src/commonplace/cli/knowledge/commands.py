@@ -285,7 +285,7 @@ async def recall(
         entity_id=await entity_of(memory, entity) if entity is not None else None,
         explain=explain,
     )
-    return results(found, if_empty="no memories found")
+    return results(found, if_empty="No memories found.")
 
 
 @command()

@@ -99,7 +99,7 @@ def _show_plan(out: Console, plan: Plan) -> None:
 
 def _show_report(out: Console, report: ConsolidationReport) -> None:
     if not report.groups:
-        out.print("no episodes are waiting")
+        out.print("No episodes are waiting.")
         return
     if report.dry_run:
         _show_planned(out, report)
@@ -151,7 +151,7 @@ async def dead_letters(
         await memory.list_dead_letters(butler=butler),
         ("id", "butler", "since (UTC)", "attempts", "last error"),
         lambda each: (each.id, each.butler, each.created_at, each.retry_count, _cut(each.last_error)),
-        if_empty="no dead letters",
+        if_empty="No dead letters.",
     )
 
 
@@ -165,7 +165,7 @@ async def list_runs(
 ) -> Answer:
     """List runs, latest first."""
     found = await memory.list_runs(butler=butler, state=state, limit=limit)
-    return listing("runs", found, RUN_COLUMNS, _run_row, if_empty="no runs")
+    return listing("runs", found, RUN_COLUMNS, _run_row, if_empty="No runs.")
 
 
 @runs_command("show")
@@ -185,7 +185,7 @@ async def show_run(memory: KnowledgeMemory, run_id: IdArgument) -> Answer:
 
     def text(out: Console) -> None:
         out.print(_runs_table([record.run]))
-        out.print(table("action", "id", "about", "text", "state", rows=rows) if rows else "no changes")
+        out.print(table("action", "id", "about", "text", "state", rows=rows) if rows else "No changes.")
         _show_messages(out, "[cyan]note:[/]", record.run.notes)
         _show_messages(out, "[red]not done:[/]", record.run.errors)
 

@@ -80,7 +80,7 @@ async def relations(
             each.target_name,
             short_id(MemoryType.FACT, each.fact_id),
         ),
-        if_empty="no relations",
+        if_empty="No relations.",
     )
 
 
@@ -137,7 +137,7 @@ async def resolve(
             each.name_match,
             each.score,
         ),
-        if_empty="no entities",
+        if_empty="No entities.",
     )
 
 

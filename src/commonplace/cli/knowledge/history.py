@@ -82,5 +82,5 @@ async def timeline(
             *(each.valid_from or each.created_at, each.valid_to or ""),
             *(each.validity, each.predicate, each.content),
         ),
-        if_empty="no facts",
+        if_empty="No facts.",
     )

@@ -74,7 +74,7 @@ async def facts(
             f"{fact.effective_confidence:.2f}",
             fact.created_at,
         ),
-        if_empty="no facts",
+        if_empty="No facts.",
     )
 
 
@@ -98,7 +98,7 @@ async def rules(
         found,
         ("id", "rule", "scope", "maturity", "since (UTC)"),
         lambda rule: (shown_id(rule), about(rule), rule.scope, rule.maturity, rule.created_at),
-        if_empty="no rules",
+        if_empty="No rules.",
     )
 
 
@@ -131,7 +131,7 @@ async def episodes(
             episode.consolidation_status,
             episode.created_at,
         ),
-        if_empty="no episodes",
+        if_empty="No episodes.",
     )
 
 
@@ -160,7 +160,7 @@ async def entities(
             ", ".join(entity.aliases),
             entity.facts,
         ),
-        if_empty="no entities",
+        if_empty="No entities.",
     )
 
 

@@ -111,7 +111,7 @@ async def entity_of(memory: KnowledgeMemory, name: str) -> UUID:
     return best[0].entity_id
 
 
-def results(found: Sequence[Found], *, if_empty: str = "no memories") -> Answer:
+def results(found: Sequence[Found], *, if_empty: str = "No memories.") -> Answer:
     """Return found memories, best first, with explanations under the table, if any."""
     rows = [
         (

@@ -51,10 +51,11 @@ class _Done:
     confirmed_before: datetime | None = None
     confirmed_at: datetime | None = None
     note: str = ""
+    is_held: bool = False
 
     def columns(self) -> dict[str, Any]:
         """Return the columns of ``consolidation_actions``."""
-        values = {name: getattr(self, name) for name in self.__slots__ if name != "note"}
+        values = {name: getattr(self, name) for name in self.__slots__ if name not in {"note", "is_held"}}
         return values | {"superseded_ids": list(self.superseded_ids)}
 
 
@@ -125,7 +126,7 @@ async def _isolated(
             _log.exception("run %s: %s failed", lease.run_id, step.place)
         progress.errors.append(f"{step.place}: {describe(error)}")
     else:
-        progress.counts[done.action] += 1
+        progress.counts[done.action] += not done.is_held
         progress.steps.append(step)
         progress.notes += [f"{step.place}: {note}" for note in (_stored_as(step), done.note) if note]
 
@@ -168,7 +169,7 @@ async def _new_fact(sql: Statements, step: StoreFact, lease: Lease, found: Subje
     (receipt,) = await insert_facts(sql, [draft], step.embeddings, found=found, now=now)
     await _link(sql, MemoryType.FACT, receipt.id, step, now)
     if receipt.superseded_id is None:
-        return _Done(action=ActionKind.FACT_CREATED, memory_id=receipt.id, note=_left_standing(receipt))
+        return _beside(receipt)
     waits = await queue_review(
         sql, old_id=receipt.superseded_id, new_id=receipt.id, now=now, run_id=lease.run_id
     )
@@ -205,7 +206,7 @@ async def _updated_fact(sql: Statements, step: StoreFact, found: Subjects, now: 
     superseded = [] if receipt.superseded_id is None else [receipt.superseded_id]
     if receipt.contradicts_id is not None or receipt.current_id is not None:
         await _link(sql, MemoryType.FACT, receipt.id, step, now)
-        return _Done(action=ActionKind.FACT_CREATED, memory_id=receipt.id, note=_left_standing(receipt))
+        return _beside(receipt)
     if target_id not in superseded:
         # The answer changed the subject or predicate, so the key did not find the target.
         await sql.supersede_fact(id=target_id, by_id=receipt.id, now=now)
@@ -281,13 +282,20 @@ async def _require_rank(sql: Statements, memory_type: MemoryType, memory_id: UUI
         raise InvalidInputError("target_id", expected, str(memory_id))
 
 
-def _left_standing(receipt: FactReceipt) -> str:
-    """Return a note about the fact that a new fact did not replace, or "" if it has no rival."""
+def _beside(receipt: FactReceipt) -> _Done:
+    """Return the action of a new fact that replaced no fact, with a note about the fact that it leaves current."""
+    note = ""
     if receipt.contradicts_id is not None:
-        return f"contradicts the more trusted fact {receipt.contradicts_id}; decide with: commonplace review"
-    if receipt.current_id is not None:
-        return f"kept as history, because its period has ended; the fact {receipt.current_id} stays current"
-    return ""
+        note = f"held, because it contradicts the more trusted fact {receipt.contradicts_id}"
+        note += "; decide with: commonplace review"
+    elif receipt.current_id is not None:
+        note = f"kept as history, because its period has ended; the fact {receipt.current_id} stays current"
+    return _Done(
+        action=ActionKind.FACT_CREATED,
+        memory_id=receipt.id,
+        note=note,
+        is_held=receipt.contradicts_id is not None,
+    )
 
 
 async def _link(

@@ -7,6 +7,7 @@ from typing import Final, Literal
 from commonplace.core.text import collapse_whitespace, visible
 from commonplace.knowledge.consolidation.executor import MemoryText, Rehearsal, RehearsedAction
 from commonplace.knowledge.consolidation.runs import RunAction
+from commonplace.knowledge.kinds import Validity
 
 ADDED: Final = "+"
 CHANGED: Final = "~"
@@ -71,6 +72,8 @@ def _what(action: RunAction, replaced: Sequence[MemoryText]) -> str:
     if action.subject is None or action.predicate is None:
         return "rule"
     what = _fact(action.subject, action.predicate)
+    if action.state == Validity.HELD:
+        return f"{what} (held)"
     others = dict.fromkeys(_fact(each.subject or "", each.predicate or "") for each in replaced)
     others.pop(what, None)
     return f"{what} (was {', '.join(others)})" if others else what

@@ -77,7 +77,8 @@ class Run(Noun):
         model: The model that answered, if known.
         started_at: When the episodes were leased (aware UTC).
         ended_at: When the run was applied or given up; ``None`` while it runs.
-        facts_created: New facts; a known fact is confirmed instead. Rules are counted in the same way.
+        facts_created: New facts, without held facts, which have a note; a known fact is confirmed instead. Rules are
+            counted in the same way.
         facts_updated: Facts that replaced a fact that the answer named.
         facts_confirmed: Facts whose decay restarted.
         facts_retracted: Facts that were withdrawn without a replacement.

@@ -194,7 +194,7 @@ def test_a_failure_is_said_and_dead_letters_are_shown(knowledge: Knowledge, api:
     waiting = knowledge("consolidate").out
     assert "waiting after a failure: episodes of ops" in waiting
     assert "due again at 20" in waiting
-    assert knowledge("dead-letters").out == "no dead letters\n"
+    assert knowledge("dead-letters").out == "No dead letters.\n"
     assert knowledge("dead-letters", "--requeue", "--json").json == {"requeued": 0}
     unknown = knowledge("runs", "undo", "6f1e4c1e-0000-4000-8000-000000000000")
     assert (unknown.status, "no run with id" in unknown.err) == (1, True)

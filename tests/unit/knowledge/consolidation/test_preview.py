@@ -16,6 +16,7 @@ def shown(
     *replaced: MemoryText,
     subject: str | None = "db",
     evidence_count: int = 1,
+    state: str = "active",
 ) -> PlannedChange:
     """Return how an action on ``runs_on`` is shown."""
     rehearsed = RunAction(
@@ -28,7 +29,7 @@ def shown(
         subject=subject,
         predicate=None if subject is None else "runs_on",
         content=content,
-        state="active",
+        state=state,
     )
     each = RehearsedAction(action=rehearsed, replaced=replaced, evidence_count=evidence_count)
     (row,) = plan_rows(Rehearsal(actions=(each,), notes=(), errors=()))
@@ -62,6 +63,11 @@ def test_what_is_replaced_under_another_key_is_named() -> None:
     )
     both = shown(ActionKind.FACT_UPDATED, "db-2", OLD, OTHER)
     assert (both.what, both.before) == ("fact [db] runs_on (was fact [database] host)", "db-1 | db-9")
+
+
+def test_a_held_fact_is_marked() -> None:
+    """It is stored, but does not count until a person decides."""
+    assert shown(ActionKind.FACT_CREATED, "db-2", state="held").what == "fact [db] runs_on (held)"
 
 
 def test_texts_are_safe_for_a_terminal() -> None:
