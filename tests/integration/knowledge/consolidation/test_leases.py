@@ -99,7 +99,7 @@ async def test_a_late_result_is_refused(workers: Workers) -> None:
     assert (lost, attempts) == ("worker late was silent until its lease ended", 1)
     refused = await apply(workers.pool, workers.engine, late, A_FACT, NOTHING_KNOWN, clock=workers.clock)
     assert refused.state is RunState.REFUSED
-    assert "came late" in refused.errors[-1]
+    assert "came too late" in refused.errors[-1]
     assert await fetch(workers.pool, "SELECT * FROM facts") == []
     applied = await apply(workers.pool, workers.engine, other, A_FACT, NOTHING_KNOWN, clock=workers.clock)
     assert applied.state is RunState.APPLIED
