@@ -15,7 +15,6 @@ from commonplace.knowledge.connection.session import KnowledgeSession, storage_f
 from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.connection.vectors import Embeddings, embed
-from commonplace.knowledge.consolidation.reviews import queue_review
 from commonplace.knowledge.drafts import Draft, checked, columns, known_sources
 from commonplace.knowledge.entities.subjects import Subjects, find_subjects, link_subjects, plain_type
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, MemoryType, Moment
@@ -28,6 +27,9 @@ RESERVED_METADATA: Final = frozenset({"status"})
 
 PERIOD_WORDS: Final = "period_words"
 """The metadata key for the words from which the period of a fact was read."""
+
+LEAST_IMPORTANCE: Final = 8.0
+"""The importance from which a superseded fact is reviewed; permanent and pinned facts are always reviewed."""
 
 _SEPARATOR: Final = "\x1f"
 
@@ -334,6 +336,27 @@ async def insert_facts(
         )
         for row, fact in zip(stored, facts, strict=True)
     ]
+
+
+async def queue_review(
+    sql: Statements, *, old_id: UUID, new_id: UUID, now: datetime, run_id: UUID | None = None
+) -> int | None:
+    """Queue a fact and the fact that it superseded if that one is permanent, important or pinned.
+
+    Args:
+        sql: The transaction that superseded the old fact.
+        old_id: The superseded fact.
+        new_id: The fact that superseded it.
+        now: The present.
+        run_id: The run that stored the new fact, if any.
+
+    Returns:
+        The id of the review, or ``None`` if the pair does not wait: the old fact does not matter, has the same words,
+        or a person decided about the two texts before.
+    """
+    return await sql.queue_review(
+        run_id=run_id, old_id=old_id, new_id=new_id, least_importance=LEAST_IMPORTANCE, now=now
+    )
 
 
 async def _reviewed(sql: Statements, receipt: FactReceipt, now: datetime) -> FactReceipt:

@@ -15,12 +15,18 @@ from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.connection.vectors import refused_vectors
 from commonplace.knowledge.consolidation.leases import Lease, describe
 from commonplace.knowledge.consolidation.policy import OUTAGES
-from commonplace.knowledge.consolidation.reviews import LEAST_IMPORTANCE, queue_review
 from commonplace.knowledge.consolidation.runs import ActionKind
 from commonplace.knowledge.consolidation.siblings import plain
 from commonplace.knowledge.consolidation.steps import Confirm, Retract, Step, Steps, StoreFact, StoreRule
 from commonplace.knowledge.entities.subjects import Subjects
-from commonplace.knowledge.facts import FactReceipt, all_keys, insert_facts, with_entities
+from commonplace.knowledge.facts import (
+    LEAST_IMPORTANCE,
+    FactReceipt,
+    all_keys,
+    insert_facts,
+    queue_review,
+    with_entities,
+)
 from commonplace.knowledge.kinds import GLOBAL_SCOPE, MemoryType, Permanence
 from commonplace.knowledge.rules import insert_rules, supersede_rule
 from commonplace.storage.database import Statements

@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
 from uuid import UUID
 
 import asyncpg
@@ -23,9 +22,6 @@ from commonplace.knowledge.consolidation import siblings
 from commonplace.knowledge.kinds import MemoryType
 from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
-
-LEAST_IMPORTANCE: Final = 8.0
-"""The importance from which a superseded fact is reviewed; permanent and pinned facts are always reviewed."""
 
 
 class Decision(StrEnum):
@@ -68,27 +64,6 @@ class FactReview(Noun):
     decided_by: str | None
     created_at: datetime
     decided_at: datetime | None
-
-
-async def queue_review(
-    sql: Statements, *, old_id: UUID, new_id: UUID, now: datetime, run_id: UUID | None = None
-) -> int | None:
-    """Queue a fact and the fact that it superseded if that one is permanent, important or pinned.
-
-    Args:
-        sql: The transaction that superseded the old fact.
-        old_id: The superseded fact.
-        new_id: The fact that superseded it.
-        now: The present.
-        run_id: The run that stored the new fact, if any.
-
-    Returns:
-        The id of the review, or ``None`` if the pair does not wait: the old fact does not matter, has the same words,
-        or a person decided about the two texts before.
-    """
-    return await sql.queue_review(
-        run_id=run_id, old_id=old_id, new_id=new_id, least_importance=LEAST_IMPORTANCE, now=now
-    )
 
 
 class FactReviewMethods(KnowledgeSession):

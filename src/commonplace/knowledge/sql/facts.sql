@@ -254,3 +254,28 @@ event AS (
   FROM changed
 )
 SELECT id FROM known;
+
+-- name: queue_review(run_id, old_id, new_id, least_importance, now)$
+-- Queues a pair if the old fact is permanent, important or pinned and has other words, unless a person decided about the
+-- same texts before. Returns the id of the review, or nothing.
+INSERT INTO fact_reviews (tenant_id, run_id, old_id, new_id, pair, predicate, reason, created_at)
+SELECT
+  old.tenant_id, CAST(:run_id AS uuid), old.id, new.id, commonplace_fact_pair(new.subject, new.predicate, old.content, new.content),
+  new.predicate,
+  CASE
+    WHEN old.permanence = 'permanent' THEN 'the old fact is permanent'
+    WHEN old.importance >= :least_importance THEN 'the old fact is important'
+    ELSE 'the old fact is pinned'
+  END,
+  :now
+FROM facts AS old JOIN facts AS new ON new.tenant_id = old.tenant_id AND new.id = :new_id
+WHERE old.tenant_id = current_setting('commonplace.tenant_id') AND old.id = :old_id
+  AND (old.permanence = 'permanent' OR old.importance >= :least_importance OR old.tags @> '["pinned"]')
+  AND commonplace_plain(old.content) <> commonplace_plain(new.content)
+  AND NOT EXISTS (
+    SELECT FROM fact_reviews AS earlier
+    WHERE earlier.tenant_id = old.tenant_id AND earlier.decision IS NOT NULL
+      AND earlier.pair = commonplace_fact_pair(new.subject, new.predicate, old.content, new.content)
+  )
+ON CONFLICT DO NOTHING
+RETURNING id;
