@@ -138,8 +138,8 @@ def above_floor(candidates: Candidates, *, min_relevance: float, scoped: bool, b
     if min_relevance <= 0.0:
         return best_first_places
     best = float(likeness.max())
-    is_covered = best >= min_relevance or _holds_the_topic(candidates) if by_meaning else words.any()
-    if not is_covered:
+    is_like = best >= min_relevance or _holds_the_topic(candidates)
+    if not (is_like if by_meaning else words.any()):
         return []
     share = SHARE_OF_BEST * best
     least = np.where(_adds_a_word(candidates, int(likeness.argmax())), min(share, OTHER_TOPIC), share)

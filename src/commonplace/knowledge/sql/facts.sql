@@ -21,12 +21,13 @@ FOR KEY SHARE;
 -- name: insert_facts(id, subject, predicate, content, search_text, embedding, importance, decay_rate, permanence, source_butler, source_episode_id, entity_id, scope, tags, metadata, valid_from, valid_to, source, flags, model, version, default_importance, default_permanence, now)
 -- Insert facts in their order. Each fact supersedes the active fact of its key, in the table or earlier in the input,
 -- with links and events, and ends it where the new fact begins. A fact with the words of the fact before it inherits
--- that fact's references, beginning and trust, its importance, permanence and tags where it has the defaults, and, if that
--- fact is more trusted, its permanence and its end in any case: words that are repeated cannot end a trusted fact. A fact that is less trusted than the active fact of its key,
--- or that has flags where that fact has none, is held with a link to it, unless it has the same words. A fact with other
--- words whose period ended before the active fact of its key ends is history: it is stored as superseded, and the active
--- fact does not change. A caller inserts such a fact alone if others have its key. Return the ids of the new facts and of
--- the facts that they supersede, contradict or leave current, with texts, in the order of the input.
+-- that fact's references, beginning and trust, its importance, permanence and tags where it has the defaults, and, if
+-- that fact is more trusted, its permanence and its end in any case: words that are repeated cannot end a trusted fact.
+-- A fact that is less trusted than the active fact of its key, or that has flags where that fact has none, is held with
+-- a link to it, unless it has the same words. A fact with other words whose period ended before the active fact of its
+-- key ends is history: it is stored as superseded, and the active fact does not change. A caller inserts such a fact
+-- alone if others have its key. Return the ids of the new facts and of the facts that they supersede, contradict or
+-- leave current, with texts, in the order of the input.
 WITH input AS MATERIALIZED (
   SELECT * FROM unnest(
     CAST(:id AS uuid[]), CAST(:subject AS text[]), CAST(:predicate AS text[]), CAST(:content AS text[]),
@@ -260,8 +261,8 @@ SELECT id FROM known;
 -- same texts before. Returns the id of the review, or nothing.
 INSERT INTO fact_reviews (tenant_id, run_id, old_id, new_id, pair, predicate, reason, created_at)
 SELECT
-  old.tenant_id, CAST(:run_id AS uuid), old.id, new.id, commonplace_fact_pair(new.subject, new.predicate, old.content, new.content),
-  new.predicate,
+  old.tenant_id, CAST(:run_id AS uuid), old.id, new.id,
+  commonplace_fact_pair(new.subject, new.predicate, old.content, new.content), new.predicate,
   CASE
     WHEN old.permanence = 'permanent' THEN 'the old fact is permanent'
     WHEN old.importance >= :least_importance THEN 'the old fact is important'
