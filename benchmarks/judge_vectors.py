@@ -1,8 +1,8 @@
 """Write the table of word vectors by which the judge of operational memory tells how alike two words are.
 
 ``python benchmarks/judge_vectors.py`` embeds each word alone with all-MiniLM-L6-v2, reduces the vectors to their 32
-principal components and writes them as one signed byte per component to ``vectors.bin`` beside the judge. The words
-are those of the labelled pairs and the most frequent ones of the model's vocabulary; words of one stem share a row.
+principal components and writes them as one signed byte per component to ``vectors.bin`` in `commonplace.language`. The
+words are those of the labelled pairs, and the most frequent ones of the model; words of one stem share a row.
 """
 
 import json
@@ -15,8 +15,8 @@ import numpy as np
 from commonplace.core.settings import Settings
 from commonplace.embedding.backend import EmbeddingOptions, load_backend
 from commonplace.embedding.model_files import find_model
+from commonplace.language import likeness
 from commonplace.language.stems import stem
-from commonplace.operational.judge import likeness
 
 PAIRS: Final = Path(__file__).parent / "data" / "judge_pairs.jsonl"
 FREQUENT: Final = 9_000

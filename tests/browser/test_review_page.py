@@ -15,8 +15,8 @@ from support.streams import encode, init, result, says
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 PAIRS = (
-    ("gate", "Use the west gate for deliveries", "The west gate is closed for deliveries"),
-    ("door", "Use the east door for visitors", "The east door is closed for visitors"),
+    ("redis", "Runs version 2.3", "Was upgraded to 2.4"),
+    ("backups", "Keeps backups for 30 days", "Was reduced to 14 days"),
 )
 
 

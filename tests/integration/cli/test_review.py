@@ -5,8 +5,8 @@ import pytest
 from support.commands import CommandLine
 from support.streams import encode, init, result, says
 
-OLD = "Use the west gate for deliveries"
-NEW = "The west gate is closed for deliveries"
+OLD = "Runs version 2.3"
+NEW = "Was upgraded to 2.4"
 CONDITION = "Restart when the queue is stuck, but never while a backup is running"
 
 
@@ -14,7 +14,7 @@ def emit(commonplace: CommandLine, *texts: str) -> None:
     """Ingest one session for each text."""
     for number, text in enumerate(texts):
         name = f"session-{number}"
-        marker = says(f"[MEMORY:behavior:gate] {text}", session_id=name)
+        marker = says(f"[MEMORY:behavior:redis] {text}", session_id=name)
         data = encode(init(name), marker, result(session_id=name))
         assert commonplace("ops", "ingest", "-", stdin=data).status == 0
 

@@ -20,11 +20,11 @@ from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcom
 from commonplace.operational.reviews import Decision
 from support.streams import chunks, encode, init, result, says
 
-OLD = "Use the west gate for deliveries"
-NEW = "The west gate is closed for deliveries"
+OLD = "Runs version 2.3"
+NEW = "Was upgraded to 2.4"
 
 
-async def emit(memory: OperationalMemory, text: str, number: int, about: str = "behavior:gate") -> Receipt:
+async def emit(memory: OperationalMemory, text: str, number: int, about: str = "behavior:redis") -> Receipt:
     """Let a session of its own emit an observation."""
     name = f"session-{number}"
     data = encode(init(name), says(f"[MEMORY:{about}] {text}", session_id=name), result(session_id=name))
@@ -181,7 +181,7 @@ async def test_the_service_general_is_no_service(operational: OperationalMemory)
 
 def deciding(verdict: str) -> Script:
     """Return a model that gives one verdict on every pair."""
-    decisions = [PairDecision(number=1, verdict=Decision(verdict), reason="The gate has no other state.")]
+    decisions = [PairDecision(number=1, verdict=Decision(verdict), reason="Redis has one version.")]
     return Script(PairDecisions(decisions=decisions))
 
 
@@ -195,7 +195,7 @@ async def test_a_model_decides_what_waits(operational: OperationalMemory) -> Non
     assert decided.decision is Decision.CORRECTS
     assert decided.decided_by is not None
     assert decided.decided_by.startswith("model:")
-    assert decided.explanation == "The gate has no other state."
+    assert decided.explanation == "Redis has one version."
     assert [one.confidence for one in await active(operational)] == [0.5, 0.7]
     (request,) = script.requests
     assert f"old: {OLD}\nnew: {NEW}" in request.prompt

@@ -263,11 +263,11 @@ async def test_a_pair_is_decided_without_scripts(service: Secured) -> None:
     operational = service.memories.operational
 
     async def stream(name: str, text: str) -> AsyncIterator[bytes]:
-        line = says(f"[MEMORY:behavior:gate] {text}", session_id=name)
+        line = says(f"[MEMORY:behavior:redis] {text}", session_id=name)
         yield encode(init(name), line, result(session_id=name))
 
-    await operational.ingest(stream("one", "Use the west gate for deliveries"))
-    await operational.ingest(stream("two", "The west gate is closed for deliveries"))
+    await operational.ingest(stream("one", "Runs version 2.3"))
+    await operational.ingest(stream("two", "Was upgraded to 2.4"))
     (review,) = await operational.reviews()
     async with service.client("reader", **PAGE) as client:
         page = (await client.get("/reviews")).text

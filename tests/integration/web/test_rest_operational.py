@@ -222,13 +222,11 @@ async def test_a_briefing_comes_from_all_memories(settings: Settings, knowledge_
 @pytest.mark.requirement("JDG-01.1", "JDG-04.1")
 async def test_a_doubtful_pair_is_decided_over_rest(memories: Memories, client: httpx2.AsyncClient) -> None:
     """The queue lists it, a decision is applied, and a wording is restored."""
-    for number, text in enumerate(
-        ("Use the west gate for deliveries", "The west gate is closed for deliveries")
-    ):
+    for number, text in enumerate(("Runs version 2.3", "Was upgraded to 2.4")):
 
         async def chunks(text: str = text, name: str = f"s-{number}") -> AsyncIterator[bytes]:
             yield encode(
-                init(name), says(f"[MEMORY:behavior:gate] {text}", session_id=name), result(session_id=name)
+                init(name), says(f"[MEMORY:behavior:redis] {text}", session_id=name), result(session_id=name)
             )
 
         await memories.operational.ingest(chunks())

@@ -49,13 +49,6 @@ class Side:
         return sum(word.weight for word in self.words if word.is_heavy)
 
     @property
-    def first_is_left(self) -> bool:
-        """Whether the other text lacks the first content word, or the first word of all."""
-        words = self.reading.words
-        first = next((word for word in words if word.is_heavy), None)
-        return bool(words) and (first in self.words or words[0] in self.words)
-
-    @property
     def narrowed(self) -> bool:
         """Whether the text limits the shared subject: "full backups", "VMs with a GPU", "the first sync"."""
         shared = [word for word in self.reading.words if word.is_heavy and word.place in self.shared]
@@ -111,8 +104,8 @@ def compare_readings(old: Reading, new: Reading) -> Comparison:
     turned = 0
     if len(old_words) <= _MOST_LEFT and len(new_words) <= _MOST_LEFT:
         opposed = _take(old_words, new_words, _negates)
-        spelled = _take(old_words, new_words, _same_spelling)
         # A typo such as "fial" has no pole; the other spelling determines it.
+        spelled = _take(old_words, new_words, _same_spelling)
         turned = len(opposed) + sum(one.pole != other.pole for one, other in spelled)
         pairs += [*opposed, *((one, replace(other, pole=one.pole)) for one, other in spelled)]
         pairs += _compounds(old_words, new_words)
@@ -191,7 +184,9 @@ def _spells(word: str, parts: list[str]) -> bool:
 
 def _negates(one: Word, other: Word) -> bool:
     shorter, longer = sorted((stem(one.text), stem(other.text)), key=len)
-    return any(len(shorter) > len(prefix) + 1 and longer == prefix + shorter for prefix in _NEGATING_PREFIXES)
+    return len(shorter) >= _SHORTEST_COMPARED and longer in {
+        prefix + shorter for prefix in _NEGATING_PREFIXES
+    }
 
 
 def _same_spelling(one: Word, other: Word) -> bool:

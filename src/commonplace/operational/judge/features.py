@@ -12,12 +12,11 @@ from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
 from commonplace.language.ideas import WORD_WEIGHT
-from commonplace.language.stems import stem
+from commonplace.language.likeness import likeness
 from commonplace.language.words import STOPWORDS
 from commonplace.operational.judge.changes import NO_LONGER
 from commonplace.operational.judge.comparison import Comparison, Side
 from commonplace.operational.judge.differences import denial, exchanged_ends, order_is_turned
-from commonplace.operational.judge.likeness import likeness
 from commonplace.operational.judge.quantities import Kind
 from commonplace.operational.judge.reading import PREDICATE, Amount, Name, Reading, Word
 from commonplace.operational.judge.words import spelled
@@ -26,7 +25,7 @@ _MOST_ALIGNED: Final = 64
 """The number of parts of each text whose order is compared, so that a long text does not take quadratic time."""
 
 _DIVIDING: Final = frozenset({"SIZE", "LENGTH", "PUBLIC", "LOCAL", "STATIC"})
-"""Concepts whose poles divide a kind of thing in two: "small files" and "large files"."""
+"""Concepts whose poles divide a kind of thing in two."""
 
 _MOST_VALUE_PARTS: Final = 3
 _MOST_NAMED: Final = 4
@@ -147,7 +146,7 @@ def _claims(comparison: Comparison) -> Iterator[Feature]:
         filter(None, (amounts, denied, f"the order is reversed {ends}".strip() if turned else ""))
     )
     contradicted = bool(text)
-    limited = any(side.narrowed or _has_condition(side) for side in (old, new))
+    limited = _is_divided(comparison) or any(side.narrowed or _has_condition(side) for side in (old, new))
     moved = {
         one.conditional
         for one, other in comparison.words
@@ -161,39 +160,23 @@ def _claims(comparison: Comparison) -> Iterator[Feature]:
     yield Feature("other pole", sum(one.pole != other.pole for one, other in comparison.words))
     ordered = bool(old.reading.orders and new.reading.orders)
     yield Feature("same order of steps", ordered and not turned, "both state the same order")
-    one_subject = not (limited or _has_other_subject(comparison))
-    yield Feature("denial", bool(denied) and one_subject)
-    yield Feature("contradicted on one subject", contradicted and one_subject, text)
+    yield Feature("denial", bool(denied) and not limited)
+    yield Feature("contradicted", contradicted and not limited, text)
     yield Feature("contradicted in part", contradicted and limited, f"{text}, perhaps in part")
     yield Feature("exchanged condition", len(moved) > 1, "the condition and the claim are exchanged")
     yield Feature("other value", bool(value), f"the same claim has another value: {value}")
 
 
-def _has_condition(side: Side) -> bool:
-    return any(word.conditional and word.weight >= WORD_WEIGHT for word in side.words)
-
-
-def _has_other_subject(comparison: Comparison) -> bool:
-    """Return whether the subjects differ: other first words, "camera 1" and "camera 2", "small" and "large files"."""
-    opposed = any(
+def _is_divided(comparison: Comparison) -> bool:
+    """Return whether the texts are about the two halves of a kind of thing: "small files" and "large files"."""
+    return any(
         one.place == other.place == 0 and one.pole != other.pole and one.concept in _DIVIDING
         for one, other in comparison.words
     )
-    leading = any(
-        _leads(name, [pair[at] for pair in comparison.words], (comparison.old, comparison.new)[at])
-        for names in comparison.other_names
-        for at, name in enumerate(names)
-    )
-    return leading or opposed or (comparison.old.first_is_left and comparison.new.first_is_left)
 
 
-def _leads(name: Name, shared: Sequence[Word], side: Side) -> bool:
-    """Return whether a name belongs to the subject, that is, begins the claim or precedes it."""
-    claims = (*shared, *side.amounts, *side.words)
-    follows = name.opener != PREDICATE and any(part.place > name.place + 1 for part in claims)
-    return follows or not any(
-        word.place < name.place and name.label not in {word.concept, stem(word.text)} for word in shared
-    )
+def _has_condition(side: Side) -> bool:
+    return any(word.conditional and word.weight >= WORD_WEIGHT for word in side.words)
 
 
 def _values(comparison: Comparison) -> str:
@@ -237,16 +220,13 @@ def _details(comparison: Comparison) -> Iterator[Feature]:
 def _meanings(comparison: Comparison) -> Iterator[Feature]:
     """Measure how close in meaning the unshared words of one text are to the nearest words of the other text."""
     old, new = comparison.old, comparison.new
-    strange: list[float] = []
     for name, side, other in (("old", old, new), ("new", new, old)):
         words = [word.text for word in side.words[:_MOST_LIKENED]]
         others = [word.text for word in other.reading.words[:_MOST_LIKENED]]
         near = [max((likeness(word, one) for one in others), default=0.0) for word in words] or [1.0]
         yield Feature(f"nearest of {name}", sum(near) / len(near))
         yield Feature(f"farthest of {name}", min(near))
-        strange.append(len(near) - sum(near))
-        yield Feature(f"strange in {name}", strange[-1])
-    yield Feature("strange in both", min(strange))
+        yield Feature(f"strange in {name}", len(near) - sum(near))
 
 
 def _left(side: Side) -> list[Word | Name]:

@@ -13,35 +13,28 @@ PHRASES: Final = {
     for row in """
         not: no longer, no more, fail to, fails to, failed to, failing to, unable to, refuses to, refuse to
         insteadof: instead of, rather than, in place of
-        cannot: can not
-        without: in the absence of, free of
-        with: in the presence of
         after: not until, only after, even after, as soon as, subsequent to, following the, following a, following an
         before: ahead of, prior to
         if: as long as, so long as, provided that, in case, only when, only if
         except: apart from, aside from, with the exception of, other than, except for, but not
         must: have to, has to, had to, need to, needs to, ought to, supposed to
         neednot: do not have to, does not have to, dont have to, doesnt have to, need not, no need to, not have to
-        independent: regardless of, irrespective of
         automatic: on its own, by itself, on their own, by themselves, without help, itself, themselves
         manual: by hand
         default: by default
-        because: due to, because of, owing to, on account of
         available: is up, are up, be up, being up
         start: come up, comes up, coming up, came up, come back, comes back, start up, starts up, starting up, spin up
         stop: shut down, shuts down, shutting down
-        : never the other way round, never the other way, not the other way round
-        : not vice versa, the other way round, any more, anymore
         disable: is off, are off, stays off, turn off, turned off, switch off, switched off
+        because: due to, because of, owing to, on account of
+        oom: out of memory, oom killer, oom killed
+        exhaust: run out of, runs out of
+        readonly: read only
         backup: back up, backs up, backed up, backing up
         enable: turn on, turned on, switch on, switched on
         timeout: time out, times out, timed out
         failover: fail over, fails over
         outage: out of service, out of order
-        oom: out of memory, oom killer, oom killed
-        exhaust: run out of, runs out of
-        readonly: read only
-        vm: virtual machine
         atleast: at least, no less than, not less than, minimum of, a minimum of, more than, longer than, larger than
         atleast: bigger than, greater than, higher than, hotter than, warmer than, older than
         atmost: at most, no more than, not more than, maximum of, a maximum of, up to, as much as, as many as
@@ -50,6 +43,7 @@ PHRASES: Final = {
         orbelow: or below, or less, or fewer, or older, or lower, or earlier
         every: once a, once per, once an, once every
         every 2: every other, every second
+        every day: every night, each night
     """.strip().splitlines()
     for meaning, _, phrases in [row.partition(":")]
     for phrase in phrases.split(",")
@@ -64,9 +58,6 @@ HEDGES: Final = word_set(
 
 LOWER_BOUNDS: Final = word_set("atleast over above minimum min beyond exceeding exceeds exceed > ≥ >=")
 UPPER_BOUNDS: Final = word_set("atmost under below within maximum max < ≤ <=")
-
-OBLIGATION: Final = word_set("must should require need")
-PERMISSION: Final = word_set("can may might could")
 
 CIRCUMSTANCES: Final = word_set(
     "if when while whenever during unless until once where except though although",

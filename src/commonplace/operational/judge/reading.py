@@ -30,6 +30,7 @@ _MOST_ORDERS: Final = 8
 
 _AUXILIARIES: Final = COPULAS | word_set("must can cannot should may never not do does did")
 _VERSIONED: Final = frozenset({"port", "version", "release", "v"})
+_ROLES: Final = {"from": "from", "to": "to", "into": "to"}
 _STOPS: Final = frozenset({";", ".", ":", "(", "--", "-"})
 
 
@@ -181,10 +182,8 @@ class _Reader:
         if part in CIRCUMSTANCES or part in LATER or part in EARLIER:
             self._open_clause(part, conditional=part in CIRCUMSTANCES)
         elif part in lexicon.JOINTS:
-            self.opener, self.role = (
-                part,
-                {"into": "to"}.get(part, part) if part in {"from", "to", "into"} else "",
-            )
+            self.opener = part
+            self.role = _ROLES.get(part, "")
         elif part in COPULAS and not self.conditional:
             self.opener = PREDICATE
         if part in NEGATORS:

@@ -23,10 +23,10 @@ from commonplace.operational.judge.differences import denial
 from commonplace.operational.judge.features import Feature, cues, features
 from commonplace.operational.judge.reading import Reading, read
 
-LEAST_CORRECT: Final = 0.7
+LEAST_CORRECT: Final = 0.68
 """Probability above which a new text corrects the old one."""
 
-COST_OF_CORRECTION: Final = 9.0
+COST_OF_CORRECTION: Final = 8.0
 COST_OF_OTHER_THING: Final = 2.0
 """Cost of joining a text with its correction or another subject; two memories for one statement cost 1."""
 

@@ -10,7 +10,6 @@ Source: R-OPS-5.
 import re
 import unicodedata
 from collections.abc import Callable
-from functools import cache
 from typing import Final, TypeAlias
 
 from commonplace.operational.judge.lexicon import PHRASES
@@ -69,14 +68,6 @@ def _and_a_half(match: re.Match[str]) -> str:
     return f"{amount + 0.5:g} {match['unit']}" if amount is not None else match[0]
 
 
-def _sum(match: re.Match[str]) -> str:
-    return f"{_AMOUNTS[match[1]] + _AMOUNTS[match[2]]:g}"
-
-
-def _thousands(match: re.Match[str]) -> str:
-    return f"{1000 * _amount(match[1]):.0f}"
-
-
 def _weekday(match: re.Match[str]) -> str:
     return _WEEKDAYS[match[1]]
 
@@ -98,15 +89,12 @@ _REWRITES: Final[tuple[tuple[re.Pattern[str], _Replacement], ...]] = tuple(
         (r"\b(\d{1,2}) (\d{1,2}) \* \* \*", _daily),
         (r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b", _date),
         (r"\b([ap])\.\s?m\b\.?", r"\1m"),
-        (r"\b(\d{1,2})\.([0-5]\d)(?=\s?(?:[ap]m|h|o'clock|uhr)\b)", r"\1:\2"),
         (r"\b(\d{1,2}) (?:o'?clock )?in the (morning|afternoon|evening)\b", _half_of_day),
         (r"\b(half|quarter) past (\w+)\b", _past),
         (rf"\bat ({_DIGITS}|ten|eleven|twelve)(?=$|[,;.)])", _hour),
-        (r"\b(\d{1,2}) ?o'?clock\b", r"\1:00"),
         (rf"\b(an?|\w+) {_UNIT}s? and a half\b", _and_a_half),
         (r"\b(approx|ca|max|min|resp|incl|vs|no|nr|dr|st)\.(?=\s)", r"\1"),
-        (r"\b(?:tcp|udp)(?: port[ /]|[ /])(?=\d)", "port "),
-        (r"\b(\d+)[ /](?:tcp|udp)\b", r"port \1"),
+        (r"\b(?:(?:tcp|udp)[ /](?:port[ /])?(\d+)|(\d+)[ /](?:tcp|udp))\b", r"port \1\2"),
         (r"(?<=[a-z0-9]):(?=\d{2,5}\b(?![:.]))(?<!\b\d:)(?<!\b\d\d:)(?<!\b\d\d\d:)", " port "),
         (r"(?<=[a-z])-(?=(?:\d+|[a-z])\b)", " #"),
         (r"\b(re|un|non|pre|co|de)-(?=[a-z])", r"\1"),
@@ -118,11 +106,6 @@ _REWRITES: Final[tuple[tuple[re.Pattern[str], _Replacement], ...]] = tuple(
         ),
         (rf"\b(?:(?P<before>\w+) )?(?P<part>half|quarter|third)s? (?:of )?an? {_UNIT}\b", _fraction),
         (
-            rf"\b(twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)[- ]({_DIGITS})\b",
-            _sum,
-        ),
-        (rf"\b(an?|\d+|{_DIGITS}|ten) thousand\b", _thousands),
-        (
             r"\b(?:(?P<before>an?|\w+) )?(?P<part>half|third|quarter|tenth)s? (?:of )?(?=the |all |its |/|an? )",
             _fraction,
         ),
@@ -132,6 +115,10 @@ _REWRITES: Final[tuple[tuple[re.Pattern[str], _Replacement], ...]] = tuple(
 _CAPITAL: Final = re.compile(r"(?<=[A-Za-z] )([A-Z])(?=[ ,.;:)]|$)")
 """A letter that identifies one thing of a kind: "UPS A"."""
 
+_PHRASE: Final = re.compile(
+    rf"\b(?:{'|'.join(sorted(PHRASES, key=len, reverse=True))})\b".replace(" ", "[ -]")
+)
+_SPELLED: Final = {phrase.replace(" ", ""): phrase for phrase in PHRASES}
 _TOKEN: Final = re.compile(
     r"#(?:\d+|[a-z])\b"  # the mark of one thing of a kind
     r"|[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])"  # a date
@@ -156,7 +143,8 @@ def fold(text: str) -> str:
 
 def tokenise(folded: str) -> tuple[str, ...]:
     """Return the tokens of a folded text in order: words, numbers, signs that qualify numbers, and punctuation."""
-    tokens = _join_phrases([_plain(match.group()) for match in _TOKEN.finditer(folded)])
+    joined = _PHRASE.sub(lambda match: PHRASES[match[0].replace("-", " ")], folded)
+    tokens = [_plain(match[0]) for match in _TOKEN.finditer(joined)]
     if tokens and tokens[-1] in {"on", "off"}:
         # At the end of a text these words are not prepositions: "Query logging is on".
         tokens[-1] = "enable" if tokens[-1] == "on" else "disable"
@@ -165,40 +153,9 @@ def tokenise(folded: str) -> tuple[str, ...]:
 
 def spelled(token: str) -> str:
     """Return a token in its usual spelling: "at most" for the joined "atmost"."""
-    return _joined_phrases().get(token, token)
-
-
-@cache
-def _joined_phrases() -> dict[str, str]:
-    joined = {phrase.replace(" ", ""): phrase for phrase in PHRASES}
-    return {meaning: joined[meaning] for meaning in PHRASES.values() if meaning in joined}
+    return _SPELLED.get(token, token)
 
 
 def _plain(token: str) -> str:
     stripped = token.strip()
     return "-" if stripped in {"\N{EN DASH}", "\N{EM DASH}"} else stripped.replace("'", "")
-
-
-@cache
-def _phrases_by_first_word() -> dict[str, list[tuple[tuple[str, ...], str]]]:
-    table: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-    for phrase, meaning in sorted(PHRASES.items(), key=lambda item: -len(item[0].split())):
-        words = tuple(phrase.split())
-        table.setdefault(words[0], []).append((words, meaning))
-    return table
-
-
-def _join_phrases(tokens: list[str]) -> list[str]:
-    table = _phrases_by_first_word()
-    joined: list[str] = []
-    at = 0
-    while at < len(tokens):
-        for words, meaning in table.get(tokens[at], ()):
-            if tuple(tokens[at : at + len(words)]) == words:
-                joined += meaning.split()
-                at += len(words)
-                break
-        else:
-            joined.append(tokens[at])
-            at += 1
-    return joined
