@@ -35,11 +35,19 @@ ButlerOption = Annotated[
 ]
 AsOfOption = Annotated[
     str | None,
-    typer.Option("--as-of", metavar="TIME", help="Show what was known at this date or time (ISO 8601)."),
+    typer.Option(
+        "--as-of",
+        metavar="TIME",
+        help="Show what was known at this time, or at the end of this date (ISO 8601).",
+    ),
 ]
 ValidAtOption = Annotated[
     str | None,
-    typer.Option("--valid-at", metavar="TIME", help="Show facts that were true at this date or time."),
+    typer.Option(
+        "--valid-at",
+        metavar="TIME",
+        help="Show facts that were true at this time, or at the end of this date.",
+    ),
 ]
 TaggedOption = Annotated[
     list[str] | None, typer.Option("--tag", help="Only memories with this tag. Repeatable.")

@@ -46,7 +46,7 @@ class AnyMemoryMethods(KnowledgeSession):
 
         Source: KNW-05.6, R-KNW-7.
         """
-        moment = inputs.optional_moment(as_of, field="as_of")
+        moment = inputs.optional_moment(as_of, field="as_of", at_end=True)
         async with traced(self, "search_memory") as note:
             if moment is None:
                 return note(await self._get(memory_type, memory_id))
