@@ -137,7 +137,8 @@ class FactMethods(KnowledgeSession):
         """Store a fact, which supersedes the active fact with the same key.
 
         Without ``valid_from`` and ``valid_to``, a period that the sentence names ("since May") is read and stored; see
-        :func:`~commonplace.knowledge.periods.read_period`. To correct it, store the fact again with a period.
+        :func:`~commonplace.knowledge.periods.read_period`. If the period is over ("from 2010 to 2015"), see
+        :func:`as_history`. To correct a period, store the fact again with a period.
 
         For the parameters see :class:`FactDraft`, for the errors :meth:`store_facts`.
 
@@ -160,8 +161,8 @@ class FactMethods(KnowledgeSession):
             source=source,
         )
         draft, period = with_period(draft, self.clock())
-        (receipt,) = await self.store_facts([draft], allow_secrets=allow_secrets)
-        return replace(receipt, period=period)
+        (receipt,) = await self._store([draft], period=period, allow_secrets=allow_secrets)
+        return receipt
 
     async def store_facts(
         self, drafts: Sequence[FactDraft], *, allow_secrets: bool = False
@@ -195,6 +196,12 @@ class FactMethods(KnowledgeSession):
 
         Source: KNW-02.2, KNW-05.2, R-KNW-3.
         """
+        return await self._store(drafts, allow_secrets=allow_secrets)
+
+    async def _store(
+        self, drafts: Sequence[FactDraft], *, period: Period | None = None, allow_secrets: bool
+    ) -> list[FactReceipt]:
+        """Store facts; the period is the one that the words of a single fact name."""
         if not drafts:
             return []
         facts = [checked_fact(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
@@ -203,8 +210,17 @@ class FactMethods(KnowledgeSession):
             facts, found = await with_entities(sql, facts)
             await sql.serialise_fact_keys(keys=all_keys(facts))
             now = self.clock()
+            facts = [await as_history(sql, fact, period, now) for fact in facts]
             receipts = await insert_facts(sql, facts, embeddings, found=found, now=now)
-            return note([await _reviewed(sql, receipt, now) for receipt in receipts])
+            return note(
+                [
+                    replace(
+                        await _reviewed(sql, receipt, now),
+                        period=period if fact.valid_from or fact.valid_to else None,
+                    )
+                    for fact, receipt in zip(facts, receipts, strict=True)
+                ]
+            )
 
 
 store_fact = storage_function(
@@ -214,13 +230,45 @@ store_facts = storage_function(FactMethods, FactMethods.store_facts, needs_engin
 
 
 def with_period(draft: FactDraft, said_at: datetime) -> tuple[FactDraft, Period | None]:
-    """Return a draft with the period that its content names, and the period; a given period is kept."""
+    """Return a draft with the period that its content names, and the period; a given period is kept.
+
+    A period that is over is returned and not set, because a search would not find the fact; see :func:`as_history`.
+    """
     is_given = draft.valid_from is not None or draft.valid_to is not None
     period = None if is_given or not isinstance(draft.content, str) else read_period(draft.content, said_at)  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
-    if period is None:
-        return draft, None
+    if period is None or period.is_over(said_at):
+        return draft, period
+    return _during(draft, period), period
+
+
+async def as_history(sql: Statements, fact: FactDraft, period: Period | None, now: datetime) -> FactDraft:
+    """Return a fact with the period that its words name, if the period is over and the fact is therefore history.
+
+    That is so if the active fact of its key has other words and began when the period was over. Otherwise the words may
+    say that the active fact has ended, and the fact is returned unchanged.
+
+    Args:
+        sql: A transaction that has serialised the keys.
+        fact: From :func:`with_entities`.
+        period: From :func:`with_period`.
+        now: The present.
+    """
+    if period is None or not period.is_over(now):
+        return fact
+    later = await sql.later_fact(
+        scope=fact.scope,
+        subject=fact.subject,
+        predicate=fact.predicate,
+        entity_id=fact.entity_id,
+        content=fact.content,
+        ended_at=period.valid_to,
+    )
+    return fact if later is None else _during(fact, period)
+
+
+def _during(draft: FactDraft, period: Period) -> FactDraft:
     metadata = {PERIOD_WORDS: period.words, **(draft.metadata or {})}
-    return replace(draft, valid_from=period.valid_from, valid_to=period.valid_to, metadata=metadata), period
+    return replace(draft, valid_from=period.valid_from, valid_to=period.valid_to, metadata=metadata)
 
 
 def checked_fact(draft: FactDraft, *, allow_secrets: bool = False) -> FactDraft:

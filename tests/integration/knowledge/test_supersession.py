@@ -198,6 +198,52 @@ async def test_a_fact_whose_period_has_ended_goes_into_the_history(
     )
 
 
+async def test_a_sentence_about_the_past_goes_into_the_history(knowledge: KnowledgeMemory) -> None:
+    """If the current fact began later; the receipt has the period."""
+    porto = await knowledge.store_fact(subject="Uma", predicate="lives_in", content="Uma lives in Porto")
+    madrid = await knowledge.store_fact(
+        subject="Uma", predicate="lives_in", content="Uma lived in Madrid from 2010 to 2015"
+    )
+    assert (madrid.superseded_id, madrid.current_id) == (None, porto.id)
+    assert madrid.period is not None
+    assert madrid.period.words == "from 2010 to 2015"
+    past = await knowledge.read_memory("fact", madrid.id)
+    assert (past.validity, past.valid_from, past.valid_to) == (
+        "superseded",
+        madrid.period.valid_from,
+        madrid.period.valid_to,
+    )
+    (then,) = await knowledge.search("where does Uma live?", valid_at="2012-01-01")
+    assert then.memory.id == madrid.id
+    (now,) = await knowledge.search("where does Uma live?")
+    assert now.memory.id == porto.id
+
+
+async def test_a_sentence_about_the_past_is_found_if_nothing_else_is_known(
+    knowledge: KnowledgeMemory,
+) -> None:
+    """Alone, and repeated, it has no period, because searches would not find it."""
+    text = "Uma lived in Madrid from 2010 to 2015"
+    for _ in range(2):
+        receipt = await knowledge.store_fact(subject="Uma", predicate="lives_in", content=text)
+        assert (receipt.period, receipt.current_id) == (None, None)
+        (found,) = await knowledge.search("where does Uma live?")
+        assert found.memory.id == receipt.id
+
+
+async def test_a_sentence_may_end_the_current_fact(knowledge: KnowledgeMemory) -> None:
+    """Its period ended after the current fact began, so it is the newer knowledge."""
+    works = await knowledge.store_fact(
+        subject="Uma", predicate="works_at", content="Uma works at Acme", valid_from="2018-01-01"
+    )
+    worked = await knowledge.store_fact(
+        subject="Uma", predicate="works_at", content="Uma worked at Acme until 2024"
+    )
+    assert (worked.superseded_id, worked.period) == (works.id, None)
+    (found,) = await knowledge.search("where does Uma work?")
+    assert found.memory.id == worked.id
+
+
 async def test_a_later_period_of_the_past_replaces_an_earlier_one(knowledge: KnowledgeMemory) -> None:
     """If no fact of the key holds today, the one that ended last is the active one."""
     (madrid,) = await knowledge.store_facts([MADRID])

@@ -202,6 +202,16 @@ LEFT JOIN known ON known.by_id = stored.id
 LEFT JOIN input AS previous ON previous.id = stored.supersedes_id
 ORDER BY input.place;
 
+-- name: later_fact(scope, subject, predicate, entity_id, content, ended_at)$
+-- The active fact of a key, by entity or by subject without an entity, if it has other words than a text and began at a
+-- moment or later.
+SELECT id FROM facts
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND scope = :scope AND predicate = :predicate
+  AND validity = 'active' AND (entity_id = CAST(:entity_id AS uuid) OR entity_id IS NULL AND subject = :subject)
+  AND commonplace_plain(content) <> commonplace_plain(:content)
+  AND coalesce(valid_from, created_at) >= CAST(:ended_at AS timestamptz)
+LIMIT 1;
+
 -- name: rival_of_held_fact(id)$
 -- The active fact of the key of a held fact.
 SELECT facts.id
