@@ -61,6 +61,7 @@ from commonplace.knowledge.episodes import ImportReceipt as ImportReceipt
 from commonplace.knowledge.events import EventType as EventType
 from commonplace.knowledge.facts import FactDraft as FactDraft
 from commonplace.knowledge.facts import FactReceipt as FactReceipt
+from commonplace.knowledge.facts import NearFact as NearFact
 from commonplace.knowledge.inputs import MAX_TAGS as MAX_TAGS
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE as DEFAULT_IMPORTANCE
 from commonplace.knowledge.kinds import GLOBAL_SCOPE as GLOBAL_SCOPE

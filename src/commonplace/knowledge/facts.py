@@ -20,7 +20,9 @@ from commonplace.knowledge.entities.subjects import Subjects, find_subjects, lin
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, MemoryType, Moment
 from commonplace.knowledge.lifecycle.permanence import DECAY_RATES, Permanence
 from commonplace.knowledge.periods import Period, read_period
+from commonplace.knowledge.search.search_text import search_text
 from commonplace.storage.database import Statements
+from commonplace.storage.nouns import Noun
 
 RESERVED_METADATA: Final = frozenset({"status"})
 """``status`` marks a fading fact. Source: KNW-02."""
@@ -82,6 +84,15 @@ class FactDraft(Draft):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NearFact(Noun):
+    """An active fact whose key is another spelling of the key of a new fact; see :mod:`~commonplace.knowledge.keys`."""
+
+    id: UUID
+    subject: str
+    predicate: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FactReceipt:
     """The outcome of storing a fact.
 
@@ -98,6 +109,8 @@ class FactReceipt:
         contradicts_id: The more trusted fact with the same key; the new fact is held until a person confirms or forgets
             it.
         flags: The reasons why the text looks like an instruction; blocks leave the fact out until a person confirms it.
+        near: The active fact of the scope whose key is another spelling of the new key, if a fact was stored alone and
+            replaced none. Both facts are current.
     """
 
     id: UUID
@@ -110,6 +123,7 @@ class FactReceipt:
     review_id: int | None = None
     current_id: UUID | None = None
     current_text: str | None = None
+    near: NearFact | None = None
 
 
 class FactMethods(KnowledgeSession):
@@ -176,6 +190,9 @@ class FactMethods(KnowledgeSession):
         references and the beginning of the fact before it, and its importance, permanence and tags where the draft has
         the defaults.
 
+        Keys are compared letter by letter. The receipt of a single fact names an active fact whose key is another
+        spelling of the same; see :mod:`~commonplace.knowledge.keys`.
+
         A fact whose period ended before the active fact of its key ends is kept as history: it is stored as superseded,
         and the active fact stays as it is.
 
@@ -212,15 +229,10 @@ class FactMethods(KnowledgeSession):
             now = self.clock()
             facts = [await as_history(sql, fact, period, now) for fact in facts]
             receipts = await insert_facts(sql, facts, embeddings, found=found, now=now)
-            return note(
-                [
-                    replace(
-                        await _reviewed(sql, receipt, now),
-                        period=period if fact.valid_from or fact.valid_to else None,
-                    )
-                    for fact, receipt in zip(facts, receipts, strict=True)
-                ]
-            )
+            receipts = [await _reviewed(sql, receipt, now) for receipt in receipts]
+            if len(facts) == 1:
+                receipts = [await _hinted(sql, facts[0], receipts[0], period)]
+            return note(receipts)
 
 
 store_fact = storage_function(
@@ -413,6 +425,17 @@ async def _reviewed(sql: Statements, receipt: FactReceipt, now: datetime) -> Fac
         return receipt
     waits = await queue_review(sql, old_id=receipt.superseded_id, new_id=receipt.id, now=now)
     return replace(receipt, review_id=waits)
+
+
+async def _hinted(
+    sql: Statements, fact: FactDraft, receipt: FactReceipt, period: Period | None
+) -> FactReceipt:
+    """Return the receipt of a single fact with its period, if that was stored, and with the fact of a near key."""
+    is_dated = fact.valid_from is not None or fact.valid_to is not None
+    near = None
+    if receipt.superseded_id is None:
+        near = await sql.near_fact(id=receipt.id, search_text=search_text(f"{fact.subject} {fact.predicate}"))
+    return replace(receipt, period=period if is_dated else None, near=near and NearFact.from_row(near))
 
 
 def _depend_on_order(facts: Sequence[FactDraft], now: datetime) -> bool:

@@ -14,11 +14,25 @@ from commonplace.core.context import request_context
 from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.connection.unit_of_work import unit_of_work
-from commonplace.knowledge.facts import FactDraft, store_fact, store_facts
+from commonplace.knowledge.facts import FactDraft, NearFact, store_fact, store_facts
+from commonplace.knowledge.keys import KEY_GAPS, plain_key
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
 from commonplace.knowledge.memory import KnowledgeMemory
 
 WRITERS = 50
+SPELLINGS = [
+    *(
+        "The staging DB",
+        "staging-db",
+        " Staging_DB ",
+        "usesPort",
+        "Acme Inc.",
+        "an office",
+        "Python 3.1",
+        "db 1 - 2",
+    ),
+    *("theme", "the", "a  1 /2_b-", "the_end", "a-b . c", "9 - x"),
+]
 
 
 async def chain(pool: asyncpg.Pool) -> list[UUID]:
@@ -242,6 +256,54 @@ async def test_a_sentence_may_end_the_current_fact(knowledge: KnowledgeMemory) -
     assert (worked.superseded_id, worked.period) == (works.id, None)
     (found,) = await knowledge.search("where does Uma work?")
     assert found.memory.id == worked.id
+
+
+@pytest.mark.parametrize(
+    ("subject", "predicate"),
+    [("The staging DB", "uses_port"), ("staging-db", "uses port"), ("Staging_DB", "usesPort")],
+)
+async def test_a_receipt_names_the_fact_of_a_near_key(
+    knowledge: KnowledgeMemory, subject: str, predicate: str
+) -> None:
+    """Both facts stay current; the same letters in another scope, or superseded, are not near."""
+    await knowledge.store_fact(subject="staging db", predicate="uses_port", content="5432")
+    first = await knowledge.store_fact(subject="staging db", predicate="uses_port", content="5433")
+    assert first.near is None
+    await knowledge.store_fact(subject=subject, predicate="owner", content="Ann")
+    near = await knowledge.store_fact(subject=subject, predicate=predicate, content="5434")
+    assert near.superseded_id is None
+    assert near.near == NearFact(id=first.id, subject="staging db", predicate="uses_port")
+    elsewhere = await knowledge.store_fact(subject=subject, predicate=predicate, content="5434", scope="ops")
+    assert elsewhere.near is None
+
+
+async def test_a_near_key_of_an_entity_is_found_by_the_entity(knowledge: KnowledgeMemory) -> None:
+    """Under any of its names; a namesake's fact is not near."""
+    entity, namesake = [
+        (await knowledge.entity_create(canonical_name="Ann Lee", entity_type=kind, aliases=["Annie"])).id
+        for kind in ("person", "place")
+    ]
+    key: dict[str, Any] = {"subject": "Annie", "content": "x"}
+    await knowledge.store_fact(**key, predicate="lives_in", entity_id=namesake)
+    first = await knowledge.store_fact(
+        subject="Ann Lee", predicate="lives_in", content="Porto", entity_id=entity
+    )
+    assert first.near is None
+    near = await knowledge.store_fact(**key, predicate="lives in", entity_id=entity)
+    assert near.near is not None
+    assert near.near.id == first.id
+
+
+@pytest.mark.usefixtures("tenant")
+async def test_the_database_spells_keys_as_python_does(knowledge_pool: asyncpg.Pool) -> None:
+    """One form, wherever keys are compared."""
+    async with unit_of_work(knowledge_pool, readonly=True) as sql:
+        rows = await sql.connection.fetch(
+            f"SELECT {KEY_GAPS['subject_key']} AS key FROM unnest($1::text[]) WITH ORDINALITY AS given (subject, place)"  # noqa: S608 - a constant
+            " ORDER BY place",
+            SPELLINGS,
+        )
+    assert [row["key"] for row in rows] == [plain_key(text) for text in SPELLINGS]
 
 
 async def test_a_later_period_of_the_past_replaces_an_earlier_one(knowledge: KnowledgeMemory) -> None:

@@ -24,6 +24,7 @@ from commonplace.knowledge import (
     Memory,
     MergeConflict,
     MergeReceipt,
+    NearFact,
     Period,
     Permanence,
     RuleReceipt,
@@ -119,6 +120,11 @@ class PeriodShape(Shape):
     """
 
 
+@shows(NearFact)
+class NearFactShape(Shape):
+    """An active fact whose key is another spelling of the key of a new fact."""
+
+
 @shows(FactReceipt)
 class StoredFactShape(Shape):
     """The receipt of a fact.
@@ -133,9 +139,11 @@ class StoredFactShape(Shape):
         flags: reasons why the text looks like an instruction
         period: the period that was read from the words of the fact, if none was given
         entity_id: the entity of the subject, given or found by name
+        near: the active fact of the scope whose key is another spelling of the new key; both facts are current
     """
 
     period: PeriodShape | None
+    near: NearFactShape | None
 
 
 @shows(RuleReceipt)
