@@ -336,6 +336,14 @@ def test_a_fact_of_the_past_says_which_fact_stays_current(knowledge: Knowledge) 
     assert "Porto" in knowledge("search", "where does Uma live?").out
 
 
+def test_a_fact_that_begins_later_is_shown_with_the_fact_of_today(knowledge: Knowledge) -> None:
+    """In the table of a search."""
+    knowledge("store-fact", "office", "city", "In Graz")
+    knowledge("store-fact", "office", "city", "In Linz", "--valid-from", "2999-01-01")
+    shown = " ".join(knowledge("search", "office city").out.split())
+    assert "In Linz (from 2999-01-01; until then: In Graz)" in shown
+
+
 def test_a_near_key_is_named_with_the_command_that_joins_both_facts(
     commonplace: CommandLine, knowledge_url: str, knowledge: Knowledge
 ) -> None:

@@ -126,7 +126,7 @@ def results(found: Sequence[Found], *, if_empty: str = "No memories.") -> Answer
             number,
             each.memory.memory_type,
             each.memory.id,
-            about(each.memory),
+            _with_until(each),
             _score(each.scores),
             each.memory.created_at,
         )
@@ -142,6 +142,14 @@ def results(found: Sequence[Found], *, if_empty: str = "No memories.") -> Answer
         json_safe({"count": len(found), "results": found}),
         lambda out: out.print(shown_table, *reasons, sep="\n"),
     )
+
+
+def _with_until(found: Found) -> str:
+    """Return the text of a result for a table, with what holds until it begins."""
+    text, until = about(found.memory), found.until_then
+    if until is None:
+        return text
+    return f"{text} (from {until.valid_to:%Y-%m-%d}; until then: {trim_to(until.content, SHOWN_CHARS)})"
 
 
 def about(memory: Memory) -> str:
