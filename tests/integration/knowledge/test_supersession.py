@@ -14,7 +14,8 @@ from commonplace.core.context import request_context
 from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.connection.unit_of_work import unit_of_work
-from commonplace.knowledge.facts import FactDraft, NearFact, store_fact, store_facts
+from commonplace.knowledge.fact_drafts import FactDraft
+from commonplace.knowledge.facts import NearFact, store_fact, store_facts
 from commonplace.knowledge.keys import KEY_GAPS, plain_key
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
 from commonplace.knowledge.memory import KnowledgeMemory

@@ -19,11 +19,10 @@ from commonplace.knowledge.consolidation.runs import ActionKind
 from commonplace.knowledge.consolidation.siblings import plain
 from commonplace.knowledge.consolidation.steps import Confirm, Retract, Step, Steps, StoreFact, StoreRule
 from commonplace.knowledge.entities.subjects import Subjects
+from commonplace.knowledge.fact_drafts import all_keys, as_history
 from commonplace.knowledge.facts import (
     LEAST_IMPORTANCE,
     FactReceipt,
-    all_keys,
-    as_history,
     insert_facts,
     queue_review,
     with_entities,

@@ -27,7 +27,7 @@ from commonplace.knowledge.consolidation.results import (
     ProposedRule,
     Retraction,
 )
-from commonplace.knowledge.facts import FactDraft, checked_fact, fact_text, with_period
+from commonplace.knowledge.fact_drafts import FactDraft, checked_fact, fact_text, with_period
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, MemoryType
 from commonplace.knowledge.lifecycle.permanence import Permanence
 from commonplace.knowledge.periods import Period

@@ -17,7 +17,7 @@ from commonplace.knowledge.browse.reading import read_one, read_then, require_fo
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.connection.unit_of_work import of_kind
-from commonplace.knowledge.facts import FactDraft
+from commonplace.knowledge.fact_drafts import FactDraft
 from commonplace.knowledge.kinds import PINNED, Fact, Memory, MemoryType, Moment, Rule, Validity
 from commonplace.knowledge.short_ids import find_id
 from commonplace.storage.database import Statements
