@@ -31,7 +31,8 @@ from commonplace.core.clock import Clock
 from commonplace.core.context import request_context
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, Weights
 from commonplace.knowledge.episodes import EpisodeDraft, store_episodes
-from commonplace.knowledge.facts import FactDraft, store_facts
+from commonplace.knowledge.fact_drafts import FactDraft
+from commonplace.knowledge.facts import store_facts
 from commonplace.knowledge.lifecycle.any_memory import confirm_memory
 from commonplace.knowledge.rules import RuleDraft, store_rules
 from commonplace.knowledge.search.context import memory_context

@@ -59,8 +59,9 @@ from commonplace.knowledge.episodes import EpisodeDraft as EpisodeDraft
 from commonplace.knowledge.episodes import EpisodeReceipt as EpisodeReceipt
 from commonplace.knowledge.episodes import ImportReceipt as ImportReceipt
 from commonplace.knowledge.events import EventType as EventType
-from commonplace.knowledge.facts import FactDraft as FactDraft
+from commonplace.knowledge.fact_drafts import FactDraft as FactDraft
 from commonplace.knowledge.facts import FactReceipt as FactReceipt
+from commonplace.knowledge.facts import NearFact as NearFact
 from commonplace.knowledge.inputs import MAX_TAGS as MAX_TAGS
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE as DEFAULT_IMPORTANCE
 from commonplace.knowledge.kinds import GLOBAL_SCOPE as GLOBAL_SCOPE

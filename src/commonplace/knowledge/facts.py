@@ -1,7 +1,7 @@
 """Storage of facts: each key has one active fact, which a new fact supersedes."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -15,70 +15,34 @@ from commonplace.knowledge.connection.session import KnowledgeSession, storage_f
 from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.connection.vectors import Embeddings, embed
-from commonplace.knowledge.drafts import Draft, checked, columns, known_sources
+from commonplace.knowledge.drafts import columns, known_sources
 from commonplace.knowledge.entities.subjects import Subjects, find_subjects, link_subjects, plain_type
+from commonplace.knowledge.fact_drafts import (
+    FactDraft,
+    all_keys,
+    as_history,
+    checked_fact,
+    fact_text,
+    with_period,
+)
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, MemoryType, Moment
 from commonplace.knowledge.lifecycle.permanence import DECAY_RATES, Permanence
-from commonplace.knowledge.periods import Period, read_period
+from commonplace.knowledge.periods import Period
+from commonplace.knowledge.search.search_text import search_text
 from commonplace.storage.database import Statements
-
-RESERVED_METADATA: Final = frozenset({"status"})
-"""``status`` marks a fading fact. Source: KNW-02."""
-
-PERIOD_WORDS: Final = "period_words"
-"""The metadata key for the words from which the period of a fact was read."""
+from commonplace.storage.nouns import Noun
 
 LEAST_IMPORTANCE: Final = 8.0
 """The importance from which a superseded fact is reviewed; permanent and pinned facts are always reviewed."""
 
-_SEPARATOR: Final = "\x1f"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FactDraft(Draft):
-    """A fact to store.
+class NearFact(Noun):
+    """An active fact whose key is another spelling of the key of a new fact; see :mod:`~commonplace.knowledge.keys`."""
 
-    Attributes:
-        subject: The person or thing, 1 to 256 characters. With predicate and scope, the key of the fact.
-        predicate: The attribute or relation, such as ``lives_in``, 1 to 256 characters.
-        content: The statement, 1 to 1,000,000 characters.
-        importance: 0.0 to 10.0.
-        permanence: How long the fact is expected to hold: a
-            :class:`~commonplace.knowledge.lifecycle.permanence.Permanence`.
-        scope: ``"global"``, or the butler that the fact is for.
-        tags: At most 50, of at most 100 characters.
-        entity_id: The entity of the subject, which replaces the subject in the key. ``None`` for the entity that the
-            subject names, see :mod:`~commonplace.knowledge.entities.subjects`.
-        source_butler: The butler that learned the fact.
-        source_episode_id: The episode that the fact was learned from.
-        metadata: A JSON object without the key ``status``.
-        valid_from: When the fact became true; the time of storing if ``None``.
-        valid_to: When the fact stops being true, after ``valid_from``; from then on only reads with ``valid_at``
-            find it.
-        source: Where the statement comes from, if that is less trusted than the session that stores it: a
-            :class:`~commonplace.core.sources.Source`. A memory with a source episode is at most as trusted as the
-            episode.
-    """
-
+    id: UUID
     subject: str
     predicate: str
-    content: str
-    importance: float = DEFAULT_IMPORTANCE
-    permanence: str = Permanence.STANDARD
-    scope: str = GLOBAL_SCOPE
-    tags: Sequence[str] | None = None
-    entity_id: UUID | str | None = None
-    source_butler: str | None = None
-    source_episode_id: UUID | str | None = None
-    metadata: Mapping[str, Any] | None = None
-    valid_from: Moment | None = None
-    valid_to: Moment | None = None
-    source: str | None = None
-
-    @property
-    def key(self) -> str:
-        """The key of the fact; see :func:`fact_key`."""
-        return fact_key(self.scope, self.predicate, self.entity_id or self.subject)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +62,8 @@ class FactReceipt:
         contradicts_id: The more trusted fact with the same key; the new fact is held until a person confirms or forgets
             it.
         flags: The reasons why the text looks like an instruction; blocks leave the fact out until a person confirms it.
+        near: The active fact of the scope whose key is another spelling of the new key, if a fact was stored alone and
+            replaced none. Both facts are current.
     """
 
     id: UUID
@@ -110,6 +76,7 @@ class FactReceipt:
     review_id: int | None = None
     current_id: UUID | None = None
     current_text: str | None = None
+    near: NearFact | None = None
 
 
 class FactMethods(KnowledgeSession):
@@ -137,7 +104,8 @@ class FactMethods(KnowledgeSession):
         """Store a fact, which supersedes the active fact with the same key.
 
         Without ``valid_from`` and ``valid_to``, a period that the sentence names ("since May") is read and stored; see
-        :func:`~commonplace.knowledge.periods.read_period`. To correct it, store the fact again with a period.
+        :func:`~commonplace.knowledge.periods.read_period`. If the period is over ("from 2010 to 2015"), see
+        :func:`~commonplace.knowledge.fact_drafts.as_history`. To correct a period, store the fact again with a period.
 
         For the parameters see :class:`FactDraft`, for the errors :meth:`store_facts`.
 
@@ -160,8 +128,8 @@ class FactMethods(KnowledgeSession):
             source=source,
         )
         draft, period = with_period(draft, self.clock())
-        (receipt,) = await self.store_facts([draft], allow_secrets=allow_secrets)
-        return replace(receipt, period=period)
+        (receipt,) = await self._store([draft], period=period, allow_secrets=allow_secrets)
+        return receipt
 
     async def store_facts(
         self, drafts: Sequence[FactDraft], *, allow_secrets: bool = False
@@ -174,6 +142,9 @@ class FactMethods(KnowledgeSession):
         fact begins; of two drafts with one key the later supersedes the earlier. A fact in the same words inherits the
         references and the beginning of the fact before it, and its importance, permanence and tags where the draft has
         the defaults.
+
+        Keys are compared letter by letter. The receipt of a single fact names an active fact whose key is another
+        spelling of the same; see :mod:`~commonplace.knowledge.keys`.
 
         A fact whose period ended before the active fact of its key ends is kept as history: it is stored as superseded,
         and the active fact stays as it is.
@@ -195,6 +166,12 @@ class FactMethods(KnowledgeSession):
 
         Source: KNW-02.2, KNW-05.2, R-KNW-3.
         """
+        return await self._store(drafts, allow_secrets=allow_secrets)
+
+    async def _store(
+        self, drafts: Sequence[FactDraft], *, period: Period | None = None, allow_secrets: bool
+    ) -> list[FactReceipt]:
+        """Store facts; the period is the one that the words of a single fact name."""
         if not drafts:
             return []
         facts = [checked_fact(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
@@ -203,56 +180,18 @@ class FactMethods(KnowledgeSession):
             facts, found = await with_entities(sql, facts)
             await sql.serialise_fact_keys(keys=all_keys(facts))
             now = self.clock()
+            facts = [await as_history(sql, fact, period, now) for fact in facts]
             receipts = await insert_facts(sql, facts, embeddings, found=found, now=now)
-            return note([await _reviewed(sql, receipt, now) for receipt in receipts])
+            receipts = [await _reviewed(sql, receipt, now) for receipt in receipts]
+            if len(facts) == 1:
+                receipts = [await _hinted(sql, facts[0], receipts[0], period)]
+            return note(receipts)
 
 
 store_fact = storage_function(
     FactMethods, FactMethods.store_fact, needs_engine=True, take=lambda receipt: receipt.id
 )
 store_facts = storage_function(FactMethods, FactMethods.store_facts, needs_engine=True)
-
-
-def with_period(draft: FactDraft, said_at: datetime) -> tuple[FactDraft, Period | None]:
-    """Return a draft with the period that its content names, and the period; a given period is kept."""
-    is_given = draft.valid_from is not None or draft.valid_to is not None
-    period = None if is_given or not isinstance(draft.content, str) else read_period(draft.content, said_at)  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
-    if period is None:
-        return draft, None
-    metadata = {PERIOD_WORDS: period.words, **(draft.metadata or {})}
-    return replace(draft, valid_from=period.valid_from, valid_to=period.valid_to, metadata=metadata), period
-
-
-def checked_fact(draft: FactDraft, *, allow_secrets: bool = False) -> FactDraft:
-    """Return a draft that can be stored; see :func:`~commonplace.knowledge.drafts.checked`."""
-    fact = checked(draft, reserved=RESERVED_METADATA, allow_secrets=allow_secrets)
-    if (
-        isinstance(fact.valid_from, datetime)
-        and isinstance(fact.valid_to, datetime)
-        and fact.valid_to <= fact.valid_from
-    ):
-        raise InvalidInputError(
-            "valid_to", f"a moment after valid_from, {fact.valid_from}", str(fact.valid_to)
-        )
-    return fact
-
-
-def fact_text(fact: FactDraft) -> str:
-    """Return the text that searches match and from which the vector is computed."""
-    return f"{fact.subject} {fact.predicate} {fact.content}"
-
-
-def fact_key(scope: str, predicate: str, about: object) -> str:
-    """Return the key of a fact for ``serialise_fact_keys``, which runs once before facts are inserted.
-
-    ``about`` is the entity of the fact, or its subject if it has no entity.
-    """
-    return _SEPARATOR.join((scope, predicate, str(about)))
-
-
-def all_keys(facts: Iterable[FactDraft]) -> list[str]:
-    """Return the keys of facts by entity and by subject, because a fact may supersede one that has no entity yet."""
-    return [key for fact in facts for key in {fact.key, fact_key(fact.scope, fact.predicate, fact.subject)}]
 
 
 async def with_entities(sql: Statements, facts: Sequence[FactDraft]) -> tuple[list[FactDraft], Subjects]:
@@ -365,6 +304,17 @@ async def _reviewed(sql: Statements, receipt: FactReceipt, now: datetime) -> Fac
         return receipt
     waits = await queue_review(sql, old_id=receipt.superseded_id, new_id=receipt.id, now=now)
     return replace(receipt, review_id=waits)
+
+
+async def _hinted(
+    sql: Statements, fact: FactDraft, receipt: FactReceipt, period: Period | None
+) -> FactReceipt:
+    """Return the receipt of a single fact with its period, if that was stored, and with the fact of a near key."""
+    is_dated = fact.valid_from is not None or fact.valid_to is not None
+    near = None
+    if receipt.superseded_id is None:
+        near = await sql.near_fact(id=receipt.id, search_text=search_text(f"{fact.subject} {fact.predicate}"))
+    return replace(receipt, period=period if is_dated else None, near=near and NearFact.from_row(near))
 
 
 def _depend_on_order(facts: Sequence[FactDraft], now: datetime) -> bool:

@@ -124,7 +124,7 @@ def optional_moment(value: object, *, field: str, at_end: bool = False) -> datet
     Args:
         value: The moment.
         field: The field that the error names.
-        at_end: Whether a date stands for the end of its day.
+        at_end: Whether a date stands for the last moment of its day.
 
     Raises:
         InvalidInputError: The value is neither such a text nor a datetime with a time zone.
@@ -136,7 +136,7 @@ def optional_moment(value: object, *, field: str, at_end: bool = False) -> datet
             form = "a date or a time in ISO 8601, such as 2026-05-01 or 2026-05-01T12:00:00Z"
             raise InvalidInputError(field, form, value) from None
         if at_end and len(value.strip()) <= len("2026-05-01"):
-            moment += timedelta(days=1)
+            moment += timedelta(days=1, microseconds=-1)
         value = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return None if value is None else require_moment(value, field=field)
 

@@ -2,7 +2,8 @@
 
 A wrong period hides a memory; a missing period does not. So a period is read only if the sentence clearly names it: not
 from a question, a condition or a wish, not from two sentences, and not from a phrase that belongs to a noun ("the
-changes since May"). A period that is over is history, and the sentence is still true.
+changes since May"). A period that is over is read too, but the sentence is still true: the caller decides whether it is
+history.
 Source: ADR 0025, which has the figures.
 """
 
@@ -40,6 +41,7 @@ _DAYS_AWAY: Final = {
     0: "today|heute|hoy|aujourd['\u2019]hui",
     1: "tomorrow|morgen|mañana|demain",
 }
+_SPANS: Final = ("week|woche|semana|semaine", "month|monat|mes|mois", "year|jahr|año|année")
 
 
 def _any_of(*names: str) -> str:
@@ -63,7 +65,9 @@ _MONTH_OF_YEAR: Final = rf"{_MONTH}\s(?:del?\s)?{_YEAR}"
 _END: Final = (
     rf"(?:the\send\sof|ende|finales\sde|(?:la\s)?fin(?:\sde)?)\s(?P<end>{_MONTH_OF_YEAR}|{_MONTH}|{_YEAR})"
 )
-_WORD: Final = rf"{_MONTH}|{_WEEKDAY}|{_YEAR}|{_any_of(*_DAYS_AWAY.values())}"
+_COMING: Final = rf"(?:{_WEEKDAY}|{_any_of(*_SPANS)})"
+_NEXT: Final = rf"(?:next|nächste[nmrs]?|próxim[oa])\s{_COMING}|{_COMING}\s(?:prochaine?|que\sviene)"
+_WORD: Final = rf"{_NEXT}|{_MONTH}|{_WEEKDAY}|{_YEAR}|{_any_of(*_DAYS_AWAY.values())}"
 _DATE: Final = rf"{_DAY}|{_MONTH_OF_YEAR}|{_WORD}"
 
 _FLAGS: Final = re.IGNORECASE
@@ -72,13 +76,25 @@ _UNTIL: Final = (
     rf"\b(?:until|till|bis(?:\szum)?|hasta(?:\sel)?|jusqu['\u2019](?:à|au))\s(?:{_END}|(?P<date>{_DATE}))\b"
 )
 _FROM: Final = (
-    r"(?:^(?:from|as\sof)|(?P<on>\bfrom)|\b(?:starting(?:\son)?|ab(?:\sdem)?|a\spartir\sdel?|à\spartir\sd[eu]|dès\sle))"
+    r"(?:^(?:from|as\sof)|(?P<on>\bfrom(?!\snext\b))|\b(?:from(?=\snext\b)|starting(?:\son)?|ab(?:\sdem)?"
+    r"|a\spartir\sde(?:l|\sla)?|à\spartir\sd(?:e\sla|[eu])|dès\sle))"
     rf"\s(?P<date>{_DATE})\b(?(on)\son(?:wards?)?\b|(?:\son(?:wards?)?\b)?)"
 )
 _RANGE: Final = (
     rf"\b(?:from|vom|du|del|desde\sel)\s(?P<first>{_DAY})\s(?:to|until|through|bis(?:\szum)?|au|al|hasta\sel)\s"
     rf"(?P<last>{_DAY})\b"
 )
+_MONTH_OR_YEAR: Final = rf"{_MONTH_OF_YEAR}|{_YEAR}"
+_RANGE_OF_MONTHS: Final = (
+    rf"\b(?:from|von|de|desde)\s(?P<first>{_MONTH_OR_YEAR})\s(?:to|until|through|bis|hasta|a|à)\s"
+    rf"(?P<last>{_MONTH_OR_YEAR})\b"
+)
+_LASTED: Final = (
+    r"\b(?:lived|worked|studied|taught|served|led|owned|rented|attended|was|were|wohnte|lebte|arbeitete|studierte|leitete"
+    r"|war|waren|vivió|trabajó|estudió|fue|vivait|habitait|travaillait|vécu|travaillé|étudié|était)\b"
+    r"(?!\s(?:from|von|de|desde)\b)"
+)
+"""Verbs of a sentence in which "from 2010 to 2015" means years: a port may change from 2010 to 2015."""
 
 _UNSURE: Final = (
     r"\?|\b(?:if|unless|whether|when|wenn|falls|ob|sobald|si|cuando|quand|might|maybe|perhaps|probably|possibly"
@@ -106,6 +122,7 @@ _CONTINUED: Final = (
 )
 _BELONGS: Final = r"\s(?:\d|of\b|des?\b|del\b|d['\u2019])|['\u2019]"
 _VERB_FIRST: Final = r"(?:seit|ab|bis)\b"
+_SUBJECT: Final = r"\s(?:the(?!\s\d)|our|we|he|she|they|it)\b"
 _MOST_WORDS: Final = 16
 """The length of a sentence above which a phrase counts only at the beginning, because it may belong to any part."""
 
@@ -128,12 +145,16 @@ class Period:
     valid_from: datetime | None
     valid_to: datetime | None
 
+    def is_over(self, now: datetime) -> bool:
+        """Return whether the period has ended."""
+        return self.valid_to is not None and self.valid_to <= now
+
 
 @dataclass(frozen=True, slots=True)
 class _Read:
     """A date as written, possibly with missing parts."""
 
-    kind: Literal["day", "month", "year", "weekday", "near"]
+    kind: Literal["day", "month", "year", "weekday", "near", "next weekday", "next span"]
     year: int | None = None
     month: int = 1
     day: int = 1
@@ -152,7 +173,7 @@ class _Read:
 
 
 def read_period(text: str, now: datetime) -> Period | None:
-    """Return the period that a sentence clearly names, or ``None``.
+    """Return the period that a sentence clearly names, possibly one that is over, or ``None``.
 
     Args:
         text: One sentence.
@@ -164,9 +185,8 @@ def read_period(text: str, now: datetime) -> Period | None:
     text = " ".join(text.split())
     if re.search(_UNSURE, text, _FLAGS) or len(re.findall(rf"\b{_WEEKDAY}\b", text, _FLAGS)) > 1:
         return None
-    ranges = list(re.finditer(_RANGE, text, _FLAGS))
-    if ranges:
-        return _period(text, ranges, _range_of(ranges[0], today), today)
+    if ranges := _ranges(text):
+        return _period(text, ranges, _range_of(ranges[0], today))
     begins = [*re.finditer(_SINCE, text, _FLAGS), *re.finditer(_FROM, text, _FLAGS)]
     ends = (
         []
@@ -179,24 +199,33 @@ def read_period(text: str, now: datetime) -> Period | None:
     last = _only(text, ends, lambda found: _end(found, today))
     if (begins and first is None) or (ends and last is None):
         return None
-    return _period(text, [*begins, *ends], (first, last), today)
+    return _period(text, [*begins, *ends], (first, last))
+
+
+def _ranges(text: str) -> list[re.Match[str]]:
+    """Return the periods with both ends; years count only in a sentence about something that lasted."""
+    days = list(re.finditer(_RANGE, text, _FLAGS))
+    months = [
+        found
+        for found in re.finditer(_RANGE_OF_MONTHS, text, _FLAGS)
+        if re.match(_CLOSED, text[found.end() :])
+        and (re.search(_LASTED, text, _FLAGS) or not found["first"].isdecimal())
+    ]
+    return days or months
 
 
 def _only(text: str, found: list[re.Match[str]], read: Callable[[re.Match[str]], date | None]) -> date | None:
     return read(found[0]) if found and _stands_alone(text, found[0]) else None
 
 
-def _period(
-    text: str, found: list[re.Match[str]], days: tuple[date | None, date | None], today: date
-) -> Period | None:
-    """Return the period between two days, inclusive; ``None`` if it is over or does not belong to the sentence."""
+def _period(text: str, found: list[re.Match[str]], days: tuple[date | None, date | None]) -> Period | None:
+    """Return the period between two days, inclusive; ``None`` if it does not belong to the sentence."""
     first, last = days
     rest = text
     for match in found:
         rest = rest.replace(match[0], "")
-    is_over = last is not None and last < today
     is_empty = (first is None and last is None) or (first and last and last < first)
-    if len(found) == 0 or is_over or is_empty or re.search(_NEXT_SENTENCE, rest, _FLAGS):
+    if len(found) == 0 or is_empty or re.search(_NEXT_SENTENCE, rest, _FLAGS):
         return None
     if any(re.search(_COLLECTION, text[: match.start()], _FLAGS) for match in found):
         return None
@@ -219,15 +248,17 @@ def _stands_alone(text: str, found: re.Match[str]) -> bool:
         return False
     if re.match(_CLOSED, rest, _FLAGS) or named is None or re.fullmatch(_DAY, named, _FLAGS):
         return True
-    if found.start() == 0:
-        return re.match(_VERB_FIRST, found[0], _FLAGS) is not None and rest[:1] == " " and rest[1:2].islower()
-    return re.match(_CONTINUED, rest, _FLAGS) is not None
+    if found.start() > 0:
+        return re.match(_CONTINUED, rest, _FLAGS) is not None
+    if re.match(_VERB_FIRST, found[0], _FLAGS):
+        return rest[:1] == " " and rest[1:2].islower()
+    return re.match(_SUBJECT, rest) is not None
 
 
 def _begin(found: re.Match[str], today: date) -> date | None:
     """Return the first day of a period that began ("since") or begins ("from")."""
     read = _read(found["date"], today)
-    if read is None:
+    if read is None or read.kind == "next weekday":
         return None
     days = read.around(today)
     if found.re.pattern == _SINCE:
@@ -247,11 +278,15 @@ def _end(found: re.Match[str], today: date) -> date | None:
     if found["end"]:
         return _last_day(found["end"], today)
     read = _read(found["date"], today)
-    if read is None or read.kind in {"month", "year"}:
-        return None  # "Until May" may or may not include May.
+    if read is None or read.kind == "next span":
+        return None  # "Until next week" may or may not include the week.
     if read.kind == "weekday":
         return _next_weekday(read, today)
-    return min((day for day in read.around(today) if day >= today), default=None)
+    if read.kind in {"month", "year"}:
+        # "Until May" may or may not include May. In "until May 2027" the later end hides nothing that still holds.
+        last = None if read.year is None else _last_day(found["date"], today)
+        return None if last is not None and read.kind == "year" and last >= today else last
+    return min((day for day in read.around(today) if read.year or day >= today), default=None)
 
 
 def _next_weekday(read: _Read, today: date) -> date | None:
@@ -264,6 +299,8 @@ def _range_of(found: re.Match[str], today: date) -> tuple[date | None, date | No
     first, last = (_read(found[name], today) for name in ("first", "last"))
     if first is None or last is None:
         return None, None
+    if last.kind != "day":
+        return first.in_year(first.year or today.year), _last_day(found["last"], today)
     if first.year is None and last.year is not None:
         ends = last.in_year(last.year)
         begins = max((day for day in first.around(ends or today) if ends and day <= ends), default=None)
@@ -284,7 +321,7 @@ def _last_day(text: str, today: date) -> date | None:
         date(year + read.month // 12, read.month % 12 + 1, 1) - timedelta(days=1)
         for year in ([today.year, today.year + 1] if read.year is None else [read.year])
     )
-    return min((day for day in after if day >= today), default=None)
+    return min((day for day in after if read.year or day >= today), default=None)
 
 
 def _read(text: str, today: date) -> _Read | None:
@@ -292,6 +329,8 @@ def _read(text: str, today: date) -> _Read | None:
     if re.match(r"may\b", text):
         return None  # In English, the month "May" is capitalised and the verb "may" is not.
     words = text.lower()
+    if re.fullmatch(_NEXT, words):
+        return _next(words, today)
     numbers = [int(number) for number in re.findall(r"\d+", words)]
     if len(numbers) == len(("year", "month", "day")):
         return _Read("day", *(numbers if "-" in words else reversed(numbers)))
@@ -301,6 +340,17 @@ def _read(text: str, today: date) -> _Read | None:
     if month := _index(_MONTHS, words):
         return _Read("day" if day else "month", number, month, int(day[1]) if day else 1)
     return _Read("year", number) if number else _named(words, today)
+
+
+def _next(words: str, today: date) -> _Read:
+    """Return the day with the name of a weekday in the next week, or the first day of the next week, month or year."""
+    monday = today + timedelta(days=7 - today.weekday())
+    if weekday := _index(_WEEKDAYS, words):
+        day = monday + timedelta(days=weekday - 1)
+        return _Read("next weekday", day.year, day.month, day.day)
+    month = date(today.year + today.month // 12, today.month % 12 + 1, 1)
+    day = (monday, month, date(today.year + 1, 1, 1))[(_index(_SPANS, words) or 1) - 1]
+    return _Read("next span", day.year, day.month, day.day)
 
 
 def _named(words: str, today: date) -> _Read | None:

@@ -50,7 +50,14 @@ PROGRESS_S: Final = 5.0
 
 NO_DEFAULTS: Final[Mapping[str, object]] = MappingProxyType({})
 
+Notice = Callable[[Mapping[str, Any]], str | None]
+"""Returns a hint for the answer to a call with some arguments, or ``None``."""
+
 _log = logging.getLogger(__name__)
+
+
+def no_notice(given: Mapping[str, Any]) -> None:
+    """Return no hint."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +104,7 @@ class MemoryTool(Tool):
     _defaults: Mapping[str, object] = PrivateAttr()
     _hints: Mapping[str, str] = PrivateAttr()
     _names: Names = PrivateAttr()
+    _notice: Notice = PrivateAttr()
 
     @classmethod
     def make(
@@ -108,11 +116,12 @@ class MemoryTool(Tool):
         hints: Mapping[str, str],
         defaults: Mapping[str, object] = NO_DEFAULTS,
         profile: Profile = Profile.FULL,
+        notice: Notice = no_notice,
     ) -> "MemoryTool":
         """Return the tool of an offer, on the memory that ``caller`` returns for each call.
 
-        The hints are shown for a refused parameter. The defaults replace those of the function. A call may pass all
-        parameters in any profile.
+        The hints are shown for a refused parameter, the notice about the arguments in the answer. The defaults replace
+        those of the function. A call may pass all parameters in any profile.
         """
         arguments, schema = _form(offer.run, frozenset(defaults))
         shown = offer.agent if profile is Profile.AGENT else None
@@ -133,7 +142,7 @@ class MemoryTool(Tool):
             ),
         )
         tool._offer, tool._arguments, tool._caller = offer, arguments, caller
-        tool._names, tool._defaults = names, defaults
+        tool._names, tool._defaults, tool._notice = names, defaults, notice
         tool._hints = {parameter: names.within(hint) for parameter, hint in hints.items()}
         return tool
 
@@ -158,8 +167,8 @@ class MemoryTool(Tool):
         if isinstance(result, str):
             return ToolResult(content=result)
         answer = cast("dict[str, Any]", result)
-        if "hint" in answer:
-            answer["hint"] = self._names.within(answer["hint"])
+        if hint := answer.get("hint") or self._notice(given):
+            answer["hint"] = self._names.within(hint)
         return ToolResult(structured_content=answer)
 
     def _refused(self, error: Exception) -> ToolResult:

@@ -336,6 +336,27 @@ def test_a_fact_of_the_past_says_which_fact_stays_current(knowledge: Knowledge) 
     assert "Porto" in knowledge("search", "where does Uma live?").out
 
 
+def test_a_fact_that_begins_later_is_shown_with_the_fact_of_today(knowledge: Knowledge) -> None:
+    """In the table of a search."""
+    knowledge("store-fact", "office", "city", "In Graz")
+    knowledge("store-fact", "office", "city", "In Linz", "--valid-from", "2999-01-01")
+    shown = " ".join(knowledge("search", "office city").out.split())
+    assert "In Linz (from 2999-01-01; until then: In Graz)" in shown
+
+
+def test_a_near_key_is_named_with_the_command_that_joins_both_facts(
+    commonplace: CommandLine, knowledge_url: str, knowledge: Knowledge
+) -> None:
+    """Which leaves the newer fact."""
+    knowledge("store-fact", "staging db", "uses_port", "It listens on 5433")
+    hint = knowledge("store-fact", "The staging DB", "uses port", "It listens on 5434").out.splitlines()[1]
+    assert "has nearly this key: 'staging db' 'uses_port'. Both facts are current." in hint
+    decision = hint.partition("commonplace review ")[2].split()
+    assert commonplace("review", *decision, COMMONPLACE_POSTGRES_URL=knowledge_url).status == 0
+    facts = knowledge("list", "facts", "--json").json["facts"]
+    assert [fact["content"] for fact in facts] == ["It listens on 5434"]
+
+
 def test_a_held_fact_is_listed_with_the_fact_that_it_contradicts(
     commonplace: CommandLine, knowledge_url: str, knowledge: Knowledge
 ) -> None:

@@ -23,6 +23,7 @@ from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.search.found import json_fields
 from commonplace.mcp.knowledge.reading import SHOWN_CHARS
 from commonplace.mcp.knowledge.server import INSTRUCTIONS, build_server
+from commonplace.mcp.profiles import View
 from support.facade import open_knowledge
 from support.mcp import ask, refused, text
 from support.workers import fetch
@@ -510,6 +511,31 @@ async def test_a_wrong_request_for_a_resource_or_a_prompt_is_one_line_in_the_log
         await client.get_prompt("recall")
     assert [record.levelname for record in caplog.records if record.levelname != "DEBUG"] == ["WARNING"] * 3
     assert not any(record.exc_info for record in caplog.records if record.levelno > logging.DEBUG)
+
+
+async def test_a_memory_of_another_scope_says_how_it_is_found(memory: KnowledgeMemory) -> None:
+    """A server for a project reads that project and global memories by default."""
+    fact = {"subject": "staging", "predicate": "port", "content": "5434"}
+    calls: dict[str, dict[str, Any]] = {
+        "memory_store_episode": {"content": "Moved staging", "butler": ...},
+        "memory_store_fact": {**fact, "scope": ...},
+        "memory_store_rule": {"content": "Announce moves", "scope": ...},
+    }
+    async with Client(build_server(memory, view=View(butler="shop", prefix="brain"))) as client:
+        for tool, arguments in calls.items():
+            for place in ("shop", "global", None, "ops"):
+                given = {
+                    name: place if value is ... else value
+                    for name, value in arguments.items()
+                    if value is not ... or place is not None
+                }
+                stored = await ask(client, f"brain_{tool}", **given)
+                hint = "Stored for ops. By default, you read shop and global: pass the scope ops to find it."
+                assert stored.get("hint") == (hint if place == "ops" else None)
+        found = await ask(client, "brain_memory_search", query="staging", scope="ops")
+        assert {each["memory_type"] for each in found["results"]} == {"episode", "fact", "rule"}
+    async with Client(build_server(memory)) as client:
+        assert "hint" not in await ask(client, "memory_store_fact", **fact, scope="ops")
 
 
 async def test_a_resource_has_the_short_id_of_the_block_too(client: Client[Any]) -> None:

@@ -14,11 +14,26 @@ from commonplace.core.context import request_context
 from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.connection.unit_of_work import unit_of_work
-from commonplace.knowledge.facts import FactDraft, store_fact, store_facts
+from commonplace.knowledge.fact_drafts import FactDraft
+from commonplace.knowledge.facts import NearFact, store_fact, store_facts
+from commonplace.knowledge.keys import KEY_GAPS, plain_key
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
 from commonplace.knowledge.memory import KnowledgeMemory
 
 WRITERS = 50
+SPELLINGS = [
+    *(
+        "The staging DB",
+        "staging-db",
+        " Staging_DB ",
+        "usesPort",
+        "Acme Inc.",
+        "an office",
+        "Python 3.1",
+        "db 1 - 2",
+    ),
+    *("theme", "the", "a  1 /2_b-", "the_end", "a-b . c", "9 - x"),
+]
 
 
 async def chain(pool: asyncpg.Pool) -> list[UUID]:
@@ -196,6 +211,100 @@ async def test_a_fact_whose_period_has_ended_goes_into_the_history(
     assert not await knowledge.search(
         "where does Uma live?", valid_at="2012-01-01", as_of=clock.now - timedelta(days=2)
     )
+
+
+async def test_a_sentence_about_the_past_goes_into_the_history(knowledge: KnowledgeMemory) -> None:
+    """If the current fact began later; the receipt has the period."""
+    porto = await knowledge.store_fact(subject="Uma", predicate="lives_in", content="Uma lives in Porto")
+    madrid = await knowledge.store_fact(
+        subject="Uma", predicate="lives_in", content="Uma lived in Madrid from 2010 to 2015"
+    )
+    assert (madrid.superseded_id, madrid.current_id) == (None, porto.id)
+    assert madrid.period is not None
+    assert madrid.period.words == "from 2010 to 2015"
+    past = await knowledge.read_memory("fact", madrid.id)
+    assert (past.validity, past.valid_from, past.valid_to) == (
+        "superseded",
+        madrid.period.valid_from,
+        madrid.period.valid_to,
+    )
+    (then,) = await knowledge.search("where does Uma live?", valid_at="2012-01-01")
+    assert then.memory.id == madrid.id
+    (now,) = await knowledge.search("where does Uma live?")
+    assert now.memory.id == porto.id
+
+
+async def test_a_sentence_about_the_past_is_found_if_nothing_else_is_known(
+    knowledge: KnowledgeMemory,
+) -> None:
+    """Alone, and repeated, it has no period, because searches would not find it."""
+    text = "Uma lived in Madrid from 2010 to 2015"
+    for _ in range(2):
+        receipt = await knowledge.store_fact(subject="Uma", predicate="lives_in", content=text)
+        assert (receipt.period, receipt.current_id) == (None, None)
+        (found,) = await knowledge.search("where does Uma live?")
+        assert found.memory.id == receipt.id
+
+
+async def test_a_sentence_may_end_the_current_fact(knowledge: KnowledgeMemory) -> None:
+    """Its period ended after the current fact began, so it is the newer knowledge."""
+    works = await knowledge.store_fact(
+        subject="Uma", predicate="works_at", content="Uma works at Acme", valid_from="2018-01-01"
+    )
+    worked = await knowledge.store_fact(
+        subject="Uma", predicate="works_at", content="Uma worked at Acme until 2024"
+    )
+    assert (worked.superseded_id, worked.period) == (works.id, None)
+    (found,) = await knowledge.search("where does Uma work?")
+    assert found.memory.id == worked.id
+
+
+@pytest.mark.parametrize(
+    ("subject", "predicate"),
+    [("The staging DB", "uses_port"), ("staging-db", "uses port"), ("Staging_DB", "usesPort")],
+)
+async def test_a_receipt_names_the_fact_of_a_near_key(
+    knowledge: KnowledgeMemory, subject: str, predicate: str
+) -> None:
+    """Both facts stay current; the same letters in another scope, or superseded, are not near."""
+    await knowledge.store_fact(subject="staging db", predicate="uses_port", content="5432")
+    first = await knowledge.store_fact(subject="staging db", predicate="uses_port", content="5433")
+    assert first.near is None
+    await knowledge.store_fact(subject=subject, predicate="owner", content="Ann")
+    near = await knowledge.store_fact(subject=subject, predicate=predicate, content="5434")
+    assert near.superseded_id is None
+    assert near.near == NearFact(id=first.id, subject="staging db", predicate="uses_port")
+    elsewhere = await knowledge.store_fact(subject=subject, predicate=predicate, content="5434", scope="ops")
+    assert elsewhere.near is None
+
+
+async def test_a_near_key_of_an_entity_is_found_by_the_entity(knowledge: KnowledgeMemory) -> None:
+    """Under any of its names; a namesake's fact is not near."""
+    entity, namesake = [
+        (await knowledge.entity_create(canonical_name="Ann Lee", entity_type=kind, aliases=["Annie"])).id
+        for kind in ("person", "place")
+    ]
+    key: dict[str, Any] = {"subject": "Annie", "content": "x"}
+    await knowledge.store_fact(**key, predicate="lives_in", entity_id=namesake)
+    first = await knowledge.store_fact(
+        subject="Ann Lee", predicate="lives_in", content="Porto", entity_id=entity
+    )
+    assert first.near is None
+    near = await knowledge.store_fact(**key, predicate="lives in", entity_id=entity)
+    assert near.near is not None
+    assert near.near.id == first.id
+
+
+@pytest.mark.usefixtures("tenant")
+async def test_the_database_spells_keys_as_python_does(knowledge_pool: asyncpg.Pool) -> None:
+    """One form, wherever keys are compared."""
+    async with unit_of_work(knowledge_pool, readonly=True) as sql:
+        rows = await sql.connection.fetch(
+            f"SELECT {KEY_GAPS['subject_key']} AS key FROM unnest($1::text[]) WITH ORDINALITY AS given (subject, place)"  # noqa: S608 - a constant
+            " ORDER BY place",
+            SPELLINGS,
+        )
+    assert [row["key"] for row in rows] == [plain_key(text) for text in SPELLINGS]
 
 
 async def test_a_later_period_of_the_past_replaces_an_earlier_one(knowledge: KnowledgeMemory) -> None:

@@ -30,7 +30,7 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import SearchMode
 from commonplace.knowledge.connection import unit_of_work
 from commonplace.knowledge.episodes import EpisodeDraft
-from commonplace.knowledge.facts import FactDraft
+from commonplace.knowledge.fact_drafts import FactDraft
 from commonplace.knowledge.links import Relation
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.rules import RuleDraft

@@ -12,7 +12,7 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.knowledge.events import EventType
-from commonplace.knowledge.facts import FactDraft
+from commonplace.knowledge.fact_drafts import FactDraft
 from commonplace.knowledge.kinds import Fact, Rule
 from commonplace.web.dashboard import week
 from support.secured import STRANGER, Secured, secured

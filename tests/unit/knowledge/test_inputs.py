@@ -106,3 +106,15 @@ def test_moments_have_a_time_zone() -> None:
     for wrong in (datetime(2026, 1, 1), "2026-01-01", None):  # noqa: DTZ001 - a naive one is what is refused
         with pytest.raises(InvalidInputError, match="created_at: expected a datetime with a time zone"):
             inputs.require_moment(wrong, field="created_at")
+
+
+def test_a_date_is_the_beginning_or_the_last_moment_of_its_day() -> None:
+    """A time is itself."""
+    for text, at_end, expected in (
+        ("2026-05-01", False, "2026-05-01T00:00:00+00:00"),
+        ("2026-05-01", True, "2026-05-01T23:59:59.999999+00:00"),
+        ("2026-05-01T00:00", True, "2026-05-01T00:00:00+00:00"),
+    ):
+        moment = inputs.optional_moment(text, field="as_of", at_end=at_end)
+        assert moment is not None
+        assert moment.isoformat() == expected

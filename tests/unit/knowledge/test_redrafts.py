@@ -8,7 +8,7 @@ import pytest
 
 from commonplace.core.sources import Source
 from commonplace.knowledge.episodes import EpisodeDraft
-from commonplace.knowledge.facts import FactDraft
+from commonplace.knowledge.fact_drafts import FactDraft
 from commonplace.knowledge.kinds import Memory
 from commonplace.knowledge.rules import RuleDraft
 from support.memories import NOW, a_fact, a_rule, an_episode

@@ -46,12 +46,14 @@ from commonplace.knowledge import (
     GLOBAL_SCOPE,
     MAX_IMPORTANCE,
     MAX_LIMIT,
+    FactReceipt,
     KnowledgeMemory,
     MemoryType,
     Period,
     Permanence,
     SearchMode,
     json_fields,
+    short_id,
 )
 from commonplace.waiting import OF_FACTS
 
@@ -161,7 +163,17 @@ async def store_fact(
             f"\nheld, because it contradicts the more trusted fact {receipt.contradicts_id}; "
             "decide with: commonplace review"
         )
-    return Answer(receipt, f"stored fact {receipt.id}{effect}{_period_text(receipt.period)}")
+    return Answer(receipt, f"stored fact {receipt.id}{effect}{_near(receipt)}{_period_text(receipt.period)}")
+
+
+def _near(receipt: FactReceipt) -> str:
+    if receipt.near is None:
+        return ""
+    near, new = (short_id(MemoryType.FACT, each) for each in (receipt.near.id, receipt.id))
+    return (
+        f"\nThe fact {near} has nearly this key: {receipt.near.subject!r} {receipt.near.predicate!r}. "
+        f"Both facts are current. If both say the same: commonplace review {near}+{new} same"
+    )
 
 
 def _both(review_id: int | None) -> str:

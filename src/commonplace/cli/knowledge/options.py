@@ -35,11 +35,19 @@ ButlerOption = Annotated[
 ]
 AsOfOption = Annotated[
     str | None,
-    typer.Option("--as-of", metavar="TIME", help="Show what was known at this date or time (ISO 8601)."),
+    typer.Option(
+        "--as-of",
+        metavar="TIME",
+        help="Show what was known at this time, or at the end of this date (ISO 8601).",
+    ),
 ]
 ValidAtOption = Annotated[
     str | None,
-    typer.Option("--valid-at", metavar="TIME", help="Show facts that were true at this date or time."),
+    typer.Option(
+        "--valid-at",
+        metavar="TIME",
+        help="Show facts that were true at this time, or at the end of this date.",
+    ),
 ]
 TaggedOption = Annotated[
     list[str] | None, typer.Option("--tag", help="Only memories with this tag. Repeatable.")
@@ -118,7 +126,7 @@ def results(found: Sequence[Found], *, if_empty: str = "No memories.") -> Answer
             number,
             each.memory.memory_type,
             each.memory.id,
-            about(each.memory),
+            _with_until(each),
             _score(each.scores),
             each.memory.created_at,
         )
@@ -134,6 +142,14 @@ def results(found: Sequence[Found], *, if_empty: str = "No memories.") -> Answer
         json_safe({"count": len(found), "results": found}),
         lambda out: out.print(shown_table, *reasons, sep="\n"),
     )
+
+
+def _with_until(found: Found) -> str:
+    """Return the text of a result for a table, with what holds until it begins."""
+    text, until = about(found.memory), found.until_then
+    if until is None:
+        return text
+    return f"{text} (from {until.valid_to:%Y-%m-%d}; until then: {trim_to(until.content, SHOWN_CHARS)})"
 
 
 def about(memory: Memory) -> str:

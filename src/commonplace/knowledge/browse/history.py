@@ -89,7 +89,7 @@ class HistoryMethods(KnowledgeSession):
         Superseded and expired facts are included; forgotten facts are not.
 
         Args:
-            subject: The subject; case does not matter.
+            subject: The subject; case, separators and a leading article do not matter.
             entity_id: The entity.
             limit: Maximum number of facts, 1 to 1,000.
             offset: The number of facts to skip.

@@ -19,6 +19,7 @@ from commonplace.core.tracing import span
 from commonplace.knowledge.connection.claims import unmarked_claim
 from commonplace.knowledge.connection.replicas import Replicas
 from commonplace.knowledge.connection.vectors import refused_vectors
+from commonplace.knowledge.keys import KEY_GAPS
 from commonplace.knowledge.kinds import COLUMNS, KIND_GAPS, SQL_GAPS, MemoryType
 from commonplace.storage.database import Statements, load_queries
 from commonplace.storage.postgres_database import translated_errors
@@ -35,7 +36,7 @@ def queries() -> Queries:
     """Return the named statements of knowledge memory, except those of the workers' queue."""
     parts = {file.stem: file.read_text(encoding="utf-8") for file in _PARTS.glob("*.sql")}
     rooms = sorted(each for each in _PACKAGE.glob("*/sql") if each.parent.name != "workers")
-    return load_queries([_PACKAGE / "sql", *rooms], "postgresql", gaps=SQL_GAPS | parts)
+    return load_queries([_PACKAGE / "sql", *rooms], "postgresql", gaps=SQL_GAPS | KEY_GAPS | parts)
 
 
 @cache

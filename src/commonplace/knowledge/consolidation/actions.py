@@ -19,10 +19,10 @@ from commonplace.knowledge.consolidation.runs import ActionKind
 from commonplace.knowledge.consolidation.siblings import plain
 from commonplace.knowledge.consolidation.steps import Confirm, Retract, Step, Steps, StoreFact, StoreRule
 from commonplace.knowledge.entities.subjects import Subjects
+from commonplace.knowledge.fact_drafts import all_keys, as_history
 from commonplace.knowledge.facts import (
     LEAST_IMPORTANCE,
     FactReceipt,
-    all_keys,
     insert_facts,
     queue_review,
     with_entities,
@@ -172,6 +172,7 @@ async def _new_fact(sql: Statements, step: StoreFact, lease: Lease, found: Subje
     if same is not None:
         await _link(sql, MemoryType.FACT, same, step, now)
         return await _confirm(sql, MemoryType.FACT, same, now)
+    draft = await as_history(sql, draft, step.period, now)
     (receipt,) = await insert_facts(sql, [draft], step.embeddings, found=found, now=now)
     await _link(sql, MemoryType.FACT, receipt.id, step, now)
     if receipt.superseded_id is None:

@@ -27,9 +27,10 @@ from commonplace.knowledge.consolidation.results import (
     ProposedRule,
     Retraction,
 )
-from commonplace.knowledge.facts import FactDraft, checked_fact, fact_text, with_period
+from commonplace.knowledge.fact_drafts import FactDraft, checked_fact, fact_text, with_period
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, MemoryType
 from commonplace.knowledge.lifecycle.permanence import Permanence
+from commonplace.knowledge.periods import Period
 from commonplace.knowledge.rules import RuleDraft, checked_rule
 
 _NO_VECTORS: Final = Embeddings(vectors=[], model="", version="")
@@ -39,13 +40,15 @@ _NO_VECTORS: Final = Embeddings(vectors=[], model="", version="")
 class StoreFact:
     """Store a fact that was learned from the episodes ``evidence``; it replaces ``target_id``, if given.
 
-    ``place`` is the position in the answer, ``said`` the predicate in the answer.
+    ``place`` is the position in the answer, ``said`` the predicate in the answer, ``period`` the period that the words
+    name.
     """
 
     place: str
     draft: FactDraft
     said: str
     evidence: tuple[UUID, ...]
+    period: Period | None = None
     embeddings: Embeddings = _NO_VECTORS
     target_id: UUID | None = None
 
@@ -257,10 +260,10 @@ def _rule(place: str, rule: ProposedRule, group: Group, target: KnownRule | None
     )
 
 
-def _dated(draft: FactDraft, said_at: Sequence[datetime]) -> FactDraft:
-    """Return a draft with the period that its content names, if its episodes agree on that period."""
+def _dated(draft: FactDraft, said_at: Sequence[datetime]) -> tuple[FactDraft, Period | None]:
+    """Return a draft with the period that its content names, and the period, if its episodes agree on that period."""
     (first, early), (_, late) = with_period(draft, min(said_at)), with_period(draft, max(said_at))
-    return first if early == late else draft
+    return (first, early) if early == late else (draft, None)
 
 
 def _fact(place: str, fact: ProposedFact, group: Group, target: KnownFact | None) -> StoreFact:
@@ -283,12 +286,14 @@ def _fact(place: str, fact: ProposedFact, group: Group, target: KnownFact | None
         source_butler=group.butler,
         source_episode_id=evidence[-1],
     )
-    draft = checked_fact(_dated(draft, [group.said_at[each] for each in evidence]))
+    dated, period = _dated(draft, [group.said_at[each] for each in evidence])
+    draft = checked_fact(dated)
     return StoreFact(
         place=place,
         draft=draft,
         said=draft.predicate,
         evidence=evidence,
+        period=period,
         target_id=fact.target_id,
     )
 

@@ -15,7 +15,7 @@ from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.consolidation.runs import Run, RunAction, RunState
-from commonplace.knowledge.facts import fact_key
+from commonplace.knowledge.fact_drafts import fact_key
 from commonplace.knowledge.kinds import MemoryType, Validity
 from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun

@@ -12,7 +12,7 @@ from commonplace.knowledge.entities.names import fold_name
 from commonplace.knowledge.entities.registry import lock_entities, record_change, require_living, write_entity
 from commonplace.knowledge.entities.subjects import Subjects, link_subjects
 from commonplace.knowledge.events import EventType, record_decision
-from commonplace.knowledge.facts import fact_key
+from commonplace.knowledge.fact_drafts import fact_key
 from commonplace.knowledge.kinds import MemoryType, Validity
 from commonplace.knowledge.short_ids import find_id
 from commonplace.storage.database import Statements

@@ -159,7 +159,7 @@ class RegistryMethods(KnowledgeSession):
         """
         require_tenant(self.tenant_id, tenant_id)
         wanted = require_id(entity_id, field="entity_id")
-        moment = optional_moment(as_of, field="as_of")
+        moment = optional_moment(as_of, field="as_of", at_end=True)
         async with self._reading() as sql:
             entity = Entity.existing(await sql.entity_by_id(id=wanted), str(wanted))
             if moment is None:

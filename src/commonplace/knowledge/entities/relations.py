@@ -69,8 +69,8 @@ class RelationMethods(KnowledgeSession):
             rows = await sql.relations(
                 entity_id=entity.survivor_id,
                 scopes=None if own is None else [GLOBAL_SCOPE, own],
-                as_of=inputs.optional_moment(as_of, field="as_of"),
-                valid_at=inputs.optional_moment(valid_at, field="valid_at"),
+                as_of=inputs.optional_moment(as_of, field="as_of", at_end=True),
+                valid_at=inputs.optional_moment(valid_at, field="valid_at", at_end=True),
                 now=self.clock(),
                 limit=limit,
             )

@@ -17,7 +17,7 @@ from commonplace.knowledge.browse.reading import read_one, read_then, require_fo
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.connection.unit_of_work import of_kind
-from commonplace.knowledge.facts import FactDraft
+from commonplace.knowledge.fact_drafts import FactDraft
 from commonplace.knowledge.kinds import PINNED, Fact, Memory, MemoryType, Moment, Rule, Validity
 from commonplace.knowledge.short_ids import find_id
 from commonplace.storage.database import Statements
@@ -46,7 +46,7 @@ class AnyMemoryMethods(KnowledgeSession):
 
         Source: KNW-05.6, R-KNW-7.
         """
-        moment = inputs.optional_moment(as_of, field="as_of")
+        moment = inputs.optional_moment(as_of, field="as_of", at_end=True)
         async with traced(self, "search_memory") as note:
             if moment is None:
                 return note(await self._get(memory_type, memory_id))

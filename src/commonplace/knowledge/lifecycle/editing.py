@@ -8,14 +8,8 @@ from commonplace.core.sources import RANKS, Source
 from commonplace.knowledge.browse.reading import ReadingMethods, read_one
 from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.connection.vectors import embed
-from commonplace.knowledge.facts import (
-    FactDraft,
-    all_keys,
-    checked_fact,
-    fact_text,
-    insert_facts,
-    with_entities,
-)
+from commonplace.knowledge.fact_drafts import FactDraft, all_keys, checked_fact, fact_text
+from commonplace.knowledge.facts import insert_facts, with_entities
 from commonplace.knowledge.kinds import Episode, Fact, Memory, MemoryType, Rule
 from commonplace.knowledge.rules import RuleDraft, checked_rule, insert_rules, supersede_rule
 

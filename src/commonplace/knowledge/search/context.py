@@ -26,6 +26,7 @@ from commonplace.knowledge.search.context_block import (
 from commonplace.knowledge.search.recall import DEFAULT_WEIGHTS, find_memories, prepare_recall
 from commonplace.knowledge.search.request import DEFAULT_MIN_CONFIDENCE
 from commonplace.knowledge.search.scoring import tie_break
+from commonplace.knowledge.search.until import facts_until
 
 DEFAULT_TOKEN_BUDGET: Final = 3000
 MAX_PROMPT_CHARS: Final = 4_000
@@ -120,6 +121,7 @@ async def memory_context(
         found, read = await find_memories(
             sql, request, weights=weights, explain=False, pinned=quotas.pinned.items
         )
+        until = await facts_until(sql, [*(each.memory for each in found), *read.pinned], request)
     return render_context(
         _statements(each.memory for each in found),
         pinned=_statements(sorted(read.pinned, key=_by_importance)),
@@ -132,6 +134,7 @@ async def memory_context(
         with_dates=with_dates,
         with_sources=with_sources,
         stale={*read.stale, *(each.memory.id for each in found if each.is_stale)},
+        until=until,
         told=told,
     )
 

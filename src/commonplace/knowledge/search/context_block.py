@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
@@ -36,6 +37,11 @@ IDS_NOTE: Final = (
 )
 NOTE_FROM_CHARS: Final = 1_000
 """A smaller budget is left to the memories."""
+
+UNTIL_CHARS: Final = 200
+"""The most characters of the text that holds until a fact begins."""
+
+NONE_UNTIL: Final[Mapping[UUID, Fact]] = MappingProxyType({})
 
 LEAST_SHORTENED: Final = 80
 """The fewest characters to which the text of a pinned memory is shortened."""
@@ -145,6 +151,7 @@ class _Body:
         with_dates: bool,
         with_sources: bool,
         stale: Collection[UUID],
+        until: Mapping[UUID, Fact],
     ) -> None:
         self._sections = {part: _Section(part, getattr(quotas, part), budget) for part in Part}
         self._room = room
@@ -152,6 +159,7 @@ class _Body:
         self._with_dates = with_dates
         self._with_sources = with_sources
         self._stale = stale
+        self._until = until
         self.shown: list[tuple[Part, int, Fact | Rule]] = []
 
     def take(self, part: Part, place: int, memory: Fact | Rule) -> None:
@@ -173,6 +181,7 @@ class _Body:
             with_date=self._with_dates,
             with_source=self._with_sources,
             is_stale=memory.id in self._stale,
+            until=self._until.get(memory.id),
         )
 
     def add_ids(self) -> None:
@@ -199,6 +208,7 @@ def render_context(
     with_dates: bool = False,
     with_sources: bool = False,
     stale: Collection[UUID] = (),
+    until: Mapping[UUID, Fact] = NONE_UNTIL,
     told: Callable[[UUID], object] | None = None,
 ) -> str:
     """Render pinned memories, and recalled facts and rules.
@@ -215,6 +225,7 @@ def render_context(
         with_dates: Whether facts have the date of their last confirmation.
         with_sources: Whether lines name the source of the memory.
         stale: The ids of the memories whose source no longer holds; their lines say so.
+        until: The facts that hold until a fact begins, by the id of that fact; its line has their text.
         told: Gets the id of each memory that has a line.
 
     Returns:
@@ -232,6 +243,7 @@ def render_context(
         with_dates=with_dates,
         with_sources=with_sources,
         stale=stale,
+        until=until,
     )
     distinct = {same_words(memory): place for place, memory in reversed(list(enumerate(pinned)))}
     for place in sorted(distinct.values()):
@@ -276,10 +288,11 @@ def render_line(
     with_date: bool = False,
     with_source: bool = False,
     is_stale: bool = False,
+    until: Fact | None = None,
 ) -> str:
     """Return a fact or rule as one line, in the form of the specification; a fact with its confidence of today.
 
-    A fact that does not hold yet says from when it will, with or without dates.
+    A fact that does not hold yet says from when it will, with or without dates, and what holds until then.
     """
     content = data_line(memory.content)
     flag = f", source: {memory.trust}" if with_source else ""
@@ -289,8 +302,9 @@ def render_line(
         return f"- {content} ({standing})\n"
     subject, predicate = _bracketed(memory.subject), _bracketed(memory.predicate)
     begins = memory.valid_from
-    if begins is not None and begins.date() > today:
+    if begins is not None and (begins.date() > today or until is not None):
         heard = f", from {begins:%Y-%m-%d}"
+        heard += "" if until is None else f", until then: {trim_to(data_line(until.content), UNTIL_CHARS)}"
     else:
         heard = f", as of {memory.last_confirmed_at or memory.created_at:%Y-%m-%d}" if with_date else ""
     return (

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Sequence
 
 from commonplace.core.sources import RANKS
 from commonplace.core.text import collapse_whitespace
+from commonplace.knowledge.keys import plain_key
 from commonplace.knowledge.kinds import GLOBAL_SCOPE, Episode, Fact, Memory, Rule
 from commonplace.knowledge.search.found import Found
 
@@ -33,13 +34,13 @@ def same_words(memory: Memory) -> Hashable:
         case Episode():
             return memory.id
         case Fact():
-            return memory.memory_type, _said(memory.subject), _said(memory.content)
+            return memory.memory_type, plain_key(memory.subject), _said(memory.content)
         case Rule():
             return memory.memory_type, _said(memory.content)
 
 
 def _key(fact: Fact) -> Hashable:
-    return _said(fact.subject), _said(fact.predicate)
+    return plain_key(fact.subject), plain_key(fact.predicate)
 
 
 def _said(text: str) -> str:

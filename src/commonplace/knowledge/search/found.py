@@ -6,8 +6,12 @@ from typing import Final
 from uuid import UUID
 
 from commonplace.core.json_values import json_safe
-from commonplace.knowledge.kinds import Memory
+from commonplace.core.text import trim_to
+from commonplace.knowledge.kinds import Fact, Memory
 from commonplace.storage.database import Row
+
+UNTIL_CHARS: Final = 1_000
+"""The most characters of a fact that holds until another begins; its id leads to the whole text."""
 
 STALE: Final = (
     "It is stale: a memory that it is derived from was superseded or forgotten after its last confirmation."
@@ -120,6 +124,7 @@ class Found:
         is_stale: Whether a memory that it is derived from or supported by was superseded or forgotten after the last
             confirmation; a recall ranks it down.
         related_by: The fact that names the entity of this fact, if the query itself does not lead to it.
+        until_then: The superseded fact that holds until this fact begins, if this fact begins in the future.
     """
 
     memory: Memory
@@ -127,6 +132,7 @@ class Found:
     explanation: Explanation | None = None
     is_stale: bool = False
     related_by: UUID | None = None
+    until_then: Fact | None = None
 
     def marked(self, *, is_stale: bool) -> "Found":
         """Return the result, marked as stale if it is; the explanation says so too."""
@@ -141,7 +147,13 @@ class Found:
         explained = {} if self.explanation is None else {"explanation": json_safe(self.explanation)}
         stale = {"is_stale": True} if self.is_stale else {}
         related = {} if self.related_by is None else {"related_by": str(self.related_by)}
-        return {**json_fields(self.memory), **present(self.scores), **stale, **related, **explained}
+        until = {} if self.until_then is None else {"until_then": _held(self.until_then)}
+        return {**json_fields(self.memory), **present(self.scores), **stale, **related, **until, **explained}
+
+
+def _held(fact: Fact) -> dict[str, object]:
+    content = trim_to(fact.content, UNTIL_CHARS)
+    return {"id": str(fact.id), "content": content, "valid_to": json_safe(fact.valid_to)}
 
 
 def json_fields(noun: object) -> dict[str, object]:

@@ -30,6 +30,7 @@ from commonplace.knowledge.search.request import (
 from commonplace.knowledge.search.scoring import score, tie_break
 from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.search.statements import TABLES
+from commonplace.knowledge.search.until import with_until
 from commonplace.storage.database import Row, Statements
 
 DEFAULT_WEIGHTS: Final = ScoreWeights()
@@ -126,7 +127,7 @@ class RecallMethods(KnowledgeSession):
         async with traced(self, "search_memory", topic) as note:
             async with opening as sql:
                 found, _ = await find_memories(sql, request, weights=weights, explain=explain)
-                found = found[: request.limit]
+                found = await with_until(sql, found[: request.limit], request)
                 if count and not is_split:
                     found = await _count_uses(sql, found, request)
             if is_split and found:

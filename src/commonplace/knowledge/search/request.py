@@ -118,7 +118,7 @@ def make_request(
     """
     most = _require_limit(limit)
     asked = _require_query(query, field=field)
-    known_at = optional_moment(as_of, field="as_of")
+    known_at = optional_moment(as_of, field="as_of", at_end=True)
     least = optional_one_of(Source, min_trust, field="min_trust")
     return SearchRequest(
         query=asked,
@@ -130,7 +130,7 @@ def make_request(
         now=known_at or now,
         reach=_reach(most),
         as_of=known_at,
-        valid_at=optional_moment(valid_at, field="valid_at"),
+        valid_at=optional_moment(valid_at, field="valid_at", at_end=True),
         trusts=tuple(Source) if least is None else at_least(least),
         with_flagged=with_flagged,
         filters=filters,

@@ -41,6 +41,7 @@ from commonplace.knowledge.search.request import (
 from commonplace.knowledge.search.scoring import RRF_K, tie_break
 from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.search.statements import TABLES, SearchTable, require_table
+from commonplace.knowledge.search.until import with_until
 from commonplace.storage.database import Statements
 
 STATEMENTS: Final[Mapping[SearchMode, Statement]] = {
@@ -235,7 +236,7 @@ class SearchMethods(KnowledgeSession):
             if TABLES["facts"] in tables:
                 related = await find_related(sql, told, request, explain=explain)
                 told = followed(told, folded(related, scoped=False), request.limit) if related else told
-            return note(told)
+            return note(await with_until(sql, told, request))
 
     async def _search_one(self, statement: Statement, table: str, request: SearchRequest) -> list[Found]:
         known = require_table(table)

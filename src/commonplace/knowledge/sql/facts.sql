@@ -202,6 +202,63 @@ LEFT JOIN known ON known.by_id = stored.id
 LEFT JOIN input AS previous ON previous.id = stored.supersedes_id
 ORDER BY input.place;
 
+-- name: near_fact(id, search_text)^
+-- The latest active fact of a scope whose key is another spelling of the key of an active fact that was just stored. Of
+-- the facts with the rarest word of the key that another fact has, and of those about the entity, 1,000 each are compared.
+WITH new AS MATERIALIZED (
+  SELECT id, scope, entity_id, ${subject_key} AS about, ${predicate_key} AS said, validity FROM facts
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id
+),
+rarest AS MATERIALIZED (
+  SELECT given.word
+  FROM new, unnest(tsvector_to_array(commonplace_search_vector(:search_text))) AS given (word),
+  LATERAL (
+    SELECT count(*) AS facts FROM (
+      SELECT FROM fact_words AS w
+      WHERE w.tenant_id = current_setting('commonplace.tenant_id') AND w.word = given.word AND w.scope = new.scope
+      LIMIT 1000
+    ) AS capped
+  ) AS counted
+  WHERE counted.facts > 1
+  ORDER BY counted.facts, given.word
+  LIMIT 1
+),
+candidates AS MATERIALIZED (
+  (
+    SELECT w.memory_id AS id FROM new, rarest, fact_words AS w
+    WHERE w.tenant_id = current_setting('commonplace.tenant_id') AND w.word = rarest.word AND w.scope = new.scope
+    LIMIT 1000
+  )
+  UNION
+  (
+    SELECT known.id FROM new JOIN facts AS known
+      ON known.tenant_id = current_setting('commonplace.tenant_id') AND known.entity_id = new.entity_id
+      AND known.scope = new.scope AND known.validity = 'active'
+    LIMIT 1000
+  )
+)
+SELECT near.id, near.subject, near.predicate
+FROM new, candidates, LATERAL (
+  SELECT id, entity_id, subject, predicate, validity, created_at FROM facts
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = candidates.id
+  -- Without this fence, the planner may read all active facts of a tenant whose size it does not know.
+  OFFSET 0
+) AS near
+WHERE new.validity = 'active' AND near.validity = 'active' AND near.id <> new.id
+  AND ${predicate_key} = new.said AND coalesce(near.entity_id = new.entity_id, ${subject_key} = new.about)
+ORDER BY near.created_at DESC, near.id
+LIMIT 1;
+
+-- name: later_fact(scope, subject, predicate, entity_id, content, ended_at)$
+-- The active fact of a key, by entity or by subject without an entity, if it has other words than a text and began at a
+-- moment or later.
+SELECT id FROM facts
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND scope = :scope AND predicate = :predicate
+  AND validity = 'active' AND (entity_id = CAST(:entity_id AS uuid) OR entity_id IS NULL AND subject = :subject)
+  AND commonplace_plain(content) <> commonplace_plain(:content)
+  AND coalesce(valid_from, created_at) >= CAST(:ended_at AS timestamptz)
+LIMIT 1;
+
 -- name: rival_of_held_fact(id)$
 -- The active fact of the key of a held fact.
 SELECT facts.id

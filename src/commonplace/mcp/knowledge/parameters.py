@@ -74,12 +74,16 @@ MinRelevance = Annotated[
 ]
 AsOf = Annotated[
     str | None,
-    Field(description="A date or time (ISO 8601): return what was known then. Leave it out for now."),
+    Field(
+        description="A time, or a date for the end of that day (ISO 8601): return what was known then. "
+        "Leave it out for now."
+    ),
 ]
 ValidAt = Annotated[
     str | None,
     Field(
-        description="A date or time (ISO 8601): return the facts that were true then. Leave it out for current facts."
+        description="A time, or a date for the end of that day (ISO 8601): return the facts that were true then. "
+        "Leave it out for current facts."
     ),
 ]
 Origin = Annotated[

@@ -14,7 +14,7 @@ from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 
 from commonplace.core.context import RequestContext
 from commonplace.core.settings import Settings
-from commonplace.knowledge import KnowledgeMemory, MemoryModuleConfig, SearchMode
+from commonplace.knowledge import GLOBAL_SCOPE, KnowledgeMemory, MemoryModuleConfig, SearchMode
 from commonplace.mcp import stdio
 from commonplace.mcp.briefing import add_briefing, from_settings
 from commonplace.mcp.knowledge import entities, feedback, management, reading, writing
@@ -22,7 +22,7 @@ from commonplace.mcp.knowledge.prompts import add_prompts
 from commonplace.mcp.knowledge.resources import KnowledgeTexts, add_resources
 from commonplace.mcp.profiles import WHOLE, Profile, View
 from commonplace.mcp.server import new_server
-from commonplace.mcp.tool import MemoryTool
+from commonplace.mcp.tool import MemoryTool, no_notice
 
 SERVER_NAME: Final = "knowledge"
 ACTOR: Final = "mcp"
@@ -151,7 +151,20 @@ def build_tools(
         defaults=defaults,
         profile=view.profile,
     )
-    return [make(offer) for offer in OFFERS if view.profile is Profile.FULL or offer.agent is not None]
+    elsewhere = partial(_elsewhere, view.butler)
+    return [
+        make(offer, notice=elsewhere if offer in writing.OFFERS else no_notice)
+        for offer in OFFERS
+        if view.profile is Profile.FULL or offer.agent is not None
+    ]
+
+
+def _elsewhere(home: str | None, given: Mapping[str, Any]) -> str | None:
+    """Return a hint that a memory is stored where the server does not look by default."""
+    place = given["scope"] if "scope" in given else given["butler"]
+    if home is None or place in {home, GLOBAL_SCOPE}:
+        return None
+    return f"Stored for {place}. By default, you read {home} and global: pass the scope {place} to find it."
 
 
 def _of_caller(

@@ -317,6 +317,34 @@ async def test_a_period_that_a_sentence_names_is_read(knowledge: KnowledgeMemory
     assert (stored.valid_from, stored.metadata) == (march, {})
 
 
+async def test_a_date_alone_asks_about_the_whole_day(knowledge: KnowledgeMemory) -> None:
+    """A fact that was stored during the day was known on that day, and true."""
+    knowledge.clock = utc_now
+    receipt = await knowledge.store_fact(subject="Uma", predicate="status", content="Uma is on holiday")
+    stored_at = (await knowledge.read_memory("fact", receipt.id)).created_at
+    today, yesterday = (f"{stored_at - timedelta(days=days):%Y-%m-%d}" for days in (0, 1))
+    for name in ("as_of", "valid_at"):
+        for day, expected in ((today, [receipt.id]), (yesterday, [])):
+            asked: dict[str, Any] = {name: day}
+            found = await knowledge.search("Uma", **asked)
+            assert [each.memory.id for each in found] == expected
+            assert [each.id for each in await knowledge.list_facts(validity=None, **asked)] == expected
+
+
+async def test_an_episode_about_the_past_leaves_the_current_fact(knowledge: KnowledgeMemory) -> None:
+    """What it says goes into the history."""
+    knowledge.clock = utc_now
+    now = await knowledge.store_fact(
+        subject="Uma", predicate="lives_in", content="Uma lives in Porto", scope="ops"
+    )
+    told = "Uma lived in Madrid from 2010 to 2015."
+    await knowledge.store_episode(content=told, butler="ops")
+    await knowledge.run_consolidation(Spawner(answer(new_facts=[fact("Uma", "lives_in", told)])))
+    past, current = await knowledge.timeline("Uma")
+    assert (past.content, past.validity, current.id) == (told, Validity.SUPERSEDED, now.id)
+    assert current.validity is Validity.ACTIVE
+
+
 async def test_a_period_is_read_against_the_date_of_the_episode(knowledge: KnowledgeMemory) -> None:
     """Not against the date of the consolidation, when the next such weekday is a week later."""
     knowledge.clock = clock = ManualClock(utc_now())

@@ -15,7 +15,8 @@ from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.consolidation.preview import plan_rows
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.runs import RunAction, RunState
-from commonplace.knowledge.facts import FactDraft, store_fact, store_facts
+from commonplace.knowledge.fact_drafts import FactDraft
+from commonplace.knowledge.facts import store_fact, store_facts
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
 from commonplace.knowledge.rules import store_rule
 from support.consolidation import Spawner, answer, fact, fetch, states, store_some

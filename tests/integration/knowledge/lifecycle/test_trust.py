@@ -10,7 +10,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.core.sources import Source
 from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.consolidation.butlers import run_consolidation
-from commonplace.knowledge.facts import FactDraft
+from commonplace.knowledge.fact_drafts import FactDraft
 from commonplace.knowledge.kinds import Validity
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.rules import RuleDraft

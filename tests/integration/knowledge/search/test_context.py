@@ -8,7 +8,8 @@ from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.embedding.backend import BackendName
 from commonplace.knowledge.connection.unit_of_work import unit_of_work
-from commonplace.knowledge.facts import FactDraft, store_facts
+from commonplace.knowledge.fact_drafts import FactDraft
+from commonplace.knowledge.facts import store_facts
 from commonplace.knowledge.kinds import Fact, Rule
 from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.search.context import memory_context

@@ -7,7 +7,7 @@ import pytest
 
 from commonplace.core.clock import ManualClock, utc_now
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.facts import FactDraft
+from commonplace.knowledge.fact_drafts import FactDraft
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.search.found import STALE
 

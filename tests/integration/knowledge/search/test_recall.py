@@ -17,7 +17,8 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import ScoreWeights
 from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.episodes import store_episode
-from commonplace.knowledge.facts import FactDraft, store_fact, store_facts
+from commonplace.knowledge.fact_drafts import FactDraft
+from commonplace.knowledge.facts import store_fact, store_facts
 from commonplace.knowledge.kinds import Fact
 from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.search.found import Found

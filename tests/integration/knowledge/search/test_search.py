@@ -17,7 +17,8 @@ from commonplace.core.json_values import json_safe
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.episodes import EpisodeDraft, store_episode, store_episodes
-from commonplace.knowledge.facts import FactDraft, store_fact, store_facts
+from commonplace.knowledge.fact_drafts import FactDraft
+from commonplace.knowledge.facts import store_fact, store_facts
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.rules import RuleDraft, store_rule

@@ -15,7 +15,8 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.episodes import EpisodeDraft, store_episode, store_episodes
-from commonplace.knowledge.facts import FactDraft, store_fact, store_facts
+from commonplace.knowledge.fact_drafts import FactDraft
+from commonplace.knowledge.facts import store_fact, store_facts
 from commonplace.knowledge.lifecycle.any_memory import confirm_memory, forget_memory, get_memory
 from commonplace.knowledge.links import create_link, get_links
 from commonplace.knowledge.rules import RuleDraft, store_rule, store_rules

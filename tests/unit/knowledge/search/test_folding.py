@@ -47,6 +47,17 @@ def test_of_one_key_the_newest_fact_is_shown(own_at: object) -> None:
 
 
 @pytest.mark.requirement("RCL-03.1")
+def test_spellings_of_one_key_are_one_key() -> None:
+    """Case, separators and a leading article do not tell keys apart."""
+    old = a_fact(subject="staging db", predicate="uses_port", content="old", created_at=OLD)
+    new = a_fact(
+        id=UUID(int=2), subject="The staging DB", predicate="uses port", content="new", created_at=NOW
+    )
+    assert contents(old, new) == ["new"]
+    assert len(contents(old, new, scoped=False)) == 2
+
+
+@pytest.mark.requirement("RCL-03.1")
 def test_of_facts_as_old_the_scope_s_own_is_shown() -> None:
     """It was stored for such prompts."""
     assert contents(a_fact(content="global"), a_fact(id=UUID(int=2), content="own", scope="ops")) == ["own"]

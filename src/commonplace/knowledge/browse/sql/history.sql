@@ -76,7 +76,7 @@ ORDER BY created_at DESC, id;
 SELECT ${fact_columns} FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity <> 'retracted'
   AND (
-    commonplace_plain(subject) = commonplace_plain(CAST(:subject AS text))
+    ${subject_key} = ${asked_subject_key}
     OR entity_id = CAST(:entity_id AS uuid)
   )
 ORDER BY coalesce(valid_from, created_at), created_at, id

@@ -104,9 +104,9 @@ WITH keyed AS MATERIALIZED (
           AND names.name_key = commonplace_plain(facts.subject)
         HAVING count(*) = 1
       ),
-      lower(regexp_replace(subject, '[\s_./-]+', '', 'g'))
+      ${subject_key}
     ) AS about,
-    lower(regexp_replace(predicate, '[\s_./-]+', '', 'g')) AS said,
+    ${predicate_key} AS said,
     row_number() OVER (ORDER BY created_at DESC, id DESC) AS place
   FROM facts
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity = 'active'

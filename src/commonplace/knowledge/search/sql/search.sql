@@ -40,3 +40,22 @@ read_rules AS (
 SELECT id, reference_count, last_referenced_at FROM read_facts
 UNION ALL
 SELECT id, reference_count, last_referenced_at FROM read_rules;
+
+-- name: facts_until(ids, now, trusts, with_flagged)
+-- The facts that hold until some facts begin: of the facts that each superseded, one after another, the one that holds.
+-- Past the first 20, no fact is looked for.
+WITH RECURSIVE chain (later_id, earlier_id, steps) AS (
+  SELECT id, supersedes_id, 1 FROM facts
+  WHERE tenant_id = current_setting('commonplace.tenant_id', true) AND id = ANY(CAST(:ids AS uuid[]))
+  UNION ALL
+  SELECT chain.later_id, facts.supersedes_id, chain.steps + 1
+  FROM chain JOIN facts
+    ON facts.tenant_id = current_setting('commonplace.tenant_id', true) AND facts.id = chain.earlier_id
+  WHERE facts.valid_from > CAST(:now AS timestamptz) AND chain.steps < 20
+)
+SELECT chain.later_id, ${fact_columns}
+FROM chain JOIN facts
+  ON facts.tenant_id = current_setting('commonplace.tenant_id', true) AND facts.id = chain.earlier_id
+WHERE validity = 'superseded' AND coalesce(valid_from, created_at) <= CAST(:now AS timestamptz)
+  AND valid_to > CAST(:now AS timestamptz) AND trust = ANY(CAST(:trusts AS text[]))
+  AND (CAST(:with_flagged AS boolean) OR flags = '[]' OR trust = 'person');

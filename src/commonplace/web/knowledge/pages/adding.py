@@ -72,6 +72,9 @@ def _notice(receipt: FactReceipt) -> str:
     if receipt.superseded_text is not None:
         both = "" if receipt.review_id is None else ". Decide under Reviews whether both hold"
         return f"The fact was stored. It replaced: {_short(receipt.superseded_text)}{both}"
+    if receipt.near is not None:
+        key = _short(f"{receipt.near.subject} {receipt.near.predicate}")
+        return f"The fact was stored. Another current fact has nearly this key: {key}. Decide under Reviews"
     return "The fact was stored."
 
 

@@ -75,12 +75,18 @@ Relevance = Annotated[
 AsOf = Annotated[
     str | None,
     Query(
-        alias="asOf", max_length=40, description="a date or time: return what was known then; by default now"
+        alias="asOf",
+        max_length=40,
+        description="a time, or a date for the end of that day: return what was known then; by default now",
     ),
 ]
 ValidAt = Annotated[
     str | None,
-    Query(alias="validAt", max_length=40, description="a date or time: return facts that were true then"),
+    Query(
+        alias="validAt",
+        max_length=40,
+        description="a time, or a date for the end of that day: return facts that were true then",
+    ),
 ]
 
 MinTrust = Annotated[

@@ -24,6 +24,7 @@ from commonplace.knowledge import (
     Memory,
     MergeConflict,
     MergeReceipt,
+    NearFact,
     Period,
     Permanence,
     RuleReceipt,
@@ -119,6 +120,11 @@ class PeriodShape(Shape):
     """
 
 
+@shows(NearFact)
+class NearFactShape(Shape):
+    """An active fact whose key is another spelling of the key of a new fact."""
+
+
 @shows(FactReceipt)
 class StoredFactShape(Shape):
     """The receipt of a fact.
@@ -133,9 +139,11 @@ class StoredFactShape(Shape):
         flags: reasons why the text looks like an instruction
         period: the period that was read from the words of the fact, if none was given
         entity_id: the entity of the subject, given or found by name
+        near: the active fact of the scope whose key is another spelling of the new key; both facts are current
     """
 
     period: PeriodShape | None
+    near: NearFactShape | None
 
 
 @shows(RuleReceipt)
@@ -182,6 +190,18 @@ class KnownListShape(Shape):
     next_cursor: str | None
 
 
+class UntilThenShape(Shape):
+    """The superseded fact that holds until a fact begins.
+
+    Attributes:
+        valid_to: when that fact begins
+    """
+
+    id: UUID
+    content: str
+    valid_to: AwareDatetime
+
+
 class FoundShape(KnownShape):
     """A result of a search, with its scores.
 
@@ -193,6 +213,7 @@ class FoundShape(KnownShape):
         composite_score: the score of a recall, from relevance, importance, recency and confidence
         is_stale: whether a memory that it is derived from was superseded or forgotten after its last confirmation
         related_by: the fact that mentions the entity of this fact, if the query did not find this fact directly
+        until_then: the superseded fact that holds until this fact begins, if this fact begins in the future
         explanation: the explanation of the result, if `explain` is set
     """
 
@@ -203,6 +224,7 @@ class FoundShape(KnownShape):
     composite_score: float | None = None
     is_stale: bool = False
     related_by: UUID | None = None
+    until_then: UntilThenShape | None = None
     explanation: dict[str, Any] | None = None
 
 

@@ -1,0 +1,32 @@
+r"""The form of a key that ignores its spelling. Pure.
+
+A fact supersedes the active fact of the same key, letter by letter (KNW-02.2, KNW-25.4). So "The staging DB" and
+"staging-db", or ``uses_port`` and "uses port", are two keys. :func:`plain_key` and the placeholders of
+:data:`KEY_GAPS` give both the same form, by which receipts name the other fact, the review lists the pair, a timeline
+shows both, and a read of one scope shows one.
+
+The form has no case, no leading article, and no separators, except between digits: Python 3.1 is not Python 31.
+"""
+
+import re
+from typing import Final
+
+_ARTICLE: Final = r"^(the|an?)\s+"
+_SEPARATORS: Final = r"(?<![\d\s_./-])[\s_./-]+|[\s_./-]+(?![\d\s_./-])"
+"""PostgreSQL reads these patterns as Python does."""
+
+
+def plain_key(text: str) -> str:
+    """Return a subject or predicate without what only its spelling adds."""
+    return re.sub(_SEPARATORS, "", re.sub(_ARTICLE, "", text.strip().casefold()))
+
+
+def _in_sql(column: str) -> str:
+    bare = f"regexp_replace(lower(btrim({column})), '{_ARTICLE}', '')"
+    return f"regexp_replace({bare}, '{_SEPARATORS}', '', 'g')"
+
+
+KEY_GAPS: Final = {f"{column}_key": _in_sql(column) for column in ("subject", "predicate")} | {
+    "asked_subject_key": _in_sql("CAST(:subject AS text)")
+}
+"""The placeholders in SQL files for :func:`plain_key` of the columns, and of a parameter ``subject``."""
