@@ -241,6 +241,16 @@ def test_without_a_host_every_installation_is_offered_for_removal(
     assert not (user / ".gemini").exists()
 
 
+def test_a_project_whose_files_are_those_of_the_user_is_named(commonplace: CommandLine) -> None:
+    """In the home directory, hooks of a project are hooks of all projects."""
+    done = commonplace("install", "claude-code", "--dry-run", HOME=str(commonplace.directory))
+    assert (
+        f"Claude Code uses {commonplace.directory / '.claude/settings.json'} for all your projects."
+        in done.out
+    )
+    assert "for all your projects" not in commonplace("install", "claude-code", "--dry-run").out
+
+
 def test_uninstalling_names_a_permission_that_stays(commonplace: CommandLine) -> None:
     """The account of the host must not pay for sessions without its owner knowing."""
     (commonplace.home / "commonplace.toml").write_text('consolidation_model = "claude-code"\n')
