@@ -54,7 +54,7 @@ async def know(
                 out.print(f"  [red]{shown(found.problem)}[/]")
             for item in found.items:
                 out.print(line(item, why=why))
-        if not any(found.items for found in results):
+        if not any(found.items or found.problem for found in results):
             out.print("No memory covers this." if query else "No memories yet.")
 
     return Answer({"query": query, "memories": results}, text, error=_failed(results))

@@ -316,6 +316,13 @@ def test_a_store_into_a_file_that_is_too_full_names_few_of_the_deleted(commonpla
     assert len(commonplace("workspace", "store", "later", "--json").json["pruned"]) == 13
 
 
+def test_a_memory_that_cannot_answer_is_not_called_empty(commonplace: CommandLine) -> None:
+    """Whether there are memories is not known then."""
+    done = commonplace("know", COMMONPLACE_POSTGRES_URL="postgresql://nobody@127.0.0.1:1/none")
+    assert (done.status, "cannot connect to PostgreSQL" in done.out) == (0, True)
+    assert "No memories yet." not in done.out
+
+
 def test_an_item_of_a_search_is_one_paragraph(commonplace: CommandLine, knowledge_url: str) -> None:
     """An episode has lines of its own, which would look like further items."""
     episode = "User: Which port?\n\nAssistant: 5433."
