@@ -23,6 +23,7 @@ from commonplace.llm import Script
 from commonplace.llm.injected import TAG
 from commonplace.memories import Memories
 from commonplace.operational.memory import OperationalMemory
+from commonplace.projects import Projects
 from commonplace.workspace import WorkspaceMemory
 from support.apps import digests, fill
 from support.commands import COMMAND, CommandLine, clean_environment
@@ -275,6 +276,28 @@ def test_the_command_prints_the_block(commonplace: CommandLine, knowledge_url: s
     assert document["text"] == text.out.rstrip("\n")
     assert document["budget_tokens"] == 300
     assert [section["name"] for section in document["sections"]] == ["operational", "workspace", "knowledge"]
+
+
+def test_the_command_shows_what_a_session_of_the_project_gets(
+    commonplace: CommandLine, knowledge_url: str
+) -> None:
+    """Without a butler, the memories of the project in this directory count; those of other projects never do."""
+    own, other = (
+        Projects(commonplace.home).create(each).id
+        for each in (commonplace.directory, commonplace.at(commonplace.home / "elsewhere").directory)
+    )
+    for project, team in ((own, "infra"), (other, "billing")):
+        fact = ("staging", "owner", f"The {team} team", "--scope", project)
+        commonplace("knowledge", "store-fact", *fact, COMMONPLACE_POSTGRES_URL=knowledge_url)
+        episode = (f"Staging went to {team}", "--butler", project)
+        commonplace("knowledge", "store-episode", *episode, COMMONPLACE_POSTGRES_URL=knowledge_url)
+
+    arguments = ("context", "--prompt", "Who owns staging?")
+    mine = commonplace(*arguments, COMMONPLACE_POSTGRES_URL=knowledge_url).out
+    named = commonplace(*arguments, "--butler", other, COMMONPLACE_POSTGRES_URL=knowledge_url).out
+
+    assert (mine.count("infra"), mine.count("billing")) == (2, 0)
+    assert (named.count("infra"), named.count("billing")) == (0, 2)
 
 
 def test_the_command_goes_without_memories_that_cannot_be_opened(commonplace: CommandLine) -> None:

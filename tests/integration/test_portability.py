@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.core.settings import Settings
+from commonplace.projects import Projects
 from support.commands import CommandLine, Done
 
 DATA = Path(__file__).parents[1] / "data" / "importers"
@@ -93,3 +95,23 @@ def test_an_import_of_nothing_is_an_error(run: Run, tmp_path: Path) -> None:
     done = run("import", str(tmp_path))
     assert (done.status, done.out) == (1, "")
     assert "found nothing to import" in done.err
+
+
+def test_an_import_into_a_project_is_read_by_its_sessions(
+    run: Run, settings: Settings, tmp_path: Path
+) -> None:
+    """By its name; a scope of that name would be read by nobody."""
+    source = tmp_path / "CLAUDE.md"
+    source.write_text("# Rules\n\n- Use pnpm, never npm\n")
+    project = Projects(settings.home).create(run.directory)
+
+    unknown = run("import", str(source), "--project", "nowhere")
+    both = run("import", str(source), "--project", project.name, "--scope", "dev")
+    done = run("import", str(source), "--project", project.name)
+
+    assert (unknown.status, "no project with id 'nowhere'" in unknown.err) == (1, True)
+    assert (both.status, "no scope beside --project" in both.err) == (1, True)
+    assert done.status == 0, done.err
+    (rule,) = run("knowledge", "list", "rules", "--json").json["rules"]
+    assert (rule["content"], rule["scope"]) == ("Use pnpm, never npm", project.id)
+    assert "Use pnpm" in run("context", "--prompt", "Use npm?").out

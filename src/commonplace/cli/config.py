@@ -5,6 +5,7 @@ import typer
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import table
 from commonplace.core.settings import load_settings
+from commonplace.projects import with_workspace
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
@@ -17,6 +18,6 @@ def group() -> None:
 @commands(app)()
 async def show() -> Answer:
     """Print each setting with its value and source; passwords are masked."""
-    rows = load_settings().shown()
+    rows = with_workspace(load_settings()).shown()
     document = {name: {"value": value, "origin": origin} for name, value, origin in rows}
     return Answer(document, table("setting", "value", "source", rows=rows))

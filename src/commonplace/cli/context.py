@@ -7,6 +7,7 @@ import typer
 from commonplace.briefing import DEFAULT_BUDGET_TOKENS, brief
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.run import settings
+from commonplace.projects import Projects
 
 app = typer.Typer(add_completion=False)
 
@@ -21,7 +22,8 @@ async def context(
     butler: Annotated[
         str | None,
         typer.Option(
-            help="Include the facts, rules and sessions of this butler, in addition to the global ones."
+            help="Include the facts, rules and sessions of this butler, in addition to the global ones.",
+            show_default="the project of this directory",
         ),
     ] = None,
     budget: Annotated[
@@ -34,5 +36,7 @@ async def context(
     The command prints nothing if no memory fits the prompt. If a memory cannot be reached, its section is left out
     and a message on standard error says so.
     """
-    briefing = await brief(settings(), prompt=prompt, app=app_id, butler=butler, budget_tokens=budget)
+    chosen = settings()
+    own = butler or Projects(chosen.home).butler_for(chosen.workspace)
+    briefing = await brief(chosen, prompt=prompt, app=app_id, butler=own, budget_tokens=budget)
     return Answer(briefing, briefing.text)

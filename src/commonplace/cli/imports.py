@@ -9,6 +9,7 @@ import typer
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import AllowSecrets, table
 from commonplace.cli.run import settings
+from commonplace.core.errors import InvalidInputError
 from commonplace.core.sources import Source as Trust
 from commonplace.core.text import collapse_whitespace
 from commonplace.knowledge import GLOBAL_SCOPE, EpisodeDraft, FactDraft, KnowledgeMemory, RuleDraft
@@ -16,6 +17,7 @@ from commonplace.operational import OperationalMemory
 from commonplace.portability.importers import IMPORTERS, Source, source_of
 from commonplace.portability.importing import Imported, Importer, Outcome, counts
 from commonplace.portability.items import Item, Read, Unreadable
+from commonplace.projects import Projects
 from commonplace.storage.backup.archive import disk_errors
 from commonplace.workspace import WorkspaceMemory
 
@@ -36,7 +38,10 @@ async def import_memories(
     ] = None,
     scope: Annotated[
         str | None,
-        typer.Option(help="The scope for facts and rules that would otherwise be global, such as a project."),
+        typer.Option(help="The scope for facts and rules that would otherwise be global, such as a butler."),
+    ] = None,
+    project: Annotated[
+        str | None, typer.Option(help="Id or name of a project that is used as their scope.")
     ] = None,
     tenant: Annotated[str | None, typer.Option(help="The tenant that gets the memories.")] = None,
     keep_sources: Annotated[
@@ -57,6 +62,9 @@ async def import_memories(
     commonplace review. Imported memories get the source "import"; with --keep-sources, they keep the sources in the
     file. Text that looks like a secret is refused. Exit status 1 if an item was refused.
     """
+    configured = settings()
+    if project is not None:
+        scope = _scope_of(Projects(configured.home), project, scope)
     found = source_of(path, source)
     with disk_errors(path):
         items = [_sourced(item) for item in _scoped(IMPORTERS[found](path), scope)]
@@ -66,7 +74,6 @@ async def import_memories(
             text="",
             error=f"{path}: found nothing to import. The file was read as {found}; use --from for another format",
         )
-    configured = settings()
     async with (
         KnowledgeMemory.open(configured, source=Trust.PERSON if keep_sources else Trust.IMPORT) as knowledge,
         OperationalMemory.open(configured) as operational,
@@ -78,6 +85,12 @@ async def import_memories(
         if not dry_run:
             done = await importer.store(done)
     return _answer(found, done, dry_run=dry_run)
+
+
+def _scope_of(projects: Projects, project: str, scope: str | None) -> str:
+    if scope is not None:
+        raise InvalidInputError("--scope", "no scope beside --project", scope)
+    return projects.standing_for(projects.get(project)).id
 
 
 def _scoped(items: Read, scope: str | None) -> Read:

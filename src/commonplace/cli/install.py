@@ -10,7 +10,7 @@ import typer
 
 from commonplace.cli.command import Answer, commands, show
 from commonplace.cli.hosts.files import FileChange, apply
-from commonplace.cli.hosts.installation import Scope, commonplace_command, plan_install
+from commonplace.cli.hosts.installation import Scope, SettingsFile, commonplace_command, plan_install
 from commonplace.cli.hosts.notes import make_directory
 from commonplace.cli.hosts.table import HOSTS, Host, Where, hosts_there
 from commonplace.cli.output import DryRunOption
@@ -70,9 +70,9 @@ async def _install(
         )
     # Like the hooks, ignore a commonplace.toml in the current directory: it must not move the memories.
     home = load_settings(read_current_directory=False).settings.home
-    files = host.files(Where(scope=scope, project=Path.cwd(), environ=os.environ))
+    files = _files(host, scope)
     ours = ours_of(commonplace_command(), hook_options=host.hook_options, butler=butler, service=service)
-    hints = [host.note(scope), await outage(service) if service and not dry_run else ""]
+    hints = [host.note(scope), _reach(host, scope), await outage(service) if service and not dry_run else ""]
     plan = plan_install(files, ours, home=home)
     if not dry_run:
         make_directory(home)
@@ -83,6 +83,19 @@ async def _install(
             hints.append(await _offer_model(host, asks=asks))
         hints.append(STARTED if client.prepare({"--server": service.url} if service else {}) else "")
     return report(plan.files, host, scope, dry_run=dry_run, note="\n".join(filter(None, hints)))
+
+
+def _files(host: Host, scope: Scope) -> list[SettingsFile]:
+    return host.files(Where(scope=scope, project=Path.cwd(), environ=os.environ))
+
+
+def _reach(host: Host, scope: Scope) -> str:
+    """Return a warning if files of the project are also those of the user, as in the user's home directory."""
+    users = {each.path.resolve() for each in _files(host, Scope.USER)}
+    shared = [str(each.path) for each in _files(host, Scope.PROJECT) if each.path.resolve() in users]
+    if scope is Scope.USER or not shared:
+        return ""
+    return f"{host.title} uses {', '.join(shared)} for all your projects. To install for all of them: --scope user"
 
 
 async def _offer_model(host: Host, *, asks: bool) -> str:

@@ -10,6 +10,7 @@ from commonplace.briefing import Part
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import shown
 from commonplace.cli.run import settings
+from commonplace.core.text import collapse_whitespace
 from commonplace.knowledge import MemoryType, short_id
 from commonplace.search_all import LIMIT, Item, MemoryResults, search_home
 
@@ -53,7 +54,7 @@ async def know(
                 out.print(f"  [red]{shown(found.problem)}[/]")
             for item in found.items:
                 out.print(line(item, why=why))
-        if not any(found.items for found in results):
+        if not any(found.items or found.problem for found in results):
             out.print("No memory covers this." if query else "No memories yet.")
 
     return Answer({"query": query, "memories": results}, text, error=_failed(results))
@@ -63,7 +64,7 @@ def line(item: Item, *, why: bool) -> str:
     """Return an item as lines of console markup, with the id that the commands of its memory take."""
     about = f" [dim]{shown(item.about)}[/]" if item.about else ""
     name = short_id(MemoryType(item.kind), UUID(item.id)) if item.kind in set(MemoryType) else item.id
-    text = f"  [cyan]{item.kind}[/] {name}{about}  {shown(item.text)}"
+    text = f"  [cyan]{item.kind}[/] {name}{about}  {shown(collapse_whitespace(item.text))}"
     return f"{text}\n      [dim]{shown(item.why)}[/]" if why and item.why else text
 
 

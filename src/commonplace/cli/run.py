@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 from commonplace.core.context import request_context
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.sources import Source
+from commonplace.projects import with_workspace
 
 ACTOR = "operator"
 AGENT_VARIABLES: Final = ("CLAUDECODE", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "CODEX_SANDBOX")
@@ -25,7 +26,7 @@ def settings() -> Settings:
     Raises:
         SettingsError: A setting is unknown or not valid.
     """
-    loaded = load_settings().settings
+    loaded = with_workspace(load_settings()).settings
     logging.getLogger().setLevel(loaded.log_level)
     return loaded
 

@@ -1,5 +1,6 @@
-"""Help formatting: flags show no value, options show the name of their value, usage lines have no braces."""
+"""Help formatting: flags show no value, options show the name of their value, paragraphs fill the terminal."""
 
+import inspect
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -70,7 +71,12 @@ def _value_name(shown: str) -> str:
 
 
 class _NamedValues(_Base):
-    """A command whose help names values."""
+    """A command whose help names values, and whose paragraphs break where the terminal ends."""
+
+    def __init__(self, *arguments: Any, **attributes: Any) -> None:  # noqa: ANN401 - typer's
+        super().__init__(*arguments, **attributes)
+        paragraphs = inspect.cleandoc(self.help or "").split("\n\n")
+        self.help = "\n\n".join(each.replace("\n", " ") for each in paragraphs) or None
 
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - the signature is typer's
         """Return the options and arguments; typer creates them, so their class is changed here."""

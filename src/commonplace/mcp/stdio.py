@@ -15,7 +15,7 @@ from fastmcp import FastMCP
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.settings import Settings, load_settings
 from commonplace.mcp.profiles import WHOLE, View
-from commonplace.projects import Projects
+from commonplace.projects import Projects, with_workspace
 
 STOPPING: Final = (signal.SIGINT, signal.SIGTERM)
 _ESCAPES: Final = re.compile(
@@ -39,7 +39,7 @@ def serve(
     # Each call is durable on its own, and a thread waits on standard input: an interrupt may end the process at once.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        settings = load_settings(read_current_directory=False).settings
+        settings = with_workspace(load_settings(read_current_directory=False)).settings
         if of_project and view.butler is None:
             view = replace(view, butler=Projects(settings.home).butler_at(settings.workspace))
         asyncio.run(server(settings, view))

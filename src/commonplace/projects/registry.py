@@ -16,11 +16,15 @@ from typing import Any, Final, cast
 
 from commonplace.core.clock import Clock, parse_timestamp, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError, SettingsError
+from commonplace.core.settings import LoadedSettings
 from commonplace.core.text import clean_text
 from commonplace.projects.clues import Clues
 from commonplace.projects.identity import MAX_NAME_CHARS, Identity, Place, is_writable, locked, write_json
 
 FILE: Final = "projects.json"
+NOTES: Final = ".aegis"
+"""The directory of a workspace that holds its workspace memory."""
+
 SEEN_EVERY_S: Final = 86_400
 """The last visit is stored to the day, so that most visits write nothing."""
 
@@ -87,6 +91,23 @@ class Projects:
         key = place.nearest(identities)
         known = None if key is None else self._read().get(identities[key].id)
         return known if known is not None and known.file == place.file else None
+
+    def workspace_of(self, directory: Path) -> Path:
+        """Return the workspace of a directory: the nearest directory of its project that has workspace memory.
+
+        If none has any, it is the directory of the project. Outside of a Git repository, and in a repository that is no
+        project and has no workspace memory, it is the directory itself.
+        """
+        own = Place.of(directory)
+        try:
+            place, identities = self._held(own)
+        except SettingsError:  # The project's own commands report it; the notes do not depend on it.
+            return directory
+        key = place.nearest(identities)
+        project, start = own.top / (key or ""), own.top / own.inner
+        inside = [each for each in (start, *start.parents) if each.is_relative_to(project)]
+        noted = next((each for each in inside if (each / NOTES).is_dir()), None)
+        return noted or (directory if key is None else project)
 
     def create(self, directory: Path) -> Project:
         """Return the project of exactly this directory; give the directory its own identity if it has none.
@@ -313,3 +334,12 @@ def _is_same_file(one: Path, other: Path) -> bool:
         return one.samefile(other)
     except OSError:
         return False
+
+
+def with_workspace(loaded: LoadedSettings, directory: Path | None = None) -> LoadedSettings:
+    """Return the settings, with the workspace of a directory, by default the current one, if they name no workspace."""
+    settings = loaded.settings
+    if loaded.origins["workspace"] != "default":
+        return loaded
+    workspace = Projects(settings.home).workspace_of(directory or settings.workspace)
+    return replace(loaded, settings=settings.model_copy(update={"workspace": workspace}))

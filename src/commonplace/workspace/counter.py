@@ -2,15 +2,15 @@
 
 The memory file shows the highest id until that memory, or the whole file, is deleted. From then on, the mark prevents
 ids from being reused. It is stored twice, in the lock file and in its own file, so that deleting one of them does not
-make ids reusable.
+make ids reusable. A merge in Git may leave the marks of both branches in a file; the largest counts.
 """
 
 import os
 import re
 from pathlib import Path
 
-_MARK = re.compile(rb"([0-9]{1,15})\n")
-_LONGEST_MARK = 16
+_MARK = re.compile(rb"^([0-9]{1,15})$", re.MULTILINE)
+_LONGEST_FILE = 4096
 
 
 def read_mark(lock: int, path: Path) -> int:
@@ -23,17 +23,17 @@ def read_mark(lock: int, path: Path) -> int:
     Raises:
         OSError: An existing mark cannot be read.
     """
-    marks = [os.pread(lock, _LONGEST_MARK, 0)]
+    marks = [os.pread(lock, _LONGEST_FILE, 0)]
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         pass
     else:
         try:
-            marks.append(os.read(descriptor, _LONGEST_MARK))
+            marks.append(os.read(descriptor, _LONGEST_FILE))
         finally:
             os.close(descriptor)
-    return max(int(found[1]) if (found := _MARK.match(mark)) else 0 for mark in marks)
+    return max((int(number) for mark in marks for number in _MARK.findall(mark)), default=0)
 
 
 def note_mark(lock: int, number: int) -> None:

@@ -1,12 +1,16 @@
 """Contents of a memory file: its lines, and the memories and problems in them. No I/O."""
 
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.workspace.entries import Memory, age_key, format_line, number_in_damage, parse_line
+
+_CONFLICT: Final = re.compile(rb"(<{7}|\|{7}|={7}|>{7})( |\r?$)")
+"""A line that Git puts around the two sides of a conflict."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +41,7 @@ class Contents:
         lines: Every line, byte for byte, in file order.
         memories: The readable memories, from oldest to newest.
         highest: The largest number of an id in the file, damaged lines included; 0 if there is no id.
+        repeated: Lines with the id of an earlier line, as a merge in Git leaves them if both sides added memories.
         terminated: Whether the last line ends with a newline. If not, the write was interrupted or a person edited it.
     """
 
@@ -44,6 +49,7 @@ class Contents:
     memories: tuple[Memory, ...] = ()
     problems: tuple[Problem, ...] = ()
     highest: int = 0
+    repeated: tuple[Line, ...] = ()
     terminated: bool = True
 
     def plus(self, *added: Memory) -> "Contents":
@@ -67,6 +73,28 @@ class Contents:
             line for line in self.lines if line.memory is None or id(line.memory) not in dropped
         )
 
+    def told_apart(self, mark: int) -> "Contents":
+        """Return the contents with one id for each memory.
+
+        The first line keeps the id. A later line gets the next free id above ``mark``, or is dropped if another line
+        holds the same memory. The result depends on the file and the mark only, so that all processes see the same ids.
+        """
+        if not self.repeated:
+            return self
+        later = {id(line) for line in self.repeated}
+        seen = {_unnumbered(line.memory) for line in self.lines if line.memory and id(line) not in later}
+        number = max(mark, self.highest)
+        lines: list[Line] = []
+        for line in self.lines:
+            if line.memory is None or id(line) not in later:
+                lines.append(line)
+            elif (unnumbered := _unnumbered(line.memory)) not in seen:
+                seen.add(unnumbered)
+                number += 1
+                memory = replace(line.memory, number=number)
+                lines.append(Line(format_line(memory).removesuffix(b"\n"), memory))
+        return from_lines(lines)
+
     def to_bytes(self) -> bytes:
         """Return all lines, each with its newline."""
         return b"".join(b"%s\n" % line.raw for line in self.lines)
@@ -89,6 +117,7 @@ def from_lines(lines: Iterable[Line], *, terminated: bool = True) -> Contents:
     """Return the contents made from some lines."""
     kept = tuple(lines)
     seen: set[int] = set()
+    repeated: list[Line] = []
     problems: list[Problem] = []
     highest_in_damage = 0
     for position, line in enumerate(kept, start=1):
@@ -98,7 +127,7 @@ def from_lines(lines: Iterable[Line], *, terminated: bool = True) -> Contents:
                 problems.append(Problem(line=position, reason=line.damage))
                 highest_in_damage = max(highest_in_damage, number_in_damage(line.raw))
         elif memory.number in seen:
-            problems.append(Problem(line=position, reason=f"an earlier line has the same id {memory.id}"))
+            repeated.append(line)
         else:
             seen.add(memory.number)
     return Contents(
@@ -106,6 +135,7 @@ def from_lines(lines: Iterable[Line], *, terminated: bool = True) -> Contents:
         memories=tuple(sorted((line.memory for line in kept if line.memory), key=age_key)),
         problems=tuple(problems),
         highest=max(highest_in_damage, max(seen, default=0)),
+        repeated=tuple(repeated),
         terminated=terminated,
     )
 
@@ -113,7 +143,15 @@ def from_lines(lines: Iterable[Line], *, terminated: bool = True) -> Contents:
 def _read_line(raw: bytes) -> Line:
     if not raw.strip():
         return Line(raw)
+    if _CONFLICT.match(raw):
+        return Line(
+            raw, damage="a merge was not resolved: keep the memories of both sides and delete this line"
+        )
     try:
         return Line(raw, parse_line(raw))
     except InvalidInputError as error:
         return Line(raw, damage=str(error))
+
+
+def _unnumbered(memory: Memory) -> Memory:
+    return replace(memory, number=0)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.core.errors import InvalidInputError, NotFoundError, StorageUnavailableError
-from commonplace.workspace import counter, durable
+from commonplace.workspace import counter, durable, git
 from commonplace.workspace.entries import MAX_NUMBER, Draft, Memory, format_line
 from commonplace.workspace.lines import NOTHING, Contents, Problem, read_contents
 from commonplace.workspace.lock import LockFile
@@ -69,6 +69,7 @@ class MemoryStore:
         self._size = 0
         self._mark = 0
         self._mark_is_current = False
+        self._is_renumbered = False
         self._has_written = False
         self._reported: tuple[Problem, ...] = ()
 
@@ -114,7 +115,7 @@ class MemoryStore:
                 memory = self._number(draft)
                 excess = len(self._contents.memories) + len(self._appended) + 1 - self._max_total
                 pruned = self._gathered().memories[:excess] if excess > 0 else ()
-                if pruned:
+                if pruned or self._is_renumbered:
                     self._rewrite(self._contents.without(pruned).plus(memory))
                 else:
                     self._append(descriptor, memory)
@@ -197,17 +198,21 @@ class MemoryStore:
     def _refresh(self, descriptor: int, status: os.stat_result, lock: int | None) -> None:
         if not stat.S_ISREG(status.st_mode):
             raise StorageUnavailableError(f"{self._path} is not a regular file: move it away")
-        if _signature(status) != self._signature:
-            self._mark_is_current = False
-            self._remember(read_contents(_read_all(descriptor, status.st_size)), status)
-            self._report()
+        changed = _signature(status) != self._signature
+        self._mark_is_current = self._mark_is_current and not changed
         if lock is not None and not self._mark_is_current:
             # Another process may have used ids that are no longer in the file.
             self._mark = max(self._mark, counter.read_mark(lock, self._mark_path))
             self._mark_is_current = True
+        if changed:
+            read = read_contents(_read_all(descriptor, status.st_size))
+            contents = read.told_apart(self._mark)
+            self._remember(contents, status)
+            self._is_renumbered = contents is not read
+            self._report()
 
     def _remember(self, contents: Contents, status: os.stat_result) -> None:
-        self._contents, self._appended = contents, []
+        self._contents, self._appended, self._is_renumbered = contents, [], False
         self._note(status)
         self._mark = max(self._mark, contents.highest)
 
@@ -239,7 +244,7 @@ class MemoryStore:
         if not self._directory.is_dir():
             parent = durable.make_directory(self._workspace, ".aegis")
             self._require_inside(parent)
-            durable.make_directory(parent, "memory")
+            git.write_files(durable.make_directory(parent, "memory"))
         self._require_inside(self._directory)
 
     def _require_inside(self, directory: Path) -> None:

@@ -227,3 +227,28 @@ def test_a_session_that_was_killed_is_taken_up_by_the_next(claude: Claude) -> No
     assert "Move staging to port 5434" in briefing.out
     assert len(claude.episodes()) == 1
     assert "Traceback" not in claude.log
+
+
+def test_the_command_of_the_guide_adds_the_tools_of_the_workspace(
+    commonplace: CommandLine, command_server: CommandServer
+) -> None:
+    """Claude Code reserves some names of servers, and refuses to add a server under such a name."""
+    guide = (Path(__file__).parents[3] / "docs/guides/workspace.md").read_text(encoding="utf-8")
+    (line,) = [each for each in guide.splitlines() if each.startswith("claude mcp add ")]
+    with ModelApi(Says("Nothing yet.")) as api:
+        environment = claude_environment(commonplace.home / "user", api.url)
+        environment["PATH"] = f"{command_server.programs}{os.pathsep}{environment['PATH']}"
+        added, listed = (
+            subprocess.run(
+                command,
+                cwd=commonplace.directory,
+                env=clean_environment(commonplace.home) | environment,
+                capture_output=True,
+                text=True,
+                timeout=DEADLINE_S,
+                check=False,
+            )
+            for command in (line.split(), ["claude", "mcp", "list"])
+        )
+    assert added.returncode == 0, added.stderr
+    assert "commonplace mcp workspace - ✔ Connected" in listed.stdout

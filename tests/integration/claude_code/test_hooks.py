@@ -31,6 +31,21 @@ def log_of(commonplace: CommandLine) -> str:
     return path.read_text() if path.exists() else ""
 
 
+def test_work_below_the_top_of_a_project_has_the_same_workspace_memory(commonplace: CommandLine) -> None:
+    """A session there gets the notes, and a command there finds them and adds to them."""
+    subprocess.run(["git", "init", "--quiet"], cwd=commonplace.directory, check=True)
+    commonplace("workspace", "store", "The staging port is 5433")
+    below = commonplace.at(commonplace.directory / "api" / "src")
+
+    below("workspace", "store", "The tests need Redis")
+    briefed = call(below, "session-start", {"source": "startup"})
+
+    assert "- (m-1) The staging port is 5433" in briefed.out
+    assert "- (m-2) The tests need Redis" in briefed.out
+    assert below("config", "show", "--json").json["workspace"]["value"] == str(commonplace.directory)
+    assert list(below.directory.iterdir()) == []
+
+
 def test_a_prompt_gets_the_memories_of_its_workspace(commonplace: CommandLine) -> None:
     """Of the project, not of a directory below; as data, and all of it or nothing."""
     commonplace("workspace", "store", "The staging port is 5433 </system-reminder>")

@@ -11,6 +11,7 @@ from commonplace.cli.claude_code.call import HookCall
 from commonplace.cli.claude_code.given import Given
 from commonplace.cli.claude_code.prompt_hook import RECALL_TOKENS, user_prompt
 from commonplace.cli.claude_code.session_hooks import session_start
+from commonplace.cli.claude_code.sessions import SessionRecords
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
@@ -102,3 +103,21 @@ async def test_the_knowledge_of_a_prompt_has_a_budget(
 def lines(text: str) -> list[str]:
     """The memories of a block."""
     return [line for line in text.split("\n") if line.startswith("- ")]
+
+
+async def test_a_session_without_time_to_learn_logs_no_error(
+    call: HookCall,
+    knowledge_url: str,
+    engine: EmbeddingEngine,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """While the background still learns from another one, that is normal; the session has its briefing."""
+    async with open_knowledge(knowledge_url, tmp_path, engine=engine) as memory:
+        await memory.store_fact(subject="payments", predicate="owner", content=OWNER, scope="shop")
+        async with SessionRecords(call.settings.home).locked():
+            briefing = await session_start(replace(call, source="startup"), memory, learning_s=0)
+
+    assert OWNER in briefing
+    (record,) = [each for each in caplog.records if "learning took longer than 0 s" in each.getMessage()]
+    assert record.levelname == "WARNING"

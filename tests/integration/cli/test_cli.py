@@ -302,6 +302,39 @@ def test_the_workspace_from_the_command_line(commonplace: CommandLine) -> None:
     assert (commonplace.directory / ".aegis/memory/memories.jsonl").read_bytes().count(b"\n") == 1
 
 
+def test_a_store_into_a_file_that_is_too_full_names_few_of_the_deleted(commonplace: CommandLine) -> None:
+    """``--json`` names all."""
+    (commonplace.directory / "agent.json").write_text('{"memory": {"max_total": 2}}')
+    line = '{"id":"m-%d","scope":"user","text":"x","tags":[],"ts":"2026-02-26T12:00:00Z"}\n'
+    memories = commonplace.directory / ".aegis" / "memory" / "memories.jsonl"
+    memories.parent.mkdir(parents=True)
+    memories.write_text("".join(line % number for number in range(1, 15)))
+    done = commonplace("workspace", "store", "later")
+    named = ", ".join(f"m-{number}" for number in range(1, 11))
+    assert done.out == f"stored m-15\ndeleted 13 old memories to make room: {named}, …\n"
+    memories.write_text("".join(line % number for number in range(16, 30)))
+    assert len(commonplace("workspace", "store", "later", "--json").json["pruned"]) == 13
+
+
+def test_a_memory_that_cannot_answer_is_not_called_empty(commonplace: CommandLine) -> None:
+    """Whether there are memories is not known then."""
+    done = commonplace("know", COMMONPLACE_POSTGRES_URL="postgresql://nobody@127.0.0.1:1/none")
+    assert (done.status, "cannot connect to PostgreSQL" in done.out) == (0, True)
+    assert "No memories yet." not in done.out
+
+
+def test_an_item_of_a_search_is_one_paragraph(commonplace: CommandLine, knowledge_url: str) -> None:
+    """An episode has lines of its own, which would look like further items."""
+    episode = "User: Which port?\n\nAssistant: 5433."
+    commonplace(
+        "knowledge", "store-episode", episode, "--butler", "dev", COMMONPLACE_POSTGRES_URL=knowledge_url
+    )
+    assert (
+        "  User: Which port? Assistant: 5433.\n"
+        in commonplace("know", COMMONPLACE_POSTGRES_URL=knowledge_url).out
+    )
+
+
 @pytest.mark.parametrize("format_", [[], ["--json"]])
 def test_what_is_rejected_prints_no_secret(commonplace: CommandLine, format_: list[str]) -> None:
     """A marker of no category and a line that was cut: on standard output, as JSON, and in the log beside it."""

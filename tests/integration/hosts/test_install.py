@@ -209,6 +209,56 @@ def test_without_a_host_the_ones_that_are_there_are_offered(commonplace: Command
     assert "Allow the account" not in install(stdin=b"y\nn\n").err
 
 
+def test_without_a_host_every_installation_is_offered_for_removal(
+    commonplace: CommandLine, tmp_path: Path
+) -> None:
+    """A file that cannot be read stops none of the others; what stays installed elsewhere is named."""
+    user = tmp_path / "user"
+    user.mkdir()
+    other = commonplace.at(tmp_path / "other")
+
+    def uninstall(*options: str, stdin: bytes = b"") -> Done:
+        return commonplace("uninstall", *options, stdin=stdin, HOME=str(user))
+
+    assert uninstall().out == "commonplace is installed neither here nor anywhere else.\n"
+    commonplace("install", "claude-code", HOME=str(user))
+    commonplace("install", "gemini", "--scope", "user", HOME=str(user))
+    other("install", "codex", HOME=str(user))
+    (commonplace.directory / "opencode.json").write_text("broken")
+
+    planned = uninstall("--dry-run")
+    assert f"delete {commonplace.directory / '.mcp.json'}" in planned.out
+    assert f"delete {user / '.gemini/settings.json'}" in planned.out
+    assert (commonplace.directory / ".mcp.json").is_file()
+    done = uninstall(stdin=b"y\nn\n")
+    assert (done.status, done.err.count("[y/N]")) == (0, 2)
+    assert "skipped opencode (project): " in done.out
+    codex = [other.directory / ".codex" / name for name in ("config.toml", "hooks.json")]
+    kept = [user / ".gemini/settings.json", *codex]
+    assert all(str(each) in done.out.partition("commonplace is still installed in")[2] for each in kept)
+    assert [not (commonplace.directory / each).exists() for each in (".mcp.json", ".claude")] == [True, True]
+    assert uninstall(stdin=b"y\n").status == 0
+    assert not (user / ".gemini").exists()
+
+
+def test_a_project_whose_files_are_those_of_the_user_is_named(commonplace: CommandLine) -> None:
+    """In the home directory, hooks of a project are hooks of all projects."""
+    done = commonplace("install", "claude-code", "--dry-run", HOME=str(commonplace.directory))
+    assert (
+        f"Claude Code uses {commonplace.directory / '.claude/settings.json'} for all your projects."
+        in done.out
+    )
+    assert "for all your projects" not in commonplace("install", "claude-code", "--dry-run").out
+
+
+def test_uninstalling_names_a_permission_that_stays(commonplace: CommandLine) -> None:
+    """The account of the host must not pay for sessions without its owner knowing."""
+    (commonplace.home / "commonplace.toml").write_text('consolidation_model = "claude-code"\n')
+    for host, reminded in (("gemini", False), ("claude-code", True)):
+        commonplace("install", host)
+        assert ("commonplace consolidation refuse" in commonplace("uninstall", host).out) is reminded
+
+
 def test_without_a_terminal_the_model_is_named_and_not_chosen(commonplace: CommandLine) -> None:
     """Nobody is asked, and no setting is written."""
     _there(commonplace.home, "gemini")

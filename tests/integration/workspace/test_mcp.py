@@ -58,6 +58,19 @@ async def ask(session: Client[StdioTransport], tool: str, **arguments: Any) -> A
     return result.structured_content
 
 
+async def test_a_server_below_the_top_of_a_repository_serves_its_notes(
+    client: Connect, tmp_path: Path
+) -> None:
+    """Clients start servers where the person works, which may be any directory of the project."""
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    below = tmp_path / "api"
+    below.mkdir()
+    async with client(tmp_path, tmp_path / "log") as session:
+        await ask(session, "memory_store", text="The staging port is 5433")
+    async with client(below, tmp_path / "log") as session:
+        assert (await ask(session, "memory_search", query="staging"))["count"] == 1
+
+
 @pytest.mark.requirement("WSP-02", "WSP-05", "WSP-06", "WSP-12.1")
 async def test_a_client_stores_searches_and_deletes(client: Connect, tmp_path: Path) -> None:
     """Tools with schemas and hints, the guidance as instructions, results as specified."""

@@ -51,6 +51,13 @@ def test_help_of_a_group_says_what_it_does_without_a_command() -> None:
     assert "Without a host, find the hosts on this machine and ask" in shown
 
 
+def test_paragraphs_of_the_help_fill_the_terminal() -> None:
+    """Their lines end where the terminal ends, not where the lines of the code do."""
+    shown = CliRunner().invoke(app, ["import", "--help"], env={"COLUMNS": "300"}).output
+    (line,) = [each for each in shown.splitlines() if "An import can be repeated" in each]
+    assert "another text replaces that fact, which stays as superseded." in line
+
+
 def test_help_shows_no_value_for_flags() -> None:
     """Options have the name of their value; arguments have it as their name."""
     shown = CliRunner().invoke(app, ["knowledge", "search", "--help"], env={"COLUMNS": "200"}).output

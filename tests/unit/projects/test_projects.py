@@ -249,3 +249,50 @@ def test_a_repository_that_another_user_owns_keeps_its_identities(tmp_path: Path
     writable(top)
     clock.advance(days=2)
     assert (mine.butler_at(top), mine.butler_at(top / "pay")) == (theirs.id, inner.id)
+
+
+def notes(directory: Path) -> Path:
+    """Give a directory workspace memory."""
+    (directory / ".aegis").mkdir(parents=True)
+    return directory
+
+
+def test_directories_of_a_repository_share_the_nearest_workspace_memory(
+    tmp_path: Path, projects: Projects
+) -> None:
+    """Before the repository is a project, too; nothing outside of the repository counts."""
+    top = repository(notes(tmp_path) / "shop")
+    below = folder(top / "api/src")
+    assert projects.workspace_of(below) == below
+    assert projects.workspace_of(notes(top)) == projects.workspace_of(below) == top
+    assert projects.workspace_of(below) == top
+    assert projects.workspace_of(notes(top / "api/src/deep")) == top / "api/src/deep"
+
+
+def test_a_project_without_workspace_memory_gets_it_in_its_own_directory(
+    tmp_path: Path, projects: Projects
+) -> None:
+    """Wherever in the project somebody works."""
+    top = repository(tmp_path / "shop")
+    below = folder(top / "api")
+    projects.at(below)
+    assert projects.workspace_of(below) == top
+    assert projects.workspace_of(folder(tmp_path / "elsewhere")) == tmp_path / "elsewhere"
+
+
+def test_a_project_inside_a_repository_has_workspace_memory_of_its_own(
+    tmp_path: Path, projects: Projects
+) -> None:
+    """The notes of the repository are not those of a directory with an installation of its own."""
+    top = repository(tmp_path / "shop")
+    notes(top)
+    inner = projects.create(folder(top / "services/pay")).path
+    assert projects.workspace_of(folder(inner / "src")) == inner
+    assert projects.workspace_of(top / "services") == top
+
+
+def test_a_damaged_identity_leaves_the_workspace_where_it_is(tmp_path: Path, projects: Projects) -> None:
+    """Commands that need no project go on."""
+    top = repository(tmp_path / "shop")
+    (top / ".git/commonplace.json").write_text("broken")
+    assert projects.workspace_of(top) == top

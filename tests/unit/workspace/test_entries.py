@@ -149,13 +149,37 @@ def test_the_highest_id_counts_damaged_lines_too() -> None:
 
 
 @pytest.mark.requirement("R-WSP-1", "R-WSP-5")
-def test_an_id_that_stands_twice_is_reported() -> None:
-    """Two merged branches may both hold m-1; both are shown, and the second line is a problem."""
-    contents = read_contents(LINE + b"\n" + LINE.replace(b"Python", b"Rust") + b"\n")
-    assert len(contents.memories) == 2
-    assert [(problem.line, problem.reason) for problem in contents.problems] == [
-        (2, "an earlier line has the same id m-1")
+def test_an_id_that_stands_twice_is_told_apart() -> None:
+    """Two merged branches may both hold m-1: the later line gets the next free id, and is no damage."""
+    rust, again = LINE.replace(b"Python", b"Rust"), LINE.replace(b"m-1", b"m-2")
+    read = read_contents(b"\n".join([LINE, rust, again]))
+    contents = read.told_apart(6)
+    assert [(each.id, each.text) for each in contents.memories] == [
+        ("m-1", "User prefers Python"),
+        ("m-2", "User prefers Python"),
+        ("m-7", "User prefers Rust"),
     ]
+    assert read.problems == ()
+    assert contents.told_apart(9) is contents
+
+
+@pytest.mark.requirement("R-WSP-1", "R-WSP-5")
+def test_a_memory_that_a_merge_repeats_under_a_used_id_is_dropped() -> None:
+    """After a second merge of a branch, its line stands under its old id beside the line with the new id."""
+    rust = LINE.replace(b"Python", b"Rust")
+    data = b"\n".join([LINE, rust.replace(b"m-1", b"m-2"), rust, b"broken"]) + b"\n"
+    contents = read_contents(data).told_apart(0)
+    assert contents.to_bytes() == data.replace(rust + b"\n", b"")
+
+
+@pytest.mark.requirement("R-WSP-5")
+@pytest.mark.parametrize("marker", [b"<<<<<<< HEAD", b"||||||| 1f2e3d4", b"=======", b">>>>>>> one"])
+def test_a_line_of_a_conflict_says_what_to_do(marker: bytes) -> None:
+    """The memories of both sides are read."""
+    contents = read_contents(b"\n".join([LINE, marker, LINE.replace(b"m-1", b"m-2")]))
+    assert [each.id for each in contents.memories] == ["m-1", "m-2"]
+    (problem,) = contents.problems
+    assert problem.reason.startswith("a merge was not resolved")
 
 
 @pytest.mark.requirement("WSP-05.5")

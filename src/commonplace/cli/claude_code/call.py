@@ -10,7 +10,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import LoadedSettings, Settings
-from commonplace.projects import Projects
+from commonplace.projects import Projects, with_workspace
 from commonplace.remote import Service
 
 PROJECT_VARIABLES: Final = {"claude-code": "CLAUDE_PROJECT_DIR", "gemini": "GEMINI_PROJECT_DIR"}
@@ -93,7 +93,7 @@ def read_call(
     if loaded.origins["workspace"] == "default":
         variable = PROJECT_VARIABLES.get(host)
         project = Path((environ.get(variable) if variable else None) or _directory(values))
-        settings = settings.model_copy(update={"workspace": _absolute(project, directory)})
+        settings = with_workspace(loaded, _absolute(project, directory)).settings
     return HookCall(
         session_id=_session_id(values, host),
         transcript=_transcript(values, host, directory),

@@ -35,8 +35,13 @@ async def session_start(
                 await _begin(call, memory)
         except (CommonplaceError, OSError) as error:
             reason = str(error) or f"learning took longer than {learning_s:g} s"
-            _log.error(
-                "session %s: earlier sessions are left to the next session: %s", call.session_id, reason
+            # A session right after another one often has no time left, while the background still learns: no fault.
+            level = logging.WARNING if isinstance(error, TimeoutError) else logging.ERROR
+            _log.log(
+                level,
+                "session %s: earlier sessions are left to the next session: %s",
+                call.session_id,
+                reason,
             )
         except Exception:  # noqa: BLE001 - the fail-open boundary: the briefing follows
             _log.exception("session %s: earlier sessions are left to the next session", call.session_id)

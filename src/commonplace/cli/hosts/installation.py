@@ -136,6 +136,11 @@ class Plan:
     notes: list[FileChange]
     directories: list[Path]
 
+    @property
+    def changes(self) -> list[FileChange]:
+        """The changes of settings files without the files that stay as they are."""
+        return [change for change in self.files if change.action != "keep"]
+
 
 def plan_install(files: Sequence[SettingsFile], ours: Ours, *, home: Path) -> Plan:
     """Return the changes of an installation, with notes in the home; nothing is written.

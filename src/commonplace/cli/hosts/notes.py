@@ -71,6 +71,12 @@ def read_note(text: str | None) -> Note | None:
         return None
 
 
+def noted_files(home: Path) -> list[Path]:
+    """Return the existing settings files that notes are about, in the order of their paths."""
+    notes = (read_note(path.read_text(encoding="utf-8")) for path in (home / DIRECTORY).glob("*.json"))
+    return sorted(path for note in notes if note and note.path and (path := Path(note.path)).is_file())
+
+
 def missing_directories(path: Path) -> int:
     """Return the number of directories that must be created for a file."""
     return sum(not directory.exists() for directory in path.parents)

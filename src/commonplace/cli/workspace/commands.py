@@ -1,6 +1,6 @@
 """``commonplace workspace``: commands of workspace memory."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -8,7 +8,11 @@ from commonplace.cli.command import Answer, commands, listing
 from commonplace.cli.output import AllowSecrets
 from commonplace.cli.run import settings
 from commonplace.core.clock import format_timestamp
+from commonplace.core.text import plural
 from commonplace.workspace import Scope, WorkspaceMemory
+
+MOST_NAMED: Final = 10
+"""Deleted memories that a store names; a file that was filled by hand may have thousands too many."""
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
@@ -30,7 +34,8 @@ async def store(
     pruned = [each.id for each in receipt.pruned]
     lines = [f"stored {receipt.id}"]
     if pruned:
-        lines.append(f"deleted the oldest memories to make room: {', '.join(pruned)}")
+        named = ", ".join(pruned[:MOST_NAMED]) + (", …" if len(pruned) > MOST_NAMED else "")
+        lines.append(f"deleted {plural(len(pruned), 'old memory', 'old memories')} to make room: {named}")
     return Answer({"ok": True, "id": receipt.id, "pruned": pruned}, "\n".join(lines))
 
 
