@@ -25,14 +25,14 @@ from commonplace.knowledge import (
 from commonplace.llm import Script, names_language_model
 from commonplace.memories import Memories
 from commonplace.operational import GENERAL, Decision, OperationalMemory, Review, decide_after_session
-from commonplace.quarantined import LETTERS, Quarantined, decide, list_quarantined
+from commonplace.quarantined import Quarantined, decide, list_quarantined
 from commonplace.waiting import OF_FACTS
 
 UNDO: Final = "undo"
 MOST: Final = 1_000
 ID_FORMS: Final = (
-    "a number, k and a number, a short id such as f:3k7q2, two short ids such as f:3k7q2+f:9x2vd, or "
-    "f:3k7q2+UUID"
+    "a number, k and a number, a short id such as f:3k7q2, two short ids such as f:3k7q2+f:9x2vd, f:3k7q2+UUID, or "
+    "the id of a flagged memory such as o:12"
 )
 Word = Literal["same", "refines", "corrects", "distinct", "undo", "confirm", "forget", "retry"]
 
@@ -156,7 +156,7 @@ def _verdicts_of(review_id: str) -> tuple[str, ...]:
     """Return the valid verdicts for an ID."""
     if review_id.removeprefix(OF_FACTS).isdecimal():
         return (*Decision, UNDO)
-    if review_id[:1] in LETTERS and review_id[1:2] == ":":
+    if waiting.is_quarantined(review_id):
         return waiting.ONE
     try:
         return (*waiting.answers_of(review_id), UNDO)
@@ -190,7 +190,7 @@ async def _listed(*, decided: bool) -> _Found:
 
 async def _decide_memory(review_id: str, verdict: Word) -> Answer:
     """Decide about a memory, or about a pair of memories, by their short ids."""
-    if review_id[0] in LETTERS:
+    if waiting.is_quarantined(review_id):
         if source() is not Source.PERSON:
             raise InvalidInputError("id", "a memory that an agent may decide about; ask the user", review_id)
         async with Memories.open(settings(), model=Script().model()) as memories:

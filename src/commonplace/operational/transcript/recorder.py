@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from commonplace.core.errors import StorageError
+from commonplace.core.quarantine import Quarantine
 from commonplace.core.secrets import mask_secrets
 from commonplace.operational import output, sessions
 from commonplace.operational.output import Fingerprints, Shown, shown_of
@@ -49,6 +50,7 @@ class Recorder:
         allow_secrets: Whether to store text that looks like a secret.
         on_receipt: Called with each receipt as soon as its marker is durable.
         asks_model: Whether a model decides doubtful pairs after the session.
+        quarantine: Tells which memories no prompt shows, for their receipts.
     """
 
     def __init__(
@@ -61,8 +63,10 @@ class Recorder:
         on_receipt: Callable[[Receipt], None] | None = None,
         prompt_text: str | None = None,
         asks_model: bool = False,
+        quarantine: Quarantine = Quarantine(),  # noqa: B008 - frozen
     ) -> None:
         self._store = store
+        self._quarantine = quarantine
         self._asks_model = asks_model
         self._tiers = [sessions.require_tier(tier) for tier in tiers] or [1]
         self._trigger = trigger
@@ -217,6 +221,7 @@ class Recorder:
                     marker,
                     name,
                     allow_secrets=self._allow_secrets,
+                    quarantine=self._quarantine,
                     asks_model=self._asks_model,
                 )
             )
