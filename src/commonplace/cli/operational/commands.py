@@ -31,6 +31,8 @@ from commonplace.operational import (
 )
 
 CHUNK_BYTES: Final = 1 << 16
+MOST_TOKENS: Final = 1_000_000
+MOST_LISTED: Final = 1_000_000
 SHOWN_LINES: Final = 5
 """The most rejected lines of a transcript that are shown."""
 
@@ -123,6 +125,7 @@ async def context(
         int | None,
         typer.Option(
             min=0,
+            max=MOST_TOKENS,
             metavar="TOKENS",
             help="Size of the block.",
             show_default="CLAUDEOPS_MEMORY_BUDGET, else 2000",
@@ -170,7 +173,9 @@ async def list_memories(
     sort: Annotated[
         Sort, typer.Option(help="service: grouped by service; confidence, recency: highest first.")
     ] = "service",
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of memories.")] = 1_000_000,
+    limit: Annotated[
+        int, typer.Option(min=1, max=MOST_LISTED, help="Maximum number of memories.")
+    ] = MOST_LISTED,
 ) -> Answer:
     """Print memories, active and inactive ones."""
     general = service == GENERAL
