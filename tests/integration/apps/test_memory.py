@@ -221,6 +221,19 @@ async def test_skipped_digests_are_listed_and_retried(opened: Opener) -> None:
 
 
 @pytest.mark.requirement("DIG-02.1", "DIG-04.1")
+async def test_an_empty_answer_is_a_failure_and_can_be_retried(opened: Opener) -> None:
+    """A model that finds nothing to keep says so in a word."""
+    async with opened("\n", PREFERENCE) as apps:
+        receipt = await apps.ingest("cal", "c-1", said("Only after 2pm."))
+        assert (receipt.outcome, receipt.reason) == (
+            DigestOutcome.SKIPPED,
+            "the model answered with an empty text",
+        )
+        (again,) = await apps.retry_digests()
+        assert again.outcome is DigestOutcome.CREATED
+
+
+@pytest.mark.requirement("DIG-02.1", "DIG-04.1")
 async def test_a_refusal_in_words_is_skipped_and_can_be_retried(opened: Opener) -> None:
     """Another model, or the same one tomorrow, may answer."""
     async with opened("I'm sorry, but I can't help with that.", PREFERENCE) as apps:
