@@ -94,6 +94,7 @@ class Recorder:
             StorageError: The session cannot be stored. A marker that cannot be stored gives a receipt instead of an
                 error.
         """
+        given = len(self._receipts)
         match event:
             case SessionStarted():
                 await self._start(event)
@@ -119,6 +120,8 @@ class Recorder:
         shown = shown_of(event)
         if shown is not None:
             self.show(shown)
+        for said in filter(None, map(_complaint, self._receipts[given:])):
+            self.show(output.notice(said))
 
     def show(self, shown: Shown) -> None:
         """Add an output line to the session; the next :meth:`flush` stores it."""
@@ -235,3 +238,11 @@ class Recorder:
 
     def _masked(self, text: str | None) -> str | None:
         return text if text is None or self._allow_secrets else mask_secrets(text)
+
+
+def _complaint(receipt: Receipt) -> str:
+    """Return what the output of a session says about a marker that was not stored; empty for other receipts."""
+    is_lost = receipt.outcome in {ReceiptOutcome.REJECTED, ReceiptOutcome.FAILED}
+    if not is_lost or receipt.kind is ReceiptKind.LINE:
+        return ""
+    return f"{receipt.kind} {receipt.outcome}: {receipt.text}: {receipt.reason}"
