@@ -202,15 +202,14 @@ class MemorySubAgent:
             )
         except (ModelBudgetError, ModelUnavailableError, ModelTimeoutError, ModelAccessError) as error:
             await self._account(self._energy.give_back, request)
-            return await self._deferred(request, claim, f"{type(error).__name__}: {error}")
+            return await self._deferred(request, claim, str(error))
         except asyncio.CancelledError:
             with suppress(StorageError):
                 await self._account(self._energy.give_back, request)
             raise
         except ModelError as error:
             await self._account(self._energy.give_back, request)
-            reason = f"{type(error).__name__}: {error}"
-            return await self._settled(request, claim, DigestOutcome.SKIPPED, reason)
+            return await self._settled(request, claim, DigestOutcome.SKIPPED, str(error))
         digest = read_digest(completion.text)
         self._counts.secrets += len(digest.secrets)
         return await self._decide(request, claim, completion, digest)

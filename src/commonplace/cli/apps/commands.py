@@ -90,9 +90,9 @@ def _read_json(source: str) -> Any:  # noqa: ANN401 - any JSON value
         # A program that cuts text within an emoji leaves a lone surrogate, which databases refuse.
         return json.loads(replace_surrogates(json.dumps(json.loads(data), ensure_ascii=False)))
     except OSError as error:
-        raise InvalidInputError("file", "a readable JSON file, or -", f"{source}: {error}") from None
+        raise InvalidInputError("file", "a readable JSON file, or -", f"{source}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
-        raise InvalidInputError("file", "a JSON document", f"{source}: {error}") from None
+        raise InvalidInputError("file", f"a JSON document ({error})", source) from None
 
 
 @command()
