@@ -12,6 +12,7 @@ from commonplace.cli.output import console, shown
 from commonplace.cli.run import ACTOR, settings, source
 from commonplace.core.errors import InvalidInputError, NotFoundError, SettingsError, StorageError
 from commonplace.core.sources import Source
+from commonplace.core.text import trim_to
 from commonplace.knowledge import (
     DeadLetter,
     DuplicatePair,
@@ -30,6 +31,9 @@ from commonplace.waiting import OF_FACTS
 
 UNDO: Final = "undo"
 MOST: Final = 1_000
+SHOWN_CHARS: Final = 600
+"""Longer observations are cut in the list; the commands and pages of a memory show them whole."""
+
 ID_FORMS: Final = (
     "a number, k and a number, a short id such as f:3k7q2, two short ids such as f:3k7q2+f:9x2vd, f:3k7q2+UUID, or "
     "the id of a flagged memory such as o:12"
@@ -235,8 +239,8 @@ def review_text(found: Review) -> str:
     about = shown(f"[{found.category}:{found.service or GENERAL}]")
     lines = [
         f"[bold]{found.id}[/] {about} {shown(found.reason)}",
-        f"   old #{found.old_id}: {shown(found.old_observation)}",
-        f"   new #{found.new_id}: {shown(found.new_observation)}",
+        f"   old #{found.old_id}: {shown(trim_to(found.old_observation, SHOWN_CHARS))}",
+        f"   new #{found.new_id}: {shown(trim_to(found.new_observation, SHOWN_CHARS))}",
     ]
     if found.decision is not None:
         why = f": {shown(found.explanation)}" if found.explanation else ""

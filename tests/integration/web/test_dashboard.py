@@ -56,6 +56,18 @@ async def test_no_page_has_styles_or_scripts_of_its_own(service: Secured, path: 
         assert forbidden not in answer.text
 
 
+async def test_a_long_observation_is_cut_in_the_list(service: Secured) -> None:
+    """One memory of 2,000 characters would fill several screens; its own page shows it whole."""
+    await service.memories.operational.add(category="behavior", observation="word " * 300)
+    async with service.client("reader", **PAGE) as client:
+        page = (await client.get("/memories")).text
+        assert re.findall(r'class="(observation[^"]*)" href="/memories/(\d)"', page) == [
+            ("observation text clamp", "2"),
+            ("observation text", "1"),
+        ]
+        assert "word " * 299 in (await client.get("/memories/2")).text
+
+
 async def test_a_reader_sees_and_changes_nothing(service: Secured) -> None:
     """Pages leave out what a reader may not do, and the routes refuse it in words."""
     async with service.client("reader", **PAGE) as client:
