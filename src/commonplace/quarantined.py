@@ -4,15 +4,20 @@ Blocks leave such a memory out until a person approves its text; see :mod:`commo
 memory lists its own in :meth:`~commonplace.knowledge.KnowledgeMemory.list_waiting`.
 """
 
+import asyncio
 from dataclasses import dataclass
 from typing import Final
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.instructions import Flag
 from commonplace.memories import Memories
+from commonplace.operational import GENERAL, MemoryFilter
 
 LETTERS: Final = "oaw"
 """The first letters of the ids: operational, app and workspace memory."""
+
+MOST_READ: Final = 5_000
+"""The maximum number of operational memories that are compared with the patterns. No prompt has room for more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,27 +27,40 @@ class Quarantined:
     Attributes:
         id: The letter of its memory and its id there: ``o:12``, ``a:7``, ``w:m-2``.
         flags: The reasons why the text looks like an instruction.
+        about: The category and service of an operational memory, or the app of an app memory.
     """
 
     id: str
     text: str
     flags: tuple[Flag, ...]
+    about: str = ""
 
 
 async def list_quarantined(memories: Memories) -> list[Quarantined]:
     """Return the memories in quarantine: operational memories, then app memories, then workspace memories.
 
+    Operational memories are listed if they are active, the most trusted first; no prompt shows the others anyway.
+
     Raises:
         StorageError: A memory cannot be read.
     """
-    found = [(f"o:{one.id}", one.observation) for one in await memories.operational.list_memories()]
+    wanted = MemoryFilter(active=True, sort="confidence", limit=MOST_READ)
+    found = [
+        (f"o:{one.id}", one.observation, f"{one.category}: {one.service or GENERAL}")
+        for one in await memories.operational.list_memories(wanted)
+    ]
     for listed in await memories.apps.registry.list_apps():
-        found += [
-            (f"a:{one.id}", one.content) for one in await memories.apps.list_memories(listed.app.app_id)
-        ]
-    found += [(f"w:{one.id}", one.text) for one in (await memories.workspace.search(limit=None)).memories]
+        app_id = listed.app.app_id
+        found += [(f"a:{one.id}", one.content, app_id) for one in await memories.apps.list_memories(app_id)]
+    found += [(f"w:{one.id}", one.text, "") for one in (await memories.workspace.search(limit=None)).memories]
     flags = memories.operational.quarantine.flags
-    return [Quarantined(id=key, text=text, flags=flags(text)) for key, text in found if flags(text)]
+    return await asyncio.to_thread(
+        lambda: [
+            Quarantined(id=key, text=text, flags=why, about=about)
+            for key, text, about in found
+            if (why := flags(text))
+        ]
+    )
 
 
 async def decide(memories: Memories, wanted: str, *, confirm: bool) -> None:

@@ -1,8 +1,9 @@
-"""Items of operational and knowledge memory that wait for a person: one list, one way to decide and to undo.
+"""Items that wait for a person: one list, one way to decide and to undo.
 
 An item has the id that ``commonplace review`` shows: ``7`` for a pair of observations, ``k7`` for a fact that replaced
 an important one, ``f:3k7q2+f:9x2vd`` for two memories that may say the same, ``f:3k7q2+UUID`` for a fact and the entity
-that its subject may refer to, ``f:3k7q2`` for one memory.
+that its subject may refer to, ``f:3k7q2`` for one memory of knowledge memory, ``o:12``, ``a:7`` or ``w:m-2`` for a
+memory of another kind that looks like an instruction; :mod:`commonplace.quarantined` decides about it.
 """
 
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ from commonplace.knowledge import (
     short_id,
 )
 from commonplace.operational import GENERAL, Decision, OperationalMemory, Review
+from commonplace.quarantined import LETTERS, Quarantined
 
 OF_FACTS: Final = "k"
 """The first letter of the id of a pair of facts."""
@@ -189,7 +191,9 @@ async def undo(knowledge: KnowledgeMemory, item_id: str) -> None:
 
 
 def answers_of(item_id: str) -> tuple[Answer, ...]:
-    """Return the answers for an item of knowledge memory, by its id."""
+    """Return the answers for an item of knowledge memory or a memory in quarantine, by its id."""
+    if is_quarantined(item_id):
+        return ONE
     kind, _, newer = _parts(item_id)
     if kind is None:
         return PAIR
@@ -200,7 +204,26 @@ def answers_of(item_id: str) -> tuple[Answer, ...]:
 
 def can_undo(item_id: str, answer: Answer) -> bool:
     """Return whether :func:`undo` can undo a decision; it cannot restore a forgotten episode."""
-    return answer is not Answer.FORGET or not item_id.startswith("e:")
+    return not is_quarantined(item_id) and (answer is not Answer.FORGET or not item_id.startswith("e:"))
+
+
+def is_quarantined(item_id: str) -> bool:
+    """Return whether an id is that of a memory in quarantine, such as ``o:12``."""
+    return item_id[:1] in LETTERS and item_id[1:2] == ":"
+
+
+def flagged_item(found: Quarantined) -> Item:
+    """Return a memory in quarantine as an item."""
+    letter, _, memory_id = found.id.partition(":")
+    kind, side_id = {"o": ("memory", memory_id), "a": ("digest", found.about), "w": ("note", "")}[letter]
+    return Item(
+        id=found.id,
+        topic=Topic.FLAGGED,
+        reason=f"{_REASONS[Topic.FLAGGED]} Forgetting it cannot be undone. Flags: {', '.join(found.flags)}.",
+        about=found.about,
+        sides=(Side(role="This", kind=kind, id=side_id, text=found.text),),
+        answers=ONE,
+    )
 
 
 def lesson_item(found: Review) -> Item:

@@ -12,6 +12,7 @@ from commonplace.cli.output import console, shown
 from commonplace.cli.run import ACTOR, settings, source
 from commonplace.core.errors import InvalidInputError, NotFoundError, SettingsError, StorageError
 from commonplace.core.sources import Source
+from commonplace.core.text import trim_to
 from commonplace.knowledge import (
     DeadLetter,
     DuplicatePair,
@@ -25,14 +26,17 @@ from commonplace.knowledge import (
 from commonplace.llm import Script, names_language_model
 from commonplace.memories import Memories
 from commonplace.operational import GENERAL, Decision, OperationalMemory, Review, decide_after_session
-from commonplace.quarantined import LETTERS, Quarantined, decide, list_quarantined
+from commonplace.quarantined import Quarantined, decide, list_quarantined
 from commonplace.waiting import OF_FACTS
 
 UNDO: Final = "undo"
 MOST: Final = 1_000
+SHOWN_CHARS: Final = 600
+"""Longer observations are cut in the list; the commands and pages of a memory show them whole."""
+
 ID_FORMS: Final = (
-    "a number, k and a number, a short id such as f:3k7q2, two short ids such as f:3k7q2+f:9x2vd, or "
-    "f:3k7q2+UUID"
+    "a number, k and a number, a short id such as f:3k7q2, two short ids such as f:3k7q2+f:9x2vd, f:3k7q2+UUID, or "
+    "the id of a flagged memory such as o:12"
 )
 Word = Literal["same", "refines", "corrects", "distinct", "undo", "confirm", "forget", "retry"]
 
@@ -156,7 +160,7 @@ def _verdicts_of(review_id: str) -> tuple[str, ...]:
     """Return the valid verdicts for an ID."""
     if review_id.removeprefix(OF_FACTS).isdecimal():
         return (*Decision, UNDO)
-    if review_id[:1] in LETTERS and review_id[1:2] == ":":
+    if waiting.is_quarantined(review_id):
         return waiting.ONE
     try:
         return (*waiting.answers_of(review_id), UNDO)
@@ -190,7 +194,7 @@ async def _listed(*, decided: bool) -> _Found:
 
 async def _decide_memory(review_id: str, verdict: Word) -> Answer:
     """Decide about a memory, or about a pair of memories, by their short ids."""
-    if review_id[0] in LETTERS:
+    if waiting.is_quarantined(review_id):
         if source() is not Source.PERSON:
             raise InvalidInputError("id", "a memory that an agent may decide about; ask the user", review_id)
         async with Memories.open(settings(), model=Script().model()) as memories:
@@ -235,8 +239,8 @@ def review_text(found: Review) -> str:
     about = shown(f"[{found.category}:{found.service or GENERAL}]")
     lines = [
         f"[bold]{found.id}[/] {about} {shown(found.reason)}",
-        f"   old #{found.old_id}: {shown(found.old_observation)}",
-        f"   new #{found.new_id}: {shown(found.new_observation)}",
+        f"   old #{found.old_id}: {shown(trim_to(found.old_observation, SHOWN_CHARS))}",
+        f"   new #{found.new_id}: {shown(trim_to(found.new_observation, SHOWN_CHARS))}",
     ]
     if found.decision is not None:
         why = f": {shown(found.explanation)}" if found.explanation else ""

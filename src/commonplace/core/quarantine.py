@@ -42,9 +42,13 @@ class Quarantine:
         found = _flags(text)
         return () if not found or self.home is None or self._mark(self.home, text).exists() else found
 
+    def reasons(self, text: str) -> tuple[Flag, ...]:
+        """Return the flags for which blocks leave a text out; empty if they show it."""
+        return self.flags(text) if self.is_on else ()
+
     def holds(self, text: str) -> bool:
         """Return whether blocks leave a text out."""
-        return self.is_on and bool(self.flags(text))
+        return bool(self.reasons(text))
 
     def release(self, text: str) -> None:
         """Approve a text in the name of a person, so that blocks show it."""

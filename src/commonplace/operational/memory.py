@@ -63,7 +63,7 @@ class OperationalMemory:
         self._home, self._clock = home, clock
         self.quarantine = quarantine
         self._store = store = Store(database, SQL_DIRECTORY, clock)
-        self._recorder = partial(Recorder, store, asks_model=asks_model)
+        self._recorder = partial(Recorder, store, asks_model=asks_model, quarantine=quarantine)
         self._budget_tokens = budget_tokens
         self.views = OperationalViews(store)
 

@@ -15,7 +15,7 @@ from typing import Final, assert_never
 
 from commonplace.core.clock import format_timestamp
 from commonplace.core.secrets import mask_secrets
-from commonplace.core.text import clean_text, trim_to
+from commonplace.core.text import clean_text, plural, trim_to
 from commonplace.operational.transcript.stream import (
     EXCERPT_CHARS,
     AssistantText,
@@ -111,7 +111,7 @@ def describe_result(result: SessionResult) -> str:
     """Return the result of a session in one line: outcome, failure, turns, duration and cost."""
     outcome = f"failed: {describe_failure(result)}" if result.is_error else result.subtype or "unknown"
     figures = [
-        f"{result.turns} turns" if result.turns is not None else "",
+        plural(result.turns, "turn") if result.turns is not None else "",
         f"{result.duration_ms / 1000:.1f} s" if result.duration_ms is not None else "",
         f"${result.cost_usd:.4f}" if result.cost_usd is not None else "",
     ]

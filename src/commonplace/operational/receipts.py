@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from commonplace.core.instructions import Flag
 from commonplace.operational.memories import Memory
 from commonplace.operational.sessions import Session
 
@@ -75,6 +76,7 @@ class Receipt:
         record_id: The row that now holds the marker's text.
         confidence: The confidence of the memory in that row.
         contradicted: The memories that lost confidence because of the marker.
+        flags: The flags for which no prompt shows the memory until a person confirms it.
     """
 
     session: int | None
@@ -87,6 +89,7 @@ class Receipt:
     confidence: float | None = None
     reason: str = ""
     contradicted: tuple[Effect, ...] = ()
+    flags: tuple[Flag, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

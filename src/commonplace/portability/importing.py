@@ -2,12 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from commonplace.core.context import current_context, request_context
 from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.core.secrets import find_secret_in_json
+from commonplace.core.sources import Source
 from commonplace.knowledge import EpisodeDraft, FactDraft, KnowledgeMemory, RuleDraft
 from commonplace.operational import OperationalMemory
 from commonplace.portability.exporting import export
@@ -181,9 +184,10 @@ class Importer:
         receipts = await self._knowledge.store_facts(facts, allow_secrets=allow)
         await self._knowledge.store_rules(rules, allow_secrets=allow)
         await self._knowledge.store_episodes(episodes, allow_secrets=allow)
-        for item in items:
-            if isinstance(item, EntityItem | OperationalItem | WorkspaceItem):
-                await self._store_one(item)
+        with _as_import():
+            for item in items:
+                if isinstance(item, EntityItem | OperationalItem | WorkspaceItem):
+                    await self._store_one(item)
         return {place for place, receipt in enumerate(receipts) if receipt.contradicts_id is not None}
 
     async def _store_one(self, item: EntityItem | OperationalItem | WorkspaceItem) -> None:
@@ -213,6 +217,14 @@ class Importer:
         """Return a fact with the id of its entity in this home; no entity if it was refused or is missing."""
         given = str(fact.entity_id)
         return replace(fact, entity_id=self._entities.get(self._same.get(given, given)))
+
+
+def _as_import() -> AbstractContextManager[object]:
+    """Name the import as the source of the texts. The person who starts an import has not approved each text."""
+    context = current_context()
+    if context is None:
+        return nullcontext()
+    return request_context(tenant_id=context.tenant_id, actor=context.actor, source=Source.IMPORT)
 
 
 def _batch_size(item: Item | Unreadable) -> int:

@@ -17,8 +17,13 @@ import aiosql
 from aiosql.adapters.aiosqlite import AioSQLiteAdapter
 from aiosql.queries import Queries
 
+from commonplace.core.errors import InvalidInputError
+
 Dialect = Literal["sqlite", "postgresql"]
 Row = Mapping[str, Any]
+
+LARGEST_NUMBER: Final = 2**63 - 1
+"""The largest whole number that a column can hold."""
 
 
 class Statements:
@@ -47,12 +52,24 @@ class Statements:
         connection = self._connection
 
         async def run(**parameters: object) -> object:
+            _require_storable(parameters)
             result = statement(connection, **parameters)
             if hasattr(result, "__aiter__"):
                 return [cast("Row", row) async for row in result]
             return await result
 
         return run
+
+
+def _require_storable(parameters: Mapping[str, object]) -> None:
+    """Refuse a whole number that no column can hold.
+
+    Raises:
+        InvalidInputError: A number needs more than eight bytes.
+    """
+    for name, value in parameters.items():
+        if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
+            raise InvalidInputError(name, f"a number of at most {LARGEST_NUMBER}", value)
 
 
 class Database(Protocol):

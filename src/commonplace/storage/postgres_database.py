@@ -7,7 +7,7 @@ from typing import Final
 import asyncpg
 from aiosql.queries import Queries
 
-from commonplace.core.errors import StorageUnavailableError
+from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.core.tracing import span
 from commonplace.storage.database import Dialect, Statements
 from commonplace.storage.postgres import open_pool
@@ -30,11 +30,18 @@ _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 
 @contextmanager
 def translated_errors(where: str) -> Generator[None]:
-    """Translate asyncpg's errors about the server, not about statements, into storage errors that name the server."""
+    """Translate asyncpg's errors about the server, not about statements, into storage errors that name the server.
+
+    A number that is too large for its column is an invalid input.
+    """
     try:
         yield
     except _OUTAGES as error:
         raise StorageUnavailableError(f"{where}: {error or type(error).__name__}") from error
+    except asyncpg.DataError as error:
+        if not isinstance(error.__cause__, OverflowError):
+            raise
+        raise InvalidInputError("number", "a number that the column can hold", str(error)) from error
 
 
 class PostgresDatabase:

@@ -10,6 +10,7 @@ it writes. This serialises all writers, so the ``lock`` of a transaction is not 
 
 import asyncio
 import os
+import shutil
 import sqlite3
 import time
 from collections.abc import AsyncGenerator, Generator
@@ -27,6 +28,9 @@ from commonplace.storage.database import Dialect, Statements
 
 BUSY_TIMEOUT_S: Final = 10.0
 """Seconds that a writer waits for writers of other processes."""
+
+LEAST_FREE_BYTES: Final = 1 << 20
+"""A disk with less is full: a process that opens a database needs some room beside it."""
 
 OWNER_ONLY: Final = 0o600
 _PAUSE_S: Final = 0.005
@@ -103,11 +107,24 @@ def translated_errors(path: Path) -> Generator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        raise StorageUnavailableError(f"{path}: {error}") from error
+        raise StorageUnavailableError(f"{path}: {error}{_full_disk(path)}") from error
     except sqlite3.DatabaseError as error:
         if type(error) is not sqlite3.DatabaseError:  # Its subclasses are about statements and values.
             raise
         raise StorageError(f"{path}: {error}; move it away, or restore it from a copy") from error
+
+
+def _full_disk(path: Path) -> str:
+    """Return the advice for a full disk, which SQLite reports as an I/O error even to readers; else an empty text."""
+    try:
+        free = shutil.disk_usage(path.parent).free
+    except OSError:
+        return ""
+    return (
+        ""
+        if free >= LEAST_FREE_BYTES
+        else f"; the disk is full ({free:,} bytes free): free some space, and try again"
+    )
 
 
 class SQLiteDatabase:

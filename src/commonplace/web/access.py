@@ -30,6 +30,11 @@ SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="commonplace"'}
 
 _FORMS: Final = ("application/x-www-form-urlencoded", "multipart/form-data")
+STALE_PAGE: Final = "the page is older than the service or belongs to another login; reload the page"
+NO_JSON: Final = (
+    "a form without the token of a page, as a page of another site could send it; a program sends JSON with the header "
+    "Content-Type: application/json"
+)
 _SIGNS_OF_A_BROWSER: Final = ("origin", "referer", "sec-fetch-site", "cookie")
 
 
@@ -175,13 +180,15 @@ async def refuse_forgery(request: Request) -> None:
         return
     given = request.headers.get(CSRF_HEADER) or await _given_in_form(request)
     if not hmac.compare_digest(given.encode(), _proof(caller.secret).encode()):
-        raise ProblemError(
-            FORGED, "the page is older than the service or belongs to another login; reload the page"
-        )
+        raise ProblemError(FORGED, STALE_PAGE if _is_browser(request) else NO_JSON)
 
 
 def _may_be_a_browser(request: Request) -> bool:
-    return any(name in request.headers for name in _SIGNS_OF_A_BROWSER) or _is_form(request)
+    return _is_browser(request) or _is_form(request)
+
+
+def _is_browser(request: Request) -> bool:
+    return any(name in request.headers for name in _SIGNS_OF_A_BROWSER)
 
 
 def _is_form(request: Request) -> bool:

@@ -164,7 +164,10 @@ def test_a_model_that_cannot_be_reached_defers_the_digest_and_says_so(calendar: 
 @pytest.mark.parametrize(
     ("stdin", "said"),
     [
-        (b"{", "a JSON document"),
+        (
+            b"{",
+            "a JSON document (Expecting property name enclosed in double quotes: line 1 column 2 (char 1)), got '-'",
+        ),
         (b"[]", "conversation: expected an object, got []"),
         (b'{"conversation_id": "c", "messages": [{"role": "system", "content": "x"}]}', "messages.0.role"),
         (b'{"conversation_id": "", "messages": []}', "conversation_id"),
@@ -188,6 +191,7 @@ def test_what_is_not_there_is_an_error(commonplace: CommandLine, arguments: list
     done = commonplace("apps", *arguments)
     assert done.status == 1
     assert done.err.startswith("error: ")
+    assert "Errno" not in done.err
 
 
 @pytest.mark.requirement("DIG-04.1")

@@ -51,7 +51,7 @@ def test_a_doubtful_pair_is_decided_and_taken_back(commonplace: CommandLine) -> 
         (("k1", "forget"), "expected same, refines, corrects, distinct or undo for k1, got forget"),
         (("f:3k7q2",), "expected confirm, forget or undo for f:3k7q2, got nothing"),
         (("f:3k7q2+f:9x2vd", "forget"), "expected same, distinct or undo for f:3k7q2+f:9x2vd, got forget"),
-        (("x:3k7q2", "forget"), "such as f:3k7q2+f:9x2vd, or f:3k7q2+UUID, got 'x:3k7q2'"),
+        (("x:3k7q2", "forget"), "f:3k7q2+UUID, or the id of a flagged memory such as o:12, got 'x:3k7q2'"),
         (("zz", "same"), "a number, k and a number, a short id such as f:3k7q2, two short ids"),
         (("1", "--model"), "expected no ID with --model"),
     ],

@@ -695,6 +695,15 @@ async def test_bad_input_is_refused_by_field(
     assert await operational.list_memories() == []
 
 
+@pytest.mark.parametrize("number", [2**40, 10**20])
+async def test_a_number_that_no_row_can_have_is_refused(operational: OperationalMemory, number: int) -> None:
+    """An id with a digit too many is an error that names it, whatever the database."""
+    with pytest.raises((InvalidInputError, NotFoundError), match=str(number)):
+        await operational.edit([number], confidence=0.5)
+    with pytest.raises((InvalidInputError, NotFoundError), match=str(number)):
+        await operational.get_review(number)
+
+
 async def test_an_operator_may_not_store_a_secret_by_accident(operational: OperationalMemory) -> None:
     """Refused without repeating it; allowed when asked for."""
     with pytest.raises(SecretRefusedError) as caught:

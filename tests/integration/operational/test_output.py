@@ -43,6 +43,19 @@ def seen(lines: list[OutputLine]) -> list[tuple[str, str]]:
     return [(line.kind.value, line.text) for line in lines]
 
 
+async def test_the_output_names_the_markers_that_were_not_stored(operational: OperationalMemory) -> None:
+    """Whoever reads a scheduled session on its page sees why, once, however often its transcript is read."""
+    text = f"[MEMORY:misc] Loud\n[MEMORY:timing] Takes 2s\n[MEMORY:behavior] The key is {SECRET}"
+    for _ in range(2):
+        (report,) = await operational.ingest(chunks(session(text)))
+    lines = seen(await operational.session_output(report.session.id))
+    expected = "invalid category 'misc': expected timing, dependency, behavior, remediation, maintenance"
+    assert [text for kind, text in lines if kind == "notice"] == [
+        f"marker rejected: [MEMORY:misc] Loud: {expected}",
+        "memory rejected: (not shown): text appears to contain a secret (API key (sk-…))",
+    ]
+
+
 @pytest.mark.requirement("OPS-20.1")
 async def test_a_running_session_can_be_watched(
     operational: OperationalMemory, database: Settings, clock: ManualClock

@@ -357,7 +357,11 @@ async def test_programs_on_this_machine_need_no_proof(open_url: str) -> None:
     """They are no browsers, which always say where a change comes from."""
     async with httpx2.AsyncClient(base_url=open_url, timeout=DEADLINE_S) as client:
         assert (await client.post("/api/v1/operational/decay")).status_code == 200
-        assert problem(await client.post("/api/v1/operational/decay", data={"a": "b"})) == (403, "forged")
+        refused = await client.post("/api/v1/operational/decay", data={"a": "b"})
+        assert problem(refused) == (403, "forged")
+        assert (
+            "a program sends JSON with the header Content-Type: application/json" in refused.json()["detail"]
+        )
 
 
 async def test_every_answer_tells_browsers_what_pages_may_do(service: Secured) -> None:

@@ -39,6 +39,20 @@ def test_health_and_constraints_score_more_than_preferences() -> None:
     assert assess("Asked how tall the tower was.").importance < assess("The tower is red.").importance
 
 
+@pytest.mark.requirement("DIG-03.1")
+@pytest.mark.parametrize(
+    "personal",
+    [
+        "My new phone number is 0170 1234567.",
+        "Meine Tochter Emma ist im Mai 2019 geboren.",
+        "Wir ziehen im September nach Leipzig um, neue Adresse: Ringstraße 12.",
+    ],
+)
+def test_where_a_person_lives_and_is_reached_outlives_a_tool(personal: str) -> None:
+    """Nobody else can tell it again."""
+    assert assess(personal).importance >= assess("We use 1Password for the team.").importance
+
+
 @given(st.text(max_size=300))
 def test_importance_lies_between_0_and_10(text: str) -> None:
     """For any text."""

@@ -51,6 +51,35 @@ def test_the_speaker_is_named(said: str) -> None:
 
 
 @pytest.mark.requirement("DIG-01.1")
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("I'm allergic to penicillin.", "Noted. I'll mention the penicillin allergy."),
+        ("I'm diabetic.", "I've noted that you are diabetic."),
+    ],
+)
+def test_the_health_of_a_user_stays_in_their_words(said: str, answer: str) -> None:
+    """An answer that repeats a brief sentence does not take its place."""
+    assert notes(said, answer).startswith(f"The user: {said}")
+
+
+@pytest.mark.requirement("DIG-01.1")
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Actually we went back to MySQL for Phoenix.",
+        "We rolled back to version 4.2.",
+        "Wir sind jetzt doch wieder bei MySQL.",
+        "Wir sind für Phoenix zu MySQL zurückgekehrt.",
+    ],
+)
+def test_a_decision_to_go_back_is_kept(said: str) -> None:
+    """It replaces an earlier decision."""
+    assert notes(said, "OK.").endswith(said.removeprefix("Actually we"))
+    assert not notes("I went back to bed.", "OK.")
+
+
+@pytest.mark.requirement("DIG-01.1")
 def test_of_a_corrected_value_the_later_one_stays() -> None:
     """In the words of whoever says it more fully."""
     told = notes(

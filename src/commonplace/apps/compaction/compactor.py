@@ -148,7 +148,7 @@ class Compactor:
                 error,
                 extra={"app_id": request.app_id},
             )
-            return first_in_first_out(request.memories, f"{type(error).__name__}: {error}")
+            return first_in_first_out(request.memories, str(error))
 
     async def _ask(self, request: MemoryCompactionRequest) -> Plan:
         """Ask the model; after an invalid decision, name the fault and ask once more."""

@@ -202,15 +202,14 @@ class MemorySubAgent:
             )
         except (ModelBudgetError, ModelUnavailableError, ModelTimeoutError, ModelAccessError) as error:
             await self._account(self._energy.give_back, request)
-            return await self._deferred(request, claim, f"{type(error).__name__}: {error}")
+            return await self._deferred(request, claim, str(error))
         except asyncio.CancelledError:
             with suppress(StorageError):
                 await self._account(self._energy.give_back, request)
             raise
         except ModelError as error:
             await self._account(self._energy.give_back, request)
-            reason = f"{type(error).__name__}: {error}"
-            return await self._settled(request, claim, DigestOutcome.SKIPPED, reason)
+            return await self._settled(request, claim, DigestOutcome.SKIPPED, str(error))
         digest = read_digest(completion.text)
         self._counts.secrets += len(digest.secrets)
         return await self._decide(request, claim, completion, digest)
@@ -236,8 +235,9 @@ class MemorySubAgent:
         if digest.content is None and digest.secrets:
             reason = f"the digest looks like a secret ({digest.secrets[0]})"
             return await self._settled(request, claim, DigestOutcome.REFUSED, reason)
-        if digest.refused:
-            return await self._settled(request, claim, DigestOutcome.SKIPPED, "the model refused to answer")
+        failure = "the model refused to answer" if digest.refused else _emptiness(completion)
+        if failure:
+            return await self._settled(request, claim, DigestOutcome.SKIPPED, failure)
         assessment = assess(digest.content or "")
         if digest.content is None or assessment.importance == 0:
             return await self._settled(request, claim, DigestOutcome.NOTHING, "nothing is worth keeping")
@@ -346,6 +346,12 @@ class MemorySubAgent:
                 extra=extra,
             )
         return receipt
+
+
+def _emptiness(completion: Completion[None]) -> str:
+    """Return why an empty answer is a failure; empty if it is none. A model that finds nothing says so in a word."""
+    is_empty = not completion.text and not completion.extractive
+    return "the model answered with an empty text" if is_empty else ""
 
 
 def _receipt(

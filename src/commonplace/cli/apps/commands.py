@@ -25,7 +25,7 @@ from commonplace.apps import (
     as_document,
 )
 from commonplace.cli.command import Answer, commands, listing
-from commonplace.cli.output import print_json, table
+from commonplace.cli.output import flagged_line, print_json, table
 from commonplace.cli.run import run, settings
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.faults import invalid_input
@@ -90,9 +90,9 @@ def _read_json(source: str) -> Any:  # noqa: ANN401 - any JSON value
         # A program that cuts text within an emoji leaves a lone surrogate, which databases refuse.
         return json.loads(replace_surrogates(json.dumps(json.loads(data), ensure_ascii=False)))
     except OSError as error:
-        raise InvalidInputError("file", "a readable JSON file, or -", f"{source}: {error}") from None
+        raise InvalidInputError("file", "a readable JSON file, or -", f"{source}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
-        raise InvalidInputError("file", "a JSON document", f"{source}: {error}") from None
+        raise InvalidInputError("file", f"a JSON document ({error})", source) from None
 
 
 @command()
@@ -141,15 +141,17 @@ async def ingest(
     receipt = await memory.ingest(app_id, document.conversation_id, said, user_id=document.user_id)
     skipped = receipt.outcome is DigestOutcome.SKIPPED
     error = f"no memory was made: {receipt.reason}" if skipped else None
-    return Answer(receipt, lambda out: out.print(_receipt_lines(receipt)), error)
+    return Answer(receipt, lambda out: out.print(_receipt_lines(memory, receipt)), error)
 
 
-def _receipt_lines(receipt: DigestReceipt) -> str:
+def _receipt_lines(memory: AppMemory, receipt: DigestReceipt) -> str:
     colour = _COLOURS.get(receipt.outcome, "dim")
     lines = [f"[{colour}]{receipt.outcome}[/] conversation {escape(receipt.conversation_id)}"]
     if receipt.memory is not None:
         how = " [dim](sentences picked, no model)[/]" if receipt.extractive else ""
         lines.append(f"  #{receipt.memory.id} {escape(receipt.memory.content)}{how}")
+        if flags := memory.quarantine.reasons(receipt.memory.content):
+            lines.append(f"  {flagged_line(f'a:{receipt.memory.id}', flags)}")
     if receipt.reason:
         lines.append(f"  [dim]{escape(receipt.reason)}[/]")
     lines += [_compaction_line(one) for one in receipt.compactions]
@@ -313,7 +315,8 @@ async def energy(
         status, waiting = await memory.energy.status(), await memory.waiting_digests()
 
     def text(out: Console) -> None:
-        for line in (*map(_receipt_lines, caught_up.digests), *map(_compaction_line, caught_up.compactions)):
+        digests = (_receipt_lines(memory, receipt) for receipt in caught_up.digests)
+        for line in (*digests, *map(_compaction_line, caught_up.compactions)):
             out.print(line)
         low = "; digests wait until the level is above 20 %" if status.low else ""
         out.print(f"energy {status.level:g} of {status.capacity:g} units ({status.share:.0%}){low}")
@@ -351,7 +354,7 @@ async def retry(
     if every == (conversation_id is not None):
         raise typer.BadParameter("expected an id, or --all", param_hint="CONVERSATION")
     receipts = await memory.retry_digests(conversation_id)
-    lines = [_receipt_lines(receipt) for receipt in receipts] or ["No skipped or deferred digests."]
+    lines = [_receipt_lines(memory, receipt) for receipt in receipts] or ["No skipped or deferred digests."]
     document = {"count": len(receipts), "digests": receipts}
     return Answer(document, lambda out: out.print("\n".join(lines)))
 

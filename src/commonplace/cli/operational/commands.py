@@ -1,7 +1,7 @@
 """``commonplace ops``: commands of operational memory."""
 
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -31,6 +31,8 @@ from commonplace.operational import (
 )
 
 CHUNK_BYTES: Final = 1 << 16
+MOST_TOKENS: Final = 1_000_000
+MOST_LISTED: Final = 1_000_000
 SHOWN_LINES: Final = 5
 """The most rejected lines of a transcript that are shown."""
 
@@ -123,6 +125,7 @@ async def context(
         int | None,
         typer.Option(
             min=0,
+            max=MOST_TOKENS,
             metavar="TOKENS",
             help="Size of the block.",
             show_default="CLAUDEOPS_MEMORY_BUDGET, else 2000",
@@ -170,7 +173,9 @@ async def list_memories(
     sort: Annotated[
         Sort, typer.Option(help="service: grouped by service; confidence, recency: highest first.")
     ] = "service",
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of memories.")] = 1_000_000,
+    limit: Annotated[
+        int, typer.Option(min=1, max=MOST_LISTED, help="Maximum number of memories.")
+    ] = MOST_LISTED,
 ) -> Answer:
     """Print memories, active and inactive ones."""
     general = service == GENERAL
@@ -183,7 +188,7 @@ async def list_memories(
         sort=sort,
         limit=limit,
     )
-    return _memories(await memory.list_memories(wanted))
+    return _memories(memory, await memory.list_memories(wanted))
 
 
 @command()
@@ -207,7 +212,7 @@ async def add(
         allow_secrets=allow_secrets,
     )
     _tell_clamped(confidence)
-    return _memories([receipt.memory])
+    return _memories(memory, [receipt.memory])
 
 
 @command()
@@ -231,7 +236,7 @@ async def edit(
         [memory_id], observation=observation, confidence=confidence, allow_secrets=allow_secrets
     )
     _tell_clamped(confidence)
-    return _memories(edited)
+    return _memories(memory, edited)
 
 
 @command()
@@ -258,7 +263,7 @@ async def restore(
     number: Annotated[int, typer.Argument(metavar="NUMBER", help="The number that `wordings` prints.")],
 ) -> Answer:
     """Restore an earlier wording of a memory; the confidence stays the same."""
-    return _memories([await memory.restore(memory_id, number)])
+    return _memories(memory, [await memory.restore(memory_id, number)])
 
 
 def _tell_clamped(confidence: float | None) -> None:
@@ -268,12 +273,13 @@ def _tell_clamped(confidence: float | None) -> None:
         typer.echo(f"note: confidence {confidence:g} was clamped to {kept}", err=True)
 
 
-def _memories(found: list[Memory]) -> Answer:
+def _memories(memory: OperationalMemory, found: list[Memory]) -> Answer:
     columns = ("id", "service", "category", "observation", "confidence", "active", "updated (UTC)", "session")
-    return listing("memories", found, columns, _row, if_empty="No memories.")
+    holds = memory.quarantine.holds
+    return listing("memories", found, columns, lambda one: _row(one, holds), if_empty="No memories.")
 
 
-def _row(memory: Memory) -> tuple[object, ...]:
-    confidence, active = format_confidence(memory.confidence), "yes" if memory.active else "no"
+def _row(memory: Memory, holds: Callable[[str], bool]) -> tuple[object, ...]:
+    active = "no" if not memory.active else "flagged" if holds(memory.observation) else "yes"
     head = (memory.id, memory.service or GENERAL, memory.category, memory.observation)
-    return (*head, confidence, active, memory.updated_at, memory.session_id)
+    return (*head, format_confidence(memory.confidence), active, memory.updated_at, memory.session_id)

@@ -1,6 +1,6 @@
 """Receipts and changed confidences on a terminal."""
 
-from commonplace.cli.output import shown
+from commonplace.cli.output import flagged_line, shown
 from commonplace.operational import Effect, Receipt, ReceiptOutcome, format_confidence
 
 
@@ -22,6 +22,8 @@ def receipt_line(receipt: Receipt) -> str:
         line += f"\n           [dim]{shown(receipt.reason)}[/]"
     for effect in receipt.contradicted:
         line += f"\n           [yellow]corrects[/] {effect_line(effect)}"
+    if receipt.flags:
+        line += f"\n           {flagged_line(f'o:{receipt.record_id}', receipt.flags)}"
     return line
 
 

@@ -139,5 +139,7 @@ def _replaces(said: Clause, one: Clause) -> bool:
 
 
 def _is_elliptic(clause: Clause) -> bool:
-    """Return whether a clause is too brief to be understood alone."""
-    return sum(not word[0].isdigit() for word in clause.words) <= MOST_ELLIPTIC or points(clause.text)
+    """Return whether a clause is too brief to be understood alone. "I'm diabetic" is brief and complete."""
+    is_complete = clause.is_of_self and bool(clause.tags & VITAL)
+    is_brief = sum(not word[0].isdigit() for word in clause.words) <= MOST_ELLIPTIC
+    return (is_brief and not is_complete) or points(clause.text)

@@ -83,7 +83,8 @@ def load_prompt(tier: int, file: Path | None = None, *, directory: Path | None =
     try:
         text = _decoded(file.read_bytes()).strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInputError("prompt", "a readable file in UTF-8", f"{file}: {error}") from None
+        reason = error.strerror if isinstance(error, OSError) else "another encoding"
+        raise InvalidInputError("prompt", f"a readable file in UTF-8 ({reason})", str(file)) from None
     if not text:
         raise InvalidInputError("prompt", "a file with text", str(file))
     if MEMORY_HEADING in text.splitlines():

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -21,6 +21,8 @@ MEMORY_S: Final = 20.0
 
 RECOVER_S: Final = 60.0
 """Seconds that a session waits for the transcripts of earlier sessions to be stored."""
+
+WITHHELD: Final = "(withheld: the reason looks like an instruction)"
 
 log = logging.getLogger(__name__)
 
@@ -76,9 +78,13 @@ async def _recall(memory: OperationalMemory, request: RunRequest) -> Recalled:
         await memory.run_decay()
     except ClockError as error:
         log.warning("%s", error)
-    actions = await memory.cooldowns(limit=COOLDOWNS_SHOWN)
+    holds = memory.quarantine.holds
+    actions = tuple(
+        replace(action, reason=WITHHELD) if holds(action.reason) else action
+        for action in await memory.cooldowns(limit=COOLDOWNS_SHOWN)
+    )
     block = await memory.context(services=request.services)
-    return Recalled(actions=tuple(actions), block=block.text)
+    return Recalled(actions=actions, block=block.text)
 
 
 async def _or_none(work: Awaitable[T], failure: str, *, within_s: float) -> T | None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from commonplace.core.errors import StorageError
+from commonplace.core.quarantine import Quarantine
 from commonplace.core.secrets import find_secret, mask_secrets
 from commonplace.operational import lifecycle
 from commonplace.operational.memories import Author
@@ -36,12 +37,13 @@ async def store_marker(
     fingerprint: str,
     *,
     allow_secrets: bool,
+    quarantine: Quarantine,
     asks_model: bool = False,
 ) -> Receipt:
     """Store a marker of a session, or refuse it, and return the receipt.
 
     The fingerprint identifies the marker in its session. With ``asks_model``, a model decides doubtful pairs after the
-    session.
+    session. The receipt of a memory in ``quarantine`` says so.
     """
     receipt = _receipt(session, marker)
     if isinstance(marker, RejectedMarker):
@@ -55,7 +57,7 @@ async def store_marker(
             if await sql.note_marker(session_id=session.id, fingerprint=fingerprint) is None:
                 reason = "this session stored it before"
                 return replace(receipt, outcome=ReceiptOutcome.REPEATED, reason=reason)
-            return await _store(store, sql, session, marker, receipt, asks_model=asks_model)
+            return await _store(store, sql, session, marker, receipt, quarantine, asks_model=asks_model)
     except StorageError as error:
         return replace(receipt, outcome=ReceiptOutcome.FAILED, reason=str(error))
 
@@ -66,6 +68,7 @@ async def _store(
     session: Session,
     marker: ValidMarker,
     receipt: Receipt,
+    quarantine: Quarantine,
     *,
     asks_model: bool,
 ) -> Receipt:
@@ -80,6 +83,7 @@ async def _store(
                 record_id=learned.memory.id,
                 confidence=learned.memory.confidence,
                 contradicted=learned.contradicted,
+                flags=quarantine.reasons(learned.memory.observation),
             )
         case EventMarker():
             record_id = await sql.insert_event(

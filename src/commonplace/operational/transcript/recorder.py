@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from commonplace.core.errors import StorageError
+from commonplace.core.quarantine import Quarantine
 from commonplace.core.secrets import mask_secrets
 from commonplace.operational import output, sessions
 from commonplace.operational.output import Fingerprints, Shown, shown_of
@@ -49,6 +50,7 @@ class Recorder:
         allow_secrets: Whether to store text that looks like a secret.
         on_receipt: Called with each receipt as soon as its marker is durable.
         asks_model: Whether a model decides doubtful pairs after the session.
+        quarantine: Tells which memories no prompt shows, for their receipts.
     """
 
     def __init__(
@@ -61,8 +63,10 @@ class Recorder:
         on_receipt: Callable[[Receipt], None] | None = None,
         prompt_text: str | None = None,
         asks_model: bool = False,
+        quarantine: Quarantine = Quarantine(),  # noqa: B008 - frozen
     ) -> None:
         self._store = store
+        self._quarantine = quarantine
         self._asks_model = asks_model
         self._tiers = [sessions.require_tier(tier) for tier in tiers] or [1]
         self._trigger = trigger
@@ -90,6 +94,7 @@ class Recorder:
             StorageError: The session cannot be stored. A marker that cannot be stored gives a receipt instead of an
                 error.
         """
+        given = len(self._receipts)
         match event:
             case SessionStarted():
                 await self._start(event)
@@ -115,6 +120,8 @@ class Recorder:
         shown = shown_of(event)
         if shown is not None:
             self.show(shown)
+        for said in filter(None, map(_complaint, self._receipts[given:])):
+            self.show(output.notice(said))
 
     def show(self, shown: Shown) -> None:
         """Add an output line to the session; the next :meth:`flush` stores it."""
@@ -217,6 +224,7 @@ class Recorder:
                     marker,
                     name,
                     allow_secrets=self._allow_secrets,
+                    quarantine=self._quarantine,
                     asks_model=self._asks_model,
                 )
             )
@@ -230,3 +238,11 @@ class Recorder:
 
     def _masked(self, text: str | None) -> str | None:
         return text if text is None or self._allow_secrets else mask_secrets(text)
+
+
+def _complaint(receipt: Receipt) -> str:
+    """Return what the output of a session says about a marker that was not stored; empty for other receipts."""
+    is_lost = receipt.outcome in {ReceiptOutcome.REJECTED, ReceiptOutcome.FAILED}
+    if not is_lost or receipt.kind is ReceiptKind.LINE:
+        return ""
+    return f"{receipt.kind} {receipt.outcome}: {receipt.text}: {receipt.reason}"

@@ -7,11 +7,13 @@ from typing import Annotated, Final, Literal
 from fastapi import Depends, Form, Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from commonplace import waiting
+from commonplace import quarantined, waiting
 from commonplace.access import Principal
 from commonplace.core.errors import CommonplaceError, InvalidInputError, NotFoundError, UndoRefusedError
 from commonplace.knowledge import KnowledgeMemory
+from commonplace.memories import Memories
 from commonplace.operational import Memory, OperationalMemory
+from commonplace.quarantined import list_quarantined
 from commonplace.waiting import Answer, Item, Topic
 from commonplace.web.access import KnowledgeOfCaller, memories, reader, writer
 from commonplace.web.dashboard.errors import error_page, pages
@@ -60,8 +62,12 @@ OUTCOMES: Final = {
     Answer.FORGET: "Forgotten.",
     Answer.RETRY: "The episode waits for consolidation again.",
 }
+OUTCOMES_OF_FLAGGED: Final = {
+    Answer.CONFIRM: "Confirmed. Prompts show the memory.",
+    Answer.FORGET: "Forgotten. The memory is deleted.",
+}
 
-ItemId = Annotated[str, Path(pattern=r"^[0-9a-zA-Z:+]{1,60}$")]
+ItemId = Annotated[str, Path(pattern=r"^[0-9a-zA-Z:+-]{1,60}$")]
 CHANGING: Final = [Depends(writer)]
 
 router = pages(PATH, reader)
@@ -117,10 +123,13 @@ async def decide(
     try:
         answer = _answer_of(verdict)
         if item_id.isdecimal():
-            outcome = await _decide_lesson(_operational(request, who), _lesson_id(item_id), answer)
+            outcome = await _decide_lesson(_opened(request, who).operational, _lesson_id(item_id), answer)
+        elif waiting.is_quarantined(item_id):
+            outcome = await _decide_flagged(request, who, item_id, answer)
         else:
             await waiting.decide(knowledge, item_id, answer)
             outcome = OUTCOMES[answer]
+        if not item_id.isdecimal():
             note_waiting(request, change=-1)
     except (InvalidInputError, NotFoundError) as error:
         return _refused(request, error)
@@ -137,7 +146,7 @@ async def undo(
 ) -> Response:
     """Undo a decision; HTMX gets the answers again."""
     if item_id.isdecimal():
-        await _operational(request, who).undo_decision(_lesson_id(item_id))
+        await _opened(request, who).operational.undo_decision(_lesson_id(item_id))
     else:
         try:
             await waiting.undo(knowledge, item_id)
@@ -174,13 +183,18 @@ async def _told(
 
 async def everything(request: Request, knowledge: KnowledgeMemory, who: Principal) -> tuple[list[Item], str]:
     """Return the items that the caller may decide about, and why knowledge memory is missing, if it is."""
-    lessons = await waiting.list_lessons(memories(request).operational) if who.of_installation else []
+    lessons: list[Item] = []
+    flagged: list[Item] = []
+    if who.of_installation:
+        opened = memories(request)
+        lessons = await waiting.list_lessons(opened.operational)
+        flagged = [waiting.flagged_item(one) for one in (await list_quarantined(opened))[: waiting.MOST]]
     try:
         known = await waiting.list_knowledge(knowledge)
     except CommonplaceError as error:
-        return lessons, str(error)
-    note_waiting(request, number=len(known))
-    return [*lessons, *known], ""
+        return [*lessons, *flagged], str(error)
+    note_waiting(request, number=len(flagged) + len(known))
+    return [*lessons, *flagged, *known], ""
 
 
 def _answer_of(verdict: str) -> Answer:
@@ -194,15 +208,23 @@ def _answer_of(verdict: str) -> Answer:
     return Answer(verdict)
 
 
-def _operational(request: Request, who: Principal) -> OperationalMemory:
-    """Return operational memory for a caller of the installation.
+def _opened(request: Request, who: Principal) -> Memories:
+    """Return the memories of the installation for a caller of the installation.
 
     Raises:
         InvalidInputError: The caller belongs to another tenant.
     """
     if not who.of_installation:
-        raise InvalidInputError("item", "an item of knowledge memory", "a pair of operational memory")
-    return memories(request).operational
+        raise InvalidInputError("item", "an item of knowledge memory", "an item of the installation")
+    return memories(request)
+
+
+async def _decide_flagged(request: Request, who: Principal, item_id: str, answer: Answer) -> str:
+    """Confirm or delete a memory in quarantine; return the outcome."""
+    if answer not in waiting.ONE:
+        raise InvalidInputError("verdict", f"one of {', '.join(waiting.ONE)}", answer)
+    await quarantined.decide(_opened(request, who), item_id, confirm=answer is Answer.CONFIRM)
+    return OUTCOMES_OF_FLAGGED[answer]
 
 
 def _lesson_id(item_id: str) -> int:

@@ -1,7 +1,7 @@
 """The number of items that wait for a person, for the sidebar.
 
-Operational memory counts its pairs for each page. Knowledge memory takes longer, so its number comes from the last time
-that this process listed the items. A page with an old number requests a new number after it is shown.
+Operational memory counts its pairs for each page. The other items take longer, so their number comes from the last time
+that this process listed them. A page with an old number requests a new number after it is shown.
 """
 
 import logging
@@ -32,7 +32,7 @@ _UNKNOWN: Final = _Count(0, float("-inf"))
 
 
 def note_waiting(request: Request, *, number: int | None = None, change: int = 0) -> None:
-    """Store how many items of knowledge memory wait: a number, or a change of the last number."""
+    """Store how many items wait besides pairs of observations: a number, or a change of the last number."""
     caller = known_caller(request)
     if caller is None:
         return
@@ -42,7 +42,7 @@ def note_waiting(request: Request, *, number: int | None = None, change: int = 0
 
 
 def is_waiting_old(request: Request) -> bool:
-    """Return whether the number for knowledge memory is unknown or old."""
+    """Return whether the last number is unknown or old."""
     caller = known_caller(request)
     if caller is None:
         return False
@@ -51,7 +51,7 @@ def is_waiting_old(request: Request) -> bool:
 
 
 async def total_waiting(request: Request) -> int:
-    """Return how many items of both memories wait for the caller."""
+    """Return how many items wait for the caller."""
     caller = known_caller(request)
     if caller is None:
         return 0
@@ -66,7 +66,7 @@ async def total_waiting(request: Request) -> int:
 
 
 def _counts(request: Request) -> dict[str, _Count]:
-    """Return the last numbers of knowledge memory by tenant."""
+    """Return the last numbers by tenant."""
     state = request.app.state
     if not hasattr(state, "waiting_counts"):
         state.waiting_counts = dict[str, _Count]()

@@ -86,8 +86,13 @@ async def memories_page(
         services=choices(await views.services(), wanted.service),
         is_part=wants_fragment(request),
         categories=list(MemoryCategory),
-        fading_before=views.now() - GRACE,
+        **status_values(memories.operational),
     )
+
+
+def status_values(operational: OperationalMemory) -> dict[str, Any]:
+    """Return what the templates need for the status of a memory: active, inactive, fading or flagged."""
+    return {"fading_before": operational.views.now() - GRACE, "holds": operational.quarantine.holds}
 
 
 def choices(services: list[ServiceCount], chosen: str) -> list[tuple[str, int]]:
@@ -124,7 +129,7 @@ async def memory_values(operational: OperationalMemory, memory_id: int) -> dict[
         "history": list(reversed(history)),
         "times": [change.created_at.timestamp() for change in steps],
         "values": [change.after["confidence"] for change in steps if change.after],
-        "fading_before": operational.views.now() - GRACE,
+        **status_values(operational),
     }
 
 

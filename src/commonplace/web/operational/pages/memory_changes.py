@@ -8,14 +8,14 @@ from pydantic import BaseModel
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural
-from commonplace.operational import DEFAULT_CONFIDENCE, GRACE, Memory, MemoryCategory, OperationalMemory
+from commonplace.operational import DEFAULT_CONFIDENCE, Memory, MemoryCategory, OperationalMemory
 from commonplace.web.access import OpenMemories, installation_writer
 from commonplace.web.dashboard.errors import message_of, pages
 from commonplace.web.dashboard.forms import Text
 from commonplace.web.dashboard.rendering import done, events, render, render_dialog, wants_fragment
 from commonplace.web.dashboard.wording import decimal
 from commonplace.web.limits import LARGEST_ID
-from commonplace.web.operational.pages.memories import PATH, MemoryId, memory_values
+from commonplace.web.operational.pages.memories import PATH, MemoryId, memory_values, status_values
 
 CHANGED: Final = "memories-changed"
 """The event that refreshes lists of memories."""
@@ -184,7 +184,7 @@ async def _row(
         "memories/row.html",
         headers=headers,
         memory=await operational.get(memory_id),
-        fading_before=operational.views.now() - GRACE,
+        **status_values(operational),
     )
 
 
