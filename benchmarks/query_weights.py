@@ -11,6 +11,6 @@ def add_query_weights(parser: argparse.ArgumentParser) -> None:
         "--query-weights",
         type=Weights,
         choices=list(Weights),
-        default=Weights.FLOAT32,
+        default=Weights.INT8,
         help="weights for queries",
     )

@@ -109,9 +109,9 @@ class FaultyDatabase:
                     raise StorageUnavailableError("the disk is full")
 
     @asynccontextmanager
-    async def reading(self, queries: Queries) -> AsyncGenerator[Statements]:
+    async def reading(self, queries: Queries, *, once: bool = False) -> AsyncGenerator[Statements]:
         """Open a view."""
-        async with self._inner.reading(queries) as sql:
+        async with self._inner.reading(queries, once=once) as sql:
             yield sql
 
     async def close(self) -> None:

@@ -70,8 +70,7 @@ class Logins:
 
     async def verify(self, secret: str) -> Visitor | None:
         """Return the owner of a login, or ``None`` if the login or its token has ended."""
-        async with self._store.reading() as sql:
-            row = await sql.token_of_login(hash=hash_of(secret), moment=self._store.moment())
+        row = await self._store.reads.token_of_login(hash=hash_of(secret), moment=self._store.moment())
         if row is None:
             return None
         token = await self._tokens.use(Token.from_row(row))

@@ -174,8 +174,7 @@ class Tokens:
         if not secret.startswith(PREFIX) or len(secret) > MAX_TOKEN_CHARS:
             return None
         wanted = hash_of(secret)
-        async with self.store.reading() as sql:
-            row = await sql.token_by_hash(hash=wanted)
+        row = await self.store.reads.token_by_hash(hash=wanted)
         if row is None or not hmac.compare_digest(row["hash"], wanted):
             return None
         return await self.use(Token.from_row(row))

@@ -92,8 +92,8 @@ class Settings(BaseModel):
         default="onnx", description="library that computes embeddings; torch needs the extra torch"
     )
     embedding_queries: Literal["float32", "int8"] = Field(
-        default="float32",
-        description="weights that compute the vectors of queries; int8 is faster and needs 60 MB more memory",
+        default="int8",
+        description="weights that compute the vectors of queries; int8 is faster, float32 is exact",
     )
     embedding_download: bool = Field(
         default=False, description="download an embedding model that is not on this machine"

@@ -36,7 +36,7 @@ class Weights(StrEnum):
     FLOAT32 = "float32"
     """The weights of the model."""
     INT8 = "int8"
-    """The weights of the model, rounded to 8 bits. The backend ``onnx`` alone has them."""
+    """The weights of the model, rounded to 8 bits. The backend ``onnx`` alone has them, for models in safetensors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,8 @@ class EmbeddingOptions:
         allow_download: Whether to download a model from the hub if it is nowhere else.
         threads: Threads that share one computation; ``None`` uses the processors available to this process, at most
             4.
-        queries: The weights for queries. Texts that are stored always get the weights of the model.
+        queries: The weights for queries; the weights of the model, if it has no others. Texts that are stored always
+            get the weights of the model.
     """
 
     model: str = DEFAULT_MODEL
@@ -60,7 +61,7 @@ class EmbeddingOptions:
     cache_dir: Path | None = None
     allow_download: bool = False
     threads: int | None = None
-    queries: Weights = Weights.FLOAT32
+    queries: Weights = Weights.INT8
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "EmbeddingOptions":
@@ -111,13 +112,8 @@ def load_backend(options: EmbeddingOptions) -> EmbeddingBackend:
     Raises:
         ModelMissingError: The weights are not found.
         ModelDamagedError: The weights or the tokenizer cannot be used.
-        EmbeddingError: The libraries of the backend are not installed, or it has no such weights for queries.
+        EmbeddingError: The libraries of the backend are not installed.
     """
-    if options.queries is not Weights.FLOAT32 and options.backend is BackendName.TORCH:
-        raise EmbeddingError(
-            f"the embedding backend 'torch' has no {options.queries} weights: set embedding_queries to 'float32', "
-            "or embedding_backend to 'onnx'"
-        )
     try:
         module = importlib.import_module(f"commonplace.embedding.{options.backend}_backend")
     except ModuleNotFoundError as error:

@@ -7,7 +7,9 @@
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -15,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field, ValidationError
 
-from commonplace.core.errors import EmbeddingError, ModelDamagedError
+from commonplace.core.errors import ModelDamagedError
 from commonplace.embedding.backend import EMBEDDING_DIMENSIONS, EmbeddingOptions, Weights
 from commonplace.embedding.graph import ATTENTION_MASK, GRAPH_REVISION, INPUT_IDS, build_graph
 from commonplace.embedding.graph_cache import cached_graph
@@ -70,12 +72,13 @@ class _PoolingConfig(BaseModel):
 
 
 def load(options: EmbeddingOptions) -> "OnnxBackend":
-    """Find the model, build its graph or read it from the cache, and start a session.
+    """Find the model; the first text and the first query open the weights that they need.
+
+    A model that is a ready graph has no other weights for queries than its own.
 
     Raises:
         ModelMissingError: The weights are not found.
-        ModelDamagedError: The weights, the configuration or the tokenizer cannot be used.
-        EmbeddingError: The model is a ready graph, which has no other weights for queries.
+        ModelDamagedError: The configuration or the tokenizer cannot be used.
     """
     files = find_model(options)
     if not _read(files.directory / "1_Pooling" / "config.json", _PoolingConfig).pooling_mode_mean_tokens:
@@ -83,33 +86,35 @@ def load(options: EmbeddingOptions) -> "OnnxBackend":
     max_tokens = _read(files.directory / "sentence_bert_config.json", _SequenceConfig).max_seq_length
     tokens = TokenCutter(files.tokenizer, max_tokens=max_tokens)
     version = files.version()
-    session = _open_session(files, version, options, Weights.FLOAT32)
-    queries = (
-        session
-        if options.queries is Weights.FLOAT32
-        else _open_session(files, version, options, options.queries)
-    )
     return OnnxBackend(
-        session=session, queries=queries, tokens=tokens, model_name=files.name, model_version=version
+        open_session=partial(_open_session, files, version, options),
+        queries=options.queries if files.weights.name == SAFETENSORS else Weights.FLOAT32,
+        tokens=tokens,
+        model_name=files.name,
+        model_version=version,
     )
 
 
 class OnnxBackend:
-    """A session with the network, one for queries, which may be the same, and the tokenizer."""
+    """The tokenizer, and a session for each kind of weights that was used so far.
+
+    A process that only searches never opens the weights for texts, which take more memory and time to open.
+    """
 
     def __init__(
         self,
         *,
-        session: onnxruntime.InferenceSession,
-        queries: onnxruntime.InferenceSession,
+        open_session: Callable[[Weights], onnxruntime.InferenceSession],
+        queries: Weights,
         tokens: TokenCutter,
         model_name: str,
         model_version: str,
     ) -> None:
-        self._session = session
+        self._open_session = open_session
+        self._opening = threading.Lock()
+        self._sessions: dict[Weights, onnxruntime.InferenceSession] = {}
         self._queries = queries
         self._tokens = tokens
-        self._needs_segments = _SEGMENT_IDS in {node.name for node in session.get_inputs()}
         self.model_name = model_name
         self.model_version = model_version
 
@@ -117,12 +122,25 @@ class OnnxBackend:
         """Return one vector of length 1 per text, shape ``(len(texts), 384)``, in the order of the texts.
 
         A vector depends on the other texts of the batch by at most 1e-6.
+
+        Raises:
+            ModelDamagedError: The weights cannot be used.
         """
-        return self._encode(self._session, texts)
+        return self._encode(self._session(Weights.FLOAT32), texts)
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of queries, computed with the weights for queries; see :meth:`encode`."""
-        return self._encode(self._queries, texts)
+        return self._encode(self._session(self._queries), texts)
+
+    def _session(self, weights: Weights) -> onnxruntime.InferenceSession:
+        # Read without the lock, so that threads do not queue once the session is open.
+        session = self._sessions.get(weights)
+        if session is not None:
+            return session
+        with self._opening:
+            if weights not in self._sessions:
+                self._sessions[weights] = self._open_session(weights)
+            return self._sessions[weights]
 
     def _encode(self, session: onnxruntime.InferenceSession, texts: Sequence[str]) -> NDArray[np.float32]:
         vectors = np.empty((len(texts), EMBEDDING_DIMENSIONS), dtype=np.float32)
@@ -135,7 +153,7 @@ class OnnxBackend:
         ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
         mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
         inputs = {INPUT_IDS: ids, ATTENTION_MASK: mask}
-        if self._needs_segments:
+        if _SEGMENT_IDS in {node.name for node in session.get_inputs()}:
             inputs[_SEGMENT_IDS] = np.zeros_like(ids)
         hidden: Any = session.run(None, inputs)[0]
         # A mean divides each sum by its number of tokens; scaling to length 1 removes that factor.
@@ -169,11 +187,6 @@ def _open_session(
 ) -> onnxruntime.InferenceSession:
     is_int8 = weights is Weights.INT8
     if files.weights.name != SAFETENSORS:
-        if is_int8:
-            raise EmbeddingError(
-                f"{files.weights} is a ready graph, and queries with int8 weights need a {SAFETENSORS}: set "
-                "embedding_queries to 'float32'"
-            )
         return _checked_session(files.weights, options)
 
     def build() -> bytes:

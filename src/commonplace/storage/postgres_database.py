@@ -1,7 +1,7 @@
 """PostgreSQL as a :class:`~commonplace.storage.database.Database`, for memories that also run on SQLite."""
 
 from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from typing import Final
 
 import asyncpg
@@ -72,14 +72,13 @@ class PostgresDatabase:
                 yield Statements(queries, connection)
 
     @asynccontextmanager
-    async def reading(self, queries: Queries) -> AsyncGenerator[Statements]:
+    async def reading(self, queries: Queries, *, once: bool = False) -> AsyncGenerator[Statements]:
         """Open a consistent view; see :meth:`Database.reading`."""
         with span("postgresql.reading"), translated_errors(self.where):
-            async with (
-                self._pool.acquire() as connection,
-                connection.transaction(isolation="repeatable_read", readonly=True),
-            ):
-                yield Statements(queries, connection)
+            async with self._pool.acquire() as connection:
+                view = connection.transaction(isolation="repeatable_read", readonly=True)
+                async with nullcontext() if once else view:
+                    yield Statements(queries, connection)
 
     async def close(self) -> None:
         """Close the pool; a second call does nothing."""

@@ -171,13 +171,17 @@ class SQLiteDatabase:
                     raise
 
     @asynccontextmanager
-    async def reading(self, queries: Queries) -> AsyncGenerator[Statements]:
+    async def reading(self, queries: Queries, *, once: bool = False) -> AsyncGenerator[Statements]:
         """Open a consistent view; see :meth:`Database.reading`."""
         async with self._reading:
             with span("sqlite.reading"), translated_errors(self.path):
+                sql = Statements(queries, self._reader)
+                if once:
+                    yield sql
+                    return
                 try:
                     await self._reader.execute("BEGIN")
-                    yield Statements(queries, self._reader)
+                    yield sql
                 finally:
                     await self._reader.rollback()
 

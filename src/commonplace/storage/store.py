@@ -43,9 +43,9 @@ class Store:
         """The statements, each in its own view: ``await store.reads.count_memories(app_id=…)``."""
         return _Reads(self)
 
-    def reading(self) -> AbstractAsyncContextManager[Statements]:
+    def reading(self, *, once: bool = False) -> AbstractAsyncContextManager[Statements]:
         """Open a consistent view for reading; see :meth:`.Database.reading`."""
-        return self._database.reading(self._queries)
+        return self._database.reading(self._queries, once=once)
 
 
 class _Reads:
@@ -56,7 +56,7 @@ class _Reads:
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
         async def run(**parameters: object) -> object:
-            async with self._store.reading() as sql:
+            async with self._store.reading(once=True) as sql:
                 return await getattr(sql, name)(**parameters)
 
         return run

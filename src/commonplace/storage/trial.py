@@ -57,8 +57,9 @@ class _TrialDatabase:
             await self._steps.end_step()
 
     @asynccontextmanager
-    async def reading(self, queries: Queries) -> AsyncGenerator[Statements]:
+    async def reading(self, queries: Queries, *, once: bool = False) -> AsyncGenerator[Statements]:
         """Open a view of the rows written up to now."""
+        del once  # The statements of a view need no step of their own.
         async with self._busy:
             yield Statements(queries, self._steps.connection)
 

@@ -7,10 +7,11 @@ dependency: ``reader``, ``writer`` or ``admin`` for knowledge memory, which belo
 
 import hashlib
 import hmac
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Final, cast
+from functools import wraps
+from typing import Annotated, Final, ParamSpec, TypeVar, cast
 
 from fastapi import Depends, Request
 from starlette.requests import HTTPConnection
@@ -36,6 +37,10 @@ NO_JSON: Final = (
     "Content-Type: application/json"
 )
 _SIGNS_OF_A_BROWSER: Final = ("origin", "referer", "sec-fetch-site", "cookie")
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 class Means(StrEnum):
@@ -79,8 +84,21 @@ def of_another_tenant(who: Principal) -> str:
     return f"only the tenant of the installation has access; the token is for tenant {who.tenant_id!r}"
 
 
-def _requires(role: Role, *, installation: bool) -> Callable[[Request], Principal]:
-    def principal(request: Request) -> Principal:
+def at_once(function: Callable[_P, _R]) -> Callable[_P, Awaitable[_R]]:
+    """Return a function as a dependency that runs where the request does.
+
+    FastAPI runs a plain function in a thread, which takes longer than most dependencies do.
+    """
+
+    @wraps(function)
+    async def dependency(*arguments: _P.args, **options: _P.kwargs) -> _R:
+        return function(*arguments, **options)
+
+    return dependency
+
+
+def _requires(role: Role, *, installation: bool) -> Callable[[Request], Awaitable[Principal]]:
+    async def principal(request: Request) -> Principal:
         who = caller_of(request).principal
         if installation and not who.of_installation:
             raise ProblemError(FORBIDDEN, of_another_tenant(who))
@@ -144,8 +162,8 @@ def knowledge_of(request: Request) -> KnowledgeMemory:
     )
 
 
-OpenMemories = Annotated[Memories, Depends(memories)]
-KnowledgeOfCaller = Annotated[KnowledgeMemory, Depends(knowledge_of)]
+OpenMemories = Annotated[Memories, Depends(at_once(memories))]
+KnowledgeOfCaller = Annotated[KnowledgeMemory, Depends(at_once(knowledge_of))]
 
 
 def csrf_token(request: Request) -> str:

@@ -36,7 +36,7 @@ _query_parameters: dict[str, tuple[str, ...]] = {}
 """The names of the query parameters of each operation that was called, in their order."""
 
 
-def refuse_unknown_parameters(request: Request) -> None:
+async def refuse_unknown_parameters(request: Request) -> None:
     """Dependency of every route: refuse a query parameter that the route does not have, such as a misspelt filter.
 
     Raises:

@@ -73,7 +73,7 @@ class Page:
         return shape.model_validate({name: items, **place, "next_offset": next_offset, **values})
 
 
-def page(limit: Limit = DEFAULT_LIMIT, offset: Offset = 0) -> Page:
+async def page(limit: Limit = DEFAULT_LIMIT, offset: Offset = 0) -> Page:
     """Return the page that the query asks for."""
     return Page(limit=limit, offset=offset)
 

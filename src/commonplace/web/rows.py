@@ -1,6 +1,6 @@
 """Ids of rows in paths and bodies."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Final
 
 from fastapi import Path
@@ -17,10 +17,10 @@ RowIds = Annotated[
 ]
 
 
-def row_id(kind: str, alias: str) -> Callable[[int], int]:
+def row_id(kind: str, alias: str) -> Callable[[int], Awaitable[int]]:
     """Return the dependency that reads the id of a ``kind`` from a path; a number that cannot be an id gives 404."""
 
-    def read(value: Annotated[int, Path(alias=alias, description=f"the id of a {kind}")]) -> int:
+    async def read(value: Annotated[int, Path(alias=alias, description=f"the id of a {kind}")]) -> int:
         if not 1 <= value <= LARGEST_ID:
             raise NotFoundError(kind, value)
         return value

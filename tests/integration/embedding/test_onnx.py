@@ -17,7 +17,7 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 
-from commonplace.core.errors import EmbeddingError, ModelDamagedError
+from commonplace.core.errors import ModelDamagedError
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, Weights
 from commonplace.embedding.graph import build_graph
 from support.deadlines import DEADLINE_S
@@ -129,23 +129,27 @@ def test_a_ready_graph_is_used_as_it_is(model: Path, cache: Path) -> None:
     assert not cache.exists()
 
 
-def test_a_ready_graph_has_no_weights_for_queries(model: Path) -> None:
-    """The error names the setting."""
+async def test_a_ready_graph_computes_queries_with_its_own_weights(model: Path) -> None:
+    """It has no weights of 8 bits."""
     (model / "onnx").mkdir()
     (model / "onnx" / "model.onnx").write_bytes(build_graph(model / "model.safetensors"))
     (model / "model.safetensors").unlink()
     engine = EmbeddingEngine(EmbeddingOptions(model=str(model), queries=Weights.INT8))
-    with pytest.raises(EmbeddingError, match="set embedding_queries to 'float32'"):
-        engine.embed("the queue")
+    assert await engine.embed_query_async("the queue") == engine.embed("the queue")
+    engine.close()
 
 
-async def test_graphs_of_both_weights_are_cached(model: Path, cache: Path) -> None:
-    """A matrix whose rows do not fill a block has its graph, too."""
+async def test_weights_are_opened_at_their_first_use(model: Path, cache: Path) -> None:
+    """A process that only searches needs neither the memory nor the graph of the weights for texts.
+
+    A matrix whose rows do not fill a block has its graph of 8 bits, too.
+    """
     engine = EmbeddingEngine(EmbeddingOptions(model=str(model), cache_dir=cache, queries=Weights.INT8))
     vector = np.array(await engine.embed_query_async("the queue is full"))
+    assert engine.model_version
+    assert [path.name[-10:] for path in (cache / "graphs").glob("*.onnx")] == ["-int8.onnx"]
     assert vector @ engine.embed("the queue is full") > 0.99
     engine.close()
-    assert len(list((cache / "graphs").glob("*-int8.onnx"))) == 1
     assert len(list((cache / "graphs").glob("*.onnx"))) == 2
 
 

@@ -51,6 +51,18 @@ async def test_the_configured_limit_counts_where_a_request_names_none(
             assert (await client.get(f"{path}&limit=5")).json()["count"] == 5
 
 
+async def test_no_dependency_of_a_recall_runs_in_a_thread(
+    client: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread, which FastAPI gives to plain functions, takes longer than what they do."""
+
+    def refuse(*_arguments: object, **_options: object) -> object:
+        raise AssertionError
+
+    monkeypatch.setattr("fastapi.dependencies.utils.run_in_threadpool", refuse)
+    assert (await client.get("/recall?topic=port&limit=3")).status_code == 200
+
+
 @pytest.mark.requirement("KNW-05.1", "KNW-05.2", "KNW-05.4", "KNW-05.6", "KNW-27.2")
 async def test_each_kind_is_stored_and_read(client: httpx2.AsyncClient) -> None:
     """In camel case and without vectors; a second fact of the same key takes the first one's place."""

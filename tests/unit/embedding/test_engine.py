@@ -205,13 +205,6 @@ async def test_queries_with_weights_of_their_own_are_computed_apart(
     assert queries == [["query 0", "query 1"]]
 
 
-def test_torch_has_no_weights_for_queries() -> None:
-    """The error names both settings."""
-    engine = EmbeddingEngine(EmbeddingOptions(backend=BackendName.TORCH, queries=Weights.INT8))
-    with pytest.raises(EmbeddingError, match="set embedding_queries to 'float32', or embedding_backend"):
-        engine.embed("hello")
-
-
 async def test_a_text_that_fails_fails_alone(fake: EmbeddingEngine, gated: GatedBackend) -> None:
     """Of texts that wait together, one is refused and one is no longer wanted: the others get their vectors."""
     tasks = await _wait_behind_a_run(fake, gated, "one", "refused", "unwanted", "two")

@@ -152,7 +152,7 @@ class Resident:
         if self._needs_memory:
             self._memory.database.begin().add_done_callback(lambda _: release())
             self._memory.begin()
-            await self._memory.engine.embed_async(None)
+            await self._memory.engine.embed_query_async(None)
         else:
             release()
         with suppress(OSError, ValueError):  # The process may be gone, or this one may stop.

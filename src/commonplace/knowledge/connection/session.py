@@ -148,7 +148,7 @@ class KnowledgeSession:
     async def _warm(self, after_s: float) -> None:
         await asyncio.sleep(after_s)
         self.database.begin().add_done_callback(partial(_log_failure, "the database cannot be opened"))
-        await self.engine.embed_async(None)
+        await self.engine.embed_query_async(None)
 
     @asynccontextmanager
     async def acting(self) -> AsyncGenerator[asyncpg.Pool]:

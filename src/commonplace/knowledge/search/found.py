@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Final
+from functools import cache
+from typing import Any, Final
 from uuid import UUID
 
 from commonplace.core.json_values import json_safe
@@ -142,6 +143,12 @@ class Found:
         explained = None if told is None else replace(told, why=f"{told.why} {STALE}")
         return replace(self, is_stale=True, explanation=explained)
 
+    def values(self) -> dict[str, object]:
+        """Return the fields of the memory, its scores and the rest by name; ``None`` where there is no value."""
+        explained = None if self.explanation is None else self.explanation.to_json()
+        rest = {"is_stale": self.is_stale, "related_by": self.related_by, "explanation": explained}
+        return {**_values(self.memory), **_values(self.scores), **rest}
+
     def to_json(self) -> Mapping[str, object]:
         """Return the fields of the memory, its scores and its explanation in one JSON object."""
         explained = {} if self.explanation is None else {"explanation": json_safe(self.explanation)}
@@ -158,9 +165,18 @@ def _held(fact: Fact) -> dict[str, object]:
 
 def json_fields(noun: object) -> dict[str, object]:
     """Return the fields of a dataclass as JSON."""
-    return {each.name: json_safe(getattr(noun, each.name)) for each in fields(noun)}  # pyright: ignore[reportArgumentType] - a dataclass
+    return {name: json_safe(value) for name, value in _values(noun).items()}
 
 
 def present(noun: object) -> dict[str, object]:
     """Return the fields of a dataclass as JSON, without those that are ``None``."""
     return {name: value for name, value in json_fields(noun).items() if value is not None}
+
+
+def _values(noun: object) -> dict[str, object]:
+    return {name: getattr(noun, name) for name in _names(type(noun))}
+
+
+@cache
+def _names(noun: type[Any]) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(noun))

@@ -5,7 +5,7 @@ the control. Routes handle form errors themselves: they show the form again with
 """
 
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from http import HTTPStatus
 from typing import Any
 
@@ -63,7 +63,7 @@ async def count_waiting(request: Request) -> None:
         request.state.waiting_reviews = await total_waiting(request)
 
 
-def pages(path: str, role: Callable[[Request], Principal]) -> APIRouter:
+def pages(path: str, role: Callable[[Request], Awaitable[Principal]]) -> APIRouter:
     """Return a router for pages below a path.
 
     Args:

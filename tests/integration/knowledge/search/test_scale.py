@@ -12,7 +12,7 @@ from commonplace.core.context import request_context
 from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.search.search import keyword_search, semantic_search
 
-LARGE, SMALL = 5_100, 60
+LARGE, HUNDREDS, SMALL = 5_100, 600, 60
 DIRECTIONS = 200
 
 INSERT = """
@@ -96,6 +96,32 @@ async def test_the_index_finds_what_an_exact_scan_finds(
 
     assert np.mean(shares["large"]) >= 0.95
     assert np.mean(shares["scope"]) == np.mean(shares["small"]) == 1.0
+
+
+@pytest.mark.requirement("KNW-07.1")
+async def test_hundreds_of_memories_that_fill_their_table_are_found_by_the_index(
+    knowledge_pool: asyncpg.Pool,
+) -> None:
+    """An exact scan of them takes longer, and finds hardly more."""
+    vectors = directions(HUNDREDS, seed=4)
+    shares: list[float] = []
+    with request_context(tenant_id="alone", actor="tester"):
+        await store(knowledge_pool, vectors)
+        await knowledge_pool.execute("ANALYZE episodes")
+        before = await index_scans(knowledge_pool)
+        for query in directions(10, seed=5):
+            found = await semantic_search(knowledge_pool, query, "episodes")
+            shares.append(share_found([row.memory.id for row in found], vectors, query))
+    assert np.mean(shares) >= 0.95
+    assert await index_scans(knowledge_pool) == before + 10
+
+
+async def index_scans(pool: asyncpg.Pool) -> int:
+    """How many scans of the index on vectors have begun; the pool's only connection tells at once."""
+    await pool.execute("SELECT pg_stat_force_next_flush()")
+    return await pool.fetchval(
+        "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'idx_episodes_embedding'"
+    )
 
 
 @pytest.mark.requirement("R-KNW-6")

@@ -26,7 +26,7 @@ size AS MATERIALIZED (
   SELECT
     counted.memories, least(counted.memories, 5000) AS base,
     counted.memories >= asked.exact_below
-      OR (counted.memories >= 2000 AND asked.rows BETWEEN 1 AND 2 * counted.memories) AS by_index
+      OR (counted.memories >= 500 AND asked.rows BETWEEN 1 AND 2 * counted.memories) AS by_index
   FROM asked, LATERAL (
     SELECT count(*) AS memories
     FROM (SELECT FROM ${memories} AS m WHERE ${own} AND ${countable} LIMIT asked.exact_below) AS capped

@@ -10,12 +10,12 @@ from commonplace.web.access import OpenMemories
 from commonplace.web.rows import row_id
 
 
-def app_memory(memories: OpenMemories) -> AppMemory:
+async def app_memory(memories: OpenMemories) -> AppMemory:
     """Return the app memory of the service."""
     return memories.apps
 
 
-def app_id(app_id: Annotated[str, Path(alias="appId", description="the id of an app")]) -> str:
+async def app_id(app_id: Annotated[str, Path(alias="appId", description="the id of an app")]) -> str:
     """Return the id of an app from the path.
 
     Raises:

@@ -25,7 +25,7 @@ from commonplace.knowledge import (
     SearchMode,
 )
 from commonplace.web import api as rest
-from commonplace.web.access import KnowledgeOfCaller, reader, writer
+from commonplace.web.access import KnowledgeOfCaller, at_once, reader, writer
 from commonplace.web.knowledge.rest import shapes
 from commonplace.web.limits import BudgetTokens
 from commonplace.web.problems import MODEL_UNAVAILABLE, NOT_FOUND, STORAGE_UNAVAILABLE
@@ -143,6 +143,8 @@ class Filters:
         return vars(self) | {"limit": most}
 
 
+WantedFilters = Annotated[Filters, Depends(at_once(Filters))]
+
 api = rest.Api("/api/v1/knowledge", "knowledge memory")
 
 
@@ -189,7 +191,7 @@ async def store_rule(memory: KnowledgeOfCaller, wanted: shapes.NewRule) -> RuleR
 @api("GET /search", reader, "The results", *OUTAGES)
 async def search_knowledge(
     memory: KnowledgeOfCaller,
-    filters: Annotated[Filters, Depends()],
+    filters: WantedFilters,
     query: Annotated[str, Query(max_length=MAX_QUERY_CHARS)],
     types: Annotated[list[MemoryType] | None, Query(alias="type")] = None,
     mode: SearchMode | None = None,
@@ -212,7 +214,7 @@ async def search_knowledge(
 @api("GET /recall", reader, "The results", *OUTAGES)
 async def recall_knowledge(
     memory: KnowledgeOfCaller,
-    filters: Annotated[Filters, Depends()],
+    filters: WantedFilters,
     topic: Annotated[str, Query(max_length=MAX_QUERY_CHARS)],
     min_relevance: Relevance = None,
 ) -> shapes.FindingsShape:
@@ -357,6 +359,6 @@ async def mark_harmful(
 
 
 def _findings(found: list[Found]) -> shapes.FindingsShape:
-    return shapes.FindingsShape(
-        results=[shapes.FoundShape.model_validate(each.to_json()) for each in found], count=len(found)
+    return shapes.FindingsShape.model_validate(
+        {"results": [each.values() for each in found], "count": len(found)}
     )

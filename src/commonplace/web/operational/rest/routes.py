@@ -36,7 +36,7 @@ ReviewId = Annotated[int, Depends(row_id("review", "reviewId"))]
 SessionId = Annotated[int, Depends(row_id("session", "sessionId"))]
 
 
-def operational(memories: OpenMemories) -> OperationalMemory:
+async def operational(memories: OpenMemories) -> OperationalMemory:
     """Return operational memory."""
     return memories.operational
 

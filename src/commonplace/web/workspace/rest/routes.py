@@ -77,7 +77,7 @@ class NewNote(Wanted):
     scope: Scope = Scope.WORKSPACE
 
 
-def workspace(memories: OpenMemories) -> WorkspaceMemory:
+async def workspace(memories: OpenMemories) -> WorkspaceMemory:
     """Return the workspace memory of the service."""
     return memories.workspace
 
