@@ -44,7 +44,7 @@ async def test_a_person_decides_about_what_looks_like_an_instruction(settings: S
         await fill(memories)
         assert POISON not in (block := await blocks(memories))
         assert block.count(HONEST) == 2
-        assert "(1 memory, " in block
+        assert "(1 of 2 memories, " in block
         held = await list_quarantined(memories)
         assert [(each.id[0], each.text, each.flags) for each in held] == [
             (letter, POISON, ("addresses_model",)) for letter in "oaw"
