@@ -74,7 +74,7 @@ def test_the_receipt_says_that_no_prompt_shows_a_memory(commonplace: CommandLine
     transcript = commonplace.directory / "transcript.jsonl"
     transcript.write_bytes(session(f"[MEMORY:behavior] {POISON}\n[MEMORY:timing] Takes 60 s"))
     read = commonplace("ops", "ingest", str(transcript))
-    withheld = "no prompt shows it, because it looks like an instruction (addresses_model)"
+    withheld = "no prompt shows it, because it looks like an instruction (it addresses the model)"
     assert f"{withheld}; to show it: commonplace review o:1 confirm" in read.out
     assert read.out.count(withheld) == 1
     again = transcript.with_name("again.jsonl")
@@ -121,7 +121,7 @@ def test_the_review_lists_and_decides(commonplace: CommandLine) -> None:
     """An agent's shell may look, and may not decide."""
     stored = commonplace("workspace", "store", POISON, CLAUDECODE="1")
     assert stored.status == 0
-    assert f"w:m-1 flagged (addresses_model): {POISON}" in commonplace("review").out.replace("\n", " ")
+    assert f"w:m-1 flagged (it addresses the model): {POISON}" in commonplace("review").out.replace("\n", " ")
     refused = commonplace("review", "w:m-1", "confirm", CLAUDECODE="1")
     assert refused.status == 1
     assert "ask the user" in refused.err
