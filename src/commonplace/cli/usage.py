@@ -1,12 +1,14 @@
 """Help formatting: flags show no value, options show the name of their value, paragraphs fill the terminal."""
 
 import inspect
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+
+from commonplace.core.faults import expected_by
 
 if TYPE_CHECKING:
     _Base = TyperCommand
@@ -24,23 +26,33 @@ VALUE_NAMES: Final = {
 """Names of values by typer's type names; other types are lists of choices, which are shown unchanged."""
 
 
-_PREFIX: Final = "Value error, "
-"""Pydantic's prefix of the messages of typer's validators."""
-
-
 @contextmanager
-def _without_prefix() -> Generator[None]:
+def _in_our_form() -> Generator[None]:
+    """Word the error of an invalid value as all errors of commonplace: the expected value and the value found."""
     try:
         yield
     except typer.BadParameter as error:
-        error.message = error.message.removeprefix(_PREFIX)
+        found = getattr(error.__cause__, "errors", None)
+        if found is not None:
+            fault = found()[0]
+            error.message = _message(fault)
         raise
+
+
+def _message(fault: Mapping[str, Any]) -> str:
+    if "error" in fault.get("ctx", {}):
+        said = str(fault["ctx"]["error"]).removesuffix(".")
+        _, is_choice, choices = said.partition(" is not one of ")
+        if not is_choice:
+            return said
+        return f"expected one of {choices}, got {fault['input']!r}"
+    return f"expected {expected_by(fault)}, got {fault['input']!r}"
 
 
 class _Option(TyperOption):
     def process_value(self, ctx: Any, value: Any) -> Any:  # noqa: ANN401 - the signature is typer's
         """Return the converted value."""
-        with _without_prefix():
+        with _in_our_form():
             return super().process_value(ctx, value)
 
     def display_type(self, ctx: Any) -> str:  # noqa: ANN401 - the signature is typer's
@@ -51,7 +63,7 @@ class _Option(TyperOption):
 class _Argument(TyperArgument):
     def process_value(self, ctx: Any, value: Any) -> Any:  # noqa: ANN401 - the signature is typer's
         """Return the converted value."""
-        with _without_prefix():
+        with _in_our_form():
             return super().process_value(ctx, value)
 
     def display_type(self, ctx: Any) -> str:  # noqa: ANN401 - the signature is typer's

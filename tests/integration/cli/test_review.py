@@ -46,7 +46,7 @@ def test_a_doubtful_pair_is_decided_and_taken_back(commonplace: CommandLine) -> 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("1", "perhaps"), "'perhaps' is not one of"),
+        (("1", "perhaps"), "expected one of 'same'"),
         (("1",), "expected same, refines, corrects, distinct or undo for 1, got nothing"),
         (("k1", "forget"), "expected same, refines, corrects, distinct or undo for k1, got forget"),
         (("f:3k7q2",), "expected confirm, forget or undo for f:3k7q2, got nothing"),
