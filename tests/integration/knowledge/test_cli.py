@@ -98,6 +98,9 @@ def test_a_pinned_rule_is_in_every_block(knowledge: Knowledge) -> None:
     assert knowledge("unpin", "rule", short_id).out == f"unpinned rule {short_id}\n"
     assert knowledge(*asked).out == "# Memory Context\n"
     assert knowledge("recall", "Who won the cup?", "--min-relevance", "0", "--json").json["count"] == 2
+    nothing = knowledge("recall", " ")
+    assert (nothing.status, nothing.out) == (1, "")
+    assert nothing.err == "error: topic: expected text, such as a question or a name, got ' '\n"
     found = knowledge("search", "Who won the cup?", "--mode", "contextual", "--min-relevance", "0.58")
     assert found.out == "No memories.\n"
 

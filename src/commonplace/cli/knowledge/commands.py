@@ -36,7 +36,7 @@ from commonplace.cli.knowledge.options import (
 )
 from commonplace.cli.output import AllowSecrets
 from commonplace.cli.run import source as door
-from commonplace.core.errors import StorageUnavailableError
+from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.core.instructions import in_words
 from commonplace.core.json_values import json_safe
 from commonplace.core.sources import Source
@@ -283,6 +283,8 @@ async def recall(
     explain: ExplainOption = False,
 ) -> Answer:
     """Recall the facts and rules that matter most for a topic, and count each as used."""
+    if not topic.strip():
+        raise InvalidInputError("topic", "text, such as a question or a name", topic)
     found = await memory.recall(
         topic,
         scope=scope,
