@@ -140,8 +140,10 @@ async def ingest(
     said = [Message(role=one.role, content=one.content) for one in document.messages]
     receipt = await memory.ingest(app_id, document.conversation_id, said, user_id=document.user_id)
     skipped = receipt.outcome is DigestOutcome.SKIPPED
-    error = f"no memory was made: {receipt.reason}" if skipped else None
-    return Answer(receipt, lambda out: out.print(_receipt_lines(memory, receipt)), error)
+    # The receipt gives the reason, and app memory logs it.
+    return Answer(
+        receipt, lambda out: out.print(_receipt_lines(memory, receipt)), error="" if skipped else None
+    )
 
 
 def _receipt_lines(memory: AppMemory, receipt: DigestReceipt) -> str:
