@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.commands import CommandLine
+from support.model_api import ModelApi, Says
 
 CONVERSATION = {
     "conversation_id": "c-1",
@@ -205,6 +206,22 @@ def test_digests_are_listed_by_their_state(calendar: CommandLine) -> None:
     assert calendar("apps", "digests", "retry", "--all").out == "No skipped or deferred digests.\n"
     assert "expected an id, or --all" in calendar("apps", "digests", "retry").err
     assert calendar("apps", "digests", "retry", "c-9").status == 1
+
+
+@pytest.mark.requirement("DIG-02.1", "DIG-04.1")
+def test_a_refusal_is_told_once_and_listed_with_its_state_and_time(calendar: CommandLine) -> None:
+    """The receipt gives the reason on standard output, and the log on standard error."""
+    with ModelApi() as api:
+        api.script(Says("I'm sorry, but I can't help with that."))
+        model = {"COMMONPLACE_MODEL": "ollama:x", "OLLAMA_HOST": api.url}
+        done = calendar("apps", "ingest", "cal", "-", stdin=conversation(1, "Only after 2pm."), **model)
+    assert done.status == 1
+    assert [each.count("the model refused to answer") for each in (done.out, done.err)] == [1, 1]
+    listed = calendar("apps", "digests", "list").out
+    assert "n-1" in listed
+    assert "skipped" in listed
+    (digest,) = calendar("apps", "digests", "list", "--json").json["digests"]
+    assert f"{digest['updated_at']:.10}" in listed
 
 
 @pytest.mark.requirement("DIG-06.1")

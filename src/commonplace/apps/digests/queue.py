@@ -4,7 +4,7 @@ A claim expires, so that another worker can make the digests of a killed process
 """
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 from uuid import uuid4
@@ -52,13 +52,14 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedDigest(Noun):
-    """One row of the queue."""
+    """One row of the queue; ``updated_at`` is the last change of its state."""
 
     app_id: str
     conversation_id: str
     state: DigestState
     outcome: DigestOutcome | None
     reason: str
+    updated_at: datetime
 
 
 async def claim(sql: Statements, store: Store, app_id: str, conversation_id: str) -> Claim | None:

@@ -335,12 +335,12 @@ async def list_digests(
     *,
     state: Annotated[ListedState, typer.Option(help="The state of the digests.")] = ListedState.SKIPPED,
 ) -> Answer:
-    """Print the digests in a state with their reasons. Default: skipped digests."""
+    """Print the digests in a state with their reasons and times. Default: skipped digests."""
     return listing(
         "digests",
         await memory.list_digests(state),
-        ("app", "conversation", "reason"),
-        lambda one: (one.app_id, one.conversation_id, one.reason),
+        ("app", "conversation", "state", "reason", "updated (UTC)"),
+        lambda one: (one.app_id, one.conversation_id, one.outcome or one.state, one.reason, one.updated_at),
         if_empty=f"No {state} digests.",
     )
 

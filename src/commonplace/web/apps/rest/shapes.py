@@ -299,6 +299,7 @@ class DigestShape(Shape):
     Attributes:
         state: waiting, deferred until there is energy, or running in a process that ended
         reason: the reason why the digest waits
+        updated_at: the last change of the state
     """
 
 
