@@ -157,7 +157,10 @@ async def store_fact(
     if receipt.current_id is not None:
         effect = f"\nkept as history: {receipt.current_text!r} stays current{effect}"
     if receipt.superseded_id is not None:
-        effect = f"\nreplaced fact {receipt.superseded_id}: {receipt.superseded_text}{_both(receipt.review_id)}{effect}"
+        until = receipt.superseded_until
+        when = "" if until is None else f" from {until:%Y-%m-%d}; until then"
+        replaced = f"\nreplaced fact {receipt.superseded_id}{when}: {receipt.superseded_text}"
+        effect = f"{replaced}{_both(receipt.review_id)}{effect}"
     if receipt.contradicts_id is not None:
         effect = (
             f"\nheld, because it contradicts the more trusted fact {receipt.contradicts_id}; "
