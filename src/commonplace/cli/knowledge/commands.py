@@ -127,7 +127,8 @@ async def store_fact(
         typer.Option(metavar="TIME", help="When the fact became true: a date or a time (ISO 8601)."),
     ] = None,
     valid_to: Annotated[
-        str | None, typer.Option(metavar="TIME", help="When the fact stops being true.")
+        str | None,
+        typer.Option(metavar="TIME", help="The last day on which the fact is true, or the time when it ends."),
     ] = None,
     source: SourceOption = None,
     allow_secrets: AllowSecrets = False,

@@ -71,7 +71,7 @@ class NewFact(Wanted):
         content: one sentence that makes sense on its own
         entity_id: the entity of the subject
         valid_from: the date or time when the fact became true
-        valid_to: the date or time when the fact stops being true
+        valid_to: the last day on which the fact is true, or the time when it ends
     """
 
     subject: str
