@@ -128,7 +128,9 @@ async def store_fact(
     ] = None,
     valid_to: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="The last day on which the fact is true, or the time when it ends."),
+        typer.Option(
+            metavar="TIME", help="The last day on which the fact is true, or the time when it ends."
+        ),
     ] = None,
     source: SourceOption = None,
     allow_secrets: AllowSecrets = False,

@@ -341,7 +341,11 @@ async def test_a_date_is_the_last_day_on_which_a_fact_is_true(knowledge: Knowled
         await knowledge.store_fact(
             subject="Ben", predicate=content, content=content, valid_from=first, valid_to=last
         )
-    for moment, count in (("2027-05-31T00:15:00Z", 3), ("2027-05-31T23:59:00Z", 2), ("2027-06-01T00:00:00Z", 0)):
+    for moment, count in (
+        ("2027-05-31T00:15:00Z", 3),
+        ("2027-05-31T23:59:00Z", 2),
+        ("2027-06-01T00:00:00Z", 0),
+    ):
         assert len(await knowledge.list_facts(valid_at=moment)) == count
 
 

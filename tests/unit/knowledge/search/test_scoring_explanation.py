@@ -94,8 +94,7 @@ def test_a_recall_shows_parts_that_sum_to_the_score() -> None:
     assert explanation.why.startswith(f"It scores {scored.composite:.3f}, most of it for relevance")
     assert (
         "Its match with the topic is 1.09: up to 1 for the meaning, more for rare shared words. "
-        "The best result needs 0.58, or nothing is shown."
-        in explanation.why
+        "The best result needs 0.58, or nothing is shown." in explanation.why
     )
     assert explanation.min_relevance == 0.58
 
