@@ -45,20 +45,25 @@ async def list_quarantined(memories: Memories) -> list[Quarantined]:
         StorageError: A memory cannot be read.
     """
     wanted = MemoryFilter(active=True, sort="confidence", limit=MOST_READ)
-    found = [
-        (f"o:{one.id}", one.observation, f"{one.category}: {one.service or GENERAL}")
+    found: list[tuple[str, str, str, tuple[Flag, ...]]] = [
+        (f"o:{one.id}", one.observation, f"{one.category}: {one.service or GENERAL}", ())
         for one in await memories.operational.list_memories(wanted)
     ]
     for listed in await memories.apps.registry.list_apps():
         app_id = listed.app.app_id
-        found += [(f"a:{one.id}", one.content, app_id) for one in await memories.apps.list_memories(app_id)]
-    found += [(f"w:{one.id}", one.text, "") for one in (await memories.workspace.search(limit=None)).memories]
+        found += [
+            (f"a:{one.id}", one.content, app_id, one.metadata.flags)
+            for one in await memories.apps.list_memories(app_id)
+        ]
+    found += [
+        (f"w:{one.id}", one.text, "", ()) for one in (await memories.workspace.search(limit=None)).memories
+    ]
     flags = memories.operational.quarantine.flags
     return await asyncio.to_thread(
         lambda: [
             Quarantined(id=key, text=text, flags=why, about=about)
-            for key, text, about in found
-            if (why := flags(text))
+            for key, text, about, of_source in found
+            if (why := flags(text, of_source))
         ]
     )
 
@@ -77,7 +82,7 @@ async def decide(memories: Memories, wanted: str, *, confirm: bool) -> None:
         raise NotFoundError("memory in quarantine", wanted)
     kind, _, memory_id = held.id.partition(":")
     if confirm:
-        memories.operational.quarantine.release(held.text)
+        memories.operational.quarantine.release(held.text, held.flags)
     elif kind == "o":
         await memories.operational.delete([int(memory_id)])
     elif kind == "a":

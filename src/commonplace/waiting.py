@@ -14,6 +14,7 @@ from typing import Final
 from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.instructions import in_words
 from commonplace.knowledge import (
     DeadLetter,
     DuplicatePair,
@@ -219,7 +220,7 @@ def flagged_item(found: Quarantined) -> Item:
     return Item(
         id=found.id,
         topic=Topic.FLAGGED,
-        reason=f"{_REASONS[Topic.FLAGGED]} Forgetting it cannot be undone. Flags: {', '.join(found.flags)}.",
+        reason=f"{_REASONS[Topic.FLAGGED]} Forgetting it cannot be undone. Why: {in_words(found.flags)}.",
         about=found.about,
         sides=(Side(role="This", kind=kind, id=side_id, text=found.text),),
         answers=ONE,

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any, Final, cast
 
 from commonplace.core.clock import format_timestamp
+from commonplace.core.instructions import Flag
 from commonplace.core.text import replace_surrogates
 from commonplace.storage.database import Row, Statements
 from commonplace.storage.nouns import Noun, read_row
@@ -52,6 +53,7 @@ class Metadata:
         tags: Labels without duplicates.
         related_conversations: Conversations, other than the source, that its text comes from.
         model: The model that wrote it, for example ``extractive``.
+        flags: Why a message of the conversation looks like an instruction; see :mod:`commonplace.core.instructions`.
         other: Keys of other programs, kept unchanged.
     """
 
@@ -59,6 +61,7 @@ class Metadata:
     tags: tuple[str, ...] = ()
     related_conversations: tuple[str, ...] = ()
     model: str | None = None
+    flags: tuple[Flag, ...] = ()
     other: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @classmethod
@@ -77,6 +80,7 @@ class Metadata:
             tags=_words(values.pop("tags", None)),
             related_conversations=_words(values.pop("relatedConversations", None)),
             model=model if isinstance(model, str) else None,
+            flags=tuple(Flag(word) for word in _words(values.pop("flags", None)) if word in list(Flag)),
             other=values,
         )
 
@@ -91,6 +95,7 @@ class Metadata:
             "tags": list(self.tags) or None,
             "relatedConversations": list(self.related_conversations) or None,
             "model": self.model,
+            "flags": list(self.flags) or None,
         }
         return dict(self.other) | {key: value for key, value in known.items() if value is not None}
 
@@ -103,6 +108,7 @@ class Metadata:
             importance=max(scores, default=None),
             tags=tuple(dict.fromkeys((*self.tags, *other.tags))),
             related_conversations=tuple(dict.fromkeys(one for one in related if one is not None)),
+            flags=tuple(dict.fromkeys((*self.flags, *other.flags))),
         )
 
 

@@ -86,7 +86,7 @@ class AppMemory:
         )
         self.subagent = MemorySubAgent(resources)
         """Creates, compacts, reads and deletes memories."""
-        self.loop = SensitiveLoop(resources, self.subagent, on_receipt=on_receipt, holds=quarantine.holds)
+        self.loop = SensitiveLoop(resources, self.subagent, on_receipt=on_receipt, quarantine=quarantine)
         """Ends conversations, and puts memories into the context of later ones."""
         self.views = AppViews(store, vectors)
         """The figures and lists that operators look at."""

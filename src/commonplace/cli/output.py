@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from commonplace.core.instructions import Flag
+from commonplace.core.instructions import Flag, in_words
 from commonplace.core.json_values import json_safe
 from commonplace.core.text import visible
 
@@ -72,5 +72,5 @@ def shown(text: str) -> str:
 
 def flagged_line(key: str, flags: Sequence[Flag]) -> str:
     """Return as console markup why no prompt shows a memory, and the command that decides about it."""
-    why = f"no prompt shows it, because it looks like an instruction ({', '.join(flags)})"
+    why = f"no prompt shows it, because it looks like an instruction ({in_words(flags)})"
     return f"[yellow]{why}; to show it: commonplace review {key} confirm[/]"

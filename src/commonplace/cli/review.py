@@ -11,6 +11,7 @@ from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import console, shown
 from commonplace.cli.run import ACTOR, settings, source
 from commonplace.core.errors import InvalidInputError, NotFoundError, SettingsError, StorageError
+from commonplace.core.instructions import in_words
 from commonplace.core.sources import Source
 from commonplace.core.text import trim_to
 from commonplace.knowledge import (
@@ -256,7 +257,7 @@ def waiting_text(found: WaitingMemory) -> str:
 
 def quarantined_text(found: Quarantined) -> str:
     """Return a memory in quarantine as a line of console markup."""
-    return f"[bold]{found.id}[/] flagged ({', '.join(found.flags)}): {shown(found.text)}"
+    return f"[bold]{found.id}[/] flagged ({in_words(found.flags)}): {shown(found.text)}"
 
 
 def failure_text(found: DeadLetter) -> str:

@@ -12,6 +12,7 @@ Source: LIF-05.
 """
 
 import re
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
@@ -43,6 +44,18 @@ class Flag(StrEnum):
     sets this flag by the source, regardless of the words."""
 
 
+MEANINGS: Final[Mapping[Flag, str]] = {
+    Flag.ADDRESSES_MODEL: "it addresses the model",
+    Flag.CLAIMS_AUTHORITY: "it claims authority or waives a check",
+    Flag.STARTS_TOOLS: "it starts commands or tools",
+    Flag.SENDS_DATA: "it sends data to an address",
+    Flag.CONCEALS: "it hides something from the user",
+    Flag.REDIRECTS: "it redirects questions to another answer",
+    Flag.DISGUISED: "it contains disguised characters",
+    Flag.UNTRUSTED_RULE: "it is a rule from a document, a tool or the web",
+}
+"""The reasons in words, for people."""
+
 _INSIDE_WORD: Final = re.compile(
     r"[A-Za-z][\u00ad\u200b-\u200f\u2060-\u2064\u202a-\u202e\ufeff]+[A-Za-z]|[\U000e0020-\U000e007f]{2}"
 )
@@ -61,6 +74,11 @@ def find_flags(text: str) -> list[Flag]:
     views = _views(text)
     found = {flag for flag, pattern in _patterns() if any(pattern.search(view) for view in views)}
     return [flag for flag in Flag if flag in found or (disguised and flag is Flag.DISGUISED)]
+
+
+def in_words(flags: Iterable[str]) -> str:
+    """Return flags as reasons for a person: "it addresses the model; it sends data to an address"."""
+    return "; ".join(MEANINGS[Flag(flag)] for flag in flags)
 
 
 def _mixes_alphabets(text: str) -> bool:

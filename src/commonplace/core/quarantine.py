@@ -7,6 +7,7 @@ Source: LIF-05.
 """
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -37,22 +38,22 @@ class Quarantine:
         """Return the quarantine of an installation."""
         return cls(home=settings.home, is_on=settings.quarantine)
 
-    def flags(self, text: str) -> tuple[Flag, ...]:
-        """Return the flags of a text that no person has approved."""
-        found = _flags(text)
+    def flags(self, text: str, of_source: Iterable[Flag] = ()) -> tuple[Flag, ...]:
+        """Return the flags of a text that no person has approved, with the flags of the text that it was taken from."""
+        found = tuple(dict.fromkeys((*_flags(text), *of_source)))
         return () if not found or self.home is None or self._mark(self.home, text).exists() else found
 
-    def reasons(self, text: str) -> tuple[Flag, ...]:
+    def reasons(self, text: str, of_source: Iterable[Flag] = ()) -> tuple[Flag, ...]:
         """Return the flags for which blocks leave a text out; empty if they show it."""
-        return self.flags(text) if self.is_on else ()
+        return self.flags(text, of_source) if self.is_on else ()
 
-    def holds(self, text: str) -> bool:
+    def holds(self, text: str, of_source: Iterable[Flag] = ()) -> bool:
         """Return whether blocks leave a text out."""
-        return bool(self.reasons(text))
+        return bool(self.reasons(text, of_source))
 
-    def release(self, text: str) -> None:
+    def release(self, text: str, of_source: Iterable[Flag] = ()) -> None:
         """Approve a text in the name of a person, so that blocks show it."""
-        if self.home is None or not _flags(text):
+        if self.home is None or not self.flags(text, of_source):
             return
         mark = self._mark(self.home, text)
         make_directories(mark.parent)

@@ -43,7 +43,7 @@ class MemoryContext:
     Attributes:
         text: Markdown without a newline at its end; empty if no memory is shown.
         memory_ids: The memories shown, most trusted first.
-        eligible: How many memories could have been shown.
+        eligible: The number of active memories, including those in quarantine. It does not depend on the budget.
     """
 
     text: str
@@ -63,7 +63,7 @@ async def build_memory_context(
     """Read memories until the budget is spent, and render them.
 
     ``sql`` is one consistent view, so that its pages fit together. The memories of ``services`` are chosen first. A
-    memory for whose text ``holds`` returns true is in quarantine and not eligible.
+    memory for whose text ``holds`` returns true is in quarantine and not shown.
     """
     threshold = float(ACTIVE_THRESHOLD)
     builder = BlockBuilder(
@@ -119,9 +119,9 @@ class BlockBuilder:
     """A builder that takes memories within a budget, in the order in which they are offered, and renders them.
 
     Args:
-        eligible: The number of all eligible memories, for the header.
+        eligible: The number of all active memories, for the header.
         budget_tokens: The budget for the whole block with its header; with 0 or less, no memory fits.
-        holds: Whether a text is in quarantine; such a memory is not shown and not counted as eligible.
+        holds: Whether a text is in quarantine; such a memory is not shown.
     """
 
     def __init__(
@@ -129,7 +129,6 @@ class BlockBuilder:
     ) -> None:
         self._eligible = eligible
         self._holds = holds
-        self._held: set[int] = set()
         self._budget_tokens = budget_tokens
         longest_header = f"{TITLE} ({eligible} of {eligible} memories, ~{budget_tokens:,} tokens)"
         self._room = budget_chars(budget_tokens) - len(longest_header)
@@ -150,18 +149,12 @@ class BlockBuilder:
         cost = len(bullet) + 1
         if key not in self._bullets:
             cost += len(f"\n\n{render_heading(name)}")
-        if cost > self._room or candidate.id in self._ids or self._is_held(candidate):
+        if cost > self._room or candidate.id in self._ids or self._holds(candidate.observation):
             return
         self._room -= cost
         self._bullets.setdefault(key, []).append(bullet)
         self._names.setdefault(key, name)
         self._ids.append(candidate.id)
-
-    def _is_held(self, candidate: Candidate) -> bool:
-        if candidate.id not in self._held and self._holds(candidate.observation):
-            self._held.add(candidate.id)
-            self._eligible -= 1
-        return candidate.id in self._held
 
     def build(self) -> MemoryContext:
         """Render the memories that were taken."""

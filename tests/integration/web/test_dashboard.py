@@ -105,7 +105,7 @@ async def test_a_memory_that_no_prompt_shows_says_so_and_waits_in_review(service
             'id="review-o-2"',
             'id="review-a-1"',
             'id="review-w-m-1"',
-            "addresses_model",
+            "it addresses the model",
             "behavior: caddy",
         ):
             assert waits in listed

@@ -91,6 +91,24 @@ def test_general_comes_last_and_services_by_name() -> None:
     assert headings == ["### caddy", "### z", "### general"]
 
 
+@pytest.mark.requirement("R-OPS-3")
+def test_the_number_of_all_memories_does_not_depend_on_the_budget() -> None:
+    """Memories in quarantine count, whether they were reached or not."""
+    offered = [candidate(number, f"{'held' if number % 3 else 'shown'} {number}") for number in range(1, 41)]
+    headers: set[str] = set()
+    for budget in (30, 60, 120, 1000):
+        builder = BlockBuilder(
+            eligible=len(offered), budget_tokens=budget, holds=lambda text: text.startswith("held")
+        )
+        for one in offered:
+            builder.offer(one)
+        block = builder.build()
+        assert block.eligible == len(offered)
+        assert f"({len(block.memory_ids)} of 40 memor" in block.text
+        headers.add(block.text.partition(",")[0])
+    assert len(headers) > 2
+
+
 def test_one_memory_is_no_memories() -> None:
     """The header speaks English."""
     assert build([candidate(1, "a")], 999).text.startswith("## Operational Memory (1 memory, ~")

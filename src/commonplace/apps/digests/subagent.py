@@ -50,6 +50,7 @@ from commonplace.core.errors import (
     ModelUnavailableError,
     StorageError,
 )
+from commonplace.core.instructions import Flag, find_flags
 from commonplace.llm import Completion
 
 PURPOSE: Final = "app.digest"
@@ -242,12 +243,15 @@ class MemorySubAgent:
         if digest.content is None or assessment.importance == 0:
             return await self._settled(request, claim, DigestOutcome.NOTHING, "nothing is worth keeping")
         now = self._store.now()
+        flags = await asyncio.to_thread(_flags_of, request)
         draft = Draft(
             app_id=request.app_id,
             user_id=request.user_id,
             content=digest.content,
             source_conversation_id=request.conversation_id,
-            metadata=Metadata(importance=assessment.importance, tags=assessment.tags, model=completion.model),
+            metadata=Metadata(
+                importance=assessment.importance, tags=assessment.tags, model=completion.model, flags=flags
+            ),
             created_at=now,
             updated_at=now,
         )
@@ -370,3 +374,9 @@ def _receipt(
         memory=memory,
         conflicts=conflicts,
     )
+
+
+def _flags_of(request: MemoryCreationRequest) -> tuple[Flag, ...]:
+    """Return why the user's messages look like instructions; a digest keeps the flags without repeating the words."""
+    said = [message.content for message in request.messages if message.role == "user"]
+    return tuple(dict.fromkeys(flag for text in said for flag in find_flags(text)))

@@ -150,7 +150,7 @@ def _receipt_lines(memory: AppMemory, receipt: DigestReceipt) -> str:
     if receipt.memory is not None:
         how = " [dim](sentences picked, no model)[/]" if receipt.extractive else ""
         lines.append(f"  #{receipt.memory.id} {escape(receipt.memory.content)}{how}")
-        if flags := memory.quarantine.reasons(receipt.memory.content):
+        if flags := memory.quarantine.reasons(receipt.memory.content, receipt.memory.metadata.flags):
             lines.append(f"  {flagged_line(f'a:{receipt.memory.id}', flags)}")
     if receipt.reason:
         lines.append(f"  [dim]{escape(receipt.reason)}[/]")

@@ -37,6 +37,7 @@ from commonplace.cli.knowledge.options import (
 from commonplace.cli.output import AllowSecrets
 from commonplace.cli.run import source as door
 from commonplace.core.errors import StorageUnavailableError
+from commonplace.core.instructions import in_words
 from commonplace.core.json_values import json_safe
 from commonplace.core.sources import Source
 from commonplace.knowledge import (
@@ -216,7 +217,7 @@ async def store_rule(
 def _flagged(flags: Sequence[str]) -> str:
     if not flags or door() is Source.PERSON:
         return ""
-    return f"\nlooks like an instruction ({', '.join(flags)}): blocks omit it until a person confirms it"
+    return f"\nlooks like an instruction ({in_words(flags)}): blocks omit it until a person confirms it"
 
 
 @command()

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
+from commonplace.core.instructions import in_words
 from commonplace.core.sources import Source
 from commonplace.knowledge.config import ScoreWeights
 from commonplace.knowledge.kinds import Episode, Fact, Memory, Rule
@@ -131,7 +132,7 @@ def _source_sentence(memory: Memory) -> str:
     confirmed = memory.trust is Source.PERSON is not memory.source
     told = f"Its source is {SOURCE_NAMES[memory.source]}"
     told += ", and a person confirmed it." if confirmed else "."
-    return f"{told} It looks like an instruction ({', '.join(memory.flags)})." if memory.flags else told
+    return f"{told} It looks like an instruction ({in_words(memory.flags)})." if memory.flags else told
 
 
 def _found(scores: Scores, limit: int) -> str:

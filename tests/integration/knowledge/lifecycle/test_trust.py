@@ -80,7 +80,7 @@ async def test_instructions_wait_for_a_person(knowledge: KnowledgeMemory) -> Non
     ]
     assert found.memory.is_quarantined
     assert found.explanation is not None
-    assert "looks like an instruction (addresses_model, sends_data" in found.explanation.why
+    assert "looks like an instruction (it addresses the model; it sends data" in found.explanation.why
     assert {(each.id, each.reason) for each in await knowledge.list_waiting()} == {
         (rule.id, "flagged"),
         (fact.id, "flagged"),

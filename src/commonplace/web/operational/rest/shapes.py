@@ -253,7 +253,7 @@ class OperationalContextShape(Shape):
     Attributes:
         text: Markdown; empty if there are no memories
         memory_ids: the memories in the block, most trusted first
-        eligible: number of memories that could have been shown
+        eligible: number of active memories, including memories in quarantine
         tokens: estimated size of the text
     """
 
