@@ -59,7 +59,7 @@ def test_memories_move_and_an_import_can_be_repeated(run: Run, tmp_path: Path) -
     moved = run("import", str(lines), "--tenant", "other", "--json")
     assert (moved.status, moved.json["new"], moved.json["known"]) == (0, 9, 2), moved.err
 
-    (tea,) = (folder / "facts").glob("*tea*")
+    (tea,) = (path for path in (folder / "facts").iterdir() if "Prefers tea to coffee" in path.read_text())
     tea.write_text(tea.read_text().replace("Prefers tea to coffee", "Prefers green tea"))
     edited = run("import", str(folder), "--tenant", "other", "--json")
     assert (edited.status, edited.json["replaces"], edited.json["known"]) == (0, 1, 10), edited.err

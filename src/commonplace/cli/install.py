@@ -27,7 +27,7 @@ from commonplace.remote import Service
 
 app = typer.Typer(add_completion=False)
 
-STARTED = "The process that answers hooks has started. It prepares the first session in the background."
+STARTED = "The process that answers hooks is running. It prepares the next session in the background."
 
 ScopeOption = Annotated[
     Scope, typer.Option(help="project: settings files in this directory. user: all your projects.")

@@ -42,7 +42,7 @@ class FactDraft(Draft):
         metadata: A JSON object without the key ``status``.
         valid_from: When the fact became true; the time of storing if ``None``.
         valid_to: When the fact stops being true, after ``valid_from``; from then on only reads with ``valid_at``
-            find it.
+            find it. A date is the last day on which the fact is true.
         source: Where the statement comes from, if that is less trusted than the session that stores it: a
             :class:`~commonplace.core.sources.Source`. A memory with a source episode is at most as trusted as the
             episode.

@@ -55,6 +55,7 @@ class FactReceipt:
         entity_id: The entity of the fact, if any, given or named by the subject.
         period: The period that was read from the words of the fact, if any.
         superseded_text: The text of the fact that was replaced, if any.
+        superseded_until: When the replaced fact stops being true, if it still holds because the new fact begins later.
         review_id: The review in which a person may keep both facts, because the replaced fact matters.
         current_id: The fact with the same key that stays current, because the period of the new fact has ended; the new
             fact is kept as history.
@@ -73,6 +74,7 @@ class FactReceipt:
     flags: tuple[str, ...] = ()
     entity_id: UUID | None = None
     superseded_text: str | None = None
+    superseded_until: datetime | None = None
     review_id: int | None = None
     current_id: UUID | None = None
     current_text: str | None = None
@@ -270,6 +272,7 @@ async def insert_facts(
             contradicts_id=row["contradicts_id"],
             flags=tuple(row["flags"]),
             superseded_text=row["superseded_text"],
+            superseded_until=row["superseded_until"],
             current_id=row["current_id"],
             current_text=row["current_text"],
         )

@@ -173,6 +173,10 @@ class Fact(_Read):
         """Whether the fact was forgotten."""
         return self.validity is Validity.RETRACTED
 
+    def begins_after(self, moment: datetime) -> bool:
+        """Return whether the fact becomes true after a moment, and thus does not hold yet."""
+        return self.valid_from is not None and self.valid_from > moment
+
     @property
     def is_fading(self) -> bool:
         """Whether the fact is active and was marked as fading by the last sweep."""

@@ -45,6 +45,7 @@ from commonplace.knowledge.search import context as context_for_prompt
 from commonplace.knowledge.search.context_block import ContextQuotas
 from commonplace.knowledge.search.recall import RecallMethods
 from commonplace.knowledge.search.search import SearchMethods
+from commonplace.knowledge.search.until import UntilMethods
 from commonplace.knowledge.upkeep.audit import AuditMethods
 from commonplace.knowledge.upkeep.cleanup import CleanupMethods
 from commonplace.knowledge.upkeep.decay import DecayMethods
@@ -65,6 +66,7 @@ class KnowledgeMemory(
     OriginMethods,
     SearchMethods,
     RecallMethods,
+    UntilMethods,
     ListMethods,
     ReadingMethods,
     HistoryMethods,

@@ -3,8 +3,9 @@
 Source: WSP-07, WSP-08, R-WSP-4.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import chain, islice
 from typing import Any, Final, assert_never, cast
 
 from commonplace.core.data_lines import data_line
@@ -24,7 +25,12 @@ _BRACKETS = str.maketrans("()", "[]")
 
 
 def select(
-    memories: Sequence[Memory], message: str, config: MemoryConfig, now: datetime
+    memories: Sequence[Memory],
+    message: str,
+    config: MemoryConfig,
+    now: datetime,
+    *,
+    holds: Callable[[str], bool] = lambda _: False,
 ) -> tuple[Memory, ...]:
     """Return the memories that a model call sees, newest first.
 
@@ -32,17 +38,23 @@ def select(
     age. They are taken in this order until the count or the character budget is reached. The first memory that does
     not fit ends the selection, so that a worse or older memory never replaces a better or newer one.
 
-    ``memories`` go from oldest to newest; ``message`` is the last user message.
+    ``memories`` go from oldest to newest; ``message`` is the last user message. ``holds`` returns whether a text is
+    left out. It takes long, so only texts that would be shown are checked.
     """
-    newest_first = tuple(reversed(memories))
+
+    def allowed(candidates: Iterable[Memory]) -> Iterator[Memory]:
+        return (memory for memory in candidates if not holds(memory.text))
+
+    newest_first = allowed(reversed(memories))
     match config.inject_mode:
         case InjectMode.OFF:
             candidates: Iterable[Memory] = ()
         case InjectMode.RECENT_ONLY:
             candidates = newest_first
         case InjectMode.RELEVANT:
-            scored = rank(memories, message, now)
-            candidates = [found.memory for found in scored] or newest_first[:FALLBACK_COUNT]
+            scored = allowed(found.memory for found in rank(memories, message, now))
+            best = next(scored, None)
+            candidates = islice(newest_first, FALLBACK_COUNT) if best is None else chain([best], scored)
         case _ as unreachable:
             assert_never(unreachable)
     return tuple(sorted(_within_budget(candidates, config), key=age_key, reverse=True))

@@ -179,8 +179,8 @@ class WorkspaceMemory:
         now = self._clock()
 
         def block() -> str:
-            shown = [one for one in self._store.load().memories if not self.quarantine.holds(one.text)]
-            return render(select(shown, message, self.config, now))
+            memories = self._store.load().memories
+            return render(select(memories, message, self.config, now, holds=self.quarantine.holds))
 
         return await self._run(block)
 

@@ -130,6 +130,7 @@ def test_an_installation_prepares_the_first_session(hooks: Hooks, commonplace: C
         "install", "claude-code", COMMONPLACE_RESIDENT_IDLE_S="60", COMMONPLACE_POSTGRES_URL=url
     )
     assert STARTED in done.out
+    assert "started" not in STARTED, "a second installation finds the process running"
     assert pid_of(hooks.home) is not None
     wait_until((hooks.home / "resident" / "mcp").exists, what="the process that forks")
 

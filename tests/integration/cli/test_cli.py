@@ -316,6 +316,14 @@ def test_a_store_into_a_file_that_is_too_full_names_few_of_the_deleted(commonpla
     assert len(commonplace("workspace", "store", "later", "--json").json["pruned"]) == 13
 
 
+def test_a_search_of_the_workspace_takes_a_limit(commonplace: CommandLine) -> None:
+    """The newest facts stay."""
+    for text in ("one", "two", "three"):
+        commonplace("workspace", "store", text)
+    found = commonplace("workspace", "search", "--limit", "2", "--json").json
+    assert [each["text"] for each in found["memories"]] == ["three", "two"]
+
+
 def test_a_memory_that_cannot_answer_is_not_called_empty(commonplace: CommandLine) -> None:
     """Whether there are memories is not known then."""
     done = commonplace("know", COMMONPLACE_POSTGRES_URL="postgresql://nobody@127.0.0.1:1/none")

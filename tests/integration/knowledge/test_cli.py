@@ -28,6 +28,16 @@ def knowledge(commonplace: CommandLine, knowledge_url: str) -> Knowledge:
     return run
 
 
+@pytest.mark.requirement("KNW-02.2")
+def test_a_later_fact_is_shown_with_the_fact_that_holds_now(knowledge: Knowledge) -> None:
+    """In the receipt, in the list and in results."""
+    first = knowledge("store-fact", "office", "city", "Graz", "--json").json
+    receipt = knowledge("store-fact", "office", "city", "Linz", "--valid-from", "2999-05-01").out
+    assert receipt.splitlines()[1] == f"replaced fact {first['id']} from 2999-05-01; until then: Graz"
+    for shown in (knowledge("list", "facts"), knowledge("search", "city of the office")):
+        assert "Linz (from 2999-05-01; until then: Graz)" in " ".join(shown.out.split())
+
+
 @pytest.mark.requirement("KNW-02.2", "KNW-07.4", "KNW-08.1", "KNW-20.1")
 def test_what_is_stored_is_found(knowledge: Knowledge) -> None:
     """Facts, rules and episodes; as tables and as JSON, with the reasons where they are asked for."""

@@ -167,7 +167,9 @@ async def test_an_agent_learns_and_remembers(client: Client[Any]) -> None:
     fact = await ask(
         client, "memory_store_fact", subject="staging", predicate="port", content="5434", tags=["infra"]
     )
-    assert (old["superseded_id"], fact["superseded_id"]) == (None, old["id"])
+    assert old.keys() == {"id"}
+    assert fact.keys() == {"id", "superseded_id", "superseded_text"}
+    assert (fact["superseded_id"], fact["superseded_text"]) == (old["id"], "5433")
     rule = await ask(client, "memory_store_rule", content="Check the port of staging before a deploy")
     found = await ask(client, "memory_search", query="staging port")
     assert {each["id"] for each in found["results"]} == {episode["id"], fact["id"], rule["id"]}

@@ -67,6 +67,29 @@ async def test_a_tenant_sees_its_own_rows_only(service: Secured) -> None:
         assert (await ours.get("/workers")).status_code == 200
 
 
+async def test_the_page_of_a_fact_shows_a_given_period(service: Secured) -> None:
+    """Although no words name the period."""
+    begins = datetime(2020, 5, 1, tzinfo=UTC)
+    fact = await service.memories.knowledge.store_fact(
+        subject="office", predicate="city", content="Linz", valid_from=begins
+    )
+    async with service.client("reader") as client:
+        assert "<dt>Holds</dt><dd>from <time" in (await client.get(f"/knowledge/facts/{fact.id}")).text
+
+
+@pytest.mark.requirement("KNW-02.2")
+async def test_pages_say_what_holds_until_a_fact_begins(service: Secured) -> None:
+    """The search, the list, the page of the fact and the notice after storing."""
+    knowledge = service.memories.knowledge
+    await knowledge.store_fact(subject="office", predicate="city", content="Graz")
+    begins = datetime(2999, 5, 1, tzinfo=UTC)
+    linz = await knowledge.store_fact(subject="office", predicate="city", content="Linz", valid_from=begins)
+    async with service.client("reader") as client:
+        for path in ("?q=office", "/facts", f"/facts/{linz.id}"):
+            page = (await client.get(f"/knowledge{path}")).text
+            assert "from 1 May 2999; until then: Graz</span>" in page, path
+
+
 @pytest.mark.requirement("DSH-03.1")
 async def test_this_week_leaves_out_what_was_undone(service: Secured) -> None:
     """A forgetting and a confirmation that were taken back are gone; those that came after them stay."""

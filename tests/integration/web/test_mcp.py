@@ -100,7 +100,7 @@ async def test_two_clients_share_a_server_over_http(url: str) -> None:
         ]
         receipts = await asyncio.gather(*stores)
         assert len({receipt["id"] for receipt in receipts}) == 20
-        assert sum(receipt["superseded_id"] is not None for receipt in receipts) == 10
+        assert sum("superseded_id" in receipt for receipt in receipts) == 10
         found = [await ask(client, "memory_search", query="shared", limit=50) for client in (first, second)]
         assert found[0]["count"] == 10
         assert {each["id"] for each in found[0]["results"]} == {each["id"] for each in found[1]["results"]}

@@ -173,13 +173,13 @@ def test_a_graph_of_the_mcp_memory_server() -> None:
         ("Analytical Engine", "other", {"type": "machine"}),
     ]
     assert facts(IMPORTERS[Source.MCP_MEMORY](path)) == {
-        ("Ada Lovelace", "works on the analytical engine"): "Works on the analytical engine",
-        ("Ada Lovelace", "prefers tea to coffee"): "Prefers tea to coffee",
-        ("Ada Lovelace", "lives in london"): "Lives in London",
-        ("Analytical Engine", "designed by charles babbage"): "Designed by Charles Babbage",
+        ("Ada Lovelace", "observation 6e6a72d4"): "Works on the analytical engine",
+        ("Ada Lovelace", "observation 9a94107f"): "Prefers tea to coffee",
+        ("Ada Lovelace", "observation bbf71bc5"): "Lives in London",
+        ("Analytical Engine", "observation 879cdaa5"): "Designed by Charles Babbage",
         (
             "Ada Lovelace",
-            "wrote a program for Analytical Engine",
+            "relation 2b349c3d",
         ): "Ada Lovelace wrote a program for Analytical Engine",
     }
 
@@ -193,15 +193,15 @@ def test_notes_of_basic_memory() -> None:
     assert facts(iter(items)) == {
         (
             "Coffee brewing",
-            "method: pour over brings out acidity from a course",
+            "method 361e9d0f",
         ): "Pour over brings out acidity (from a course)",
-        ("Coffee brewing", "tip: grind medium fine"): "Grind medium fine",
-        ("Coffee brewing", "requires Burr grinder"): "Coffee brewing requires Burr grinder",
-        ("Coffee brewing", "pairs_with Dark chocolate"): "Coffee brewing pairs_with Dark chocolate",
+        ("Coffee brewing", "tip c75da799"): "Grind medium fine",
+        ("Coffee brewing", "relation ff87dd08"): "Coffee brewing requires Burr grinder",
+        ("Coffee brewing", "relation 83f1516a"): "Coffee brewing pairs_with Dark chocolate",
         ("Coffee brewing", "note"): "The kitchen has a French press.",
     }
     tags = {item.predicate: item.tags for item in items if isinstance(item, FactDraft)}
-    assert tags["method: pour over brings out acidity from a course"] == ("coffee", "kitchen", "brewing")
+    assert tags["method 361e9d0f"] == ("coffee", "kitchen", "brewing")
 
 
 def test_the_history_of_mem0(tmp_path: Path) -> None:
@@ -211,8 +211,8 @@ def test_the_history_of_mem0(tmp_path: Path) -> None:
         connection.executescript((DATA / "mem0-history.sql").read_text())
     assert source_of(path) == "mem0"
     assert facts(IMPORTERS[Source.MEM0](path)) == {
-        ("user", "alice is allergic to peanuts"): "Alice is allergic to peanuts",
-        ("user", "alice prefers aisle seats"): "Alice prefers aisle seats",
+        ("user", "memory 50c856ae"): "Alice is allergic to peanuts",
+        ("user", "memory 4770a803"): "Alice prefers aisle seats",
     }
 
 
@@ -242,11 +242,11 @@ def test_the_vector_stores_of_mem0(mem0_stores: dict[str, Path], name: str) -> N
     assert source_of(path) == "mem0"
     items = items_of(IMPORTERS[Source.MEM0](path))
     assert facts(items) == {
-        ("alice", "alice is allergic to peanuts"): "Alice is allergic to peanuts",
-        ("alice", "alice prefers aisle seats"): "Alice prefers aisle seats",
-        ("bob", "bob plays chess"): "Bob plays chess",
-        ("bob", "bob visits rome"): "Bob visits Rome",
-        ("concierge", "the concierge answers in french"): "The concierge answers in French",
+        ("alice", "memory 50c856ae"): "Alice is allergic to peanuts",
+        ("alice", "memory 4770a803"): "Alice prefers aisle seats",
+        ("bob", "memory 330f5c64"): "Bob plays chess",
+        ("bob", "memory ef220dbd"): "Bob visits Rome",
+        ("concierge", "memory 300be489"): "The concierge answers in French",
     }
     (food,) = (item for item in items if isinstance(item, FactDraft) and "peanuts" in item.content)
     assert food.metadata is not None
@@ -315,11 +315,11 @@ def test_observations_and_summaries_of_claude_mem(tmp_path: Path) -> None:
     assert facts(iter(items)) == {
         (
             "Checkout rounds prices twice",
-            "the cart rounds each price to cents",
+            "fact daf2e1d7",
         ): "The cart rounds each price to cents",
         (
             "Checkout rounds prices twice",
-            "the tax is computed after rounding",
+            "fact 7b5d51a6",
         ): "The tax is computed after rounding",
         ("Checkout rounds prices twice", "summary"): "Prices were rounded in the cart and again in the tax.",
         ("Tests need Redis", "summary"): "make test starts Redis on port 6380.",
@@ -398,7 +398,7 @@ def test_a_path_of_no_known_program_is_refused(tmp_path: Path) -> None:
 
 
 def test_texts_that_begin_alike_keep_keys_of_their_own(tmp_path: Path) -> None:
-    """The second would supersede the first otherwise; a repeated text keeps its key."""
+    """The second would supersede the first otherwise; a repeated text keeps its key, which is short."""
     start = "one two three four five six seven eight"
     texts = [f"{start} nine", f"{start} ten", f"{start} nine"]
     graph = tmp_path / "memory.jsonl"
@@ -407,9 +407,16 @@ def test_texts_that_begin_alike_keep_keys_of_their_own(tmp_path: Path) -> None:
     _, first, second, repeated = items_of(IMPORTERS[Source.MCP_MEMORY](graph))
     assert isinstance(first, FactDraft)
     assert isinstance(second, FactDraft)
-    assert first.predicate == start
-    assert second.predicate.startswith(f"{start} ")
+    assert first.predicate != second.predicate
+    assert max(len(first.predicate), len(second.predicate)) < len("observation") + 10
     assert identity(repeated) == identity(first)
+
+
+def test_an_observation_that_is_no_text_is_named(tmp_path: Path) -> None:
+    """By its line."""
+    graph = tmp_path / "memory.jsonl"
+    graph.write_text(json.dumps({"type": "entity", "name": "A", "entityType": "person", "observations": [5]}))
+    assert [type(each) for each in IMPORTERS[Source.MCP_MEMORY](graph)] == [Unreadable]
 
 
 @pytest.mark.parametrize(

@@ -185,3 +185,19 @@ def test_the_last_user_message_is_the_last_with_text_of_the_user() -> None:
     ]
     assert last_user_message(messages) == "Which\nport?"
     assert last_user_message([]) == ""
+
+
+@pytest.mark.parametrize("message", ["database", "nothing of this"])
+def test_a_text_that_is_left_out_makes_room_and_others_are_not_checked(message: str) -> None:
+    """The check takes long, and a file that was filled by hand may have any number of lines."""
+    asked: list[str] = []
+
+    def holds(text: str) -> bool:
+        asked.append(text)
+        return text.endswith("1000")
+
+    config = MemoryConfig(max_inject_count=2)
+    memories = remembered(*(f"database {number}" for number in range(1, 1001)))
+    assert ids(select(memories, message, config, NOW, holds=holds)) == ["m-999", "m-998"]
+    assert len(asked) <= 4
+    assert select(memories, message, config, NOW, holds=lambda _: True) == ()

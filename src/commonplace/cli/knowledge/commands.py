@@ -128,7 +128,10 @@ async def store_fact(
         typer.Option(metavar="TIME", help="When the fact became true: a date or a time (ISO 8601)."),
     ] = None,
     valid_to: Annotated[
-        str | None, typer.Option(metavar="TIME", help="When the fact stops being true.")
+        str | None,
+        typer.Option(
+            metavar="TIME", help="The last day on which the fact is true, or the time when it ends."
+        ),
     ] = None,
     source: SourceOption = None,
     allow_secrets: AllowSecrets = False,
@@ -158,7 +161,10 @@ async def store_fact(
     if receipt.current_id is not None:
         effect = f"\nkept as history: {receipt.current_text!r} stays current{effect}"
     if receipt.superseded_id is not None:
-        effect = f"\nreplaced fact {receipt.superseded_id}: {receipt.superseded_text}{_both(receipt.review_id)}{effect}"
+        until = receipt.superseded_until
+        when = "" if until is None else f" from {until:%Y-%m-%d}; until then"
+        replaced = f"\nreplaced fact {receipt.superseded_id}{when}: {receipt.superseded_text}"
+        effect = f"{replaced}{_both(receipt.review_id)}{effect}"
     if receipt.contradicts_id is not None:
         effect = (
             f"\nheld, because it contradicts the more trusted fact {receipt.contradicts_id}; "

@@ -63,13 +63,14 @@ async def facts(
         limit=limit,
         offset=offset,
     )
+    later = {} if is_past else await memory.later_facts(found)
     return listing(
         "facts",
         found,
         ("id", "fact", "scope", "confidence", "since (UTC)"),
         lambda fact: (
             shown_id(fact),
-            about(fact),
+            about(fact, later.get(fact.id)),
             fact.scope,
             f"{fact.effective_confidence:.2f}",
             fact.created_at,

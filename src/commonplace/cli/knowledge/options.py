@@ -11,6 +11,7 @@ import typer
 from commonplace.cli.command import Answer
 from commonplace.cli.output import shown, table
 from commonplace.cli.run import ACTOR, settings, source
+from commonplace.core.clock import utc_now
 from commonplace.core.context import DEFAULT_TENANT
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.json_values import json_safe
@@ -126,7 +127,7 @@ def results(found: Sequence[Found], *, if_empty: str = "No memories.") -> Answer
             number,
             each.memory.memory_type,
             each.memory.id,
-            _with_until(each),
+            about(each.memory, each.until_then),
             _score(each.scores),
             each.memory.created_at,
         )
@@ -144,18 +145,19 @@ def results(found: Sequence[Found], *, if_empty: str = "No memories.") -> Answer
     )
 
 
-def _with_until(found: Found) -> str:
-    """Return the text of a result for a table, with what holds until it begins."""
-    text, until = about(found.memory), found.until_then
-    if until is None:
-        return text
-    return f"{text} (from {until.valid_to:%Y-%m-%d}; until then: {trim_to(until.content, SHOWN_CHARS)})"
+def about(memory: Memory, until: Fact | None = None) -> str:
+    """Return the text of a memory for a table; a fact includes its subject and predicate.
 
-
-def about(memory: Memory) -> str:
-    """Return the text of a memory for a table; a fact includes its subject and predicate."""
+    A fact that does not hold yet says from when it will, and what holds until then.
+    """
     content = trim_to(memory.content, SHOWN_CHARS)
-    return f"{memory.subject} {memory.predicate}: {content}" if isinstance(memory, Fact) else content
+    if not isinstance(memory, Fact):
+        return content
+    text = f"{memory.subject} {memory.predicate}: {content}"
+    if not memory.begins_after(utc_now()):
+        return text
+    then = "" if until is None else f"; until then: {trim_to(until.content, SHOWN_CHARS)}"
+    return f"{text} (from {memory.valid_from:%Y-%m-%d}{then})"
 
 
 def _score(scores: Scores) -> str:

@@ -9,7 +9,7 @@ from commonplace.cli.output import AllowSecrets
 from commonplace.cli.run import settings
 from commonplace.core.clock import format_timestamp
 from commonplace.core.text import plural
-from commonplace.workspace import Scope, WorkspaceMemory
+from commonplace.workspace import MAX_RESULTS, Scope, WorkspaceMemory
 
 MOST_NAMED: Final = 10
 """Deleted memories that a store names; a file that was filled by hand may have thousands too many."""
@@ -47,9 +47,10 @@ async def search(
     ] = None,
     *,
     tag: Annotated[str | None, typer.Option(help="A complete tag.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Most rows.")] = MAX_RESULTS,
 ) -> Answer:
-    """Find up to 20 memories, newest first. If you give a query and a tag, both must match."""
-    result = await memory.search(query, tag=tag)
+    """Find memories, newest first. If you give a query and a tag, both must match."""
+    result = await memory.search(query, tag=tag, limit=limit)
     memories = [
         {
             "id": found.id,

@@ -118,9 +118,9 @@ def explain_related(memory: Fact, scores: Scores, told_id: UUID, *, now: datetim
 
 
 def _match_sentence(likeness: float, *, floor: float) -> str:
-    """Return the sentence about the likeness of a memory and a topic, which has no upper bound."""
+    """Return the sentence about the likeness of a memory and a topic, which may be above 1 because words add to it."""
     needed = f" The best result needs {floor:.2f}, or nothing is shown." if floor > 0 else ""
-    return f"Its likeness with the topic is {likeness:.2f}.{needed}"
+    return f"Its match with the topic is {likeness:.2f}: up to 1 for the meaning, more for rare shared words.{needed}"
 
 
 def _sentences(found: str, decay: Decay | None, memory: Memory) -> str:

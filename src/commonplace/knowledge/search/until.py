@@ -6,12 +6,37 @@ only (KNW-02). So the later fact carries the one that holds until then.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from uuid import UUID
 
+from commonplace.core.sources import Source
+from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.kinds import Fact, Memory
 from commonplace.knowledge.search.found import Found
 from commonplace.knowledge.search.request import SearchRequest
 from commonplace.storage.database import Statements
+
+
+class UntilMethods(KnowledgeSession):
+    """The method of knowledge memory that tells people what holds until facts begin."""
+
+    async def later_facts(self, memories: Iterable[Memory]) -> dict[UUID, Fact | None]:
+        """Return the facts that begin in the future by id, each with the fact that holds until then, if any.
+
+        A round trip only if a fact begins in the future.
+        """
+        now = self.clock()
+        later = _beginning_after(now, memories)
+        if not later:
+            return {}
+        async with self._reading() as sql:
+            rows = await sql.facts_until(ids=later, now=now, trusts=list(Source), with_flagged=True)
+        nothing: dict[UUID, Fact | None] = dict.fromkeys(later)
+        return nothing | {row["later_id"]: Fact.from_row(row, now=now) for row in rows}
+
+
+def _beginning_after(now: datetime, memories: Iterable[Memory]) -> list[UUID]:
+    return [each.id for each in memories if isinstance(each, Fact) and each.begins_after(now)]
 
 
 async def facts_until(
@@ -22,11 +47,7 @@ async def facts_until(
     A round trip only if a memory begins in the future. The facts are as trusted as the request asks. A request about an
     earlier moment finds no such facts, because it finds superseded facts itself.
     """
-    later = [
-        each.id
-        for each in memories
-        if isinstance(each, Fact) and (each.valid_from or request.now) > request.now
-    ]
+    later = _beginning_after(request.now, memories)
     if not later or request.is_past:
         return {}
     rows = await sql.facts_until(

@@ -110,7 +110,7 @@ superseded AS (
   RETURNING
     facts.id, locked.by_id, facts.tags @> '["pinned"]' AS pinned, commonplace_plain(facts.content) AS words,
     facts.reference_count, facts.last_referenced_at, facts.last_confirmed_at, facts.importance, facts.trust,
-    facts.permanence, facts.decay_rate, facts.tags, locked.ends_at,
+    facts.permanence, facts.decay_rate, facts.tags, locked.ends_at, facts.valid_to,
     coalesce(facts.valid_from, facts.created_at) AS valid_from
 ),
 ${known_model},
@@ -194,11 +194,13 @@ SELECT
   stored.id, stored.supersedes_id, CASE WHEN rated.held THEN rated.known_id END AS contradicts_id, stored.flags,
   CASE WHEN rated.is_history THEN rated.known_id END AS current_id,
   CASE WHEN stored.supersedes_id IS NOT NULL THEN coalesce(previous.content, known.content) END AS superseded_text,
+  CASE WHEN superseded.valid_from <= :now AND superseded.valid_to > :now THEN superseded.valid_to END AS superseded_until,
   CASE WHEN rated.is_history THEN known.content END AS current_text
 FROM stored
 JOIN rated USING (id)
 JOIN input USING (id)
 LEFT JOIN known ON known.by_id = stored.id
+LEFT JOIN superseded ON superseded.by_id = stored.id
 LEFT JOIN input AS previous ON previous.id = stored.supersedes_id
 ORDER BY input.place;
 

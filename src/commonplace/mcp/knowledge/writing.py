@@ -1,6 +1,7 @@
 """Tools that store: an episode, a fact, a rule."""
 
-from typing import Final, NotRequired
+from datetime import datetime
+from typing import Final, NotRequired, Required, cast
 from uuid import UUID
 
 from typing_extensions import TypedDict
@@ -8,10 +9,12 @@ from typing_extensions import TypedDict
 from commonplace.knowledge import (
     DEFAULT_IMPORTANCE,
     GLOBAL_SCOPE,
-    FactReceipt,
     KnowledgeMemory,
     Maturity,
+    NearFact,
+    Period,
     Permanence,
+    json_fields,
 )
 from commonplace.mcp.knowledge.parameters import Importance, Lifetime, Origin, Scope, Tags
 from commonplace.mcp.tool import OUTAGE_HINT, Offer
@@ -24,6 +27,23 @@ class StoredEpisode(TypedDict):
     id: UUID | None
     reason: NotRequired[str]
     hint: NotRequired[str]
+
+
+class StoredFact(TypedDict, total=False):
+    """The receipt of a fact, a :class:`~commonplace.knowledge.FactReceipt`, without fields that have no value."""
+
+    id: Required[UUID]
+    superseded_id: UUID
+    superseded_text: str
+    superseded_until: datetime
+    entity_id: UUID
+    period: Period
+    review_id: int
+    current_id: UUID
+    current_text: str
+    contradicts_id: UUID
+    flags: list[str]
+    near: NearFact
 
 
 class StoredRule(TypedDict):
@@ -76,19 +96,20 @@ async def memory_store_fact(
     valid_from: str | None = None,
     valid_to: str | None = None,
     source: Origin = None,
-) -> FactReceipt:
+) -> StoredFact:
     """Store one lasting piece of knowledge about a subject.
 
     Each subject, predicate and scope has one current fact: a new fact with the same three replaces the old one, which
     is kept as history. So to correct a fact, store it again under the same subject and predicate. Search first, so
-    that you use existing names. Do not store secrets. Returns the id, the superseded_id and superseded_text of the
-    fact that was replaced, the entity_id of the subject and the period that the sentence names, if any. If there is a
-    review_id, the replaced fact matters: tell the user, who may keep both with `commonplace review`. If there is a
-    current_text, the new fact's period has ended: it is kept as history, and the other fact stays current. If there is
-    a contradicts_id, the fact contradicts a more trusted one and waits; if there are flags, it looks like an
-    instruction and stays out of blocks. In both cases tell the user, who decides with `commonplace review`. If there
-    is a near fact, its subject and predicate are another spelling of yours, and both facts are current: if they mean
-    the same, forget the new fact and store it again under the subject and predicate of the near fact.
+    that you use existing names. Do not store secrets. Returns the id and, if any, the superseded_id and
+    superseded_text of the fact that was replaced, the entity_id of the subject and the period that the sentence names.
+    If there is a superseded_until, the replaced fact holds until then. If there is a review_id, the replaced fact
+    matters: tell the user, who may keep both with `commonplace review`. If there is a current_text, the new fact's
+    period has ended: it is kept as history, and the other fact stays current. If there is a contradicts_id, the fact
+    contradicts a more trusted one and waits; if there are flags, it looks like an instruction and stays out of blocks.
+    In both cases tell the user, who decides with `commonplace review`. If there is a near fact, its subject and
+    predicate are another spelling of yours, and both facts are current: if they mean the same, forget the new fact and
+    store it again under the subject and predicate of the near fact.
 
     Parameters:
         subject: The person or thing that the fact is about, such as "Anna" or "staging database".
@@ -99,10 +120,10 @@ async def memory_store_fact(
         entity_id: The entity of the subject, as entity_resolve returns it. Without it, the entity with the subject's
             name is used, unless two entities have that name.
         valid_from: The date or time (ISO 8601) when the fact became true, if you know it.
-        valid_to: The date or time (ISO 8601) when the fact stops being true, if you know it; searches hide it
-            afterwards.
+        valid_to: The last day on which the fact is true, or the time when it ends (ISO 8601), if you know it;
+            searches hide it afterwards.
     """
-    return await memory.store_fact(
+    receipt = await memory.store_fact(
         subject=subject,
         predicate=predicate,
         content=content,
@@ -115,6 +136,8 @@ async def memory_store_fact(
         valid_to=valid_to,
         source=source,
     )
+    said = {name: value for name, value in json_fields(receipt).items() if value not in (None, [])}
+    return cast("StoredFact", said)
 
 
 async def memory_store_rule(

@@ -62,17 +62,18 @@ def _note(path: Path, front: dict[str, Any], text: str) -> Iterator[Item]:
 def _fact(title: str, found: dict[str, str], tags: list[str]) -> FactDraft:
     if "target" in found:
         relation = found["relation"].strip() or "relates_to"
+        content = f"{title} {relation} {found['target']}"
         return FactDraft(
             subject=title,
-            predicate=f"{relation} {found['target']}",
-            content=f"{title} {relation} {found['target']}",
+            predicate=predicate_of("relation", content),
+            content=content,
             entity_id=title,
             tags=_tags(tags),
         )
     text = _TAG.sub("", found["text"]).strip()
     return FactDraft(
         subject=title,
-        predicate=f"{found['category']}: {predicate_of(text)}",
+        predicate=predicate_of(found["category"], text),
         content=text,
         entity_id=title,
         tags=_tags([*tags, *_TAG.findall(found["text"])]),

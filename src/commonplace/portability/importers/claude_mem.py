@@ -55,7 +55,7 @@ def _observation(row: sqlite3.Row) -> Iterator[Item]:
     narrative = row["narrative"] or row["text"] or ""
     title = (row["title"] or narrative or row["type"])[:MAX_TITLE_CHARS]
     tags = tuple(dict.fromkeys((TAG, row["type"], *_list(row["concepts"]))))
-    texts = [(predicate_of(fact), fact) for fact in _list(row["facts"])]
+    texts = [(predicate_of("fact", fact), fact) for fact in _list(row["facts"])]
     texts += [("summary", narrative)] if narrative else []
     for predicate, content in texts:
         yield FactDraft(subject=title, predicate=predicate, content=content, scope=row["project"], tags=tags)

@@ -25,7 +25,7 @@ def _items(document: object) -> Iterator[Item]:
     try:
         found = cast("dict[str, Any]", document)
         yield from _entity(found) if found["type"] == "entity" else _relation(found)
-    except (KeyError, TypeError):
+    except (AttributeError, KeyError, TypeError):
         raise InvalidInputError("line", "an entity or a relation", document) from None
 
 
@@ -41,7 +41,7 @@ def _entity(document: dict[str, Any]) -> Iterator[Item]:
     for observation in document["observations"]:
         yield FactDraft(
             subject=name,
-            predicate=predicate_of(observation),
+            predicate=predicate_of("observation", observation),
             content=observation,
             entity_id=name,
             tags=(TAG,),
@@ -50,10 +50,11 @@ def _entity(document: dict[str, Any]) -> Iterator[Item]:
 
 def _relation(document: dict[str, Any]) -> Iterator[Item]:
     source, relation, target = document["from"], document["relationType"], document["to"]
+    content = f"{source} {relation} {target}"
     yield FactDraft(
         subject=source,
-        predicate=f"{relation} {target}",
-        content=f"{source} {relation} {target}",
+        predicate=predicate_of("relation", content),
+        content=content,
         entity_id=source,
         tags=(TAG,),
     )

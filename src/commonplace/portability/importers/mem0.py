@@ -83,5 +83,5 @@ def _has_expired(payload: dict[str, Any], now: datetime) -> bool:
 
 def _fact(subject: str, text: str, metadata: dict[str, Any]) -> FactDraft:
     return FactDraft(
-        subject=subject, predicate=predicate_of(text), content=text, tags=(TAG,), metadata=metadata
+        subject=subject, predicate=predicate_of("memory", text), content=text, tags=(TAG,), metadata=metadata
     )

@@ -331,6 +331,24 @@ async def test_a_date_alone_asks_about_the_whole_day(knowledge: KnowledgeMemory)
             assert [each.id for each in await knowledge.list_facts(validity=None, **asked)] == expected
 
 
+async def test_a_date_is_the_last_day_on_which_a_fact_is_true(knowledge: KnowledgeMemory) -> None:
+    """As in words; also of a fact that is true for one day, and a time is the time that it says."""
+    for content, first, last in (
+        ("Ben is on holiday", "2027-05-01", "2027-05-31"),
+        ("Ben is in Rome", "2027-05-31", "2027-05-31"),
+        ("Ben flies", "2027-05-31", "2027-05-31T00:30:00Z"),
+    ):
+        await knowledge.store_fact(
+            subject="Ben", predicate=content, content=content, valid_from=first, valid_to=last
+        )
+    for moment, count in (
+        ("2027-05-31T00:15:00Z", 3),
+        ("2027-05-31T23:59:00Z", 2),
+        ("2027-06-01T00:00:00Z", 0),
+    ):
+        assert len(await knowledge.list_facts(valid_at=moment)) == count
+
+
 async def test_an_episode_about_the_past_leaves_the_current_fact(knowledge: KnowledgeMemory) -> None:
     """What it says goes into the history."""
     knowledge.clock = utc_now

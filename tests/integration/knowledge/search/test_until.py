@@ -54,6 +54,26 @@ async def test_the_fact_that_holds_is_told_until_the_later_one_begins(
     assert "until then" not in await knowledge.context("Which city is the office in?", "ops")
 
 
+async def test_the_receipt_and_lists_say_what_holds_until_the_fact_begins(
+    knowledge: KnowledgeMemory, clock: ManualClock
+) -> None:
+    """Only while the replaced fact holds; a fact without a predecessor begins later too."""
+    graz = await knowledge.store_fact(**KEY, content="The office is in Graz")
+    begins = clock.now + timedelta(days=30)
+    linz = await knowledge.store_fact(**KEY, content="The office is in Linz", valid_from=begins)
+    assert (graz.superseded_until, linz.superseded_until) == (None, begins)
+    alone = await knowledge.store_fact(
+        subject="The fair", predicate="city", content="Ried", valid_from=begins
+    )
+    later = await knowledge.later_facts(await knowledge.list_facts(validity="active"))
+    assert {key: fact and fact.id for key, fact in later.items()} == {linz.id: graz.id, alone.id: None}
+
+    clock.advance(days=31)
+    assert await knowledge.later_facts(await knowledge.list_facts()) == {}
+    wels = await knowledge.store_fact(**KEY, content="The office is in Wels")
+    assert (wels.superseded_id, wels.superseded_until) == (linz.id, None)
+
+
 async def test_plans_in_a_row_tell_what_holds_now(knowledge: KnowledgeMemory, clock: ManualClock) -> None:
     """Over every plan in between, and not once the fact of today is forgotten."""
     graz = await knowledge.store_fact(**KEY, content="The office is in Graz")

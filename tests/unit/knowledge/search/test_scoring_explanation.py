@@ -85,7 +85,7 @@ def test_a_recall_shows_parts_that_sum_to_the_score() -> None:
     scored = score(memory, 0.9, weights, NOW)
 
     explanation = explain_recall(
-        memory, replace(scores, likeness=0.81), scored, weights, min_relevance=0.58, limit=LIMIT, now=NOW
+        memory, replace(scores, likeness=1.09), scored, weights, min_relevance=0.58, limit=LIMIT, now=NOW
     )
 
     assert explanation.components is not None
@@ -93,8 +93,8 @@ def test_a_recall_shows_parts_that_sum_to_the_score() -> None:
     assert total == pytest.approx(scored.composite, abs=1e-5)
     assert explanation.why.startswith(f"It scores {scored.composite:.3f}, most of it for relevance")
     assert (
-        "Its likeness with the topic is 0.81. The best result needs 0.58, or nothing is shown."
-        in explanation.why
+        "Its match with the topic is 1.09: up to 1 for the meaning, more for rare shared words. "
+        "The best result needs 0.58, or nothing is shown." in explanation.why
     )
     assert explanation.min_relevance == 0.58
 

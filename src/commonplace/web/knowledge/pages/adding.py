@@ -71,7 +71,9 @@ def _notice(receipt: FactReceipt) -> str:
         return f"The fact was kept as history. This fact stays current: {_short(receipt.current_text)}"
     if receipt.superseded_text is not None:
         both = "" if receipt.review_id is None else ". Decide under Reviews whether both hold"
-        return f"The fact was stored. It replaced: {_short(receipt.superseded_text)}{both}"
+        until = receipt.superseded_until
+        replaced = "It replaced" if until is None else f"Until {until:%Y-%m-%d}, this fact holds"
+        return f"The fact was stored. {replaced}: {_short(receipt.superseded_text)}{both}"
     if receipt.near is not None:
         key = _short(f"{receipt.near.subject} {receipt.near.predicate}")
         return f"The fact was stored. Another current fact has nearly this key: {key}. Decide under Reviews"

@@ -82,11 +82,13 @@ async def entity_page(request: Request, knowledge: KnowledgeOfCaller, entity_id:
     """Show one entity with its facts, or the entity that it was merged into."""
     entity = await knowledge.entity_get(entity_id)
     merged = entity.merged_into is not None
+    facts = await knowledge.list_facts(validity="active", entity_id=entity_id, limit=ONE_MORE)
     return render(
         request,
         "knowledge/entities/one.html",
         entity=entity,
-        facts=await knowledge.list_facts(validity="active", entity_id=entity_id, limit=ONE_MORE),
+        facts=facts,
+        later=await knowledge.later_facts(facts),
         most=PAGE_SIZE,
         survivor=await knowledge.entity_get(entity.survivor_id) if merged else None,
         entries=await knowledge.list_events(memory_id=entity_id, limit=10),

@@ -98,6 +98,7 @@ async def fact_page(request: Request, knowledge: KnowledgeOfCaller, fact_id: Ite
         request,
         "knowledge/facts/one.html",
         fact=fact,
+        later=await knowledge.later_facts([fact]),
         chain=await knowledge.fact_chain(fact_id),
         links=await knowledge.list_linked("fact", fact_id),
         entity=await knowledge.entity_get(fact.entity_id) if fact.entity_id else None,

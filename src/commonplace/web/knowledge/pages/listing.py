@@ -172,6 +172,7 @@ async def show_memories(
         f"knowledge/{kind}s/list.html",
         kind=kind,
         memories=memories,
+        later=await knowledge.later_facts(memories),
         pager=pager,
         live_url=f"{pager.url}{'&' if '?' in pager.url else '?'}stamp={stamp}",
         wanted=wanted,

@@ -78,10 +78,12 @@ async def search_page(
     """Show search results with explanations; without a query, the counts."""
     entity = await _entity(knowledge, wanted.about)
     is_unknown = bool(wanted.about) and entity is None
+    found = await _find(knowledge, wanted, entity) if wanted.q and not is_unknown else []
     return render(
         request,
         "knowledge/search.html",
-        found=await _find(knowledge, wanted, entity) if wanted.q and not is_unknown else [],
+        found=found,
+        later={} if wanted.known or wanted.true else await knowledge.later_facts(one.memory for one in found),
         entity=entity,
         trusts=TRUSTS,
         wanted=wanted,

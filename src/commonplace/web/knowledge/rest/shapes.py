@@ -71,7 +71,7 @@ class NewFact(Wanted):
         content: one sentence that makes sense on its own
         entity_id: the entity of the subject
         valid_from: the date or time when the fact became true
-        valid_to: the date or time when the fact stops being true
+        valid_to: the last day on which the fact is true, or the time when it ends
     """
 
     subject: str
@@ -132,6 +132,7 @@ class StoredFactShape(Shape):
     Attributes:
         superseded_id: the fact that was replaced
         superseded_text: the text of the fact that was replaced
+        superseded_until: when the replaced fact stops being true, if it still holds because the new fact begins later
         review_id: the review that decides whether both facts hold, because the replaced fact matters
         current_id: the fact that stays current, because the period of the new fact has ended
         current_text: the text of the fact that stays current
