@@ -225,3 +225,12 @@ def test_what_is_over_is_worth_less_than_what_holds() -> None:
     assert assess("Was curious how tall the tower is.").importance < holds
     assert assess("The user greeted the assistant.").importance < holds
     assert assess("Moved to the second floor.").importance >= holds
+
+
+@pytest.mark.requirement("APP-16.1")
+def test_an_appointment_with_a_person_is_no_identity() -> None:
+    """It matters less than the birth of a child; whose doctor somebody is still counts."""
+    appointment = assess("Book the Tuesday slot. Booked for Tuesday 10:00 with Dr. Weiss.")
+    assert "identity" not in appointment.tags
+    assert appointment.importance < assess("My daughter Mia was born on 3 May 2019.").importance
+    assert "identity" in assess("Our doctor is Dr. Weiss.").tags
