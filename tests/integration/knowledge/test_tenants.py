@@ -11,7 +11,7 @@ import random
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -178,6 +178,16 @@ async def undo_scope_move(memory: KnowledgeMemory, world: World) -> object:
     return await memory.undo_scope_move(world.dice.choice([made.event_id, None]) or world.pick("event"))
 
 
+async def later_facts(memory: KnowledgeMemory, world: World) -> object:
+    """Return what holds until a fact begins: one of anybody, described as one of the caller's that is still to come."""
+    begins = datetime(2999, 1, 1, tzinfo=UTC)
+    plans = [
+        replace(each, id=UUID(world.pick("fact")), valid_from=begins)
+        for each in await memory.list_facts(limit=1)
+    ]
+    return list((await memory.later_facts(plans)).values())
+
+
 async def decide(memory: KnowledgeMemory, world: World) -> object:
     """Decide about a pair of the caller's, or about whatever has some number."""
     if not await memory.reviews():
@@ -273,6 +283,7 @@ FUNCTIONS: Mapping[str, Call] = {
     "pending_groups": lambda m, _: m.pending_groups(),
     "expiring_episodes": lambda m, _: m.expiring_episodes(),
     "import_episodes": lambda m, w: m.import_episodes([EpisodeDraft(content=w.text(), butler="ops")] * 3),
+    "later_facts": later_facts,
     "list_facts": lambda m, w: m.list_facts(entity_id=w.dice.choice([None, w.pick("entity")])),
     "fact_chain": lambda m, w: m.fact_chain(w.pick("fact")),
     "list_rules": lambda m, _: m.list_rules(),

@@ -4,7 +4,7 @@ A fact that begins in the future has superseded the fact of its key that holds n
 only (KNW-02). So the later fact carries the one that holds until then.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
@@ -20,7 +20,7 @@ from commonplace.storage.database import Statements
 class UntilMethods(KnowledgeSession):
     """The method of knowledge memory that tells people what holds until facts begin."""
 
-    async def later_facts(self, memories: Iterable[Memory]) -> dict[UUID, Fact | None]:
+    async def later_facts(self, memories: Iterable[Memory]) -> Mapping[UUID, Fact | None]:
         """Return the facts that begin in the future by id, each with the fact that holds until then, if any.
 
         A round trip only if a fact begins in the future.
