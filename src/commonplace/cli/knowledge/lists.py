@@ -63,7 +63,7 @@ async def facts(
         limit=limit,
         offset=offset,
     )
-    later = {} if is_past else await memory.later_facts(found)
+    later = await memory.later_facts([] if is_past else found)
     return listing(
         "facts",
         found,
