@@ -120,7 +120,12 @@ async def index_scans(pool: asyncpg.Pool) -> int:
     """How many scans of the index on vectors have begun; the pool's only connection tells at once."""
     await pool.execute("SELECT pg_stat_force_next_flush()")
     return await pool.fetchval(
-        "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'idx_episodes_embedding'"
+        """
+        SELECT sum(pg_stat_get_numscans(relid)) FROM (
+          SELECT CAST('idx_episodes_embedding' AS regclass) AS relid
+          UNION SELECT relid FROM pg_partition_tree('idx_episodes_embedding')
+        ) AS indexes
+        """
     )
 
 
