@@ -530,7 +530,7 @@ def test_what_an_agent_started_that_ended_at_once_is_found(
 
 @pytest.mark.requirement("OPS-11.3", "OPS-06.1", "OPS-20.3")
 async def test_a_session_begins_with_the_staleness_check(settings: Settings, tmp_path: Path) -> None:
-    """What has faded by then is not told; what was done lately is, but not a reason that is an instruction."""
+    """The prompt leaves out faded memories, and the reason of a recent action if it looks like an instruction."""
     clock = ManualClock(datetime.now(UTC) - timedelta(days=44))
     async with OperationalMemory.open(settings, clock=clock) as memory:
         faded = await memory.add(category="timing", observation="Takes 5 minutes", confidence=0.4)

@@ -86,7 +86,7 @@ def merged(clones: tuple[Clone, Clone]) -> Clone:
 
 @pytest.mark.requirement("R-WSP-1", "R-WSP-5")
 def test_a_merge_keeps_the_memories_of_both_sides(merged: Clone) -> None:
-    """Nothing conflicts, each memory has an id of its own, and a deletion deletes one memory."""
+    """The merge has no conflict, every memory has its own id, and a deletion deletes only one memory."""
     assert merged.shown() == {"m-1": "base", "m-2": "nginx", "m-3": "kafka", "m-4": "redis"}
     assert merged("status", "--porcelain") == ""
     merged.store.delete(4)
@@ -97,7 +97,7 @@ def test_a_merge_keeps_the_memories_of_both_sides(merged: Clone) -> None:
 
 @pytest.mark.requirement("R-WSP-1", "R-WSP-5")
 def test_ids_of_a_merge_hold_when_the_file_is_next_written(merged: Clone) -> None:
-    """What a reader shows is what a writer writes, also for a process that has read the file before."""
+    """A reader shows the ids that a writer will store, even if it had read the file before the merge."""
     reader = merged.store
     assert [memory.id for memory in reader.load().memories] == ["m-1", "m-2", "m-3", "m-4"]
     merged.remember("later")

@@ -49,7 +49,7 @@ def test_health_and_constraints_score_more_than_preferences() -> None:
     ],
 )
 def test_where_a_person_lives_and_is_reached_outlives_a_tool(personal: str) -> None:
-    """Nobody else can tell it again."""
+    """A person cannot be asked for these facts a second time, so they count more."""
     assert assess(personal).importance >= assess("We use 1Password for the team.").importance
 
 

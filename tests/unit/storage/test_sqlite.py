@@ -1,4 +1,4 @@
-"""What an error of SQLite says."""
+"""Messages for errors of SQLite."""
 
 import shutil
 from pathlib import Path

@@ -350,7 +350,7 @@ async def test_a_date_is_the_last_day_on_which_a_fact_is_true(knowledge: Knowled
 
 
 async def test_an_episode_about_the_past_leaves_the_current_fact(knowledge: KnowledgeMemory) -> None:
-    """What it says goes into the history."""
+    """A fact about a past period is kept as history."""
     knowledge.clock = utc_now
     now = await knowledge.store_fact(
         subject="Uma", predicate="lives_in", content="Uma lives in Porto", scope="ops"
