@@ -265,7 +265,6 @@ def test_directories_of_a_repository_share_the_nearest_workspace_memory(
     below = folder(top / "api/src")
     assert projects.workspace_of(below) == below
     assert projects.workspace_of(notes(top)) == projects.workspace_of(below) == top
-    assert projects.workspace_of(below) == top
     assert projects.workspace_of(notes(top / "api/src/deep")) == top / "api/src/deep"
 
 
