@@ -153,7 +153,13 @@ async def test_low_energy_and_what_waits_for_it_can_be_seen(database: Settings, 
         assert 10 <= energy["spentLastDay"]["creation"] <= 15
         waiting = (await client.get("/api/v1/app-memory/digests")).json()
         assert waiting["digests"] == [
-            {"appId": "calendar", "conversationId": "c-2", "state": "deferred", "reason": "energy is low"}
+            {
+                "appId": "calendar",
+                "conversationId": "c-2",
+                "state": "deferred",
+                "reason": "energy is low",
+                "updatedAt": "2026-03-01T12:00:00Z",
+            }
         ]
         assert (waiting["total"], waiting["nextOffset"]) == (1, None)
         clock.advance(seconds=60)
