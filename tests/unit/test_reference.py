@@ -1,4 +1,4 @@
-"""The reference page of commands names what there is."""
+"""The reference names what there is, and the navigation has every page."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,8 @@ import typer.main
 from commonplace.cli.hosts.table import HOSTS
 from commonplace.cli.main import Commands
 
-REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "docs" / "reference"
 COMMON = {"--json", "--help", "--tenant", "--allow-secrets"}
 """Options that the page explains once."""
 
@@ -69,3 +70,22 @@ def test_arguments_are_in_capitals_in_the_help_too() -> None:
         for command, arguments in arguments_of(typer.main.get_command(entry.load()), name):
             for argument in arguments:
                 assert re.fullmatch(r"[A-Z|-]+( [A-Z]+)?", argument or ""), command
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    """A page that is not there is built, and nobody finds it."""
+    listed = re.findall(r"[\w/.-]+\.md$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    pages = [str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")]
+    assert sorted(listed) == sorted(pages)
+
+
+def test_every_public_name_is_in_the_python_reference() -> None:
+    """Each package with public names has its directive; the pages get the names from there."""
+    pages = [page.read_text(encoding="utf-8") for page in (REFERENCE / "python").glob("*.md")]
+    directives = {line.removeprefix("::: ") for page in pages for line in page.splitlines()}
+    packages = [
+        ".".join(stub.parent.relative_to(ROOT / "src").parts)
+        for stub in (ROOT / "src").rglob("__init__.pyi")
+        if stub.parent.name not in {"commonplace", "workers"}  # their names are also in the others
+    ]
+    assert set(packages) - directives == set()
