@@ -8,9 +8,11 @@ from commonplace.apps.conversations import Speaker as Speaker
 from commonplace.apps.counts import Counts as Counts
 from commonplace.apps.digests.loop import COMPLETED as COMPLETED
 from commonplace.apps.digests.loop import CatchUp as CatchUp
+from commonplace.apps.digests.loop import SensitiveLoop as SensitiveLoop
 from commonplace.apps.digests.queue import DigestState as DigestState
 from commonplace.apps.digests.queue import ListedState as ListedState
 from commonplace.apps.digests.queue import QueuedDigest as QueuedDigest
+from commonplace.apps.digests.subagent import MemorySubAgent as MemorySubAgent
 from commonplace.apps.energy import EnergyPolicy as EnergyPolicy
 from commonplace.apps.energy import EnergyStatus as EnergyStatus
 from commonplace.apps.exchange import FORMAT as FORMAT
@@ -33,8 +35,10 @@ from commonplace.apps.receipts import DigestReceipt as DigestReceipt
 from commonplace.apps.receipts import EndReceipt as EndReceipt
 from commonplace.apps.receipts import ImportReceipt as ImportReceipt
 from commonplace.apps.registry import App as App
+from commonplace.apps.registry import AppRegistry as AppRegistry
 from commonplace.apps.registry import AppStatus as AppStatus
 from commonplace.apps.registry import ListedApp as ListedApp
+from commonplace.apps.registry import UninstallReceipt as UninstallReceipt
 from commonplace.apps.statistics import DAY as DAY
 from commonplace.apps.statistics import HOUR as HOUR
 from commonplace.apps.statistics import Statistics as Statistics
