@@ -4,9 +4,10 @@ A world holds about a hundred facts, rules and episodes, and prompts with the me
 some prompts are about nothing stored. Every memory is stored as of its age, and confirmed as of its confirmation.
 Measured are recall, every mode of search, and the block; ``fresh``, and ``used`` (every prompt was recalled twice).
 Recall is also measured ``in turn``: each prompt after all prompts before it, whose results were counted as used. Recall
-and block are measured on facts and rules, search on all types.
+and block are measured on facts and rules, search on all types. With ``--many``, each world also holds other memories,
+which no prompt asks for; see ``recall_corpus.py``.
 
-    python benchmarks/recall.py --data FILE.jsonl [--query-weights float32|int8] [--json]
+    python benchmarks/recall.py --data FILE.jsonl [--many N --among FILE...] [--query-weights float32|int8] [--json]
 """
 
 import argparse
@@ -41,6 +42,7 @@ from commonplace.knowledge.search.search import memory_search
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
 from query_weights import add_query_weights
+from recall_corpus import filled
 from scratch_server import scratch_server
 
 MODES = ("semantic", "keyword", "hybrid", "contextual")
@@ -277,11 +279,19 @@ def main() -> None:
     """Print the tables, or one JSON document."""
     parser = argparse.ArgumentParser(description="Recall, search and context block on worlds of prompts.")
     parser.add_argument("--data", type=Path, required=True, help="worlds, one JSON object a line")
+    parser.add_argument("--many", type=int, default=0, help="memories of each world, with others among them")
+    parser.add_argument(
+        "--among",
+        type=Path,
+        nargs="+",
+        default=[],
+        help="conversations in the format of retrieval.py or locomo.py whose sentences are the others",
+    )
     add_query_weights(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object")
     options = parser.parse_args()
     lines = options.data.read_text(encoding="utf-8").splitlines()
-    worlds = [json.loads(line) for line in lines if line.strip()]
+    worlds = filled([json.loads(line) for line in lines if line.strip()], options.among, options.many)
     with Progress(console=Console(stderr=True)) as progress:
         figures = asyncio.run(run(worlds, options.query_weights, progress))
     if options.json:
