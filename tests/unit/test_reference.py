@@ -1,5 +1,6 @@
 """The reference names what there is, and the navigation has every page."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ import typer.main
 
 from commonplace.cli.hosts.table import HOSTS
 from commonplace.cli.main import Commands
+from commonplace.core.settings import Settings, variable_of
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -89,3 +91,14 @@ def test_every_public_name_is_in_the_python_reference() -> None:
         if stub.parent.name not in {"commonplace", "workers"}  # their names are also in the others
     ]
     assert set(packages) - directives == set()
+
+
+def test_every_setting_is_there_with_its_variable_and_default() -> None:
+    """Defaults that depend on the machine or on other settings are in words."""
+    shown = {cells[0].strip("`"): cells[1:3] for cells in rows("settings.md")}
+    assert shown.keys() == Settings.model_fields.keys()
+    for name, field in Settings.model_fields.items():
+        variable, default = shown[name]
+        assert variable.strip("`") == variable_of(name)
+        if isinstance(field.default, bool | int | float):
+            assert json.loads(default.strip("`")) == field.default, name
