@@ -75,7 +75,7 @@ class Signals:
 
 def plain(text: str) -> str:
     """Return a text in lower case, without accents, and with ASCII apostrophes."""
-    folded = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
+    folded = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'").replace("œ", "oe")
     return unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", folded)))
 
 

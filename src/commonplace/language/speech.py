@@ -1,28 +1,13 @@
-"""Speech acts in English, German, Spanish and French: questions, requests, reports, advice; and filler words."""
+"""Speech acts in English, German, Spanish and French: reports, changes, thanks, advice; and filler words."""
 # ruff: noqa: RUF001 - punctuation and letters of many scripts
 
 import re
 from typing import Final
 
+from commonplace.language.questions import REQUEST
 from commonplace.language.signals import language_of, plain
 from commonplace.language.values import kind_of, values
 
-_QUESTION_MARK: Final = re.compile(r"[?？][\"')\]]*$")
-_ASKS: Final = re.compile(
-    r"^(?:¿|(?:hey|ok|so|and|but|hi|hm+|well|und|y|et),? )*(?:"
-    r"(?:how|why|which|whose|is|are|does|do|did|has|were|shall"
-    r"|(?:what|when|where|who)(?:'s|s| (?:is|are|was|were|do|does|did|can|could|should|will|would|has|have|time|kind))"
-    r"|wie|was|wann|wo|warum|wer|welche[rsn]?|wozu|gibt|ist|sind"
-    r"|qué|cómo|cuándo|dónde|quién|cuál|cuánt[oa]s?"
-    r"|comment|quand|pourquoi|combien|quel(?:le)?s?|est-ce|qu'est-ce)\b)"
-)
-_REQUEST: Final = re.compile(
-    r"^¿?(?:(?:hi|hey|hello|hallo|hola|bonjour|salut|ok|so|and|also|please|bitte)[,!.]?\s+)*"
-    r"(?:(?:can|could|would|will) you|(?:kannst|k[oö]nntest|k[oö]nnen|k[oö]nnten) (?:du|sie)"
-    r"|(?:me )?(?:puedes|podr[ií]as?|puede)|(?:est-ce que )?(?:tu peux|vous pouvez|peux-tu|pouvez-vous|pourriez-vous))"
-    r"(?:\s+(?:please|bitte))?\s+",
-    re.IGNORECASE,
-)
 _OUTCOME: Final = re.compile(
     r"\b(?:(?:'ve|have) (?:\w+ )?\w+(?:ed|en|t|de)\b|i'll|will|now|set (?:to|up)|(?:has|have) been"
     r"|jetzt|habe[n]?|werden?|wird|steht|ahora|he |hemos|queda\w*|maintenant|desormais|j'ai"
@@ -119,13 +104,6 @@ _FROM: Final = re.compile(
 _EMOJI: Final = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f]")
 
 
-def is_question(sentence: str, *, marked: bool = False) -> bool:
-    """Return whether a sentence is a question; with ``marked``, a request with a question mark counts too."""
-    if _QUESTION_MARK.search(sentence):
-        return marked or not _REQUEST.match(sentence)
-    return bool(_ASKS.match(sentence.casefold())) and not sentence.endswith((".", "!"))
-
-
 def reports(text: str) -> bool:
     """Return whether a text says that something was done, is arranged, or will be done."""
     return bool(_OUTCOME.search(plain(text)))
@@ -169,7 +147,7 @@ def tidy(text: str, *, keeps_self: bool) -> str:
     shown = _without_replaced(_EMOJI.sub("", text).strip())
     while found := _GREETING.match(shown) or _REPLY.match(shown):
         shown = shown[found.end() :]
-    shown = _TAIL.sub("", _REQUEST.sub("", shown).rstrip(_ENDS)).strip()
+    shown = _TAIL.sub("", REQUEST.sub("", shown).rstrip(_ENDS)).strip()
     return shown if keeps_self else _I_WILL.sub("Will ", _I_DID.sub("", shown))
 
 

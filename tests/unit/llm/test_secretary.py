@@ -35,6 +35,21 @@ def test_a_long_message_without_punctuation_is_not_dropped() -> None:
 
 
 @pytest.mark.requirement("DIG-01.1")
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("I'm allergic to sesame, what can I put on the salad?", "The user: I'm allergic to sesame."),
+        ("What can I put on the salad, I'm allergic to sesame?", "The user: I'm allergic to sesame."),
+        ("If I ate sesame, would it matter?", ""),
+        ("I was just wondering, do you like salad?", ""),
+    ],
+)
+def test_a_fact_beside_a_question_is_kept(said: str, told: str) -> None:
+    """People tell most about themselves while they ask for something."""
+    assert notes(said, "Try toasted sunflower seeds.") == told
+
+
+@pytest.mark.requirement("DIG-01.1")
 def test_abbreviations_do_not_end_a_note() -> None:
     """The appointment is there as a whole."""
     told = notes("My appointment with Dr. Sato is at 4 p.m. on 9 March, approx. 30 minutes.")

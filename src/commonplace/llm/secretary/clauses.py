@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from commonplace.language.questions import is_question, told_and_asked
 from commonplace.language.sentences import split_clauses, split_sentences
 from commonplace.language.signals import NOISE, VITAL, signals_of
-from commonplace.language.speech import advises, is_question, reports, speaks_of_self, tidy
+from commonplace.language.speech import advises, reports, speaks_of_self, tidy
 from commonplace.language.values import concepts, values
 from commonplace.llm.secretary.retractions import settled
 
@@ -89,7 +90,12 @@ def read_clauses(turn: Turn, place: int, language: str | None) -> Iterator[Claus
     """Return the clauses of the turn with this number, in order, each with its worth by itself."""
     is_users = turn.role != "assistant"
     lines = (_LIST_MARK.sub("", line.strip()) for line in turn.text.splitlines())
-    sentences = [sentence for line in lines for sentence in split_sentences(line, language)]
+    sentences = [
+        part
+        for line in lines
+        for sentence in split_sentences(line, language)
+        for part in (told_and_asked(sentence) if is_users else [sentence])
+    ]
     parts = [
         (number, index, part)
         for number, sentence in enumerate(sentences)
