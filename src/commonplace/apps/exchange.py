@@ -3,10 +3,20 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, Final, Literal, cast
+from datetime import datetime
+from functools import partial
+from typing import Annotated, Any, Final, Literal, cast
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+)
 
 from commonplace.apps import memories
 from commonplace.apps.digests.digest import tidy_content
@@ -15,7 +25,8 @@ from commonplace.apps.names import require_id
 from commonplace.apps.receipts import ImportReceipt, Refusal
 from commonplace.apps.registry import App, get_app
 from commonplace.apps.store import OPERATOR, actor, memories_lock
-from commonplace.core.clock import format_timestamp
+from commonplace.core.clock import format_timestamp, in_utc
+from commonplace.core.errors import InvalidInputError
 from commonplace.core.faults import invalid_input
 from commonplace.core.secrets import HIGH_ENTROPY, SecretFinding, find_secret, find_secret_in_json
 from commonplace.core.text import clean_text
@@ -27,25 +38,29 @@ MAX_METADATA_CHARS: Final = 64 * 1024
 """The limit of one memory's metadata as JSON; the same as in knowledge memory."""
 
 
+def _require_time(value: object) -> object:
+    """Refuse numbers and their text, which pydantic takes for seconds since 1970."""
+    if not isinstance(value, str) or ":" not in value:
+        raise InvalidInputError("moment", "a time such as 2026-11-22T14:05:00Z", value)
+    return value
+
+
+_Moment = Annotated[
+    AwareDatetime, BeforeValidator(_require_time), AfterValidator(partial(in_utc, field="moment"))
+]
+
+
 class ExportedMemory(BaseModel):
     """A memory in a document, with the names of the specification's interface."""
 
     model_config = ConfigDict(populate_by_name=True)
 
     content: str = Field(min_length=1)
-    created_at: AwareDatetime = Field(alias="createdAt")
-    updated_at: AwareDatetime = Field(alias="updatedAt")
+    created_at: _Moment = Field(alias="createdAt")
+    updated_at: _Moment = Field(alias="updatedAt")
     source_conversation_id: str | None = Field(default=None, alias="sourceConversationId")
     user_id: str | None = Field(default=None, alias="userId")
     metadata: dict[str, Any] = Field(default_factory=dict)
-
-    @field_validator("created_at", "updated_at")
-    @classmethod
-    def _in_utc(cls, value: datetime) -> datetime:
-        try:
-            return value.astimezone(UTC)
-        except OverflowError:
-            raise ValueError("must be within the years 1 to 9999 in UTC") from None
 
     @field_validator("source_conversation_id", "user_id")
     @classmethod

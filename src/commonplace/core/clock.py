@@ -51,6 +51,20 @@ def format_timestamp(
     return moment.astimezone(UTC).isoformat(timespec=precision).replace("+00:00", "Z")
 
 
+def in_utc(moment: datetime, *, field: str) -> datetime:
+    """Return an aware datetime in UTC.
+
+    ``field`` is the field that the error names.
+
+    Raises:
+        InvalidInputError: In UTC, the moment is outside of the years 1 to 9999.
+    """
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise InvalidInputError(field, "a moment of the years 1 to 9999 in UTC", str(moment)) from None
+
+
 def parse_timestamp(text: str, *, field: str = "timestamp") -> datetime:
     """Read an ISO 8601 timestamp as an aware UTC datetime.
 
@@ -59,7 +73,7 @@ def parse_timestamp(text: str, *, field: str = "timestamp") -> datetime:
     ``field`` is the field that the error names.
 
     Raises:
-        InvalidInputError: The text is not ISO 8601, or has no offset.
+        InvalidInputError: The text is not ISO 8601, has no offset, or is outside of the years 1 to 9999 in UTC.
     """
     try:
         moment = datetime.fromisoformat(text)
@@ -67,4 +81,4 @@ def parse_timestamp(text: str, *, field: str = "timestamp") -> datetime:
         raise InvalidInputError(field, "an ISO 8601 timestamp such as 2026-02-26T12:00:00Z", text) from None
     if moment.tzinfo is None:
         raise InvalidInputError(field, "a timestamp with an offset or Z", text)
-    return moment.astimezone(UTC)
+    return in_utc(moment, field=field)

@@ -16,7 +16,7 @@ from commonplace.knowledge.connection.session import KnowledgeSession, storage_f
 from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.connection.vectors import embed
 from commonplace.knowledge.drafts import Draft, checked, columns
-from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE
+from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, Moment
 
 _log = logging.getLogger(__name__)
 
@@ -37,7 +37,8 @@ class EpisodeDraft(Draft):
         session_id: The session.
         importance: 0.0 to 10.0.
         metadata: A JSON object.
-        created_at: When the event happened (aware); now if ``None``. The lifetime always starts when it is stored.
+        created_at: When the event happened; now if it is ``None`` or in the future. The lifetime always starts when it
+            is stored.
         source: Where the event comes from, if that is less trusted than the session that stores it: a
             :class:`~commonplace.core.sources.Source`.
     """
@@ -47,7 +48,7 @@ class EpisodeDraft(Draft):
     session_id: UUID | str | None = None
     importance: float = DEFAULT_IMPORTANCE
     metadata: Mapping[str, Any] | None = None
-    created_at: datetime | None = None
+    created_at: Moment | None = None
     source: str | None = None
 
 
@@ -92,7 +93,7 @@ class EpisodeMethods(KnowledgeSession):
         session_id: UUID | str | None = None,
         importance: float = DEFAULT_IMPORTANCE,
         metadata: Mapping[str, Any] | None = None,
-        created_at: datetime | None = None,
+        created_at: Moment | None = None,
         source: str | None = None,
         allow_secrets: bool = False,
         fail_open: bool = True,
@@ -196,7 +197,7 @@ class EpisodeMethods(KnowledgeSession):
         episodes = [checked(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
         texts = [episode.content for episode in episodes]
         return columns(episodes, texts, await embed(self.engine, texts)) | {
-            "created_at": [episode.created_at or now for episode in episodes],
+            "created_at": [_happened_at(episode, now) for episode in episodes],
             "expires_at": [now + LIFETIME for _ in episodes],
         }
 
@@ -204,6 +205,10 @@ class EpisodeMethods(KnowledgeSession):
         async with self._writing() as sql:
             await sql.insert_episodes(**prepared)
         return prepared["id"]
+
+
+def _happened_at(episode: EpisodeDraft, now: datetime) -> datetime:
+    return min(episode.created_at, now) if isinstance(episode.created_at, datetime) else now
 
 
 store_episode = storage_function(

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar, cast
 from uuid import UUID
 
 from commonplace.core.choices import require_one_of
+from commonplace.core.clock import in_utc
 from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.core.safe_text import require_safe_text
 from commonplace.core.secrets import find_secret_in_json
@@ -26,6 +27,9 @@ MAX_METADATA_DEPTH: Final = 16
 MAX_METADATA_BITS: Final = 1024
 """Maximum number of bits of a whole number: the range of a double."""
 MAX_BATCH_ROWS: Final = 5_000
+STORED_YEARS: Final = range(2, 9999)
+"""Years of stored moments. asyncpg stores the first and the last moment of ``datetime`` as PostgreSQL's infinities and
+reads those without a time zone, and searches look at the time around a moment."""
 
 _Row = TypeVar("_Row")
 
@@ -115,7 +119,7 @@ def require_moment(value: object, *, field: str) -> datetime:
     """Return a moment in UTC, or raise :class:`InvalidInputError` if it is no datetime with a time zone."""
     if not isinstance(value, datetime) or value.tzinfo is None:
         raise InvalidInputError(field, "a datetime with a time zone", value)
-    return value.astimezone(UTC)
+    return in_utc(value, field=field)
 
 
 def optional_moment(value: object, *, field: str, at_end: bool = False) -> datetime | None:
@@ -139,6 +143,22 @@ def optional_moment(value: object, *, field: str, at_end: bool = False) -> datet
             moment += timedelta(days=1, microseconds=-1)
         value = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return None if value is None else require_moment(value, field=field)
+
+
+def optional_stored_moment(value: object, *, field: str, at_end: bool = False) -> datetime | None:
+    """Return a moment to store, or ``None`` for ``None``; see :func:`optional_moment`.
+
+    Raises:
+        InvalidInputError: The value is no moment, or outside of the years 2 to 9998. Other programs write the first and
+            the last moment of a calendar where no time is known.
+    """
+    moment = optional_moment(value, field=field, at_end=at_end)
+    if moment is not None and moment.year not in STORED_YEARS:
+        form = (
+            f"a moment of the years {STORED_YEARS[0]} to {STORED_YEARS[-1]}, or no value if the time is open"
+        )
+        raise InvalidInputError(field, form, str(value))
+    return moment
 
 
 def require_metadata(value: object, *, reserved: Collection[str] = (), allow_secrets: bool) -> dict[str, Any]:

@@ -292,6 +292,18 @@ async def test_an_import_takes_text_of_any_kind(opened: Opener) -> None:
             },
             "createdAt: expected a time with its time zone",
         ),
+        (
+            {"memories": [{"content": "x", "createdAt": "2026", "updatedAt": NEW_YEAR}]},
+            "createdAt: expected a time such as",
+        ),
+        (
+            {"memories": [{"content": "x", "createdAt": NEW_YEAR, "updatedAt": 7}]},
+            "updatedAt: expected a time",
+        ),
+        (
+            {"memories": [{"content": "x", "createdAt": "0001-01-01T00:00:00+14:00", "updatedAt": NEW_YEAR}]},
+            "createdAt: expected a moment of the years 1 to 9999 in UTC",
+        ),
         ({"format": "other", "memories": []}, "format: expected "),
         (
             {

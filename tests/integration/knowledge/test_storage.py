@@ -193,6 +193,20 @@ async def test_a_fact_needs_an_entity_that_exists(
     assert (await row(knowledge_pool, "SELECT count(*) FROM facts"))["count"] == 0
 
 
+async def test_an_episode_has_happened_when_it_is_stored(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """A time ahead is that of a wrong clock; a date is the beginning of its day."""
+    drafts = [
+        EpisodeDraft(content="x", butler="b", created_at=moment) for moment in (clock.now + DAY, "2024-05-01")
+    ]
+    ahead, dated = await store_episodes(knowledge_pool, engine, drafts, clock=clock)
+    for receipt, happened_at in ((ahead, clock.now), (dated, datetime(2024, 5, 1, tzinfo=UTC))):
+        assert (await row(knowledge_pool, "SELECT created_at FROM episodes WHERE id = $1", receipt.id))[
+            0
+        ] == (happened_at)
+
+
 async def test_batches_are_stored_in_their_order(
     knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine
 ) -> None:

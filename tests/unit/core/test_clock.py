@@ -34,7 +34,9 @@ def test_files_show_seconds() -> None:
     assert format_timestamp(moment, precision="seconds") == "2026-02-26T12:00:00Z"
 
 
-@pytest.mark.parametrize("text", ["yesterday", "", "2026-02-26T12:00:00", "2026-13-01T00:00:00Z"])
+@pytest.mark.parametrize(
+    "text", ["yesterday", "", "2026-02-26T12:00:00", "2026-13-01T00:00:00Z", "9999-12-31T23:59:59-14:00"]
+)
 def test_other_text_is_refused_by_field(text: str) -> None:
     """A time without a zone could be off by a day."""
     with pytest.raises(InvalidInputError, match="updated_at"):

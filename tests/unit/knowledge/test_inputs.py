@@ -108,6 +108,33 @@ def test_moments_have_a_time_zone() -> None:
             inputs.require_moment(wrong, field="created_at")
 
 
+@pytest.mark.parametrize("text", ["9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00"])
+def test_moments_that_utc_has_no_year_for_are_refused(text: str) -> None:
+    """They are not a fault of the server."""
+    with pytest.raises(InvalidInputError, match="as_of: expected a moment of the years 1 to 9999 in UTC"):
+        inputs.optional_moment(text, field="as_of")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "0001-01-01",
+        "0001-01-01T00:00:00Z",
+        "9999-12-31",
+        datetime.min.replace(tzinfo=UTC),
+        datetime.max.replace(tzinfo=UTC),
+    ],
+)
+def test_the_ends_of_the_calendar_are_not_stored(value: object) -> None:
+    """Other programs write them where no time is known; reads may name them."""
+    with pytest.raises(
+        InvalidInputError, match="valid_from: expected a moment of the years 2 to 9998, or no value"
+    ):
+        inputs.optional_stored_moment(value, field="valid_from")
+    assert inputs.optional_moment(value, field="valid_at") is not None
+    assert inputs.optional_stored_moment(None, field="valid_from") is None
+
+
 def test_a_date_is_the_beginning_or_the_last_moment_of_its_day() -> None:
     """A time is itself."""
     for text, at_end, expected in (

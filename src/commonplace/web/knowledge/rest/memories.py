@@ -157,10 +157,7 @@ async def store_episode(memory: KnowledgeOfCaller, wanted: shapes.NewEpisode) ->
     Parameters:
         body: the episode
     """
-    told = wanted.model_dump()
-    if wanted.created_at is not None:
-        told["created_at"] = min(wanted.created_at, memory.clock())
-    return await memory.store_episode(**told, fail_open=False)
+    return await memory.store_episode(**wanted.model_dump(), fail_open=False)
 
 
 @api("POST /facts", writer, "The receipt", *BODY, status=HTTPStatus.CREATED)

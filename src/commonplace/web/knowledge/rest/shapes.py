@@ -50,14 +50,14 @@ class NewEpisode(Wanted):
     Attributes:
         content: whole sentences that make sense on their own
         butler: the agent that ran the session
-        created_at: when the event happened; null or a future time means now
+        created_at: the date or time when the event happened; null or a future time means now
     """
 
     content: str
     butler: str
     session_id: UUID | None = None
     importance: Importance = DEFAULT_IMPORTANCE
-    created_at: AwareDatetime | None = None
+    created_at: str | None = None
     source: Origin = None
     metadata: Details
 
