@@ -42,8 +42,8 @@ from commonplace.web.workspace.rest import routes as workspace
 
 DESCRIPTION: Final = """\
 Memory of AI agents. Names are in camel case, times are ISO 8601 in UTC, and errors are problem details (RFC 9457). \
-Lists take `limit` and `offset`; `nextOffset` is the offset of the next page. Send a token in the header \
-`Authorization: Bearer cpl_…`. Its role, `reader`, `writer` or `admin`, decides what it may do."""
+Lists take `limit`, and `offset` or `cursor`; `nextOffset` or `nextCursor` leads to the next page. Send a token in \
+the header `Authorization: Bearer cpl_…`. Its role, `reader`, `writer` or `admin`, decides what it may do."""
 
 
 def create_app(

@@ -33,7 +33,7 @@ async def test_both_servers_are_reached_at_their_paths(url: str) -> None:
         receipt = await ask(client, "memory_store_fact", subject="port", predicate="is", content="It is 5433")
         assert (await ask(client, "memory_recall", topic="port"))["count"] == 1
     async with httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as rest:
-        assert (await rest.get("/api/v1/workspace/memories?query=staging")).json()["count"] == 1
+        assert (await rest.get("/api/v1/workspace/memories?query=staging")).json()["total"] == 1
         fact = (await rest.get(f"/api/v1/knowledge/memories/fact/{receipt['id']}")).json()
         assert fact["content"] == "It is 5433"
         (entry,) = (await rest.get("/api/v1/knowledge/events")).json()["events"]

@@ -186,7 +186,7 @@ async def test_the_workspace_is_kept_over_rest(client: httpx2.AsyncClient) -> No
     note = stored.json()["memory"]
     assert (note["id"], note["tags"], note["scope"]) == ("m-1", ["infra"], "user")
     found = (await client.get(f"{WORKSPACE}/memories?query=staging&tag=infra")).json()
-    assert found == {"memories": [note], "count": 1}
+    assert found == {"memories": [note], "total": 1, "limit": 100, "offset": 0, "nextOffset": None}
     block = (await client.get(f"{WORKSPACE}/context?message=which+port+for+staging")).json()["text"]
     assert "The staging port is 5433" in block
     secret = await client.post(f"{WORKSPACE}/memories", json={"text": "password: hunter2secret"})
@@ -196,6 +196,19 @@ async def test_the_workspace_is_kept_over_rest(client: httpx2.AsyncClient) -> No
     assert (await client.delete(f"{WORKSPACE}/memories/m-1")).json() == {"id": "m-1"}
     assert (await client.delete(f"{WORKSPACE}/memories/m-1")).status_code == 404
     assert (await client.delete(f"{WORKSPACE}/memories/1")).status_code == 422
+
+
+async def test_a_workspace_is_read_page_by_page(memories: Memories, client: httpx2.AsyncClient) -> None:
+    """Newest first, up to the last memory."""
+    for number in range(25):
+        await memories.workspace.store(f"Fact {number}")
+    texts, offset = [], 0
+    while offset is not None:
+        page = (await client.get(f"{WORKSPACE}/memories?query=fact&limit=10&offset={offset}")).json()
+        texts += [memory["text"] for memory in page["memories"]]
+        assert page["total"] == 25
+        offset = page["nextOffset"]
+    assert texts == [f"Fact {number}" for number in reversed(range(25))]
 
 
 async def test_a_briefing_comes_from_all_memories(settings: Settings, knowledge_url: str) -> None:

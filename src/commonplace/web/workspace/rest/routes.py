@@ -8,9 +8,10 @@ from pydantic import Field
 
 from commonplace.web.access import OpenMemories, installation_reader, installation_writer
 from commonplace.web.api import BODY, Api
+from commonplace.web.paging import CountedPageShape, WantedPage
 from commonplace.web.problems import NOT_FOUND
 from commonplace.web.shape import Shape, Wanted, shows
-from commonplace.workspace import DeleteReceipt, Memory, Scope, SearchResult, StoreReceipt, WorkspaceMemory
+from commonplace.workspace import DeleteReceipt, Memory, Scope, StoreReceipt, WorkspaceMemory
 
 MAX_QUERY_CHARS: Final = 1000
 MAX_MESSAGE_CHARS: Final = 10_000
@@ -30,12 +31,10 @@ class NoteShape(Shape):
     id: str
 
 
-@shows(SearchResult)
-class NotesShape(Shape):
-    """Facts of the workspace, newest first, at most 20."""
+class NotesShape(CountedPageShape):
+    """A page of facts of the workspace, newest first."""
 
     memories: list[NoteShape]
-    count: int
 
 
 @shows(StoreReceipt)
@@ -89,18 +88,20 @@ NoteId = Annotated[str, Path(alias="memoryId", max_length=100, description="the 
 @api("GET /memories", installation_reader, "The facts found")
 async def search_notes(
     memory: Workspace,
+    page: WantedPage,
     query: Annotated[str | None, Query(max_length=MAX_QUERY_CHARS)] = None,
     tag: Annotated[str | None, Query(max_length=MAX_QUERY_CHARS)] = None,
-) -> SearchResult:
+) -> NotesShape:
     """Find facts of the workspace.
 
-    If query and tag are given, both must match; with neither, the most recent facts are returned.
+    If query and tag are given, both must match; with neither, all facts are found.
 
     Parameters:
         query: text that the fact contains, searched as one piece
         tag: a complete tag of the fact
     """
-    return await memory.search(query, tag=tag)
+    found = (await memory.search(query, tag=tag, limit=None)).memories
+    return page.envelope(NotesShape, "memories", found[page.offset :], total=len(found))
 
 
 @api("POST /memories", installation_writer, "The fact is stored", *BODY, status=HTTPStatus.CREATED)
