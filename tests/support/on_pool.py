@@ -38,4 +38,5 @@ requeue_dead_letters = storage_function(KnowledgeMemory, KnowledgeMemory.requeue
 undo_requeue = storage_function(KnowledgeMemory, KnowledgeMemory.undo_requeue)
 reviews = storage_function(KnowledgeMemory, KnowledgeMemory.reviews)
 tag_memory = storage_function(KnowledgeMemory, KnowledgeMemory.tag_memory)
+timeline = storage_function(KnowledgeMemory, KnowledgeMemory.timeline)
 undo_decision = storage_function(KnowledgeMemory, KnowledgeMemory.undo_decision)

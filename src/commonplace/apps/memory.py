@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from copy import deepcopy
 from datetime import UTC, tzinfo
-from typing import Any, Literal, assert_never
+from typing import Any, Literal
 
 from commonplace.apps import conversations, exchange, memories, statistics
 from commonplace.apps.compaction.conflicts import Conflict, find_conflicts
@@ -27,8 +27,10 @@ from commonplace.apps.statistics import Statistics
 from commonplace.apps.store import OPERATOR, SQL_DIRECTORY, actor, memories_lock
 from commonplace.apps.vectors import Vectors
 from commonplace.apps.views import AppViews
+from commonplace.core.choices import require_one_of
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.pages import require_page
 from commonplace.core.quarantine import Quarantine
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import preprocess_search_query
@@ -206,6 +208,7 @@ class AppMemory:
         Raises:
             NotFoundError: No app has this id.
         """
+        require_page(limit)
         async with self._store.reading() as sql:
             await get_app(sql, app_id)
             return await conversations.completed(sql, app_id=app_id, user_id=None, limit=limit)
@@ -281,6 +284,7 @@ class AppMemory:
         Raises:
             NotFoundError: No app has this id.
         """
+        require_page(limit, offset)
         async with self._store.reading() as sql:
             await get_app(sql, app_id)
             return await memories.of_app(sql, app_id, limit=limit, offset=offset)
@@ -353,7 +357,7 @@ class AppMemory:
 
         Raises:
             NotFoundError: No app has this id.
-            InvalidInputError: The query is empty.
+            InvalidInputError: The query is empty, or ``by`` is another word.
             EmbeddingError: The search is by meaning, and the embedding engine does not work.
         """
         wanted = preprocess_search_query(query)
@@ -369,7 +373,7 @@ class AppMemory:
                 likeness = await self._vectors.likeness(wanted, app_id, found)
                 return by_meaning(found, wanted, likeness)
             case _:
-                assert_never(by)
+                raise InvalidInputError("by", "words or meaning", by)
 
     async def conflicts(self, app_id: str) -> list[Conflict]:
         """Return the pairs of an app's own memories that contradict each other.
@@ -407,8 +411,10 @@ class AppMemory:
 
     async def list_digests(self, state: ListedState, *, limit: int = ALL_ROWS) -> list[QueuedDigest]:
         """Return the digests in a state, newest first."""
+        require_page(limit)
+        wanted = require_one_of(ListedState, state, field="state")
         async with self._store.reading() as sql:
-            return await queue.listed(sql, state, limit=limit)
+            return await queue.listed(sql, wanted, limit=limit)
 
     async def retry_digests(self, conversation_id: str | None = None) -> list[DigestReceipt]:
         """Retry skipped and deferred digests; see :meth:`~commonplace.apps.digests.loop.SensitiveLoop.retry`.

@@ -84,6 +84,15 @@ def optional_scope(value: object, *, field: str = "scope", allow_secrets: bool =
     return None if value is None else require_scope(value, field=field, allow_secrets=allow_secrets)
 
 
+def optional_filter(value: object, *, field: str) -> str | None:
+    """Return a text to compare with stored texts, cleaned as they were; ``None`` for ``None``."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise InvalidInputError(field, "text", value)
+    return clean_text(value).strip()
+
+
 def require_importance(value: object, *, field: str = "importance") -> float:
     """Return an importance, or raise :class:`InvalidInputError` if it is no number from 0.0 to 10.0."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_IMPORTANCE:

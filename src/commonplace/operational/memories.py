@@ -10,10 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
+from commonplace.core.choices import optional_one_of
 from commonplace.core.clock import format_timestamp
 from commonplace.core.confidence import is_active
+from commonplace.core.errors import InvalidInputError
+from commonplace.core.pages import require_page
+from commonplace.core.text import clean_text
 from commonplace.operational.transcript.markers import MemoryCategory
 from commonplace.storage.database import Statements, containing
 from commonplace.storage.nouns import Noun
@@ -143,6 +147,13 @@ class MemoryFilter:
     limit: int = 1_000_000
     offset: int = 0
 
+    def __post_init__(self) -> None:
+        """Refuse a category, an order or a page that does not exist."""
+        optional_one_of(MemoryCategory, self.category, field="category")
+        if self.sort not in get_args(Sort):
+            raise InvalidInputError("sort", f"one of {', '.join(get_args(Sort))}", self.sort)
+        require_page(self.limit, self.offset)
+
 
 async def get(sql: Statements, memory_id: int) -> Memory:
     """Return one memory.
@@ -190,10 +201,10 @@ async def count(sql: Statements, wanted: MemoryFilter) -> Mapping[bool, int]:
 
 def _conditions(wanted: MemoryFilter) -> dict[str, Any]:
     return {
-        "service": wanted.service,
+        "service": None if wanted.service is None else clean_text(wanted.service),
         "general": int(wanted.general),
         "category": wanted.category,
-        "search": None if wanted.search is None else containing(wanted.search.lower()),
+        "search": None if wanted.search is None else containing(clean_text(wanted.search).lower()),
     }
 
 

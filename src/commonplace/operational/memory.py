@@ -1,16 +1,17 @@
 """Facade of operational memory: the methods that the command line, the service and hosts call."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from commonplace.core.choices import require_one_of
 from commonplace.core.clock import Clock, parse_timestamp, utc_now
 from commonplace.core.confidence import clamp
 from commonplace.core.context import current_context
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.pages import require_page
 from commonplace.core.quarantine import Quarantine
 from commonplace.core.safe_text import refuse_secret, require_safe_text
 from commonplace.core.settings import Settings, load_settings
@@ -270,13 +271,14 @@ class OperationalMemory:
         """
         if observation is None and confidence is None:
             raise InvalidInputError("edit", "an observation or a confidence to change", None)
-        if observation is not None and len(ids) != 1:
-            raise InvalidInputError("observation", "exactly one memory to change", f"{len(ids)} memories")
+        wanted = _require_ids(ids)
+        if observation is not None and len(wanted) != 1:
+            raise InvalidInputError("observation", "exactly one memory to change", f"{len(wanted)} memories")
         text = None if observation is None else _require_observation(observation, allow_secrets=allow_secrets)
         value = None if confidence is None else _require_confidence(confidence)
         self.quarantine.release_own(text or "")
         async with self._store.writing() as sql:
-            found = [await memories.lock(sql, memory_id) for memory_id in sorted(set(ids))]
+            found = [await memories.lock(sql, memory_id) for memory_id in wanted]
             author = self._author()
             changed: list[Memory] = []
             for before in found:
@@ -291,12 +293,14 @@ class OperationalMemory:
             The ids, ascending.
 
         Raises:
+            InvalidInputError: The ids are not a list of whole numbers.
             NotFoundError: An id is unknown; nothing was deleted.
         """
+        wanted = _require_ids(ids)
         async with self._store.writing() as sql:
-            for memory_id in sorted(set(ids)):
+            for memory_id in wanted:
                 await memories.lock(sql, memory_id)
-            return await memories.delete(sql, ids, self._author())
+            return await memories.delete(sql, wanted, self._author())
 
     async def wordings(self, memory_id: int) -> list[Wording]:
         """Return every wording of a memory, in order of first use.
@@ -327,6 +331,7 @@ class OperationalMemory:
 
     async def reviews(self, *, decided: bool = False, limit: int = 50, offset: int = 0) -> list[Review]:
         """Return the pairs that wait for a decision, oldest first, or the decided pairs, newest first."""
+        require_page(limit, offset)
         return Review.from_rows(
             await self._store.reads.reviews_of_status(decided=int(decided), limit=limit, offset=offset)
         )
@@ -377,6 +382,7 @@ class OperationalMemory:
 
     async def sessions(self, *, limit: int = 50, offset: int = 0) -> list[Session]:
         """Return sessions, newest first."""
+        require_page(limit, offset)
         return (await self.views.sessions(limit=limit, offset=offset)).items
 
     async def last_session(self, *, tier: int, trigger: str) -> Session | None:
@@ -397,16 +403,19 @@ class OperationalMemory:
             Lines in ascending order of ``seq``. The first numbers may be missing, because only the newest 2,000 lines
             of the newest 500 sessions are kept.
         """
+        require_page(limit)
         return OutputLine.from_rows(
             await self._store.reads.list_output(session_id=session_id, after=after, limit=limit)
         )
 
     async def events(self, *, session_id: int | None = None, limit: int = 50, offset: int = 0) -> list[Event]:
         """Return the events of one session or of all sessions, newest first."""
+        require_page(limit, offset)
         return (await self.views.events(session_id=session_id, limit=limit, offset=offset)).items
 
     async def cooldowns(self, *, limit: int = 50, offset: int = 0) -> list[Cooldown]:
         """Return cooldown actions, newest first."""
+        require_page(limit, offset)
         return (await self.views.cooldowns(limit=limit, offset=offset)).items
 
     def _author(self, actor: str | None = None) -> Author:
@@ -428,6 +437,14 @@ def require_service(service: str | None) -> str | None:
     return service
 
 
+def _require_ids(ids: object) -> list[int]:
+    """Return ids, ascending and each once; a text is refused, because it would be the list of its digits."""
+    given = cast("Collection[object]", ids)
+    if not isinstance(ids, Collection) or not all(isinstance(each, int) for each in given):
+        raise InvalidInputError("ids", "a list of whole numbers", given)
+    return sorted(set(cast("Collection[int]", ids)))
+
+
 def _require_observation(observation: str, *, allow_secrets: bool) -> str:
     return require_safe_text(
         observation, field="observation", max_chars=MAX_TEXT_CHARS, allow_secrets=allow_secrets
@@ -437,5 +454,5 @@ def _require_observation(observation: str, *, allow_secrets: bool) -> str:
 def _require_confidence(confidence: float) -> float:
     try:
         return clamp(confidence)
-    except (TypeError, ValueError):
+    except (ArithmeticError, TypeError, ValueError):
         raise InvalidInputError("confidence", "a number from 0.0 to 1.0", confidence) from None

@@ -9,6 +9,7 @@ from typing import Self, TypeVar
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.pages import require_page
 from commonplace.core.quarantine import Quarantine
 from commonplace.core.safe_text import refuse_secret
 from commonplace.core.settings import Settings, load_settings
@@ -148,12 +149,14 @@ class WorkspaceMemory:
         Args:
             query: Searched as one piece, spaces included; case does not matter.
             tag: Compared with whole tags.
-            limit: Maximum number of memories; ``None`` for all.
+            limit: Maximum number of memories, from 1; ``None`` for all.
 
         Raises:
-            InvalidInputError: ``query`` or ``tag`` is neither text nor ``None``.
+            InvalidInputError: ``query`` or ``tag`` is neither text nor ``None``, or ``limit`` is out of range.
             StorageUnavailableError: The file cannot be read.
         """
+        if limit is not None:
+            require_page(limit)
         wanted, wanted_tag = _optional_text(query, field="query"), _optional_text(tag, field="tag")
         return await self._run(
             lambda: search(self._store.load().memories, query=wanted, tag=wanted_tag, limit=limit)

@@ -154,6 +154,20 @@ async def test_memories_without_a_vector_get_one_when_somebody_searches(
         assert [len(row["vector"]) for row in rows] == [384 * 4]
 
 
+async def test_lists_and_searches_refuse_what_does_not_exist(opened: Opener) -> None:
+    """A misspelt word would find nothing; SQLite would take -1 for all."""
+    async with opened() as apps:
+        for call, message in (
+            (apps.search("cal", "tea", by="sense"), "by: expected words or meaning"),  # type: ignore[arg-type]
+            (apps.list_digests("skiped"), "state: expected one of waiting"),  # type: ignore[arg-type]
+            (apps.registry.list_apps(status="active"), "status: expected one of installed"),  # type: ignore[arg-type]
+            (apps.list_memories("cal", limit=-1), "limit: expected a whole number from 1"),
+            (apps.list_conversations("cal", limit=0), "limit: expected a whole number from 1"),
+        ):
+            with pytest.raises(InvalidInputError, match=message):
+                await call
+
+
 @pytest.mark.requirement("APP-16.3")
 async def test_what_was_exported_can_be_imported(opened: Opener, clock: ManualClock) -> None:
     """Into another app, word for word with times and metadata; a second time changes nothing."""

@@ -415,6 +415,15 @@ async def test_a_refusal_names_the_parameter_and_what_would_do(
     assert (stats["facts"]["active"], stats["rules"]["candidate"], stats["episodes"]["total"]) == (0, 0, 0)
 
 
+@pytest.mark.parametrize("tenant", [{}, {"tenant_id": "acme"}])
+async def test_a_hint_about_the_tenant_can_be_followed(client: Client[Any], tenant: dict[str, str]) -> None:
+    """A tool that needs a tenant is told which one to pass."""
+    error = await refused(client, "entity_create", canonical_name="A", entity_type="other", **tenant)
+    assert error["hint"].startswith(
+        "Pass your own tenant: the tenant that this error names, or else default."
+    )
+
+
 async def test_a_secret_is_refused_without_being_repeated(client: Client[Any]) -> None:
     """Whichever field it is in; no parameter of a tool allows it."""
     secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"

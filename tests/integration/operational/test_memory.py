@@ -729,8 +729,35 @@ async def test_who_asked_is_in_the_history(operational: OperationalMemory) -> No
 async def test_sql_in_text_is_text(operational: OperationalMemory, sql: str) -> None:
     """Whatever is stored comes back, less NUL."""
     memory = await added(operational, category="timing", observation=f"{sql} y")
-    found = await operational.list_memories(MemoryFilter(search=sql.replace("\u0000", "")))
+    found = await operational.list_memories(MemoryFilter(search=sql))
     assert [one.id for one in found] == [memory.id]
+
+
+async def test_a_text_is_no_list_of_ids(operational: OperationalMemory) -> None:
+    """Its digits would be the ids of other memories; nothing is changed or deleted."""
+    kept = await added(operational, category="timing", observation="x")
+    for wrong in (str(kept.id), kept.id, [str(kept.id)], None):
+        with pytest.raises(InvalidInputError, match="ids: expected a list of whole numbers"):
+            await operational.delete(wrong)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInputError, match="ids: expected a list of whole numbers"):
+            await operational.edit(wrong, confidence=0.1)  # type: ignore[arg-type]
+    assert await operational.list_memories() == [kept]
+
+
+async def test_lists_refuse_what_does_not_exist(operational: OperationalMemory) -> None:
+    """A page, a category or an order; SQLite would take -1 for all."""
+    for wrong in (0, -1, 10**30, None, "5"):
+        for list_rows in (
+            operational.reviews,
+            operational.sessions,
+            operational.events,
+            operational.cooldowns,
+        ):
+            with pytest.raises(InvalidInputError, match="limit: expected a whole number from 1"):
+                await list_rows(limit=wrong)  # type: ignore[arg-type]
+    for field, wrong in (("limit", -1), ("offset", -1), ("category", "timming"), ("sort", "age")):
+        with pytest.raises(InvalidInputError, match=f"{field}: expected "):
+            MemoryFilter(**{field: wrong})  # type: ignore[arg-type]
 
 
 async def test_odd_characters_survive(operational: OperationalMemory) -> None:

@@ -237,6 +237,7 @@ async def test_what_is_wrong_is_named(client: httpx2.AsyncClient) -> None:
         ("GET", "/search?query=x&asOf=0001-01-01T00:00:00%2B14:00", None, "asOf"),
         ("GET", "/search?query=x&limt=5", None, "limt"),
         ("GET", "/stats?tennant=acme", None, "tennant"),
+        ("GET", "/events?eventType=fact_creatd", None, "eventType"),
         ("POST", "/facts?scope=ops", fact, "scope"),
         ("GET", "/memories/opinion/1", None, "memoryType"),
         ("GET", "/memories/fact/1", None, "memoryId"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.errors import SecretRefusedError, SettingsError
+from commonplace.core.errors import InvalidInputError, SecretRefusedError, SettingsError
 from commonplace.workspace import TOOLS, WorkspaceMemory, call_tool, system_prompt_section
 
 SECRET_REFUSED = {"ok": False, "error": "text appears to contain a secret — not stored"}
@@ -75,6 +75,13 @@ async def test_bad_input_is_answered_and_nothing_is_written(
 
 
 @pytest.mark.requirement("WSP-01.3")
+@pytest.mark.parametrize("limit", [0, -1, "5"])
+async def test_a_limit_that_is_none_is_refused(memory: WorkspaceMemory, limit: object) -> None:
+    """All memories would be an answer to another question."""
+    with pytest.raises(InvalidInputError, match="limit: expected a whole number from 1"):
+        await memory.search(limit=limit)  # type: ignore[arg-type]
+
+
 async def test_five_hundred_characters_of_any_script_fit(memory: WorkspaceMemory) -> None:
     """Lengths are in characters, not bytes."""
     receipt = await memory.store("記" * 500, tags=list("abcde"))

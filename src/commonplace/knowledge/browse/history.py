@@ -99,8 +99,9 @@ class HistoryMethods(KnowledgeSession):
         """
         require_page(limit, offset)
         key = inputs.optional_id(entity_id, field="entity_id")
-        if not subject.strip() and key is None:
+        wanted = inputs.optional_filter(subject, field="subject") or ""
+        if not wanted and key is None:
             raise InvalidInputError("subject", "a subject or the id of an entity", subject)
         async with self._reading() as sql:
-            rows = await sql.timeline(subject=subject, entity_id=key, limit=limit, offset=offset)
+            rows = await sql.timeline(subject=wanted, entity_id=key, limit=limit, offset=offset)
             return [Fact.from_row(row, now=self.clock()) for row in rows]

@@ -1,12 +1,12 @@
 """Paged lists of memories and entities for people. Reading them does not count as a use."""
 
 from collections.abc import Collection, Sequence
-from typing import Final
 from uuid import UUID
 
+from commonplace.core import pages
 from commonplace.core.choices import optional_one_of, require_one_of
-from commonplace.core.errors import InvalidInputError
 from commonplace.core.sources import Source
+from commonplace.core.text import clean_text
 from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.cursors import moment_after, name_after, place_after
 from commonplace.knowledge.browse.entries import ListedEntity
@@ -18,8 +18,6 @@ from commonplace.knowledge.entities.names import fold_name
 from commonplace.knowledge.kinds import Episode, EpisodeStatus, Fact, Moment, Rule, Validity
 from commonplace.knowledge.lifecycle.feedback import RuleApplication
 from commonplace.knowledge.lifecycle.maturity import Maturity
-
-MAX_OFFSET: Final = 2**31 - 1
 
 
 class ListMethods(KnowledgeSession):
@@ -81,16 +79,16 @@ class ListMethods(KnowledgeSession):
                 validity=optional_one_of(Validity, validity, field="validity"),
                 fading=fading,
                 scope=inputs.optional_scope(scope),
-                subject=subject,
-                predicate=predicate,
+                subject=inputs.optional_filter(subject, field="subject"),
+                predicate=inputs.optional_filter(predicate, field="predicate"),
                 entity_id=inputs.optional_id(entity_id, field="entity_id"),
                 as_of=inputs.optional_moment(as_of, field="as_of", at_end=True),
                 valid_at=inputs.optional_moment(valid_at, field="valid_at", at_end=True),
-                text=text or None,
-                tag=tag or None,
+                text=inputs.optional_filter(text, field="text") or None,
+                tag=inputs.optional_filter(tag, field="tag") or None,
                 unused=unused,
                 source=optional_one_of(Source, source, field="source"),
-                source_butler=source_butler,
+                source_butler=inputs.optional_filter(source_butler, field="source_butler"),
                 max_confidence=max_confidence,
                 now=self.clock(),
                 sort=order,
@@ -141,11 +139,11 @@ class ListMethods(KnowledgeSession):
                 maturity=optional_one_of(Maturity, maturity, field="maturity"),
                 forgotten=forgotten,
                 scope=inputs.optional_scope(scope),
-                text=text or None,
-                tag=tag or None,
+                text=inputs.optional_filter(text, field="text") or None,
+                tag=inputs.optional_filter(tag, field="tag") or None,
                 unused=unused,
                 source=optional_one_of(Source, source, field="source"),
-                source_butler=source_butler,
+                source_butler=inputs.optional_filter(source_butler, field="source_butler"),
                 max_confidence=max_confidence,
                 now=self.clock(),
                 sort=order,
@@ -224,7 +222,7 @@ class ListMethods(KnowledgeSession):
             after: The cursor of the last entity before the page, from ``cursor_of``.
         """
         require_page(limit, offset)
-        names = [name] if isinstance(name, str) else name or []
+        names = [clean_text(each) for each in ([name] if isinstance(name, str) else name or [])]
         async with self._reading() as sql:
             return ListedEntity.from_rows(
                 await sql.list_entities(
@@ -239,8 +237,5 @@ class ListMethods(KnowledgeSession):
 
 
 def require_page(limit: int, offset: int) -> None:
-    """Raise :class:`InvalidInputError` if a limit or an offset is out of range."""
-    if not 1 <= limit <= MAX_LIMIT:
-        raise InvalidInputError("limit", f"1 to {MAX_LIMIT}", limit)
-    if not 0 <= offset <= MAX_OFFSET:
-        raise InvalidInputError("offset", f"0 to {MAX_OFFSET}", offset)
+    """Require a limit from 1 to 1,000 and an offset from 0; see :func:`commonplace.core.pages.require_page`."""
+    pages.require_page(limit, offset, max_limit=MAX_LIMIT)

@@ -6,9 +6,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from commonplace.core.choices import optional_one_of, require_one_of
 from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.pages import require_page
 from commonplace.knowledge.connection.session import KnowledgeSession
-from commonplace.knowledge.inputs import require_id
+from commonplace.knowledge.events import EventType
+from commonplace.knowledge.inputs import optional_filter, require_id
 from commonplace.storage.nouns import Noun
 
 
@@ -53,14 +56,17 @@ class AuditMethods(KnowledgeSession):
             offset: The number of events to skip.
 
         Raises:
-            InvalidInputError: An id is malformed, or both ids are given.
+            InvalidInputError: An id is malformed, both ids are given, or a type does not exist.
         """
         if memory_id is not None and run_id is not None:
             raise InvalidInputError("run_id", "no memory_id together with run_id", str(run_id))
+        require_page(limit, offset)
         wanted = {
-            "event_type": event_type,
-            "event_types": None if event_types is None else list(event_types),
-            "actor": actor,
+            "event_type": optional_one_of(EventType, event_type, field="event_type"),
+            "event_types": None
+            if event_types is None
+            else [require_one_of(EventType, each, field="event_types") for each in event_types],
+            "actor": optional_filter(actor, field="actor"),
             "since": since,
             "until": until,
             "limit": limit,

@@ -114,5 +114,7 @@ OnlyEntity = Annotated[
 ]
 TenantId = Annotated[
     str,
-    Field(description="Your own tenant. Leave it out if it is optional; other tenants cannot be reached."),
+    Field(
+        description="Your own tenant, such as default. Leave it out if it is optional; other tenants cannot be reached."
+    ),
 ]

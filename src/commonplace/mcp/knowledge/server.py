@@ -42,7 +42,8 @@ HINTS: Final[Mapping[str, str]] = {
     "entity_id": "entity_resolve finds the id that belongs to a name.",
     "source_entity_id": "entity_resolve finds the id that belongs to a name.",
     "target_entity_id": "entity_resolve finds the id that belongs to a name.",
-    "tenant_id": "A server serves only the caller's own tenant: leave tenant_id out, or pass the tenant named here.",
+    "tenant_id": "Pass your own tenant: the tenant that this error names, or else default. Only entity_create needs "
+    "it; leave it out of other tools.",
     "tags": 'Pass a JSON list of words, such as ["infra", "deploy"].',
     "types": 'Pass a JSON list of episode, fact and rule, such as ["fact"], or leave it out to search all three.',
     "metadata": "Pass a flat JSON object of plain values.",

@@ -27,8 +27,10 @@ from support.on_pool import (
     list_applications,
     list_entities,
     list_episodes,
+    list_events,
     list_facts,
     list_rules,
+    timeline,
 )
 
 pytestmark = pytest.mark.usefixtures("tenant")
@@ -50,6 +52,32 @@ async def learn(pool: asyncpg.Pool, engine: EmbeddingEngine, hour: int, **fields
     """Store a fact at an hour, and return its id."""
     given: dict[str, Any] = {"subject": "db", "predicate": f"p{hour}", "content": f"content {hour}"} | fields
     return str(await store_fact(pool, engine, clock=at(hour), **given))
+
+
+async def test_filters_are_cleaned_like_what_is_stored(pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:
+    """PostgreSQL takes neither NUL nor half an emoji; what was stored with them is found with them."""
+    odd = "a\x00b \ud83d"
+    stored = await learn(
+        pool, engine, 0, subject=odd, predicate=odd, content=odd, tags=[odd], source_butler=odd
+    )
+    for name in ("subject", "predicate", "text", "tag", "source_butler"):
+        assert [str(fact.id) for fact in await list_facts(pool, **{name: odd})] == [stored]
+        with pytest.raises(InvalidInputError, match=f"{name}: expected text, got 7"):
+            await list_facts(pool, **{name: 7})
+    for name in ("text", "tag", "source_butler"):
+        assert await list_rules(pool, **{name: odd}) == []
+    assert await list_entities(pool, name=odd) == []
+    assert [str(fact.id) for fact in await timeline(pool, odd)] == [stored]
+    assert await list_events(pool, actor=odd) == []
+
+
+async def test_events_of_a_type_that_does_not_exist_are_refused(pool: asyncpg.Pool) -> None:
+    """A misspelt type would be an empty audit trail."""
+    for wanted in ({"event_type": "fact_creatd"}, {"event_types": ["fact_created", "fact_creatd"]}):
+        with pytest.raises(InvalidInputError, match=r"event_types?: expected one of episode_created"):
+            await list_events(pool, **wanted)
+    with pytest.raises(InvalidInputError, match="limit: expected a whole number from 1"):
+        await list_events(pool, limit=-1)
 
 
 async def test_facts_are_found_and_ordered(pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:

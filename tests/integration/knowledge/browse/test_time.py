@@ -270,7 +270,7 @@ async def test_what_changed_between_two_moments(
     assert [each.content for each in (*page.added, *page.removed)] == ["Porto"]
     whole_day = await knowledge.diff(since, f"{until:%Y-%m-%d}")
     assert [each.content for each in whole_day.added] == ["Porto", "Rome", "Ask Carla"]
-    with pytest.raises(InvalidInputError, match="limit: expected 1 to 1000"):
+    with pytest.raises(InvalidInputError, match="limit: expected a whole number from 1 to 1000"):
         await knowledge.diff(since, until, limit=0)
     with pytest.raises(InvalidInputError, match="since: expected a moment before"):
         await knowledge.diff(until, since)
@@ -287,7 +287,7 @@ async def test_the_timeline_of_a_subject(knowledge: KnowledgeMemory) -> None:
     await knowledge.forget_memory("fact", wrong.id)
     assert [each.content for each in await knowledge.timeline("ANNA")] == ["In May 1990", "Porto"]
     assert [each.content for each in await knowledge.timeline("Anna", limit=1, offset=1)] == ["Porto"]
-    with pytest.raises(InvalidInputError, match="limit: expected 1 to 1000"):
+    with pytest.raises(InvalidInputError, match="limit: expected a whole number from 1 to 1000"):
         await knowledge.timeline("Anna", limit=1_001)
     with pytest.raises(InvalidInputError, match="subject: expected a subject or the id"):
         await knowledge.timeline()

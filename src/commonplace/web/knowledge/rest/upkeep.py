@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import Query
 
-from commonplace.knowledge import CleanupReceipt, DecayReceipt
+from commonplace.knowledge import CleanupReceipt, DecayReceipt, EventType
 from commonplace.web.access import KnowledgeOfCaller, admin, reader
 from commonplace.web.api import Api
 from commonplace.web.knowledge.rest.shapes import EventsShape
@@ -20,9 +20,7 @@ api = Api("/api/v1/knowledge", "knowledge memory")
 async def knowledge_events(
     memory: KnowledgeOfCaller,
     page: WantedPage,
-    event_type: Annotated[
-        str | None, Query(alias="eventType", min_length=1, max_length=100, pattern=r"^\w+$")
-    ] = None,
+    event_type: Annotated[EventType | None, Query(alias="eventType")] = None,
     memory_id: Annotated[UUID | None, Query(alias="memoryId")] = None,
 ) -> EventsShape:
     """Read the audit trail.
