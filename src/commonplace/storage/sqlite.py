@@ -139,6 +139,7 @@ class SQLiteDatabase:
         self._reader = reader
         self._writing = asyncio.Lock()
         self._reading = asyncio.Lock()
+        self._is_closed = False
 
     @classmethod
     async def open(cls, path: Path) -> "SQLiteDatabase":
@@ -160,6 +161,7 @@ class SQLiteDatabase:
         """Open a transaction; see :meth:`Database.transaction`."""
         del lock  # SQLite's writing transactions exclude each other anyway.
         async with self._writing:
+            self._require_open()
             with span("sqlite.transaction"), translated_errors(self.path):
                 try:
                     await self._writer.execute("BEGIN IMMEDIATE")
@@ -174,6 +176,7 @@ class SQLiteDatabase:
     async def reading(self, queries: Queries, *, once: bool = False) -> AsyncGenerator[Statements]:
         """Open a consistent view; see :meth:`Database.reading`."""
         async with self._reading:
+            self._require_open()
             with span("sqlite.reading"), translated_errors(self.path):
                 sql = Statements(queries, self._reader)
                 if once:
@@ -187,5 +190,10 @@ class SQLiteDatabase:
 
     async def close(self) -> None:
         """Close both connections; a second call does nothing."""
+        self._is_closed = True
         await self._reader.close()
         await self._writer.close()
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise StorageUnavailableError(f"{self.path}: the database is closed")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from commonplace.core.clock import Clock, utc_now
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import InvalidInputError, NotFoundError, StorageUnavailableError
 from commonplace.core.pages import require_page
 from commonplace.core.quarantine import Quarantine
 from commonplace.core.safe_text import refuse_secret
@@ -63,7 +63,7 @@ class WorkspaceMemory:
         cls,
         settings: Settings | None = None,
         *,
-        workspace: Path | None = None,
+        workspace: Path | str | None = None,
         clock: Clock = utc_now,
         lock_timeout_s: float = DEFAULT_LOCK_TIMEOUT_S,
     ) -> AsyncGenerator[Self]:
@@ -80,7 +80,7 @@ class WorkspaceMemory:
             SettingsError: ``agent.json`` cannot be used.
         """
         settings = settings or load_settings().settings
-        workspace = workspace or settings.workspace
+        workspace = Path(workspace or settings.workspace)
         config = await asyncio.to_thread(load_config, workspace)
         store = MemoryStore(workspace, max_total=config.max_total, lock_timeout_s=lock_timeout_s)
         memory = cls(store, config, clock=clock, quarantine=Quarantine.of(settings))
@@ -215,7 +215,11 @@ class WorkspaceMemory:
         return await self._run(lambda: self._store.load().problems)
 
     async def _run(self, work: Callable[[], _T]) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        try:
+            running = asyncio.get_running_loop().run_in_executor(self._thread, work)
+        except RuntimeError as error:  # The thread has ended.
+            raise StorageUnavailableError(f"{self.path}: the memory is closed") from error
+        return await running
 
 
 def _optional_text(value: object, *, field: str) -> str:

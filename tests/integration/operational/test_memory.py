@@ -14,7 +14,12 @@ import pytest
 
 from commonplace.core.clock import ManualClock
 from commonplace.core.context import request_context
-from commonplace.core.errors import InvalidInputError, NotFoundError, SecretRefusedError
+from commonplace.core.errors import (
+    InvalidInputError,
+    NotFoundError,
+    SecretRefusedError,
+    StorageUnavailableError,
+)
 from commonplace.core.settings import Settings
 from commonplace.operational.memories import ChangeKind, Memory, MemoryFilter
 from commonplace.operational.memory import OperationalMemory
@@ -731,6 +736,15 @@ async def test_sql_in_text_is_text(operational: OperationalMemory, sql: str) -> 
     memory = await added(operational, category="timing", observation=f"{sql} y")
     found = await operational.list_memories(MemoryFilter(search=sql))
     assert [one.id for one in found] == [memory.id]
+
+
+async def test_a_closed_memory_says_so(database: Settings) -> None:
+    """Like one whose database cannot be reached."""
+    async with OperationalMemory.open(database) as memory:
+        pass
+    for call in (memory.list_memories(), memory.add(category="timing", observation="x")):
+        with pytest.raises(StorageUnavailableError, match="closed"):
+            await call
 
 
 async def test_a_text_is_no_list_of_ids(operational: OperationalMemory) -> None:

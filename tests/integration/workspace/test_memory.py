@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.errors import InvalidInputError, SecretRefusedError, SettingsError
+from commonplace.core.errors import (
+    InvalidInputError,
+    SecretRefusedError,
+    SettingsError,
+    StorageUnavailableError,
+)
 from commonplace.workspace import TOOLS, WorkspaceMemory, call_tool, system_prompt_section
 
 SECRET_REFUSED = {"ok": False, "error": "text appears to contain a secret — not stored"}
@@ -120,6 +125,15 @@ async def test_a_fact_of_one_session_is_in_the_prompt_of_the_next(tmp_path: Path
         (why,) = await later.explain(question[1]["content"])
         assert why.words == {"tabs", "spaces"}
         assert why.score == 3.0
+
+
+async def test_a_closed_memory_says_so(tmp_path: Path) -> None:
+    """Like one whose file cannot be reached; the workspace may be named by a text."""
+    async with WorkspaceMemory.open(workspace=str(tmp_path)) as memory:
+        await memory.store("The tests need Redis")
+    for call in (memory.search(), memory.context("tests"), memory.store("x")):
+        with pytest.raises(StorageUnavailableError, match=r"memories\.jsonl: the memory is closed"):
+            await call
 
 
 @pytest.mark.requirement("WSP-10.1", "WSP-08.1", "WSP-04.1", "WSP-07.3")
