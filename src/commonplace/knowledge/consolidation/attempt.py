@@ -8,12 +8,17 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import Final
+from typing import Final, cast
 
 import asyncpg
 
 from commonplace.core.clock import Clock
-from commonplace.core.errors import ModelOutputError, ModelTimeoutError, StorageUnavailableError
+from commonplace.core.errors import (
+    ModelCannotError,
+    ModelOutputError,
+    ModelTimeoutError,
+    StorageUnavailableError,
+)
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.consolidation import leases
 from commonplace.knowledge.consolidation.executor import Rehearsal, apply, rehearse
@@ -121,6 +126,7 @@ async def _ask(means: Means, lease: Lease) -> _Answer | str:
 
     Raises:
         ModelTimeoutError: The model did not answer in time.
+        ModelCannotError: The spawner returned something other than text.
         ModelOutputError: The answer cannot be read.
         Exception: An error of the spawner.
     """
@@ -162,9 +168,14 @@ async def _readable_answer(means: Means, lease: Lease, prompt: str) -> Consolida
 async def _said(means: Means, prompt: str) -> str:
     try:
         async with asyncio.timeout(means.policy.timeout_s):
-            return await means.spawner(prompt, trigger_source=TRIGGER_SOURCE)
+            said = cast("object", await means.spawner(prompt, trigger_source=TRIGGER_SOURCE))
     except TimeoutError:
         raise ModelTimeoutError(f"the model gave no answer within {means.policy.timeout_s:g} s") from None
+    if not isinstance(said, str):
+        raise ModelCannotError(
+            f"the spawner must return the answer as text, but returned {type(said).__name__}"
+        )
+    return said
 
 
 async def _stop(means: Means, lease: Lease) -> None:

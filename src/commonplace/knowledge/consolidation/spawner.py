@@ -26,6 +26,10 @@ class Spawner(Protocol):
         Args:
             prompt: The whole prompt.
             trigger_source: :data:`TRIGGER_SOURCE`, for a record of sessions.
+
+        Raises:
+            ModelUnavailableError: The model cannot be reached now: the episodes wait, and no attempt is counted.
+            Exception: Any other error counts as an attempt; after five, the episodes are dead letters.
         """
         ...
 

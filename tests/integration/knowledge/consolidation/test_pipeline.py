@@ -328,6 +328,23 @@ async def test_an_outage_of_the_model_makes_no_dead_letter(
     assert (await consolidate(Spawner(NOTHING))).episodes_consolidated == 1
 
 
+@pytest.mark.parametrize("said", [None, {"new_facts": []}])
+async def test_a_spawner_that_returns_no_text_is_named(consolidate: Consolidate, said: object) -> None:
+    """It is a fault of the host, so no attempt is counted."""
+
+    async def spawner(prompt: str, *, trigger_source: str) -> object:
+        del prompt, trigger_source
+        return said
+
+    await consolidate.store("ops", "one")
+    report = await consolidate(spawner)  # type: ignore[arg-type]
+    assert report.errors == (
+        f"ops: ModelCannotError: the spawner must return the answer as text, but returned {type(said).__name__}",
+    )
+    ((retries,),) = await fetch(consolidate.pool, "SELECT retry_count FROM episodes")
+    assert retries == 0
+
+
 @pytest.mark.requirement("R-KNW-4")
 async def test_a_refusal_and_a_model_that_hangs_count_as_attempts(consolidate: Consolidate) -> None:
     """Both may be what an episode causes."""
