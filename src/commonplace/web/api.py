@@ -53,6 +53,8 @@ async def refuse_unknown_parameters(request: Request) -> None:
     for name, value in request.query_params.items():
         if name not in known:
             expected = f"one of the query parameters {', '.join(known)}" if known else "no query parameter"
+            if camel_case(name) in known:
+                expected = "this spelling of the query parameter"
             raise InvalidInputError(name, expected, f"{name}={value}")
 
 

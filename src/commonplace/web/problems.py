@@ -200,10 +200,13 @@ def problem_of(error: CommonplaceError) -> Problem:
         case _:
             kind = FAULT
     said = str(error) if kind.status < HTTPStatus.INTERNAL_SERVER_ERROR else _without_directories(str(error))
+    if not isinstance(error, InvalidInputError):
+        return kind.problem(encodable(said))
+    field = camel_case(error.field)
+    if said.startswith(f"{error.field}:"):
+        said = field + said.removeprefix(error.field)
     problem = kind.problem(encodable(said))
-    if isinstance(error, InvalidInputError):
-        problem.field = camel_case(error.field)
-        problem.expected, problem.got = error.expected, encodable(error.got)
+    problem.field, problem.expected, problem.got = field, error.expected, encodable(error.got)
     return problem
 
 

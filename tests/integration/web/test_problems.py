@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -253,11 +254,18 @@ async def test_an_embedded_server_that_does_not_start_is_an_outage(
 
 
 async def test_a_fault_tells_nothing_of_the_inside(settings: Settings) -> None:
-    """A memory that was closed under the service: 500, and the details are in the log alone."""
-    async with open_app_memory(settings) as memory:
-        pass
-    async with serving(memory) as url, httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as client:
-        problem = assert_problem(await client.get("/api/v1/apps"), 500, "fault")
+    """A clock that fails: 500, and the details are in the log alone."""
+
+    def broken() -> datetime:
+        raise RuntimeError("hunter2")
+
+    async with (
+        open_app_memory(settings, clock=broken) as memory,
+        serving(memory) as url,
+        httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as client,
+    ):
+        answer = await client.post("/api/v1/apps", json={"appId": "calendar"})
+        problem = assert_problem(answer, 500, "fault")
         assert problem["detail"] == "an unexpected error; the log of the service has the details"
 
 

@@ -237,6 +237,7 @@ async def test_what_is_wrong_is_named(client: httpx2.AsyncClient) -> None:
         ("GET", "/search?query=x&asOf=0001-01-01T00:00:00%2B14:00", None, "asOf"),
         ("GET", "/search?query=x&limt=5", None, "limt"),
         ("GET", "/stats?tennant=acme", None, "tennant"),
+        ("GET", "/search?query=x&min_confidence=0.5", None, "minConfidence"),
         ("GET", "/events?eventType=fact_creatd", None, "eventType"),
         ("POST", "/facts?scope=ops", fact, "scope"),
         ("GET", "/memories/opinion/1", None, "memoryType"),
@@ -246,6 +247,7 @@ async def test_what_is_wrong_is_named(client: httpx2.AsyncClient) -> None:
         answer = await client.request(method, path, json=body)
         assert answer.status_code == 422, (path, body, answer.text)
         assert answer.json()["field"] == field
+        assert answer.json()["detail"].startswith(f"{field}: ")
     assert (await client.get("/stats")).json()["facts"]["active"] == 0
 
 

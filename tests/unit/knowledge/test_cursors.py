@@ -87,7 +87,7 @@ def test_a_cursor_holds_the_place_of_a_memory_in_each_order(memory: Fact | Rule)
 def test_a_cursor_with_a_wrong_field_is_refused(order: str, fields: object) -> None:
     """Nothing reaches the database that has another type than the column."""
     cursor = written(AT.isoformat(), str(KEY), order, fields)
-    with pytest.raises(InvalidInputError, match="next_cursor"):
+    with pytest.raises(InvalidInputError, match="the cursor of a page of the same list"):
         place_after(cursor, Fact, FactOrder(order))
 
 

@@ -153,4 +153,4 @@ _CHECKS: Final[Mapping[object, Callable[[object], object]]] = {
 
 
 def _refused(cursor: object) -> InvalidInputError:
-    return InvalidInputError("cursor", "the next_cursor of a page of the same list", cursor)
+    return InvalidInputError("cursor", "the cursor of a page of the same list", cursor)
