@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mcp_types import TextContent
 
+from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.mcp.knowledge.server import build_tools, instructions_for
 from commonplace.mcp.profiles import Profile, View
@@ -91,13 +92,12 @@ class Toolset:
         if tool is None:
             return Answer(text=f"no tool {name!r}: expected one of {', '.join(self.tools)}", is_error=True)
         try:
-            given: object = json.loads(arguments or "{}") if isinstance(arguments, str) else dict(arguments)
-        except ValueError as error:
-            return Answer(
-                text=f"arguments: expected a JSON object, got {arguments!r} ({error})", is_error=True
-            )
-        if not isinstance(given, dict):
-            return Answer(text=f"arguments: expected a JSON object, got {arguments!r}", is_error=True)
-        result = await tool.run(cast("dict[str, Any]", given))
+            given: object = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
+        except (ValueError, RecursionError):
+            given = None
+        if not isinstance(given, Mapping):
+            refusal = InvalidInputError("arguments", "a JSON object", arguments)
+            return Answer(text=str(refusal), is_error=True)
+        result = await tool.run(dict(cast("Mapping[str, Any]", given)))
         texts = [block.text for block in result.content if isinstance(block, TextContent)]
         return Answer(text="\n".join(texts), is_error=result.is_error)

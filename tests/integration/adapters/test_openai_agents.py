@@ -60,6 +60,13 @@ async def test_it_answers_as_the_session_of_the_sdk(memory: KnowledgeMemory) -> 
     assert len(await limited.get_items(limit=5)) == 3
 
 
+async def test_a_session_of_any_name_can_be_read(memory: KnowledgeMemory) -> None:
+    """PostgreSQL takes no NUL, in a name that is stored or in one that is looked for."""
+    session = CommonplaceSession("a/b\n\x00\U0001f600", memory)
+    await session.add_items(ITEMS[:1])
+    assert await session.get_items() == ITEMS[:1]
+
+
 async def test_an_agent_remembers_the_conversation(memory: KnowledgeMemory) -> None:
     """Two runs with tools and reasoning: the model of the second gets everything that the first one said."""
 
