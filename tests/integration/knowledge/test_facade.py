@@ -6,8 +6,9 @@ import logging
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import psutil
@@ -87,6 +88,22 @@ async def test_a_malformed_tenant_is_refused_at_once(tmp_path: Path, tenant_id: 
         async with open_knowledge(None, tmp_path, tenant_id=tenant_id):
             raise AssertionError
     assert not (tmp_path / "postgres").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"clock": datetime.now}, "clock: expected a function that returns a datetime with a time zone"),
+        ({"source": "people"}, "source: expected one of person, agent"),
+    ],
+)
+async def test_what_would_break_a_later_write_is_refused_at_once(
+    tmp_path: Path, given: dict[str, Any], message: str
+) -> None:
+    """A clock without a zone stored rows that no list could read."""
+    with pytest.raises(InvalidInputError, match=message):
+        async with open_knowledge(None, tmp_path, **given):
+            raise AssertionError
 
 
 async def test_changes_are_recorded_under_who_made_them(memory: KnowledgeMemory) -> None:

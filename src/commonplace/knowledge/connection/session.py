@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, Type
 
 import asyncpg
 
+from commonplace.core.choices import require_one_of
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.context import DEFAULT_TENANT, request_context
+from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.sources import Source
 from commonplace.core.text import clean_text
@@ -63,7 +65,7 @@ class KnowledgeSession:
         self.engine = engine
         self.tenant_id = tenant_id
         self.actor = clean_text(actor)
-        self.source = source
+        self.source = require_one_of(Source, source, field="source")
         self.clock = clock
         self.config = config or MemoryModuleConfig()
         self._warming: asyncio.Task[None] | None = None
@@ -98,11 +100,13 @@ class KnowledgeSession:
             lazy: Return at once; the first call or :meth:`begin` opens the database.
 
         Raises:
-            InvalidInputError: The tenant's id is malformed.
+            InvalidInputError: The tenant's id is malformed, there is no such source, or the clock has no time zone.
             SettingsError: The settings are not passed and cannot be loaded.
             StorageError: ``lazy`` is not set, and the database cannot be opened or is newer than this release.
         """
         settings = settings or load_settings().settings
+        if (now := clock()).tzinfo is None:
+            raise InvalidInputError("clock", "a function that returns a datetime with a time zone", now)
         memory = cls(
             KnowledgeDatabase(settings),
             engine or get_embedding_engine(EmbeddingOptions.from_settings(settings)),
@@ -123,7 +127,7 @@ class KnowledgeSession:
         """Return the same memory for another tenant, actor and source; it is valid as long as this memory is open.
 
         Raises:
-            InvalidInputError: The tenant's id is malformed.
+            InvalidInputError: The tenant's id is malformed, or there is no such source.
         """
         return type(self)(
             self.database,
