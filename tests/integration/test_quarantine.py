@@ -86,6 +86,11 @@ def test_the_receipt_says_that_no_prompt_shows_a_memory(commonplace: CommandLine
     )
     assert "flagged" in commonplace("ops", "list", "--category", "behavior").out
     assert "flagged" not in commonplace("ops", "list", "--category", "timing").out
+    listed = commonplace("ops", "list", "--json").json["memories"]
+    assert {one["category"]: one["flags"] for one in listed} == {
+        "behavior": ["addresses_model"],
+        "timing": [],
+    }
     assert commonplace("review", "o:1", "confirm").status == 0
     assert "flagged" not in commonplace("ops", "list").out
 
@@ -96,6 +101,9 @@ def test_the_receipt_says_that_no_prompt_shows_a_memory(commonplace: CommandLine
     assert commonplace("apps", "register", "shop").status == 0
     digested = commonplace("apps", "ingest", "shop", "-", stdin=json.dumps(conversation).encode())
     assert "commonplace review a:1 confirm" in digested.out
+    for listing in (("memories", "shop"), ("search", "shop", "prefer")):
+        (memory,) = commonplace("apps", *listing, "--json").json["memories"]
+        assert memory["flags"] == ["addresses_model"]
 
 
 async def test_a_digest_keeps_the_flag_of_the_message_that_it_was_taken_from(settings: Settings) -> None:

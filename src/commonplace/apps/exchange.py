@@ -91,11 +91,16 @@ class Export:
             "version": 1,
             "exportedAt": format_timestamp(self.exported_at),
             "app": {"appId": self.app.app_id, "name": self.app.name},
-            "memories": [as_document(memory) for memory in self.memories],
+            "memories": [_as_exported(memory) for memory in self.memories],
         }
 
 
 def as_document(memory: Memory) -> dict[str, Any]:
+    """Return a memory as an export does, and the flags for which no prompt shows it."""
+    return _as_exported(memory) | {"flags": list(memory.flags)}
+
+
+def _as_exported(memory: Memory) -> dict[str, Any]:
     """Return a memory with the names of the specification's interface; times are ISO 8601 with ``Z``."""
     return {
         "id": memory.id,

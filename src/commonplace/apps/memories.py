@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 
 from commonplace.core.clock import format_timestamp
 from commonplace.core.instructions import Flag
+from commonplace.core.quarantine import Quarantine, Watched
 from commonplace.core.text import replace_surrogates
 from commonplace.storage.database import Row, Statements
 from commonplace.storage.nouns import Noun, read_row
@@ -142,7 +143,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory(Noun):
+class Memory(Watched, Noun):
     """One row of ``app_memories``.
 
     Attributes:
@@ -162,10 +163,15 @@ class Memory(Noun):
     source_conversation_id: str | None
     metadata: Metadata
 
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """The reasons why no prompt shows the memory until a person confirms it, its source's included."""
+        return self.quarantine.reasons(self.content, self.metadata.flags)
+
     @classmethod
     def from_row(cls, row: Row) -> "Memory":
         """Return the memory of a row; a row of another program may have no metadata."""
-        return read_row(cls, row, metadata=Metadata.from_json(row["metadata"]))
+        return read_row(cls, row, metadata=Metadata.from_json(row["metadata"]), quarantine=Quarantine())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,9 @@
 """The facade of app memory: the functions that the command line, the admin API and hosts call."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from copy import deepcopy
+from dataclasses import replace
 from datetime import UTC, tzinfo
 from typing import Any, Literal
 
@@ -85,12 +86,13 @@ class AppMemory:
             counts=counts,
             timeout_s=timeout_s,
             zone=zone,
+            quarantine=quarantine,
         )
         self.subagent = MemorySubAgent(resources)
         """Creates, compacts, reads and deletes memories."""
-        self.loop = SensitiveLoop(resources, self.subagent, on_receipt=on_receipt, quarantine=quarantine)
+        self.loop = SensitiveLoop(resources, self.subagent, on_receipt=on_receipt)
         """Ends conversations, and puts memories into the context of later ones."""
-        self.views = AppViews(store, vectors)
+        self.views = AppViews(store, vectors, quarantine)
         """The figures and lists that operators look at."""
 
     @classmethod
@@ -287,7 +289,8 @@ class AppMemory:
         require_page(limit, offset)
         async with self._store.reading() as sql:
             await get_app(sql, app_id)
-            return await memories.of_app(sql, app_id, limit=limit, offset=offset)
+            found = await memories.of_app(sql, app_id, limit=limit, offset=offset)
+        return self._watched(found)
 
     async def get_memory(self, memory_id: int, *, app_id: str | None = None) -> Memory:
         """Return a memory.
@@ -296,7 +299,7 @@ class AppMemory:
             NotFoundError: No memory has this id, or the memory belongs to another app than ``app_id``.
         """
         async with self._store.reading() as sql:
-            return await _get(sql, memory_id, app_id)
+            return (await _get(sql, memory_id, app_id)).watched_by(self.quarantine)
 
     async def history(self, memory_id: int) -> list[Change]:
         """Return the changes of a memory, oldest first; a deleted memory keeps its history."""
@@ -366,6 +369,7 @@ class AppMemory:
         await self.registry.get(app_id)
         async with self._store.reading() as sql:
             found = await memories.visible(sql, app_id, user_id=optional_user(user_id), limit=ALL_ROWS)
+        found = self._watched(found)
         match by:
             case "words":
                 return by_words(found, wanted)
@@ -392,7 +396,7 @@ class AppMemory:
         async with self._store.reading() as sql:
             app = await get_app(sql, app_id)
             found = await memories.of_app(sql, app_id)
-        return Export(app=app, memories=tuple(found), exported_at=self._store.now())
+        return Export(app=app, memories=tuple(self._watched(found)), exported_at=self._store.now())
 
     async def import_document(self, app_id: str, document: Mapping[str, Any]) -> ImportReceipt:
         """Add the memories of an exported document to an app; see :func:`~commonplace.apps.exchange.import_memories`.
@@ -401,7 +405,8 @@ class AppMemory:
             NotFoundError: No app has this id.
             InvalidInputError: The document is not an export; nothing was added.
         """
-        return await exchange.import_memories(self._store, app_id, exchange.read_document(document))
+        receipt = await exchange.import_memories(self._store, app_id, exchange.read_document(document))
+        return replace(receipt, added=tuple(self._watched(receipt.added)))
 
     async def waiting_digests(self) -> list[QueuedDigest]:
         """Return the digests that wait for energy or for a worker, the longest waiting first."""
@@ -431,6 +436,9 @@ class AppMemory:
     def counts(self) -> Counts:
         """Return what this process counted since it opened app memory."""
         return deepcopy(self._counts)
+
+    def _watched(self, found: Iterable[Memory]) -> list[Memory]:
+        return [one.watched_by(self.quarantine) for one in found]
 
     async def _say(self, conversation_id: str, said: Sequence[Message]) -> Conversation:
         async with self._store.writing() as sql:

@@ -6,6 +6,7 @@ from datetime import tzinfo
 from commonplace.apps.counts import Counts
 from commonplace.apps.energy import EnergyBudget
 from commonplace.apps.vectors import Vectors
+from commonplace.core.quarantine import Quarantine
 from commonplace.llm import Model
 from commonplace.storage.store import Store
 
@@ -18,6 +19,7 @@ class Resources:
         model: Writes digests and decides on compactions; the extractive model picks sentences, and a rule decides.
         timeout_s: The time limit of one model answer.
         zone: The time zone of the times in a model's prompt.
+        quarantine: Tells which memories no context shows.
     """
 
     store: Store
@@ -27,3 +29,4 @@ class Resources:
     counts: Counts
     timeout_s: float
     zone: tzinfo
+    quarantine: Quarantine

@@ -1,6 +1,6 @@
 """Views for operators: apps with their usage, memories by space, changes, and waiting digests."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, Literal
@@ -13,6 +13,7 @@ from commonplace.apps.search import by_meaning, by_words
 from commonplace.apps.statistics import DAY, HOUR, share
 from commonplace.apps.vectors import Vectors
 from commonplace.core.clock import format_timestamp
+from commonplace.core.quarantine import Quarantine
 from commonplace.storage.database import Row, containing
 from commonplace.storage.nouns import Noun, read_row
 from commonplace.storage.store import Store
@@ -112,9 +113,10 @@ class SpentEnergy:
 class AppViews:
     """Read-only views of an open app memory; see :attr:`.AppMemory.views`."""
 
-    def __init__(self, store: Store, vectors: Vectors) -> None:
+    def __init__(self, store: Store, vectors: Vectors, quarantine: Quarantine) -> None:
         self._store = store
         self._vectors = vectors
+        self._quarantine = quarantine
 
     async def change_stamp(self) -> str:
         """Return a text that changes when a memory changes, or a digest begins or ends to wait."""
@@ -153,7 +155,7 @@ class AppViews:
         offset: int = 0,
     ) -> list[Memory]:
         """Return memories of an app, newest first; ``common`` and ``user_id`` choose one space."""
-        return Memory.from_rows(
+        return self._memories(
             await self._store.reads.page_of_memories(
                 app_id=app_id, common=int(common), user_id=user_id, limit=limit, offset=offset
             )
@@ -256,7 +258,7 @@ class AppViews:
 
     async def newest(self, *, limit: int) -> list[Memory]:
         """Return the newest memories of all apps."""
-        return Memory.from_rows(await self._store.reads.newest_memories(limit=limit))
+        return self._memories(await self._store.reads.newest_memories(limit=limit))
 
     async def created_by_day(self, *, since: datetime) -> dict[date, int]:
         """Return the number of memories created on each day (UTC); days without any are left out."""
@@ -266,6 +268,9 @@ class AppViews:
     def now(self) -> datetime:
         """Return the current time of this memory's clock."""
         return self._store.now()
+
+    def _memories(self, rows: Iterable[Row]) -> list[Memory]:
+        return [one.watched_by(self._quarantine) for one in Memory.from_rows(rows)]
 
     def _since(self, span: timedelta) -> str:
         return format_timestamp(self._store.now() - span)

@@ -7,11 +7,12 @@ Source: LIF-05.
 """
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Self
 
 from commonplace.core.context import current_context
 from commonplace.core.directories import make_directories
@@ -68,6 +69,35 @@ class Quarantine:
     @staticmethod
     def _mark(home: Path, text: str) -> Path:
         return home / DIRECTORY / hashlib.sha256(text.strip().encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched(ABC):
+    """The base of a memory that says whether it is in quarantine.
+
+    Attributes:
+        quarantine: The quarantine that watches the memory, once it has left the store. It is in no comparison and no
+            answer.
+    """
+
+    quarantine: Quarantine = field(default=Quarantine(), repr=False, compare=False)
+
+    @property
+    @abstractmethod
+    def flags(self) -> tuple[Flag, ...]:
+        """The reasons why no prompt shows the memory until a person confirms it; empty if prompts may show it.
+
+        They are computed on demand, because the patterns take longer than reading the memory from the database.
+        """
+
+    def watched_by(self, quarantine: Quarantine) -> Self:
+        """Return the memory as it leaves the store."""
+        return replace(self, quarantine=quarantine)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields of the memory and its flags."""
+        values = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "quarantine"}
+        return values | {"flags": self.flags}
 
 
 @lru_cache(maxsize=8192)

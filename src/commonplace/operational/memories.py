@@ -16,11 +16,13 @@ from commonplace.core.choices import optional_one_of
 from commonplace.core.clock import format_timestamp
 from commonplace.core.confidence import is_active
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.instructions import Flag
 from commonplace.core.pages import require_page
+from commonplace.core.quarantine import Quarantine, Watched
 from commonplace.core.text import clean_text
 from commonplace.operational.transcript.markers import MemoryCategory
-from commonplace.storage.database import Statements, containing
-from commonplace.storage.nouns import Noun
+from commonplace.storage.database import Row, Statements, containing
+from commonplace.storage.nouns import Noun, read_row
 
 DEFAULT_CONFIDENCE: Final = 0.7
 """Confidence of a memory that the agent creates. Source: OPS-08.1."""
@@ -47,7 +49,7 @@ _SAYING: Final = frozenset({ChangeKind.CREATED, ChangeKind.REINFORCED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory(Noun):
+class Memory(Watched, Noun):
     """One row of ``memories``.
 
     Attributes:
@@ -71,6 +73,16 @@ class Memory(Noun):
     updated_at: datetime
     session_id: int | None
     tier: int
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """The reasons why no prompt shows the memory until a person confirms it; empty for an inactive memory."""
+        return self.quarantine.reasons(self.observation) if self.active else ()
+
+    @classmethod
+    def from_row(cls, row: Row) -> "Memory":
+        """Return the memory of a row."""
+        return read_row(cls, row, quarantine=Quarantine())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

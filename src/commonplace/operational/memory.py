@@ -66,7 +66,7 @@ class OperationalMemory:
         self._store = store = Store(database, SQL_DIRECTORY, clock)
         self._recorder = partial(Recorder, store, asks_model=asks_model, quarantine=quarantine)
         self._budget_tokens = budget_tokens
-        self.views = OperationalViews(store)
+        self.views = OperationalViews(store, quarantine)
 
     @classmethod
     @asynccontextmanager
@@ -194,7 +194,8 @@ class OperationalMemory:
     async def list_memories(self, wanted: MemoryFilter | None = None) -> list[Memory]:
         """Return the memories that match a filter, in the order of the filter; by default all memories."""
         async with self._store.reading() as sql:
-            return await memories.find(sql, wanted or MemoryFilter())
+            found = await memories.find(sql, wanted or MemoryFilter())
+        return [one.watched_by(self.quarantine) for one in found]
 
     async def get(self, memory_id: int) -> Memory:
         """Return a memory.
@@ -203,7 +204,7 @@ class OperationalMemory:
             NotFoundError: No memory has this id.
         """
         async with self._store.reading() as sql:
-            return await memories.get(sql, memory_id)
+            return (await memories.get(sql, memory_id)).watched_by(self.quarantine)
 
     async def history(self, memory_id: int) -> list[Change]:
         """Return the changes of a memory, oldest first; a deleted memory keeps its history."""
@@ -247,6 +248,7 @@ class OperationalMemory:
                 confidence=value,
                 author=self._author(),
             )
+        memory = memory.watched_by(self.quarantine)
         return AddReceipt(id=memory.id, outcome=ReceiptOutcome.CREATED, memory=memory)
 
     async def edit(
@@ -284,7 +286,7 @@ class OperationalMemory:
             for before in found:
                 after = lifecycle.edited(before, observation=text, confidence_value=value, now=author.now)
                 changed.append(await memories.replace(sql, before, after, ChangeKind.EDITED, author))
-            return changed
+        return [one.watched_by(self.quarantine) for one in changed]
 
     async def delete(self, ids: Sequence[int]) -> list[int]:
         """Delete memories permanently: all of them, or none if an id is unknown.
@@ -327,7 +329,8 @@ class OperationalMemory:
             author = self._author().because(f"Restored wording {number}.")
             text = known[number - 1].text
             after = lifecycle.edited(before, observation=text, confidence_value=None, now=author.now)
-            return await memories.replace(sql, before, after, ChangeKind.EDITED, author)
+            restored = await memories.replace(sql, before, after, ChangeKind.EDITED, author)
+        return restored.watched_by(self.quarantine)
 
     async def reviews(self, *, decided: bool = False, limit: int = 50, offset: int = 0) -> list[Review]:
         """Return the pairs that wait for a decision, oldest first, or the decided pairs, newest first."""

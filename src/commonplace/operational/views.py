@@ -1,10 +1,12 @@
 """Pages of memories, sessions, events and cooldowns for an operator, with totals."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Generic, TypeVar
 
 from commonplace.core.clock import format_timestamp
+from commonplace.core.quarantine import Quarantine
 from commonplace.operational import memories
 from commonplace.operational.cooldowns import Cooldown
 from commonplace.operational.decay import GRACE, WEEK
@@ -12,7 +14,7 @@ from commonplace.operational.events import Event
 from commonplace.operational.memories import Memory, MemoryFilter
 from commonplace.operational.sessions import Session, SessionStatus
 from commonplace.operational.transcript.markers import EventLevel
-from commonplace.storage.database import containing
+from commonplace.storage.database import Row, containing
 from commonplace.storage.nouns import Noun
 from commonplace.storage.store import Store
 
@@ -80,15 +82,17 @@ class Figures:
 class OperationalViews:
     """Views of open operational memory; use :attr:`.OperationalMemory.views`."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, quarantine: Quarantine) -> None:
         self._store = store
+        self._quarantine = quarantine
 
     async def memories(self, wanted: MemoryFilter) -> MemoryPage:
         """Return a page of memories, with the number of active and inactive ones."""
         async with self._store.reading() as sql:
             found = await memories.find(sql, wanted)
             counts = await memories.count(sql, wanted)
-        return MemoryPage(memories=found, active=counts.get(True, 0), inactive=counts.get(False, 0))
+        watched = [one.watched_by(self._quarantine) for one in found]
+        return MemoryPage(memories=watched, active=counts.get(True, 0), inactive=counts.get(False, 0))
 
     async def services(self) -> list[ServiceCount]:
         """Return every service that has memories, by name ignoring case, general last."""
@@ -103,19 +107,17 @@ class OperationalViews:
 
     async def recent_memories(self, *, limit: int) -> list[Memory]:
         """Return the latest memories, newest first."""
-        return Memory.from_rows(await self._store.reads.recent_memories(limit=limit))
+        return self._memories(await self._store.reads.recent_memories(limit=limit))
 
     async def fading_memories(self, *, limit: int) -> list[Memory]:
         """Return active memories that are losing confidence by age, weakest first."""
-        return Memory.from_rows(
+        return self._memories(
             await self._store.reads.fading_memories(updated_before=self._before(GRACE), limit=limit)
         )
 
     async def memories_of_session(self, session_id: int, *, limit: int = 100) -> list[Memory]:
         """Return the memories that a session created and that still exist, oldest first."""
-        return Memory.from_rows(
-            await self._store.reads.memories_of_session(session_id=session_id, limit=limit)
-        )
+        return self._memories(await self._store.reads.memories_of_session(session_id=session_id, limit=limit))
 
     async def changes_of_session(self, session: Session, *, limit: int = 100) -> list[ListedChange]:
         """Return the changes that a session made to memories, except creations, oldest first."""
@@ -216,6 +218,9 @@ class OperationalViews:
     def now(self) -> datetime:
         """Return the current time of this memory's clock."""
         return self._store.now()
+
+    def _memories(self, rows: Iterable[Row]) -> list[Memory]:
+        return [one.watched_by(self._quarantine) for one in Memory.from_rows(rows)]
 
     def _before(self, span: timedelta) -> str:
         return format_timestamp(self._store.now() - span)

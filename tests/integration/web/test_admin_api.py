@@ -73,6 +73,7 @@ async def test_memories_are_listed_in_the_specified_shape(service: Service) -> N
                 "sourceConversationId": "c-1",
                 "userId": None,
                 "metadata": {"importance": 7.0, "tags": ["home"]},
+                "flags": [],
             },
             {
                 "id": 1,
@@ -83,6 +84,7 @@ async def test_memories_are_listed_in_the_specified_shape(service: Service) -> N
                 "sourceConversationId": None,
                 "userId": None,
                 "metadata": {},
+                "flags": [],
             },
         ]
     }

@@ -52,6 +52,7 @@ class Compactor:
         self._vectors = resources.vectors
         self._counts = resources.counts
         self._timeout_s = resources.timeout_s
+        self._quarantine = resources.quarantine
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @asynccontextmanager
@@ -188,7 +189,7 @@ class Compactor:
                 return _receipt(request, plan, removed=plan.target)
             edited = await memories.edit(sql, plan.target, plan.content, author, gone=plan.gone)
             await self._vectors.keep(sql, edited, vector)
-            return _receipt(request, plan, removed=plan.gone, edited=edited)
+            return _receipt(request, plan, removed=plan.gone, edited=edited.watched_by(self._quarantine))
 
     async def _fall_back(self, request: MemoryCompactionRequest, why: str) -> CompactionReceipt:
         """Remove the oldest memory, even if the memories have changed in the meantime."""

@@ -28,7 +28,6 @@ from commonplace.apps.receipts import (
 from commonplace.apps.registry import App, get_app
 from commonplace.apps.resources import Resources
 from commonplace.core.errors import InvalidInputError, NotFoundError
-from commonplace.core.quarantine import Quarantine
 
 COMPLETED: Final = "completed"
 MOST_AT_ONCE: Final = 4
@@ -85,7 +84,6 @@ class SensitiveLoop:
 
     Args:
         on_receipt: Called with the receipt of every digest made in the background.
-        quarantine: Tells which memories no context shows.
     """
 
     def __init__(
@@ -94,9 +92,7 @@ class SensitiveLoop:
         subagent: MemorySubAgent,
         *,
         on_receipt: Callable[[DigestReceipt], None] | None = None,
-        quarantine: Quarantine = Quarantine(),  # noqa: B008 - frozen
     ) -> None:
-        self._quarantine = quarantine
         self._store = resources.store
         self._subagent = subagent
         self._energy = resources.energy
@@ -132,9 +128,7 @@ class SensitiveLoop:
     async def get_memories_for_app(self, app_id: str, *, user_id: str | None = None) -> list[Memory]:
         """Return the memories that a conversation of an app can see, newest first, without those in quarantine."""
         found = await self._subagent.get_memories(app_id, user_id=user_id)
-        return [
-            memory for memory in found if not self._quarantine.holds(memory.content, memory.metadata.flags)
-        ]
+        return [memory for memory in found if not memory.flags]
 
     def format_memories_for_context(self, app: App, memories: Sequence[Memory]) -> str:
         """Return the block of an app; empty if there are no memories."""

@@ -141,19 +141,17 @@ async def ingest(
     receipt = await memory.ingest(app_id, document.conversation_id, said, user_id=document.user_id)
     skipped = receipt.outcome is DigestOutcome.SKIPPED
     # The receipt gives the reason, and app memory logs it.
-    return Answer(
-        receipt, lambda out: out.print(_receipt_lines(memory, receipt)), error="" if skipped else None
-    )
+    return Answer(receipt, lambda out: out.print(_receipt_lines(receipt)), error="" if skipped else None)
 
 
-def _receipt_lines(memory: AppMemory, receipt: DigestReceipt) -> str:
+def _receipt_lines(receipt: DigestReceipt) -> str:
     colour = _COLOURS.get(receipt.outcome, "dim")
     lines = [f"[{colour}]{receipt.outcome}[/] conversation {escape(receipt.conversation_id)}"]
     if receipt.memory is not None:
         how = " [dim](sentences picked, no model)[/]" if receipt.extractive else ""
         lines.append(f"  #{receipt.memory.id} {escape(receipt.memory.content)}{how}")
-        if flags := memory.quarantine.reasons(receipt.memory.content, receipt.memory.metadata.flags):
-            lines.append(f"  {flagged_line(f'a:{receipt.memory.id}', flags)}")
+        if receipt.memory.flags:
+            lines.append(f"  {flagged_line(f'a:{receipt.memory.id}', receipt.memory.flags)}")
     if receipt.reason:
         lines.append(f"  [dim]{escape(receipt.reason)}[/]")
     lines += [_compaction_line(one) for one in receipt.compactions]
@@ -317,7 +315,7 @@ async def energy(
         status, waiting = await memory.energy.status(), await memory.waiting_digests()
 
     def text(out: Console) -> None:
-        digests = (_receipt_lines(memory, receipt) for receipt in caught_up.digests)
+        digests = map(_receipt_lines, caught_up.digests)
         for line in (*digests, *map(_compaction_line, caught_up.compactions)):
             out.print(line)
         low = "; digests wait until the level is above 20 %" if status.low else ""
@@ -356,7 +354,7 @@ async def retry(
     if every == (conversation_id is not None):
         raise typer.BadParameter("expected an id, or --all", param_hint="CONVERSATION")
     receipts = await memory.retry_digests(conversation_id)
-    lines = [_receipt_lines(memory, receipt) for receipt in receipts] or ["No skipped or deferred digests."]
+    lines = [*map(_receipt_lines, receipts)] or ["No skipped or deferred digests."]
     document = {"count": len(receipts), "digests": receipts}
     return Answer(document, lambda out: out.print("\n".join(lines)))
 

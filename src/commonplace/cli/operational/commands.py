@@ -1,7 +1,7 @@
 """``commonplace ops``: commands of operational memory."""
 
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -188,7 +188,7 @@ async def list_memories(
         sort=sort,
         limit=limit,
     )
-    return _memories(memory, await memory.list_memories(wanted))
+    return _memories(await memory.list_memories(wanted))
 
 
 @command()
@@ -212,7 +212,7 @@ async def add(
         allow_secrets=allow_secrets,
     )
     _tell_clamped(confidence)
-    return _memories(memory, [receipt.memory])
+    return _memories([receipt.memory])
 
 
 @command()
@@ -236,7 +236,7 @@ async def edit(
         [memory_id], observation=observation, confidence=confidence, allow_secrets=allow_secrets
     )
     _tell_clamped(confidence)
-    return _memories(memory, edited)
+    return _memories(edited)
 
 
 @command()
@@ -263,7 +263,7 @@ async def restore(
     number: Annotated[int, typer.Argument(metavar="NUMBER", help="The number that `wordings` prints.")],
 ) -> Answer:
     """Restore an earlier wording of a memory; the confidence stays the same."""
-    return _memories(memory, [await memory.restore(memory_id, number)])
+    return _memories([await memory.restore(memory_id, number)])
 
 
 def _tell_clamped(confidence: float | None) -> None:
@@ -273,13 +273,12 @@ def _tell_clamped(confidence: float | None) -> None:
         typer.echo(f"note: confidence {confidence:g} was clamped to {kept}", err=True)
 
 
-def _memories(memory: OperationalMemory, found: list[Memory]) -> Answer:
+def _memories(found: list[Memory]) -> Answer:
     columns = ("id", "service", "category", "observation", "confidence", "active", "updated (UTC)", "session")
-    holds = memory.quarantine.holds
-    return listing("memories", found, columns, lambda one: _row(one, holds), if_empty="No memories.")
+    return listing("memories", found, columns, _row, if_empty="No memories.")
 
 
-def _row(memory: Memory, holds: Callable[[str], bool]) -> tuple[object, ...]:
-    active = "no" if not memory.active else "flagged" if holds(memory.observation) else "yes"
+def _row(memory: Memory) -> tuple[object, ...]:
+    active = "no" if not memory.active else "flagged" if memory.flags else "yes"
     head = (memory.id, memory.service or GENERAL, memory.category, memory.observation)
     return (*head, format_confidence(memory.confidence), active, memory.updated_at, memory.session_id)

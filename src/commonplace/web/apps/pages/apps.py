@@ -94,7 +94,6 @@ async def app_page(
         spent=_series(await views.energy(app_id)),
         waiting=await views.open_digests(app_id),
         failed=await views.failed_digests(app_id),
-        holds=apps.quarantine.holds,
         changes=await views.changes(app_id, limit=CHANGES_SHOWN),
         most=MAX_MEMORIES,
         conversation_url=conversation_url,

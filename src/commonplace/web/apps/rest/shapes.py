@@ -27,6 +27,7 @@ from commonplace.apps import (
     Speaker,
     Statistics,
 )
+from commonplace.core.instructions import Flag
 from commonplace.web.paging import CountedPageShape
 from commonplace.web.shape import Shape, Wanted, shows
 
@@ -34,7 +35,7 @@ MOST_MESSAGES: Final = 1000
 """The most messages in one request."""
 
 
-@shows(Memory)
+@shows(Memory, without={"quarantine"})
 class MemoryShape(Shape):
     """A memory of an app.
 
@@ -45,9 +46,11 @@ class MemoryShape(Shape):
         source_conversation_id: the conversation that the digest came from
         user_id: the owner; null if all users share the memory
         metadata: importance (0 to 10), tags, relatedConversations and other keys
+        flags: reasons why no prompt shows the memory until a person confirms it
     """
 
     metadata: Annotated[dict[str, Any], BeforeValidator(Metadata.as_dict)]
+    flags: list[Flag]
 
 
 class MemoriesShape(Shape):

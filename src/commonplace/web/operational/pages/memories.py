@@ -92,7 +92,7 @@ async def memories_page(
 
 def status_values(operational: OperationalMemory) -> dict[str, Any]:
     """Return what the templates need for the status of a memory: active, inactive, fading or flagged."""
-    return {"fading_before": operational.views.now() - GRACE, "holds": operational.quarantine.holds}
+    return {"fading_before": operational.views.now() - GRACE}
 
 
 def choices(services: list[ServiceCount], chosen: str) -> list[tuple[str, int]]:

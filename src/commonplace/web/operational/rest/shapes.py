@@ -4,6 +4,7 @@ from typing import Annotated, Final
 
 from pydantic import Field, StringConstraints
 
+from commonplace.core.instructions import Flag
 from commonplace.operational import (
     DEFAULT_CONFIDENCE,
     MAX_SERVICE_CHARS,
@@ -34,7 +35,7 @@ Observation = Annotated[
 ]
 
 
-@shows(Memory)
+@shows(Memory, without={"quarantine"})
 class ObservationShape(Shape):
     """A memory of the scheduled agent.
 
@@ -46,7 +47,10 @@ class ObservationShape(Shape):
         updated_at: the last creation, reinforcement or edit
         session_id: the session that created the memory; null if an operator created it
         tier: the tier of that session
+        flags: reasons why no prompt shows the memory until a person confirms it; empty for an inactive memory
     """
+
+    flags: list[Flag]
 
 
 class ObservationsShape(CountedPageShape):
