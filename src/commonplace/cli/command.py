@@ -104,5 +104,7 @@ def listing(
     if_empty: str,
 ) -> Answer:
     """Return a list as an answer: as JSON, its length and its items under a name; for people, a table of the items."""
-    shown = table(*columns, rows=map(row, found)) if found else if_empty
-    return Answer({"count": len(found), name: found}, shown)
+    document = {"count": len(found), name: found}
+    return Answer(
+        document, lambda out: out.print(table(*columns, rows=map(row, found)) if found else if_empty)
+    )
