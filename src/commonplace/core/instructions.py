@@ -12,7 +12,8 @@ Source: LIF-05.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
@@ -72,7 +73,7 @@ def find_flags(text: str) -> list[Flag]:
     """Return the reasons why a text looks like an instruction to the agent that reads it, without repeats."""
     disguised = bool(_INSIDE_WORD.search(text)) or _mixes_alphabets(text)
     views = _views(text)
-    found = {flag for flag, pattern in _patterns() if any(pattern.search(view) for view in views)}
+    found = {flag for flag, pattern in _patterns().items() if any(pattern.search(view) for view in views)}
     return [flag for flag in Flag if flag in found or (disguised and flag is Flag.DISGUISED)]
 
 
@@ -100,12 +101,22 @@ def _views(text: str) -> set[str]:
 
 
 @cache
-def _patterns() -> list[tuple[Flag, re.Pattern[str]]]:
+def _patterns() -> dict[Flag, re.Pattern[str]]:
     text = files("commonplace.core").joinpath("instruction_patterns.txt").read_text(encoding="utf-8")
     lines = [line.partition(" ") for line in text.splitlines() if line and not line.startswith("#")]
     parts = {name: part for name, _, part in lines if name.startswith("«")}
-    return [
-        (Flag(name), re.compile(_PART.sub(lambda found: parts[found[0]], pattern)))
-        for name, _, pattern in lines
-        if name not in parts
-    ]
+    found: defaultdict[Flag, list[str]] = defaultdict(list)
+    for name, _, pattern in lines:
+        if name not in parts:
+            found[Flag(name)].append(_PART.sub(lambda part: parts[part[0]], pattern))
+    return {flag: _any_of(patterns) for flag, patterns in found.items()}
+
+
+def _any_of(patterns: Sequence[str]) -> re.Pattern[str]:
+    r"""Return a pattern for texts that match any of the patterns.
+
+    Most patterns begin with ``\b``. Testing it once for all of them halves the time of a search.
+    """
+    at_words = [each.removeprefix(r"\b") for each in patterns if each.startswith(r"\b")]
+    elsewhere = [each for each in patterns if not each.startswith(r"\b")]
+    return re.compile("|".join([rf"\b(?:{'|'.join(at_words)})", *elsewhere]))
