@@ -49,13 +49,17 @@ class Side:
         return sum(word.weight for word in self.words if word.is_heavy)
 
     @property
+    def parts(self) -> list[Word | Name]:
+        """The names and content words that the other text lacks."""
+        return [*self.names, *(word for word in self.words if word.is_heavy)]
+
+    @property
     def narrowed(self) -> bool:
         """Whether the text limits the shared subject: "full backups", "VMs with a GPU", "the first sync"."""
         shared = [word for word in self.reading.words if word.is_heavy and word.place in self.shared]
         begins = min((word.place for word in shared), default=0)
         ends = {word.clause: word.place for word in shared}
-        words = [word for word in self.words if word.is_heavy and not word.conditional]
-        limits: tuple[Placed, ...] = (*words, *self.names)
+        limits = [part for part in self.parts if isinstance(part, Name) or not part.conditional]
         return any(one.place < (ends.get(one.clause, 0) if one.is_attached else begins) for one in limits)
 
 

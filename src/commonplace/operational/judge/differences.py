@@ -3,9 +3,15 @@
 Source: OPS-10.1, R-OPS-5.
 """
 
+from typing import Final
+
 from commonplace.operational.judge.comparison import Comparison, Side
+from commonplace.operational.judge.lexicon import BREAKS
 from commonplace.operational.judge.reading import Reading
 from commonplace.operational.judge.words import spelled
+
+_HALVES: Final = frozenset({"LENGTH", "LEVEL", "LOCAL", "PUBLIC", "SIZE", "STATIC"})
+"""Concepts whose poles divide a kind of thing in two."""
 
 
 def denial(comparison: Comparison) -> str:
@@ -36,6 +42,24 @@ def _turns(side: Side) -> list[str]:
     clauses = {part.clause for part in parts if part not in left}
     negative = (*reading.negators, *(word for word in reading.words if word.pole < 0))
     return [part.text for part in negative if part.clause in clauses]
+
+
+def other_subject(comparison: Comparison) -> bool:
+    """Return whether the subjects are two of a kind: "pool app" and "pool db", "small files" and "large files"."""
+    old, new = comparison.old.reading.subject, comparison.new.reading.subject
+    halves = (
+        pair for pair in comparison.words if pair[0].pole != pair[1].pole and pair[0].concept in _HALVES
+    )
+    if any(one.place in old and other.place in new for one, other in (*comparison.other_names, *halves)):
+        return True
+    return not _behind(comparison.old).isdisjoint(_behind(comparison.new))
+
+
+def _behind(side: Side) -> set[str]:
+    """Return the words right before those parts of the subject that the other text lacks."""
+    words = {word.place: word.text for word in side.reading.words}
+    parts = [part for part in side.parts if part.place in side.reading.subject]
+    return {words.get(part.place - 1, part.opener) for part in parts} - {"", *BREAKS}
 
 
 def exchanged_ends(comparison: Comparison) -> str:

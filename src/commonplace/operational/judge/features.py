@@ -18,14 +18,11 @@ from commonplace.operational.judge.changes import NO_LONGER
 from commonplace.operational.judge.comparison import Comparison, Side
 from commonplace.operational.judge.differences import denial, exchanged_ends, order_is_turned
 from commonplace.operational.judge.quantities import Kind
-from commonplace.operational.judge.reading import PREDICATE, Amount, Name, Reading, Word
+from commonplace.operational.judge.reading import PREDICATE, Name, Reading, Word
 from commonplace.operational.judge.words import spelled
 
 _MOST_ALIGNED: Final = 64
 """The number of parts of each text whose order is compared, so that a long text does not take quadratic time."""
-
-_DIVIDING: Final = frozenset({"SIZE", "LENGTH", "PUBLIC", "LOCAL", "STATIC"})
-"""Concepts whose poles divide a kind of thing in two."""
 
 _MOST_VALUE_PARTS: Final = 3
 _MOST_NAMED: Final = 4
@@ -73,7 +70,7 @@ def _overlap(comparison: Comparison) -> Iterator[Feature]:
     """Measure how much the texts share and how much of each remains."""
     old, new = comparison.old, comparison.new
     lengths = [len(side.reading.tokens) + 2 for side in (old, new)]
-    left = [_listed(_left(side)) for side in (old, new)]
+    left = [_listed(side.parts) for side in (old, new)]
     shared = _listed([one for one, _ in comparison.words])
     yield Feature("shared", min(comparison.matched, 6.0), f"both mention {shared}" if shared else "")
     yield Feature("left of new", min(new.heavy, 6.0), f"the new text adds {left[1]}" if left[1] else "")
@@ -106,18 +103,10 @@ def _alignment(comparison: Comparison) -> Iterator[Feature]:
 
 def _keys(reading: Reading) -> list[str]:
     """Return the parts of a text in order, as strings that are equal for equal parts."""
-    parts: list[Word | Name | Amount] = [*reading.words, *reading.names, *reading.amounts]
-    return [_key(part) for part in sorted(parts, key=lambda part: part.place)[:_MOST_ALIGNED]]
-
-
-def _key(part: Word | Name | Amount) -> str:
-    match part:
-        case Word():
-            return part.concept
-        case Name():
-            return f"#{part.mark}"
-        case Amount():
-            return f"{part.quantity.low:g} {part.quantity.kind}"
+    keys = {word.place: word.concept for word in reading.words}
+    keys |= {name.place: f"#{name.mark}" for name in reading.names}
+    keys |= {amount.place: f"{amount.quantity.low:g} {amount.quantity.kind}" for amount in reading.amounts}
+    return [keys[place] for place in sorted(keys)[:_MOST_ALIGNED]]
 
 
 def _figures(comparison: Comparison) -> Iterator[Feature]:
@@ -146,7 +135,7 @@ def _claims(comparison: Comparison) -> Iterator[Feature]:
         filter(None, (amounts, denied, f"the order is reversed {ends}".strip() if turned else ""))
     )
     contradicted = bool(text)
-    limited = _is_divided(comparison) or any(side.narrowed or _has_condition(side) for side in (old, new))
+    limited = any(side.narrowed or _has_condition(side) for side in (old, new))
     moved = {
         one.conditional
         for one, other in comparison.words
@@ -167,14 +156,6 @@ def _claims(comparison: Comparison) -> Iterator[Feature]:
     yield Feature("other value", bool(value), f"the same claim has another value: {value}")
 
 
-def _is_divided(comparison: Comparison) -> bool:
-    """Return whether the texts are about the two halves of a kind of thing: "small files" and "large files"."""
-    return any(
-        one.place == other.place == 0 and one.pole != other.pole and one.concept in _DIVIDING
-        for one, other in comparison.words
-    )
-
-
 def _has_condition(side: Side) -> bool:
     return any(word.conditional and word.weight >= WORD_WEIGHT for word in side.words)
 
@@ -183,7 +164,7 @@ def _values(comparison: Comparison) -> str:
     """Return the words that are unique at the end of the claim that both texts share."""
     texts: list[str] = []
     for at, side in enumerate((comparison.old, comparison.new)):
-        parts = [*(pair[at] for pair in comparison.other_names), *_left(side)]
+        parts = [*(pair[at] for pair in comparison.other_names), *side.parts]
         labels = {part.label for part in parts if isinstance(part, Name)}
         shared = [pair[at] for pair in comparison.words if pair[at].concept not in labels]
         begins = min((part.place for part in parts), default=0)
@@ -211,7 +192,7 @@ def _changes(comparison: Comparison) -> Iterator[Feature]:
 def _details(comparison: Comparison) -> Iterator[Feature]:
     """Measure how the remaining parts are attached: as a claim, a condition, or after a preposition."""
     old, new = comparison.old, comparison.new
-    one, other = ({part.opener for part in _left(side)} for side in (old, new))
+    one, other = ({part.opener for part in side.parts} for side in (old, new))
     yield Feature("new condition", _has_condition(new), "the new text adds a condition")
     yield Feature("same place", bool(one & other - {""}))
     yield Feature("new claim", "" in other)
@@ -227,11 +208,6 @@ def _meanings(comparison: Comparison) -> Iterator[Feature]:
         yield Feature(f"nearest of {name}", sum(near) / len(near))
         yield Feature(f"farthest of {name}", min(near))
         yield Feature(f"strange in {name}", len(near) - sum(near))
-
-
-def _left(side: Side) -> list[Word | Name]:
-    """Return the meaningful words and names of one text that the other lacks."""
-    return [*side.names, *(word for word in side.words if word.is_heavy)]
 
 
 def _listed(parts: Sequence[Word | Name]) -> str:

@@ -101,11 +101,12 @@ class Order:
 class Reading:
     """A text as the judge reads it.
 
-    ``tokens`` is the text without case and spacing. ``negators`` invert their clause; ``changes`` maps state changes
-    to their wording.
+    ``tokens`` is the text without case and spacing. ``subject`` has the places of words and names before the verb of
+    their clause. ``negators`` invert their clause; ``changes`` maps state changes to their wording.
     """
 
     tokens: tuple[str, ...]
+    subject: frozenset[int]
     words: tuple[Word, ...]
     names: tuple[Name, ...]
     amounts: tuple[Amount, ...]
@@ -129,8 +130,10 @@ def read(text: str, service: str | None = None) -> Reading:
     reader = _Reader(parts=parts, own=own)
     for place, part in enumerate(parts):
         reader.take(place, part)
+    named = (*reader.words, *reader.names)
     return Reading(
         tokens=tokens,
+        subject=frozenset(part.place for part in named if part.place < reader.verbs.get(part.clause, 0)),
         words=tuple(reader.words),
         names=tuple(reader.names),
         amounts=tuple(reader.amounts),
@@ -155,8 +158,15 @@ class _Reader:
     role: str = ""
     conditional: bool = False
     noun: str = ""
+    verbs: dict[int, int] = field(default_factory=dict[int, int])
 
     def take(self, place: int, part: _Part) -> None:
+        behind = self._token(place + 1)
+        if isinstance(part, str) and (part == ":" or _is_verb(part)) and behind not in _AUXILIARIES:
+            self.verbs.setdefault(self.clause, place)
+        if part in COPULAS and behind == "the":
+            # "db-a is the primary" has the value before the verb.
+            self.verbs[self.clause] = 0
         if isinstance(part, Quantity):
             self._take_quantity(place, part)
         elif part.startswith("#") or self._is_letter(place, part):
@@ -239,19 +249,14 @@ class _Reader:
         if not self.noun or before != self.noun:
             # "The 3.9 image has no pip".
             return behind if place <= 1 and before in {"the", ""} and "." in quantity.text else ""
-        return before if behind in COPULAS or self._is_subject(place, before, behind) else ""
-
-    @staticmethod
-    def _is_subject(place: int, before: str, behind: str) -> bool:
-        """Return whether a noun with a number is a subject: "Loop 3 oscillates", but not "Keep 3 snapshots"."""
-        is_verb = behind.endswith("s") and behind != "times" and idea_of(behind) is not None
+        # "Loop 3 oscillates", but not "Keep 3 snapshots".
         third_word = place < len(("Exit", "code", "3"))
-        return (
-            third_word
-            and (behind in _AUXILIARIES or is_verb)
-            and not before.endswith("s")
-            and before not in lexicon.IMPERATIVES
-        )
+        is_noun = not before.endswith("s") and before not in lexicon.IMPERATIVES
+        return before if behind in COPULAS or (third_word and is_noun and _is_verb(behind)) else ""
+
+
+def _is_verb(part: str) -> bool:
+    return part in _AUXILIARIES or (part.endswith("s") and part != "times" and idea_of(part) is not None)
 
 
 def _orders(parts: Sequence[_Part], words: Sequence[Word], names: Sequence[Name]) -> tuple[Order, ...]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.operational.judge.comparison import Comparison, compare_readings
-from commonplace.operational.judge.differences import denial
+from commonplace.operational.judge.differences import denial, other_subject
 from commonplace.operational.judge.features import Feature, cues, features
 from commonplace.operational.judge.reading import Reading, read
 
@@ -144,6 +144,8 @@ def judge_readings(old: Reading, new: Reading) -> Judgement:
         verdict = Verdict.DOUBTFUL
     elif verdict is Verdict.SAME and (comparison.new.amounts or comparison.new.names):
         verdict = Verdict.REFINE
+    if verdict in {Verdict.CORRECT, Verdict.DOUBTFUL} and other_subject(comparison):
+        verdict = Verdict.DISTINCT
     between: tuple[Verdict, ...] = ()
     least = LEAST_ASKED_APART if apart else LEAST_ASKED
     if verdict is Verdict.DOUBTFUL or (verdict is not Verdict.CORRECT and chances[Verdict.CORRECT] >= least):

@@ -142,6 +142,42 @@ def test_what_tells_two_things_apart_keeps_them_apart(existing: str, emitted: st
     assert judge(existing, emitted).verdict in KEPT_APART
 
 
+@pytest.mark.requirement("JDG-03.1")
+@pytest.mark.parametrize(
+    ("existing", "emitted"),
+    [
+        ("pg_repack on db-b runs on Friday", "pg_repack on db-a was moved to Saturday"),
+        ("restic check takes 3 h", "The restic prune has to run once a month"),
+        ("502 from backend-b is not normal during deploys", "502 from backend-a is normal during deploys"),
+        ("Returns 502 if backend-a is down", "Returns 502 if backend-b is down"),
+        ("Root token of account prod is in the safe", "Root token of account sandbox is with Jonas"),
+        ("db-dump.sh sends mail on failure", "db-purge.sh stays silent even when it fails"),
+        ("Queue high is drained by 8 workers", "Queue low is drained by 2 workers"),
+        ("Internal zone is served by ns1", "External zone is served by cloudflare"),
+    ],
+)
+def test_claims_about_two_subjects_correct_nothing(existing: str, emitted: str) -> None:
+    """A part of one subject stands where the other subject has another part: no doubt, even if a change is stated."""
+    assert judge(existing, emitted).verdict is Verdict.DISTINCT
+
+
+@pytest.mark.requirement("JDG-02.1")
+@pytest.mark.parametrize(
+    ("existing", "emitted"),
+    [
+        ("pg_repack on db-a runs on Friday", "pg_repack on db-a was moved to Saturday"),
+        ("The exporter runs on db-a", "The exporter runs on db-b now"),
+        ("The exporter runs on db-a", "The exporter was moved from db-a to db-b"),
+        ("restic prune has to run once a month", "restic prune has to run once a week"),
+        ("db-a is the primary", "db-b has been the primary since the failover"),
+        ("Keep 3 snapshots", "Keep 5 snapshots"),
+    ],
+)
+def test_another_value_of_one_subject_corrects(existing: str, emitted: str) -> None:
+    """A name behind the verb, or the one thing that is "the primary", is a value and no subject."""
+    assert judge(existing, emitted).verdict is Verdict.CORRECT
+
+
 @pytest.mark.requirement("OPS-10.1", "R-OPS-5")
 @pytest.mark.parametrize(
     ("existing", "emitted"),
