@@ -180,8 +180,11 @@ class ProblemError(Exception):
         super().__init__(detail)
 
 
-def problem_of(error: CommonplaceError) -> Problem:
-    """Return the problem that a client sees for an error of a memory."""
+def problem_of(error: CommonplaceError, *, of_page: bool = False) -> Problem:
+    """Return the problem that a client sees for an error of a memory.
+
+    The API spells the names of fields in camel case; the parameters of pages are in snake case.
+    """
     match error:
         case SecretRefusedError():
             kind = SECRET_REFUSED
@@ -202,7 +205,7 @@ def problem_of(error: CommonplaceError) -> Problem:
     said = str(error) if kind.status < HTTPStatus.INTERNAL_SERVER_ERROR else _without_directories(str(error))
     if not isinstance(error, InvalidInputError):
         return kind.problem(encodable(said))
-    field = camel_case(error.field)
+    field = error.field if of_page else camel_case(error.field)
     if said.startswith(f"{error.field}:"):
         said = field + said.removeprefix(error.field)
     problem = kind.problem(encodable(said))

@@ -42,12 +42,12 @@ class PageRoute(APIRoute):
                     raise  # The service redirects to the login.
                 return error_page(request, error.kind.problem(str(error)))
             except CommonplaceError as error:
-                problem = problem_of(error)
+                problem = problem_of(error, of_page=True)
                 if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
                     log.error("%s: %s", request.url.path, error)  # noqa: TRY400 - a line is enough
                 return error_page(request, problem)
             except RequestValidationError as error:
-                return error_page(request, problem_of(first_fault(error)))
+                return error_page(request, problem_of(first_fault(error), of_page=True))
             except HTTPException:
                 raise
             except Exception:

@@ -157,7 +157,7 @@ async def undo(
 
 
 def _refused(request: Request, error: CommonplaceError, *, title: str = "") -> Response:
-    problem = problem_of(error)
+    problem = problem_of(error, of_page=True)
     problem.title = title or problem.title
     problem.status = HTTPStatus.CONFLICT  # The error is shown beside the buttons, which stay.
     return error_page(request, problem)
