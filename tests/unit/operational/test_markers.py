@@ -108,6 +108,10 @@ def test_a_marker_with_service_belongs_to_it() -> None:
         ),
         ("[MEMORY:timing:caddy]   ", "no observation after the marker"),
         ("**`[MEMORY:timing:caddy]`**", "no observation after the marker"),
+        (
+            "**[MEMORY:behavior:jellyfin] Transcoding log:**",
+            "the observation ends with a colon; write all of it on one line",
+        ),
         ("[MEMORY:timing Slow", "the marker has no closing bracket"),
         (
             "[memory:timing] Slow",
@@ -173,6 +177,13 @@ def test_events_have_a_level_and_perhaps_a_service() -> None:
         EventMarker(level=EventLevel.INFO, service=None, message="All healthy"),
         EventMarker(level=EventLevel.CRITICAL, service="postgres", message="Down for 2 minutes"),
     ]
+
+
+def test_only_an_observation_must_not_end_with_a_colon() -> None:
+    """People should see an event, and an action must cool down, even if the agent wrote the rest on the next line."""
+    assert isinstance(only("[EVENT:critical:postgres] Down:"), EventMarker)
+    assert isinstance(only("[COOLDOWN:restart:postgres] Down:"), CooldownMarker)
+    assert isinstance(only("[MEMORY:behavior:postgres] Logs this: disk full"), MemoryMarker)
 
 
 @pytest.mark.requirement("OPS-20.3")
@@ -261,7 +272,7 @@ observations = st.text(
 @given(
     category=st.sampled_from(MemoryCategory),
     service=st.none() | st.from_regex(r"[a-zA-Z0-9_-]{1,20}", fullmatch=True),
-    observation=observations.filter(bool),
+    observation=observations.filter(lambda text: bool(text) and not text.endswith(":")),
     before=st.sampled_from(["", "- ", "Noted: ", "\n\n"]),
 )
 def test_what_is_written_is_read_back(

@@ -15,6 +15,7 @@ How a text is read:
 - A marker counts anywhere: in a list, in bold, in a code fence, in the middle of a sentence. Models
   like to put reports into fences, and ignoring fences would silently lose what they learned. The mere form,
   ``[MEMORY:category:service]``, names no category and teaches nothing.
+- An observation that ends with a colon, such as ``Transcoding log:``, only announces what follows, and is rejected.
 - Backticks, asterisks, underscores and tildes that open right before a marker are taken off where they close.
 - Text that looks like a marker but is not valid is never dropped; it is returned as a :class:`RejectedMarker`.
 
@@ -226,6 +227,8 @@ def _find(form: _Form, line: str) -> Iterator[tuple[int, Marker]]:
                     line, f"service of {len(service)} characters: expected at most {MAX_SERVICE_CHARS}"
                 ),
             )
+        elif form.words is MemoryCategory and text.endswith(":"):
+            yield at, _rejected(line, "the observation ends with a colon; write all of it on one line")
         elif text or form.needs_service:
             yield at, form.build(word, service, trim_to(text, MAX_TEXT_CHARS))
             if len(text) > MAX_TEXT_CHARS:
