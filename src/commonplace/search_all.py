@@ -5,7 +5,6 @@ which are ranked by the words of the query; a rare word counts more than a commo
 """
 
 import asyncio
-import logging
 import math
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -42,8 +41,6 @@ _SHARE_OF_BEST: Final = 0.5
 """Matches by words below this share of the best score are left out."""
 
 _PARTS_OF_WORD: Final = re.compile(r"['.:/-]")
-
-_log = logging.getLogger(__name__)
 
 
 class Kind(StrEnum):
@@ -181,7 +178,6 @@ async def _guarded(part: Part, read: Callable[[], Awaitable[Sequence[Item]]]) ->
     except TimeoutError:
         return MemoryResults(memory=part, problem=f"no answer within {DEFAULT_TIMEOUT_S:g} s")
     except (CommonplaceError, OSError) as error:
-        _log.error("%s memory did not answer the search: %s", part, error)
         return MemoryResults(memory=part, problem=str(error))
 
 
