@@ -1,7 +1,8 @@
 """One search over all four memories; without a query, the newest items of each memory.
 
-Knowledge memory ranks by its own search and minimum relevance. Operational, app and workspace memory hold short texts,
-which are ranked by the words of the query; a rare word counts more than a common one.
+Knowledge memory finds and ranks by its own search and minimum relevance. Operational, app and workspace memory hold
+short texts, which are found by the words of the query; a rare word counts more than a common one. All found items are
+then compared by one likeness with the query: the memory with the most alike item comes first.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ from commonplace.apps.memory import AppMemory
 from commonplace.briefing import DEFAULT_TIMEOUT_S, Part
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.settings import Settings
-from commonplace.knowledge import Episode, Fact, KnowledgeMemory, Memory, SearchMode
+from commonplace.knowledge import Episode, Fact, KnowledgeMemory, Memory, SearchMode, measure_likeness
 from commonplace.language.scripts import fold
 from commonplace.language.stems import stem
 from commonplace.language.words import STOPWORDS, tokens
@@ -58,6 +59,10 @@ class Kind(StrEnum):
     """A line of workspace memory."""
 
 
+_FOUND_BY_WORDS: Final = frozenset({Kind.LESSON, Kind.DIGEST, Kind.NOTE})
+"""Kinds of items that have no search by meaning."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
     """One item of a memory.
@@ -67,6 +72,8 @@ class Item:
         about: The service, app, scope or type that it belongs to; may be empty.
         at: When it was stored.
         why: Why the query found the item; empty without a query.
+        likeness: With the query, the same measure for items of all memories: 0.0 is nothing in common, 1.0 the same
+            topic, more with rare words in common. ``None`` without a query or an embedding model.
     """
 
     kind: Kind
@@ -75,6 +82,7 @@ class Item:
     about: str
     at: datetime
     why: str = ""
+    likeness: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +90,8 @@ class MemoryResults:
     """The items of one memory.
 
     Attributes:
-        items: The best first; without a query the newest first.
+        items: Of knowledge memory, in the order of its search; of the others, the most alike first. Without a query,
+            the newest first.
         problem: Why the memory could not answer; ``None`` if it did.
     """
 
@@ -108,7 +117,7 @@ async def search_all(
     ``as_of``, knowledge memory returns what was known at that moment; the other memories keep no such history.
 
     Returns:
-        The results of each memory, in the order of ``PARTS``.
+        The results of each memory, that with the most alike item first; without a query, in the order of ``PARTS``.
     """
     doors = _Doors(
         knowledge=lambda: memories.knowledge,
@@ -168,7 +177,40 @@ async def _search(
         Part.WORKSPACE: workspace,
     }
     asked = [part for part in PARTS if part in parts]
-    return list(await asyncio.gather(*(_guarded(part, readers[part]) for part in asked)))
+    results = list(await asyncio.gather(*(_guarded(part, readers[part]) for part in asked)))
+    return await _most_alike_first(doors, wanted, results) if wanted else results
+
+
+async def _most_alike_first(
+    doors: _Doors, query: str, results: Sequence[MemoryResults]
+) -> list[MemoryResults]:
+    """Return the results with the likeness of their items, in its order; unchanged without an embedding model."""
+    texts = [_compared(item) for found in results for item in found.items]
+    try:
+        async with asyncio.timeout(DEFAULT_TIMEOUT_S):
+            alike = iter(await measure_likeness(doors.knowledge().engine, query, texts))
+    except (TimeoutError, CommonplaceError, OSError):
+        return list(results)  # The search of knowledge memory needs the model too, and says why it failed.
+    measured = [
+        replace(found, items=tuple(_measured(item, next(alike)) for item in found.items)) for found in results
+    ]
+    return sorted(map(_in_order, measured), key=lambda found: -max(map(_likeness, found.items), default=0.0))
+
+
+def _measured(item: Item, likeness: float) -> Item:
+    why = f"{item.why} Its likeness with the query is {likeness:.2f}."
+    return replace(item, likeness=round(likeness, 4), why=why)
+
+
+def _in_order(found: MemoryResults) -> MemoryResults:
+    """Return results in the order of their likeness; the search of knowledge memory knows more than the likeness."""
+    if found.memory is Part.KNOWLEDGE:
+        return found
+    return replace(found, items=tuple(sorted(found.items, key=lambda item: -_likeness(item))))
+
+
+def _likeness(item: Item) -> float:
+    return item.likeness or 0.0
 
 
 async def _guarded(part: Part, read: Callable[[], Awaitable[Sequence[Item]]]) -> MemoryResults:
@@ -271,6 +313,11 @@ async def _notes(workspace: WorkspaceMemory, query: str, limit: int) -> list[Ite
     return _best(items, query, limit) if query else items
 
 
+def _compared(item: Item) -> str:
+    """Return the text that is compared with a query, with the service of a lesson or the app of a digest."""
+    return f"{item.about} {item.text}" if item.kind in _FOUND_BY_WORDS else item.text
+
+
 def _words(text: str) -> dict[str, str]:
     """Return the stems of the relevant words of a text, each with the word as written."""
     parts = (part for token in tokens(text) for part in (token, *_PARTS_OF_WORD.split(token)))
@@ -283,7 +330,7 @@ def _best(items: Sequence[Item], query: str, limit: int) -> list[Item]:
     The weight of a word is ``ln(1 + items / items that contain it)``.
     """
     wanted = list(_words(query))[:_MOST_WORDS]
-    texts = [_words(f"{item.about} {item.text}") for item in items]
+    texts = [_words(_compared(item)) for item in items]
     weights = {word: math.log1p(len(items) / max(1, sum(word in text for text in texts))) for word in wanted}
     scored: list[tuple[float, Item]] = []
     for item, text in zip(items, texts, strict=True):

@@ -6,7 +6,7 @@ import pytest
 
 from commonplace.briefing import Part
 from commonplace.core.settings import Settings
-from commonplace.search_all import MemoryResults, search_all
+from commonplace.search_all import PARTS, MemoryResults, search_all
 from support.apps import said
 from support.service import open_memories
 
@@ -37,12 +37,7 @@ async def test_every_memory_answers(settings: Settings, knowledge_url: str) -> N
         )
 
         found = await search_all(memories, "gateway WireGuard")
-        assert [each.memory for each in found] == [
-            Part.KNOWLEDGE,
-            Part.OPERATIONAL,
-            Part.APPS,
-            Part.WORKSPACE,
-        ]
+        assert {each.memory for each in found} == {*PARTS}
         held = texts(found)
         assert held[Part.KNOWLEDGE] == ["WireGuard", "WireGuard port: WireGuard listens on 51820"]
         assert held[Part.OPERATIONAL][0] == "The gateway needs WireGuard"
@@ -65,9 +60,32 @@ async def test_a_word_is_found_as_a_word(settings: Settings) -> None:
         await add(category="maintenance", service="media-1", observation="Updates restart the stages")
         found = await search_all(memories, "redis", parts=[Part.OPERATIONAL])
         assert texts(found)[Part.OPERATIONAL] == ["Takes 5s to fail over"]
-        assert found[0].items[0].why == "It contains “redis”."
+        assert found[0].items[0].why.startswith("It contains “redis”. Its likeness with the query is 0.")
         (staged,) = await search_all(memories, "media stage", parts=[Part.OPERATIONAL])
-        assert [item.why for item in staged.items] == ["It contains “media”, “stages”."]
+        assert staged.items[0].why.startswith("It contains “media”, “stages”. ")
+
+
+@pytest.mark.requirement("REL-02.1")
+async def test_the_most_alike_item_comes_first(settings: Settings) -> None:
+    """Whichever memory holds it. All items have a likeness that compares them, without a query none."""
+    async with open_memories(settings) as memories:
+        await memories.operational.add(category="timing", service="backup", observation="Takes 40 minutes")
+        await memories.operational.add(category="timing", observation="After a backup, wait for the disk")
+        await memories.workspace.store("The bucket of the backup is shop-backups")
+        await memories.workspace.store("Ask Grace about the key of the backup")
+        for query, first in (
+            ("backup takes how many minutes", "Takes 40 minutes"),
+            ("bucket of the backup", "The bucket of the backup is shop-backups"),
+        ):
+            found = await search_all(memories, query)
+            assert found[0].items[0].text == first
+            likeness = [[item.likeness for item in each.items] for each in found]
+            assert [each.problem is None for each in found[:2]] == [True, True]
+            assert likeness == [sorted(each, reverse=True) for each in likeness]
+            assert likeness[0][0] > likeness[1][0]
+        newest = await search_all(memories)
+        assert [each.memory for each in newest] == [*PARTS]
+        assert {item.likeness for each in newest for item in each.items} == {None}
 
 
 async def test_a_memory_that_is_down_says_why(settings: Settings, tmp_path: Path) -> None:
@@ -75,6 +93,6 @@ async def test_a_memory_that_is_down_says_why(settings: Settings, tmp_path: Path
     gone = settings.model_copy(update={"postgres_url": f"postgresql://u@/d?host={tmp_path}"})
     async with open_memories(gone) as memories:
         await memories.workspace.store("The vault is in Bern")
-        knowledge, *others = await search_all(memories, "vault")
+        *others, knowledge = await search_all(memories, "vault", parts=[Part.WORKSPACE, Part.KNOWLEDGE])
         assert knowledge.problem
         assert texts(others)[Part.WORKSPACE] == ["The vault is in Bern"]

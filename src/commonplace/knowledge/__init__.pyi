@@ -106,6 +106,7 @@ from commonplace.knowledge.search.found import Explanation as Explanation
 from commonplace.knowledge.search.found import Found as Found
 from commonplace.knowledge.search.found import Scores as Scores
 from commonplace.knowledge.search.found import json_fields as json_fields
+from commonplace.knowledge.search.likeness import measure_likeness as measure_likeness
 from commonplace.knowledge.search.request import DEFAULT_MIN_CONFIDENCE as DEFAULT_MIN_CONFIDENCE
 from commonplace.knowledge.search.request import MAX_QUERY_CHARS as MAX_QUERY_CHARS
 from commonplace.knowledge.short_ids import short_id as short_id

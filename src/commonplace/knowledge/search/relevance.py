@@ -7,6 +7,7 @@ as a share of the best one. The specified normalisation leaves 0.12 between the 
 Source: KNW-08.1; the constants were chosen on worlds of prompts and on PrecisionMemBench (ADR 0010).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -101,18 +102,18 @@ def relevant(
         by_meaning: Whether there are vectors; words alone cannot tell how alike the best one is.
         limit: How many results the caller asked for.
     """
-    likeness, words = _likeness(candidates)
+    alike, words = _likeness(candidates)
     semantic = _places(candidates.similarity, candidates, counts=np.full(len(words), by_meaning))
     keyword = _places(words, candidates, counts=words > 0)
     fused = 1 / (RRF_K + semantic) + 1 / (RRF_K + keyword)
-    leading = np.maximum(0.0, likeness + _allowances(candidates, scoped=scoped, rule=RULE_LEAD))
+    leading = np.maximum(0.0, alike + _allowances(candidates, scoped=scoped, rule=RULE_LEAD))
     share = leading / max(float(leading.max()), 1e-9)
     relevance = (share * fused / fused.max()) ** POWER
     shown = above_floor(candidates, min_relevance=min_relevance, scoped=scoped, by_meaning=by_meaning)
     return [
         Relevance(
             place=place,
-            likeness=float(likeness[place]),
+            likeness=float(alike[place]),
             relevance=float(relevance[place]),
             similarity=float(candidates.similarity[place]) if by_meaning else None,
             semantic_rank=int(semantic[place]),
@@ -128,22 +129,22 @@ def above_floor(candidates: Candidates, *, min_relevance: float, scoped: bool, b
 
     For the parameters see :func:`relevant`.
     """
-    likeness, words = _likeness(candidates)
+    alike, words = _likeness(candidates)
     lenient = (
-        likeness
+        alike
         + _allowances(candidates, scoped=scoped, rule=RULE_ALLOWANCE)
         + IMPORTANCE_ALLOWANCE * (candidates.importance - 5.0)
     )
     best_first_places = best_first(np.round(lenient, 9), candidates)
     if min_relevance <= 0.0:
         return best_first_places
-    best = float(likeness.max())
+    best = float(alike.max())
     is_like = best >= min_relevance or _holds_the_topic(candidates)
     if not (is_like if by_meaning else words.any()):
         return []
     share = SHARE_OF_BEST * best
-    least = np.where(_adds_a_word(candidates, int(likeness.argmax())), min(share, OTHER_TOPIC), share)
-    shown = (lenient >= least) & ((likeness >= LEAST_LIKENESS) | (not by_meaning))
+    least = np.where(_adds_a_word(candidates, int(alike.argmax())), min(share, OTHER_TOPIC), share)
+    shown = (lenient >= least) & ((alike >= LEAST_LIKENESS) | (not by_meaning))
     return [place for place in best_first_places if shown[place]]
 
 
@@ -165,10 +166,15 @@ def _adds_a_word(candidates: Candidates, best: int) -> NDArray[np.bool_]:
     return (candidates.present * missing >= OTHER_WORD).any(axis=1)
 
 
+def likeness(similarity: Array, words: Array) -> Array:
+    """Return the likeness of memories and a topic, from their cosine and the weight of the words that both hold."""
+    return np.clip(similarity / SAME_COSINE, 0.0, 1.0) + WORDS_WEIGHT * words
+
+
 def _likeness(candidates: Candidates) -> tuple[Array, Array]:
     """Return the likeness of each candidate, and what its words give of it before their weight."""
     words = candidates.present @ _weights(candidates)
-    return np.clip(candidates.similarity / SAME_COSINE, 0.0, 1.0) + WORDS_WEIGHT * words, words
+    return likeness(candidates.similarity, words), words
 
 
 def _allowances(candidates: Candidates, *, scoped: bool, rule: float) -> Array:
@@ -186,10 +192,14 @@ def _places(scores: Array, candidates: Candidates, *, counts: NDArray[np.bool_])
 
 
 def _weights(candidates: Candidates) -> Array:
+    return weights(candidates.words, candidates.frequencies, candidates.total)
+
+
+def weights(words: Sequence[str], frequencies: Array, total: int) -> Array:
     """Return the weight of each word of the topic: how rare it is among the memories, less for common words."""
-    total = candidates.total + 1
-    rarity = np.log(total / np.minimum(candidates.frequencies + 0.5, total)) / np.log(max(2, total))
-    common = np.array([COMMON_WORD if is_common(word) else 1.0 for word in candidates.words])
+    total += 1
+    rarity = np.log(total / np.minimum(frequencies + 0.5, total)) / np.log(max(2, total))
+    common = np.array([COMMON_WORD if is_common(word) else 1.0 for word in words])
     return rarity * common
 
 

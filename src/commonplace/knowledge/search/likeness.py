@@ -1,0 +1,33 @@
+"""The likeness of any texts and a topic, as a recall measures it for facts and rules."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.search import relevance
+from commonplace.language.stems import stem
+from commonplace.language.words import STOPWORDS, tokens
+
+
+async def measure_likeness(engine: EmbeddingEngine, topic: str, texts: Sequence[str]) -> list[float]:
+    """Return how alike each text and a topic are.
+
+    0.0 is nothing in common, 1.0 the same topic, more with rare words in common; a word is rare if few of the texts
+    hold it. See :mod:`~commonplace.knowledge.search.relevance`.
+
+    Raises:
+        EmbeddingError: The model cannot be used.
+    """
+    if not texts:
+        return []
+    vector = np.array(await engine.embed_query_async(topic))
+    similarity = np.array(await engine.embed_batch_async(texts)) @ vector
+    words = sorted(_words(topic))
+    present = np.array([[word in held for word in words] for held in map(_words, texts)], np.float64)
+    weights = relevance.weights(words, present.sum(axis=0), len(texts))
+    return relevance.likeness(similarity, present @ weights).tolist()
+
+
+def _words(text: str) -> set[str]:
+    return {stem(word) for word in tokens(text) if word not in STOPWORDS}
