@@ -1,7 +1,7 @@
 """``commonplace backup``: one file with all memories of a home."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -12,6 +12,9 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.projects import Projects
 from commonplace.storage.backup.copies import BACKUP_SUFFIXES
 from commonplace.storage.backup.taking import BackupReceipt, back_up
+
+OTHER_ARCHIVES: Final = frozenset({".7z", ".bz2", ".gz", ".tar", ".xz", ".zip", ".zst"})
+"""Endings of names that nobody gives to a directory."""
 
 app = typer.Typer(add_completion=False)
 
@@ -62,9 +65,13 @@ async def backup(
 
 
 def _target(given: Path) -> Path:
-    """Return the file to write; a name without the ending of an archive means a directory."""
+    """Return the file to write; a name without the ending of an archive means a directory.
+
+    Raises:
+        InvalidInputError: The name is that of another file, or ends like another kind of archive.
+    """
     if given.name.endswith(BACKUP_SUFFIXES) and not given.is_dir():
         return given
-    if given.exists() and not given.is_dir():
+    if not given.is_dir() and (given.exists() or given.suffix.lower() in OTHER_ARCHIVES):
         raise InvalidInputError("FILE", "a directory, or a name that ends in .tar.gz or .tgz", str(given))
     return given / f"commonplace-{utc_now():%Y%m%dT%H%M%SZ}.tar.gz"

@@ -414,7 +414,7 @@ def test_the_commands(commonplace: CommandLine, tmp_path: Path) -> None:
 
 
 def test_a_backup_with_another_name_goes_into_a_directory(commonplace: CommandLine, tmp_path: Path) -> None:
-    """A missing directory is created, with or without a slash; a file of that name is never replaced."""
+    """A missing directory is created, with or without a slash; a file is never replaced; ``x.zip`` is no directory."""
     assert commonplace("workspace", "store", "The tests need Redis").status == 0
     for given, directory in (("nodir/", "nodir"), ("other", "other"), ("a/named.tgz", "a")):
         done = commonplace("backup", f"{tmp_path}/{given}", "--json")
@@ -422,9 +422,13 @@ def test_a_backup_with_another_name_goes_into_a_directory(commonplace: CommandLi
         verify(Path(done.json["file"]))
         assert Path(done.json["file"]).parent == tmp_path / directory
     (tmp_path / "file").touch()
-    refused = commonplace("backup", str(tmp_path / "file"))
-    assert refused.status == 1
-    assert "a directory, or a name that ends in .tar.gz or .tgz" in refused.err
+    for name in ("file", "x.zip", "x.tar", "x.tar.XZ"):
+        refused = commonplace("backup", str(tmp_path / name))
+        assert refused.status == 1
+        assert "a directory, or a name that ends in .tar.gz or .tgz" in refused.err
+        assert not (tmp_path / name).is_dir()
+    (tmp_path / "x.zip").mkdir()
+    assert commonplace("backup", str(tmp_path / "x.zip")).status == 0
 
 
 @pytest.mark.parametrize("part", ["workspaces", "revisions"])
