@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 
 from commonplace.core.settings import Settings
+from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge import FactDraft, KnowledgeMemory
+from commonplace.portability.exporting import PAGE, export_knowledge
 from commonplace.projects import Projects
 from support.commands import CommandLine, Done
 
@@ -66,6 +69,39 @@ def test_memories_move_and_an_import_can_be_repeated(run: Run, tmp_path: Path) -
     shown = run("export", "-", "--tenant", "other").out
     assert "Prefers green tea" in shown
     assert '"content": "Prefers tea to coffee"' not in shown
+
+
+@pytest.mark.requirement("LIF-05.1")
+def test_a_dry_run_says_what_is_held(run: Run, tmp_path: Path) -> None:
+    """A fact of a person stays current, unless the person vouches for the sources of the file."""
+    assert run("knowledge", "store-fact", "staging", "port", "It is 5433").status == 0
+    folder = tmp_path / "folder"
+    assert run("export", str(folder)).status == 0
+    (edited,) = (folder / "facts").iterdir()
+    edited.write_text(edited.read_text().replace("5433", "5434"))
+    for dry in (["--dry-run"], []):
+        done = run("import", str(folder), "--json", *dry)
+        assert (done.json["held"], done.json["replaces"]) == (1, 0)
+    for dry in (["--dry-run"], []):
+        kept = run("import", str(folder), "--keep-sources", "--json", *dry)
+        assert (kept.json["held"], kept.json["replaces"]) == (0, 1)
+
+
+async def test_an_export_leaves_out_only_what_was_forgotten(
+    knowledge_url: str, settings: Settings, engine: EmbeddingEngine
+) -> None:
+    """Memories that are forgotten while it reads do not hide others."""
+    there = settings.model_copy(update={"postgres_url": knowledge_url})
+    async with KnowledgeMemory.open(there, engine=engine) as memory:
+        drafts = [FactDraft(subject=f"s{n}", predicate="p", content="c") for n in range(PAGE + 1)]
+        receipts = await memory.store_facts(drafts)
+        exported: list[str] = []
+        async for item in export_knowledge(memory):
+            assert isinstance(item, FactDraft)
+            exported.append(item.subject)
+            if len(exported) == 1:
+                await memory.forget_memory("fact", receipts[-1].id)
+        assert len(set(exported)) == PAGE + 1
 
 
 def test_a_refused_item_repeats_no_other(run: Run, tmp_path: Path) -> None:

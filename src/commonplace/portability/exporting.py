@@ -4,14 +4,25 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Final, TypeVar
 
-from commonplace.knowledge import EpisodeDraft, FactDraft, KnowledgeMemory, RuleDraft, Validity
+from commonplace.knowledge import (
+    Episode,
+    EpisodeDraft,
+    Fact,
+    FactDraft,
+    KnowledgeMemory,
+    ListedEntity,
+    Rule,
+    RuleDraft,
+    Validity,
+    cursor_of,
+)
 from commonplace.operational import OperationalMemory
 from commonplace.portability.items import EntityItem, Item, OperationalItem, WorkspaceItem
 from commonplace.workspace import WorkspaceMemory
 
 PAGE: Final = 1000
 
-T = TypeVar("T")
+T = TypeVar("T", Episode, Fact, Rule, ListedEntity)
 
 
 async def export(
@@ -39,7 +50,7 @@ async def export(
 
 async def export_knowledge(memory: KnowledgeMemory) -> AsyncIterator[Item]:
     """Yield the entities, facts, rules and episodes of a tenant."""
-    async for found in _all(lambda offset: memory.list_entities(limit=PAGE, offset=offset)):
+    async for found in _all(lambda after: memory.list_entities(limit=PAGE, after=after)):
         yield EntityItem(
             id=str(found.id),
             name=found.canonical_name,
@@ -48,18 +59,19 @@ async def export_knowledge(memory: KnowledgeMemory) -> AsyncIterator[Item]:
             metadata=found.metadata,
         )
     async for fact in _all(
-        lambda offset: memory.list_facts(validity=Validity.ACTIVE, limit=PAGE, offset=offset)
+        lambda after: memory.list_facts(validity=Validity.ACTIVE, limit=PAGE, after=after)
     ):
         yield replace(FactDraft.of(fact), source_episode_id=None)
-    async for rule in _all(lambda offset: memory.list_rules(forgotten=False, limit=PAGE, offset=offset)):
+    async for rule in _all(lambda after: memory.list_rules(forgotten=False, limit=PAGE, after=after)):
         yield replace(RuleDraft.of(rule), source_episode_id=None)
-    async for episode in _all(lambda offset: memory.list_episodes(live=True, limit=PAGE, offset=offset)):
+    async for episode in _all(lambda after: memory.list_episodes(live=True, limit=PAGE, after=after)):
         yield EpisodeDraft.of(episode)
 
 
-async def _all(page: Callable[[int], Awaitable[Sequence[T]]]) -> AsyncIterator[T]:
-    offset = 0
-    while found := await page(offset):
+async def _all(page: Callable[[str | None], Awaitable[Sequence[T]]]) -> AsyncIterator[T]:
+    """Yield all items of a list; a page begins after an item, because memories may be forgotten meanwhile."""
+    after = None
+    while found := await page(after):
         for each in found:
             yield each
-        offset += len(found)
+        after = cursor_of(found[-1])

@@ -10,7 +10,7 @@ from typing import Final
 from commonplace.core.context import current_context, request_context
 from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.core.secrets import find_secret_in_json
-from commonplace.core.sources import Source
+from commonplace.core.sources import RANKS, Source
 from commonplace.knowledge import EpisodeDraft, FactDraft, KnowledgeMemory, RuleDraft
 from commonplace.operational import OperationalMemory
 from commonplace.portability.exporting import export
@@ -104,13 +104,13 @@ class Importer:
             StorageError: A memory cannot be read.
         """
         known: set[tuple[object, ...]] = set()
-        keys: set[tuple[object, ...]] = set()
+        trusts: dict[tuple[object, ...], Source] = {}
         entities: dict[tuple[object, ...], str] = {}
         first: dict[tuple[object, ...], str] = {}
         async for item in export(self._knowledge, self._operational, self._workspace):
             known.add(identity(item))
             if isinstance(item, FactDraft):
-                keys.add(_fact_key(item))
+                trusts[_fact_key(item)] = Source(item.source)
             elif isinstance(item, EntityItem):
                 entities[identity(item)] = item.id
         planned: list[Imported] = []
@@ -126,10 +126,12 @@ class Importer:
                 self._same[item.id] = first.setdefault(identity(item), item.id)
                 if identity(item) in entities:
                     self._entities[item.id] = entities[identity(item)]
-            planned.append(self._planned(item, known, keys))
+            planned.append(self._planned(item, known, trusts))
         return planned
 
-    def _planned(self, item: Item, known: set[tuple[object, ...]], keys: set[tuple[object, ...]]) -> Imported:
+    def _planned(
+        self, item: Item, known: set[tuple[object, ...]], trusts: dict[tuple[object, ...], Source]
+    ) -> Imported:
         if identity(item) in known:
             return Imported(item=item, outcome=Outcome.KNOWN)
         secret = None if self._allow_secrets else find_secret_in_json(to_json(item))
@@ -138,10 +140,18 @@ class Importer:
                 item=item, outcome=Outcome.REFUSED, reason=f"text appears to contain a secret ({secret.kind})"
             )
         known.add(identity(item))
-        is_replacing = isinstance(item, FactDraft) and _fact_key(item) in keys
-        if isinstance(item, FactDraft):
-            keys.add(_fact_key(item))
-        return Imported(item=item, outcome=Outcome.REPLACES if is_replacing else Outcome.NEW)
+        if not isinstance(item, FactDraft):
+            return Imported(item=item, outcome=Outcome.NEW)
+        trust, current = self._trust(item), trusts.get(_fact_key(item))
+        if current is not None and RANKS[current] > RANKS[trust]:
+            return Imported(item=item, outcome=Outcome.HELD)
+        trusts[_fact_key(item)] = trust
+        return Imported(item=item, outcome=Outcome.NEW if current is None else Outcome.REPLACES)
+
+    def _trust(self, fact: FactDraft) -> Source:
+        """Return the less trusted of the source of the import and the source that a fact names."""
+        named = Source(fact.source) if fact.source else self._knowledge.source
+        return min(named, self._knowledge.source, key=RANKS.__getitem__)
 
     async def store(self, planned: Sequence[Imported]) -> list[Imported]:
         """Store the new items of a plan, and return the outcome of each item.
@@ -155,7 +165,7 @@ class Importer:
             if batch and (len(batch) == _batch_size(batch[0].item) or batch[0].kind != each.kind):
                 done += await self._store_batch(batch)
                 batch = []
-            if each.outcome in {Outcome.NEW, Outcome.REPLACES}:
+            if each.outcome in {Outcome.NEW, Outcome.REPLACES, Outcome.HELD}:
                 batch.append(each)
             else:
                 done.append(each)
@@ -171,9 +181,7 @@ class Importer:
             if len(batch) == 1:
                 return [replace(batch[0], outcome=Outcome.REFUSED, reason=str(error))]
             return [done for each in batch for done in await self._store_batch([each])]
-        return [
-            replace(each, outcome=Outcome.HELD) if place in held else each for place, each in enumerate(batch)
-        ]
+        return [_as_stored(each, is_held=place in held) for place, each in enumerate(batch)]
 
     async def _store_items(self, items: Sequence[Item]) -> set[int]:
         """Store items of one kind, and return the places of the facts that are held."""
@@ -225,6 +233,13 @@ def _as_import() -> AbstractContextManager[object]:
     if context is None:
         return nullcontext()
     return request_context(tenant_id=context.tenant_id, actor=context.actor, source=Source.IMPORT)
+
+
+def _as_stored(planned: Imported, *, is_held: bool) -> Imported:
+    """Return the outcome of a stored item, which another process or flags of its text may have changed."""
+    if is_held is (planned.outcome is Outcome.HELD):
+        return planned
+    return replace(planned, outcome=Outcome.HELD if is_held else Outcome.REPLACES)
 
 
 def _batch_size(item: Item | Unreadable) -> int:
