@@ -6,6 +6,7 @@
     │   ├── SecretRefusedError              text that looks like a secret
     │   └── UndoRefusedError                a change that can no longer be undone
     ├── NotFoundError (LookupError)         no item has this id
+    │   └── SupersededError                 another fact has replaced the fact
     ├── TenantUnsetError                    no tenant is set
     ├── ClaimLostError                      another process runs the same request
     ├── StorageError                        a file or database
