@@ -51,10 +51,14 @@ _Moment = Annotated[
 
 
 class ExportedMemory(BaseModel):
-    """A memory in a document, with the names of the specification's interface."""
+    """A memory in a document, with the names of the specification's interface.
 
-    model_config = ConfigDict(populate_by_name=True)
+    A misspelt field is refused: without its ``userId``, the memory of one user would be shown to all.
+    """
 
+    model_config = ConfigDict(populate_by_name=True, extra="forbid")
+
+    id: int | None = Field(default=None, description="ignored: the imported memory gets another id")
     content: str = Field(min_length=1)
     created_at: _Moment = Field(alias="createdAt")
     updated_at: _Moment = Field(alias="updatedAt")

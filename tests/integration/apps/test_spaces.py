@@ -318,6 +318,10 @@ async def test_an_import_takes_text_of_any_kind(opened: Opener) -> None:
             {"memories": [{"content": "x", "createdAt": "0001-01-01T00:00:00+14:00", "updatedAt": NEW_YEAR}]},
             "createdAt: expected a moment of the years 1 to 9999 in UTC",
         ),
+        (
+            {"memories": [{"content": "x", "createdAt": NEW_YEAR, "updatedAt": NEW_YEAR, "userid": "ada"}]},
+            "userid: expected no value, because this field does not exist",
+        ),
         ({"format": "other", "memories": []}, "format: expected "),
         (
             {
