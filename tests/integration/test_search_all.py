@@ -79,7 +79,7 @@ async def test_the_most_alike_item_comes_first(settings: Settings) -> None:
         ):
             found = await search_all(memories, query)
             assert found[0].items[0].text == first
-            likeness = [[item.likeness for item in each.items] for each in found]
+            likeness = [[item.likeness or 0.0 for item in each.items] for each in found]
             assert [each.problem is None for each in found[:2]] == [True, True]
             assert likeness == [sorted(each, reverse=True) for each in likeness]
             assert likeness[0][0] > likeness[1][0]
