@@ -1,6 +1,6 @@
 """The facade of app memory: the functions that the command line, the admin API and hosts call."""
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from copy import deepcopy
 from dataclasses import replace
@@ -290,7 +290,7 @@ class AppMemory:
         async with self._store.reading() as sql:
             await get_app(sql, app_id)
             found = await memories.of_app(sql, app_id, limit=limit, offset=offset)
-        return self._watched(found)
+        return self.quarantine.watch(found)
 
     async def get_memory(self, memory_id: int, *, app_id: str | None = None) -> Memory:
         """Return a memory.
@@ -369,7 +369,7 @@ class AppMemory:
         await self.registry.get(app_id)
         async with self._store.reading() as sql:
             found = await memories.visible(sql, app_id, user_id=optional_user(user_id), limit=ALL_ROWS)
-        found = self._watched(found)
+        found = self.quarantine.watch(found)
         match by:
             case "words":
                 return by_words(found, wanted)
@@ -396,7 +396,7 @@ class AppMemory:
         async with self._store.reading() as sql:
             app = await get_app(sql, app_id)
             found = await memories.of_app(sql, app_id)
-        return Export(app=app, memories=tuple(self._watched(found)), exported_at=self._store.now())
+        return Export(app=app, memories=tuple(self.quarantine.watch(found)), exported_at=self._store.now())
 
     async def import_document(self, app_id: str, document: Mapping[str, Any]) -> ImportReceipt:
         """Add the memories of an exported document to an app; see :func:`~commonplace.apps.exchange.import_memories`.
@@ -406,7 +406,7 @@ class AppMemory:
             InvalidInputError: The document is not an export; nothing was added.
         """
         receipt = await exchange.import_memories(self._store, app_id, exchange.read_document(document))
-        return replace(receipt, added=tuple(self._watched(receipt.added)))
+        return replace(receipt, added=tuple(self.quarantine.watch(receipt.added)))
 
     async def waiting_digests(self) -> list[QueuedDigest]:
         """Return the digests that wait for energy or for a worker, the longest waiting first."""
@@ -436,9 +436,6 @@ class AppMemory:
     def counts(self) -> Counts:
         """Return what this process counted since it opened app memory."""
         return deepcopy(self._counts)
-
-    def _watched(self, found: Iterable[Memory]) -> list[Memory]:
-        return [one.watched_by(self.quarantine) for one in found]
 
     async def _say(self, conversation_id: str, said: Sequence[Message]) -> Conversation:
         async with self._store.writing() as sql:

@@ -270,7 +270,7 @@ class AppViews:
         return self._store.now()
 
     def _memories(self, rows: Iterable[Row]) -> list[Memory]:
-        return [one.watched_by(self._quarantine) for one in Memory.from_rows(rows)]
+        return self._quarantine.watch(Memory.from_rows(rows))
 
     def _since(self, span: timedelta) -> str:
         return format_timestamp(self._store.now() - span)

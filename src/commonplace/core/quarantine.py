@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from commonplace.core.context import current_context
 from commonplace.core.directories import make_directories
@@ -21,6 +21,8 @@ from commonplace.core.settings import Settings
 from commonplace.core.sources import Source
 
 DIRECTORY: Final = "confirmed"
+
+_W = TypeVar("_W", bound="Watched")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,10 @@ class Quarantine:
         context = current_context()
         if context is not None and context.source is Source.PERSON:
             self.release(text)
+
+    def watch(self, memories: Iterable[_W]) -> list[_W]:
+        """Return memories that say whether they are in this quarantine."""
+        return [each.watched_by(self) for each in memories]
 
     @staticmethod
     def _mark(home: Path, text: str) -> Path:

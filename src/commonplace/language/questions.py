@@ -1,4 +1,4 @@
-"""Questions and requests in English, German, Spanish and French, and what a question tells besides."""
+"""Questions and requests in English, German, Spanish and French, and statements in the same sentence as a question."""
 # ruff: noqa: RUF001 - punctuation and letters of many scripts
 
 import re

@@ -195,7 +195,7 @@ class OperationalMemory:
         """Return the memories that match a filter, in the order of the filter; by default all memories."""
         async with self._store.reading() as sql:
             found = await memories.find(sql, wanted or MemoryFilter())
-        return [one.watched_by(self.quarantine) for one in found]
+        return self.quarantine.watch(found)
 
     async def get(self, memory_id: int) -> Memory:
         """Return a memory.
@@ -286,7 +286,7 @@ class OperationalMemory:
             for before in found:
                 after = lifecycle.edited(before, observation=text, confidence_value=value, now=author.now)
                 changed.append(await memories.replace(sql, before, after, ChangeKind.EDITED, author))
-        return [one.watched_by(self.quarantine) for one in changed]
+        return self.quarantine.watch(changed)
 
     async def delete(self, ids: Sequence[int]) -> list[int]:
         """Delete memories permanently: all of them, or none if an id is unknown.

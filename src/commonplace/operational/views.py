@@ -91,8 +91,11 @@ class OperationalViews:
         async with self._store.reading() as sql:
             found = await memories.find(sql, wanted)
             counts = await memories.count(sql, wanted)
-        watched = [one.watched_by(self._quarantine) for one in found]
-        return MemoryPage(memories=watched, active=counts.get(True, 0), inactive=counts.get(False, 0))
+        return MemoryPage(
+            memories=self._quarantine.watch(found),
+            active=counts.get(True, 0),
+            inactive=counts.get(False, 0),
+        )
 
     async def services(self) -> list[ServiceCount]:
         """Return every service that has memories, by name ignoring case, general last."""
@@ -220,7 +223,7 @@ class OperationalViews:
         return self._store.now()
 
     def _memories(self, rows: Iterable[Row]) -> list[Memory]:
-        return [one.watched_by(self._quarantine) for one in Memory.from_rows(rows)]
+        return self._quarantine.watch(Memory.from_rows(rows))
 
     def _before(self, span: timedelta) -> str:
         return format_timestamp(self._store.now() - span)

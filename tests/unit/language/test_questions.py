@@ -1,4 +1,4 @@
-"""What a sentence with a question tells, and what it asks."""
+"""Sentences that hold a statement and a question are cut in two."""
 # ruff: noqa: RUF001 - punctuation of many scripts
 
 import pytest

@@ -94,6 +94,7 @@ class SensitiveLoop:
         on_receipt: Callable[[DigestReceipt], None] | None = None,
     ) -> None:
         self._store = resources.store
+        self._quarantine = resources.quarantine
         self._subagent = subagent
         self._energy = resources.energy
         self._counts = resources.counts
@@ -128,7 +129,9 @@ class SensitiveLoop:
     async def get_memories_for_app(self, app_id: str, *, user_id: str | None = None) -> list[Memory]:
         """Return the memories that a conversation of an app can see, newest first, without those in quarantine."""
         found = await self._subagent.get_memories(app_id, user_id=user_id)
-        return [memory for memory in found if not memory.flags]
+        return [
+            memory for memory in found if not self._quarantine.holds(memory.content, memory.metadata.flags)
+        ]
 
     def format_memories_for_context(self, app: App, memories: Sequence[Memory]) -> str:
         """Return the block of an app; empty if there are no memories."""

@@ -141,7 +141,7 @@ class MemorySubAgent:
             found = shown_to_user(found, limit)
         self._counts.retrievals += 1
         log.debug("retrieved %d memories for app %s", len(found), app_id, extra={"app_id": app_id})
-        return self._watched(found)
+        return self._quarantine.watch(found)
 
     async def get_memory_count(self, app_id: str) -> int:
         """Return the number of an app's memories in all its spaces."""
@@ -287,7 +287,7 @@ class MemorySubAgent:
             if memory is None:
                 return _receipt(request, DigestOutcome.REPEATED, "the app has a memory of this conversation")
             await self._vectors.keep(sql, memory, vector)
-        *known, memory = self._watched([*known, memory])
+        *known, memory = self._quarantine.watch([*known, memory])
         conflicts = [one for one in find_conflicts([*known, memory]) if memory in (one.older, one.newer)]
         return _receipt(request, DigestOutcome.CREATED, reason, memory=memory, conflicts=tuple(conflicts))
 
@@ -308,9 +308,6 @@ class MemorySubAgent:
         except StorageError as error:
             reason = f"{reason}; storing this outcome failed too: {error}"
         return self._told(request, outcome, reason)
-
-    def _watched(self, found: list[Memory]) -> list[Memory]:
-        return [one.watched_by(self._quarantine) for one in found]
 
     def _told(self, request: MemoryCreationRequest, outcome: DigestOutcome, reason: str) -> DigestReceipt:
         return self._reported(_receipt(request, outcome, reason))
