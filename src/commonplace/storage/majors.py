@@ -75,6 +75,7 @@ def upgrade_major(cluster: Cluster, server_lock: FileLock) -> None:
         else:
             make_directories(place)
         with new.lock("server") as new_lock:
+            new_lock.require(timeout_s=START_TIMEOUT_S)
             _load_beside(replace(cluster, programs=programs), server_lock, new, new_lock)
     except (StorageError, OSError) as error:
         shutil.rmtree(place, ignore_errors=True)

@@ -88,7 +88,8 @@ def test_data_of_an_earlier_major_version_is_upgraded(
     killed = subprocess.run(
         [sys.executable, "-c", KILLED, postgres_directory], check=False, cwd=Path(__file__).parents[2]
     )
-    assert killed.returncode == -signal.SIGKILL  # the server of the new data still runs
+    assert killed.returncode == -signal.SIGKILL
+    assert is_running(cluster.directory / PLACE)  # the server of the new data
     wait_until(lambda: not is_running(cluster.directory), what="server stopped")
     assert contents_of(postgres_directory.parent) == ["It is 5432."]
     assert (cluster.data / "PG_VERSION").read_text() == f"{POSTGRES_MAJOR}\n"
