@@ -40,7 +40,7 @@ def serve(settings: Settings, knowledge_url: str, command_server: CommandServer)
 def test_it_starts_in_a_home_that_is_not_there_yet(new_settings: Settings) -> None:
     """It makes the home and its database server, and a signal ends both."""
     with service_process(new_settings.home) as service:
-        assert httpx2.get(f"{service.url}/healthz", timeout=DEADLINE_S).status_code == 200
+        assert httpx2.get(f"{service.url}/api/v1/knowledge/facts", timeout=DEADLINE_S).status_code == 200
         assert new_settings.database_path.exists()
         service.signal(signal.SIGTERM)
         assert service.ended() == (0, "")
@@ -59,7 +59,7 @@ def test_it_serves_as_soon_as_it_says_so(settings: Settings, knowledge_url: str)
             computed = computed_s(service.process.pid)
             assert service.line == f"commonplace is listening on {service.url} (press Ctrl-C to stop)\n"
             assert service.url.startswith("http://127.0.0.1:")
-            assert httpx2.get(f"{service.url}/healthz", timeout=DEADLINE_S).status_code == 200
+            assert httpx2.get(f"{service.url}/api/v1/knowledge/facts", timeout=DEADLINE_S).status_code == 200
         return computed
 
     assert computes_less(computed_to_start, than=MOST_BESIDE_LIBRARIES, imports=LIBRARIES)
@@ -70,7 +70,7 @@ def test_it_serves_as_soon_as_it_says_so(settings: Settings, knowledge_url: str)
 def test_a_signal_ends_it_in_order(serve: Serve, number: signal.Signals) -> None:
     """Exit status 0 and not another word, also with a connection that is kept alive."""
     with serve() as service, httpx2.Client(base_url=service.url, timeout=DEADLINE_S) as client:
-        assert client.get("/healthz").status_code == 200
+        assert client.get("/api/v1/workspace/memories").status_code == 200
         service.signal(number)
         assert service.ended() == (0, "")
 

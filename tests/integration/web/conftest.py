@@ -1,0 +1,12 @@
+"""What tests of the service share."""
+
+import pytest
+
+from commonplace.web import health
+from support.deadlines import DEADLINE_S
+
+
+@pytest.fixture(autouse=True)
+def patient_health_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine, a part that works may take longer than a supervisor would wait."""
+    monkeypatch.setattr(health, "TIMEOUT_S", DEADLINE_S)
