@@ -31,7 +31,6 @@ from commonplace.apps.views import AppViews
 from commonplace.core.choices import require_one_of
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
-from commonplace.core.pages import require_page
 from commonplace.core.quarantine import Quarantine
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import preprocess_search_query
@@ -210,7 +209,6 @@ class AppMemory:
         Raises:
             NotFoundError: No app has this id.
         """
-        require_page(limit)
         async with self._store.reading() as sql:
             await get_app(sql, app_id)
             return await conversations.completed(sql, app_id=app_id, user_id=None, limit=limit)
@@ -286,7 +284,6 @@ class AppMemory:
         Raises:
             NotFoundError: No app has this id.
         """
-        require_page(limit, offset)
         async with self._store.reading() as sql:
             await get_app(sql, app_id)
             found = await memories.of_app(sql, app_id, limit=limit, offset=offset)
@@ -416,7 +413,6 @@ class AppMemory:
 
     async def list_digests(self, state: ListedState, *, limit: int = ALL_ROWS) -> list[QueuedDigest]:
         """Return the digests in a state, newest first."""
-        require_page(limit)
         wanted = require_one_of(ListedState, state, field="state")
         async with self._store.reading() as sql:
             return await queue.listed(sql, wanted, limit=limit)

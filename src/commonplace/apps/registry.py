@@ -9,7 +9,6 @@ from commonplace.apps.memories import ALL_ROWS
 from commonplace.apps.names import require_app_id, require_name
 from commonplace.apps.store import memories_lock
 from commonplace.core.choices import optional_one_of
-from commonplace.core.pages import require_page
 from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
 from commonplace.storage.store import Store
@@ -94,7 +93,6 @@ class AppRegistry:
         self, *, status: AppStatus | None = None, limit: int = ALL_ROWS, offset: int = 0
     ) -> list[ListedApp]:
         """Return apps of one status or all, by id, with their numbers of memories."""
-        require_page(limit, offset)
         wanted = optional_one_of(AppStatus, status, field="status")
         rows = await self._store.reads.list_apps(status=wanted, limit=limit, offset=offset)
         return [ListedApp(app=App.from_row(row), memories=row["memories"]) for row in rows]

@@ -11,7 +11,6 @@ from commonplace.core.clock import Clock, parse_timestamp, utc_now
 from commonplace.core.confidence import clamp
 from commonplace.core.context import current_context
 from commonplace.core.errors import InvalidInputError
-from commonplace.core.pages import require_page
 from commonplace.core.quarantine import Quarantine
 from commonplace.core.safe_text import refuse_secret, require_safe_text
 from commonplace.core.settings import Settings, load_settings
@@ -334,7 +333,6 @@ class OperationalMemory:
 
     async def reviews(self, *, decided: bool = False, limit: int = 50, offset: int = 0) -> list[Review]:
         """Return the pairs that wait for a decision, oldest first, or the decided pairs, newest first."""
-        require_page(limit, offset)
         return Review.from_rows(
             await self._store.reads.reviews_of_status(decided=int(decided), limit=limit, offset=offset)
         )
@@ -385,7 +383,6 @@ class OperationalMemory:
 
     async def sessions(self, *, limit: int = 50, offset: int = 0) -> list[Session]:
         """Return sessions, newest first."""
-        require_page(limit, offset)
         return (await self.views.sessions(limit=limit, offset=offset)).items
 
     async def last_session(self, *, tier: int, trigger: str) -> Session | None:
@@ -406,19 +403,16 @@ class OperationalMemory:
             Lines in ascending order of ``seq``. The first numbers may be missing, because only the newest 2,000 lines
             of the newest 500 sessions are kept.
         """
-        require_page(limit)
         return OutputLine.from_rows(
             await self._store.reads.list_output(session_id=session_id, after=after, limit=limit)
         )
 
     async def events(self, *, session_id: int | None = None, limit: int = 50, offset: int = 0) -> list[Event]:
         """Return the events of one session or of all sessions, newest first."""
-        require_page(limit, offset)
         return (await self.views.events(session_id=session_id, limit=limit, offset=offset)).items
 
     async def cooldowns(self, *, limit: int = 50, offset: int = 0) -> list[Cooldown]:
         """Return cooldown actions, newest first."""
-        require_page(limit, offset)
         return (await self.views.cooldowns(limit=limit, offset=offset)).items
 
     def _author(self, actor: str | None = None) -> Author:

@@ -20,6 +20,7 @@ from aiosql.adapters.aiosqlite import AioSQLiteAdapter
 from aiosql.queries import Queries
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.pages import require_page
 
 Dialect = Literal["sqlite", "postgresql"]
 Row = Mapping[str, Any]
@@ -64,11 +65,12 @@ class Statements:
 
 
 def _require_storable(parameters: Mapping[str, object]) -> None:
-    """Refuse a whole number that no column can hold.
+    """Refuse a whole number that no column can hold, and a page that does not exist.
 
     Raises:
-        InvalidInputError: A number needs more than eight bytes.
+        InvalidInputError: A number needs more than eight bytes, or ``limit`` or ``offset`` is out of range.
     """
+    require_page(parameters.get("limit", 1), parameters.get("offset", 0))
     for name, value in parameters.items():
         if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
             raise InvalidInputError(name, f"a number of at most {LARGEST_NUMBER}", value)

@@ -51,6 +51,7 @@ from commonplace.core.errors import (
     StorageError,
 )
 from commonplace.core.instructions import Flag, find_flags
+from commonplace.core.pages import require_page
 from commonplace.llm import Completion
 
 PURPOSE: Final = "app.digest"
@@ -134,6 +135,7 @@ class MemorySubAgent:
         With ``user_id``, the user's memories and the common ones have half of the places each; see
         :func:`~commonplace.apps.context.shown_to_user`.
         """
+        require_page(limit)
         async with self._store.reading() as sql:
             most = limit if user_id is None else ALL_ROWS
             found = await memories.visible(sql, app_id, user_id=user_id, limit=most)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 from uuid import UUID
 
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import NotFoundError
+from commonplace.core.pages import require_page
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.kinds import GLOBAL_SCOPE, Moment
@@ -98,8 +99,7 @@ class GraphMethods(KnowledgeSession):
         key = inputs.optional_id(entity_id, field="entity_id")
         own = inputs.optional_scope(scope)
         oldest = inputs.optional_moment(since, field="since")
-        if not 1 <= limit <= MOST_ENTITIES:
-            raise InvalidInputError("limit", f"1 to {MOST_ENTITIES} entities", limit)
+        require_page(limit, max_limit=MOST_ENTITIES)
         async with self._reading() as sql:
             entities = await sql.graph_entities(entity_id=key, limit=limit)
             if key is not None and not entities:

@@ -162,7 +162,7 @@ class ListMethods(KnowledgeSession):
 
         Source: KNW-30.1.
         """
-        require_page(limit, 0)
+        require_page(limit)
         key = inputs.require_id(rule_id, field="rule_id")
         async with self._reading() as sql:
             return RuleApplication.from_rows(await sql.list_applications(rule_id=key, limit=limit))
@@ -236,6 +236,6 @@ class ListMethods(KnowledgeSession):
             )
 
 
-def require_page(limit: int, offset: int) -> None:
+def require_page(limit: int, offset: int = 0) -> None:
     """Require a limit from 1 to 1,000 and an offset from 0; see :func:`commonplace.core.pages.require_page`."""
     pages.require_page(limit, offset, max_limit=MAX_LIMIT)

@@ -15,6 +15,7 @@ import asyncpg
 
 from commonplace.core.choices import require_one_of
 from commonplace.core.errors import InvalidInputError, NotFoundError, UndoRefusedError
+from commonplace.knowledge.browse.lists import require_page
 from commonplace.knowledge.config import LIST_LIMIT
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.connection.unit_of_work import of_kind
@@ -71,6 +72,7 @@ class FactReviewMethods(KnowledgeSession):
 
     async def reviews(self, *, decided: bool = False, limit: int = LIST_LIMIT) -> list[FactReview]:
         """Return the tenant's waiting pairs, oldest first, or the decided pairs, latest first."""
+        require_page(limit)
         async with self._reading() as sql:
             return FactReview.from_rows(await sql.list_fact_reviews(decided=decided, limit=limit))
 

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from commonplace.core.errors import NotFoundError, UndoRefusedError
 from commonplace.knowledge import inputs
+from commonplace.knowledge.browse.lists import require_page
 from commonplace.knowledge.config import LIST_LIMIT
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.entities.fields import EntityType
@@ -39,6 +40,7 @@ class CandidateMethods(KnowledgeSession):
 
         Either several entities have the name, or the subject and a name begin with the same words.
         """
+        require_page(limit)
         async with self._reading() as sql:
             return SubjectCandidate.from_rows(await sql.subject_candidates(limit=limit))
 

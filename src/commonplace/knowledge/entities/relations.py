@@ -61,7 +61,7 @@ class RelationMethods(KnowledgeSession):
         Raises:
             NotFoundError: The entity does not exist.
         """
-        require_page(limit, 0)
+        require_page(limit)
         wanted = inputs.require_id(entity_id, field="entity_id")
         own = inputs.optional_scope(scope)
         async with self._reading() as sql:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from commonplace.knowledge import inputs
+from commonplace.knowledge.browse.lists import require_page
 from commonplace.knowledge.config import LIST_LIMIT
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.kinds import MemoryType, Rule
@@ -30,6 +31,7 @@ class OriginMethods(KnowledgeSession):
 
     async def list_harmful_rules(self, *, limit: int = LIST_LIMIT) -> list[Rule]:
         """Return rules that did harm, including warnings and forgotten rules, most recently judged first."""
+        require_page(limit)
         now = self.clock()
         async with self._reading() as sql:
             return [Rule.from_row(row, now=now) for row in await sql.list_harmful_rules(limit=limit)]

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError, NotFoundError, UndoRefusedError
 from commonplace.knowledge import inputs
+from commonplace.knowledge.browse.lists import require_page
 from commonplace.knowledge.config import LIST_LIMIT
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.connection.unit_of_work import of_kind
@@ -102,6 +103,7 @@ class ReviewMethods(KnowledgeSession):
         confirmation, and rules that did harm since then. A person's confirmation removes a memory from the list. Of
         equal held facts, only the first is listed.
         """
+        require_page(limit)
         now = self.clock()
         async with self._reading() as sql:
             rows = await sql.list_waiting(
@@ -114,6 +116,7 @@ class ReviewMethods(KnowledgeSession):
 
         The 500 newest facts are compared with the 5,000 newest, and the 500 newest rules with the 2,000 newest.
         """
+        require_page(limit)
         async with self._reading() as sql:
             rows = await sql.list_duplicates(
                 likeness=LIKENESS, latest=LATEST, facts=MOST_FACTS, rules=MOST_RULES, limit=limit

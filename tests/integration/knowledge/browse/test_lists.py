@@ -283,7 +283,7 @@ async def test_the_graph_holds_an_entity_its_facts_and_what_they_are_linked_to(
         node for node in (await knowledge_graph(pool, limit=1)).nodes.values() if node.kind == "entity"
     ]
     assert best.label == "Ada"
-    with pytest.raises(InvalidInputError, match="1 to 800 entities"):
+    with pytest.raises(InvalidInputError, match="a whole number from 1 to 800"):
         await knowledge_graph(pool, limit=801)
     assert {edge.source for edge in everything.edges} | {edge.target for edge in everything.edges} <= set(
         everything.nodes
