@@ -3,8 +3,9 @@
 A page ends with the cursor of the next page. Writes between two pages neither repeat nor skip an item.
 """
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Annotated, TypeVar
 
 from fastapi import Query
 
@@ -37,6 +38,8 @@ Scope = Annotated[
     str | None,
     Query(max_length=200, description="only this scope, without the global scope; by default all scopes"),
 ]
+
+_Item = TypeVar("_Item", bound=Memory | ListedEntity)
 
 api = Api("/api/v1/knowledge", "knowledge memory")
 
@@ -71,7 +74,8 @@ async def list_facts(
         sort: the order of the list
         reverse: list in the opposite order
     """
-    found = await memory.list_facts(
+    facts = partial(
+        memory.list_facts,
         validity=None if as_of or valid_at else validity,
         fading=fading,
         scope=scope,
@@ -82,10 +86,8 @@ async def list_facts(
         valid_at=valid_at,
         sort=sort,
         reverse=reverse,
-        limit=limit,
-        after=cursor,
     )
-    return _known(found, limit, sort)
+    return await _known(facts, limit, cursor, sort)
 
 
 @api("GET /rules", reader, "The rules of the page", *OUTAGES)
@@ -110,16 +112,10 @@ async def list_rules(
         sort: the order of the list
         reverse: list in the opposite order
     """
-    found = await memory.list_rules(
-        maturity=maturity,
-        forgotten=forgotten,
-        scope=scope,
-        sort=sort,
-        reverse=reverse,
-        limit=limit,
-        after=cursor,
+    rules = partial(
+        memory.list_rules, maturity=maturity, forgotten=forgotten, scope=scope, sort=sort, reverse=reverse
     )
-    return _known(found, limit, sort)
+    return await _known(rules, limit, cursor, sort)
 
 
 @api("GET /episodes", reader, "The episodes of the page", *OUTAGES)
@@ -141,10 +137,8 @@ async def list_episodes(
         butler: only episodes of this butler
         expired: include expired and forgotten episodes that wait for cleanup
     """
-    found = await memory.list_episodes(
-        status=status, butler=butler, live=not expired, limit=limit, after=cursor
-    )
-    return _known(found, limit)
+    episodes = partial(memory.list_episodes, status=status, butler=butler, live=not expired)
+    return await _known(episodes, limit, cursor)
 
 
 @api("GET /entities", reader, "The entities of the page", *OUTAGES)
@@ -166,16 +160,30 @@ async def list_entities(
         entityType: only entities of this type
         merged: only entities that were merged into another, instead of the others
     """
-    found = await memory.list_entities(
-        name=name, entity_type=entity_type, merged=merged, limit=limit, after=cursor
-    )
-    return EntityListShape.model_validate({"entities": found, "next_cursor": _next(found, limit)})
+    entities = partial(memory.list_entities, name=name, entity_type=entity_type, merged=merged)
+    found, following = await _page(entities, limit, cursor)
+    return EntityListShape.model_validate({"entities": found, "next_cursor": following})
 
 
-def _known(found: Sequence[Memory], limit: int, sort: str = FactOrder.STORED) -> KnownListShape:
-    return KnownListShape.model_validate({"memories": found, "next_cursor": _next(found, limit, sort)})
+async def _known(
+    read: Callable[..., Awaitable[Sequence[Memory]]],
+    limit: int,
+    cursor: str | None,
+    sort: str = FactOrder.STORED,
+) -> KnownListShape:
+    found, following = await _page(read, limit, cursor, sort)
+    return KnownListShape.model_validate({"memories": found, "next_cursor": following})
 
 
-def _next(found: Sequence[Memory | ListedEntity], limit: int, sort: str = FactOrder.STORED) -> str | None:
-    """Return the cursor of the next page, which may be empty; ``None`` after a page that is not full."""
-    return cursor_of(found[-1], sort=sort) if len(found) == limit else None
+async def _page(
+    read: Callable[..., Awaitable[Sequence[_Item]]],
+    limit: int,
+    cursor: str | None,
+    sort: str = FactOrder.STORED,
+) -> tuple[Sequence[_Item], str | None]:
+    """Return a page of a list, and the cursor of the next page; ``None`` if no item follows."""
+    found = await read(limit=limit, after=cursor)
+    if len(found) < limit:
+        return found, None
+    last = cursor_of(found[-1], sort=sort)
+    return found, last if await read(limit=1, after=last) else None
