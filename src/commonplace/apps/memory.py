@@ -155,21 +155,24 @@ class AppMemory:
     async def begin_conversation(
         self, app_id: str, conversation_id: str, *, user_id: str | None = None
     ) -> Conversation:
-        """Begin a conversation of an installed app, or return the conversation with this id.
+        """Begin a conversation of an installed app, or return the active conversation with this id.
 
         The id is unique among all apps. The space of ``user_id`` receives the memory; ``None`` is the app's common
         space.
 
         Raises:
             NotFoundError: No app has this id.
-            InvalidInputError: The app is uninstalled, the conversation belongs to another app or user, or an id is
-                malformed.
+            InvalidInputError: The app is uninstalled, the conversation has ended or belongs to another app or user, or
+                an id is malformed.
         """
         async with self._store.writing() as sql:
             _require_installed(await get_app(sql, require_app_id(app_id)))
-            return await conversations.begin(
+            conversation = await conversations.begin(
                 sql, app_id=app_id, conversation_id=conversation_id, user_id=user_id, now=self._store.now()
             )
+        if conversation.status is not ConversationStatus.ACTIVE:
+            raise InvalidInputError("conversation_id", "an id of no ended conversation", conversation_id)
+        return conversation
 
     async def add_message(self, conversation_id: str, role: str, content: str) -> Conversation:
         """Add a message to an active conversation, and return the conversation.

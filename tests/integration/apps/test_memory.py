@@ -552,7 +552,7 @@ async def test_bad_ids_are_refused(opened: Opener, app_id: str, conversation_id:
 
 
 async def test_a_conversation_belongs_to_one_app_and_takes_no_more_once_ended(opened: Opener) -> None:
-    """Its id cannot be used by another, and nothing can be said any more."""
+    """Its id cannot be used by another, nothing can be said any more, and it does not begin again."""
     async with opened(PREFERENCE) as apps:
         await begin(apps, "c-1", "Hello.")
         with pytest.raises(InvalidInputError, match="no other app"):
@@ -564,6 +564,8 @@ async def test_a_conversation_belongs_to_one_app_and_takes_no_more_once_ended(op
         await apps.loop.end_conversation("c-1")
         with pytest.raises(InvalidInputError, match="an active conversation"):
             await apps.add_message("c-1", "user", "x")
+        with pytest.raises(InvalidInputError, match="an id of no ended conversation"):
+            await apps.begin_conversation("cal", "c-1")
         with pytest.raises(NotFoundError):
             await apps.loop.end_conversation("c-9")
 

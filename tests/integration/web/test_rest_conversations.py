@@ -108,6 +108,8 @@ async def test_the_end_of_a_conversation_waits_for_nobody(
     await memory.loop.aclose()
     again = (await client.post(f"{CONVERSATIONS}/c-1/end?wait=true")).json()
     assert (again["repeated"], again["digest"]["outcome"]) == (True, "repeated")
+    begun = await begin(client)
+    assert (begun.status_code, begun.json()["field"]) == (422, "conversationId")
     assert (await client.get("/api/v1/apps/calendar/memories")).json()["total"] == 1
 
 

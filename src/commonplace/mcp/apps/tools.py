@@ -88,8 +88,8 @@ async def conversation_begin(
 ) -> Conversation:
     """Begin a conversation of an app.
 
-    If the app has a conversation with this id and user, it is returned as it is. With a user, the memory of the
-    conversation is shown to that user only.
+    If the app has an active conversation with this id and user, it is returned as it is. An ended conversation does
+    not begin again. With a user, the memory of the conversation is shown to that user only.
     """
     return await memory.begin_conversation(app_id, conversation_id, user_id=user_id)
 

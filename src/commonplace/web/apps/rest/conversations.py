@@ -76,7 +76,8 @@ async def begin_conversation(
 ) -> Conversation:
     """Begin a conversation of an app.
 
-    If the app already has a conversation with this id and user, that conversation is returned unchanged.
+    If the app already has an active conversation with this id and user, that conversation is returned unchanged. An
+    ended conversation does not begin again.
     """
     return await memory.begin_conversation(app_id, wanted.conversation_id, user_id=wanted.user_id)
 
