@@ -13,7 +13,7 @@ class Role(StrEnum):
     READER = "reader"
     """Read and search memories."""
     WRITER = "writer"
-    """Store, confirm, correct and forget single memories."""
+    """Store, confirm, correct and forget memories that a request names, one or several."""
     ADMIN = "admin"
     """Everything else: purge, import, merge, undo a run, run upkeep, manage tokens."""
 

@@ -118,7 +118,7 @@ admin = _requires(Role.ADMIN, installation=False)
 installation_reader = _requires(Role.READER, installation=True)
 """Dependency: the caller may read operational, app and workspace memory."""
 installation_writer = _requires(Role.WRITER, installation=True)
-"""Dependency: the caller may change single memories of the installation."""
+"""Dependency: the caller may change named memories of the installation."""
 installation_admin = _requires(Role.ADMIN, installation=True)
 """Dependency: the caller may do everything in the installation."""
 

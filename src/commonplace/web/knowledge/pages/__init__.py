@@ -1,6 +1,6 @@
 """Dashboard pages of knowledge memory, for the tenant of the caller.
 
-Readers view. Writers confirm, correct and forget single memories. Admins merge, unmerge, undo and requeue.
+Readers view. Writers confirm, correct and forget named memories. Admins merge, unmerge, undo and requeue.
 """
 
 from typing import Final
