@@ -73,7 +73,7 @@ def test_memories_move_and_an_import_can_be_repeated(run: Run, tmp_path: Path) -
 
 @pytest.mark.requirement("LIF-05.1")
 def test_a_dry_run_says_what_is_held(run: Run, tmp_path: Path) -> None:
-    """A fact of a person stays current, unless the person vouches for the sources of the file."""
+    """A fact of a person stays current, unless the person vouches for the sources of the file. It is held once."""
     assert run("knowledge", "store-fact", "staging", "port", "It is 5433").status == 0
     folder = tmp_path / "folder"
     assert run("export", str(folder)).status == 0
@@ -82,6 +82,8 @@ def test_a_dry_run_says_what_is_held(run: Run, tmp_path: Path) -> None:
     for dry in (["--dry-run"], []):
         done = run("import", str(folder), "--json", *dry)
         assert (done.json["held"], done.json["replaces"]) == (1, 0)
+    again = run("import", str(folder), "--json")
+    assert (again.json["held"], again.json["known"]) == (0, 1)
     for dry in (["--dry-run"], []):
         kept = run("import", str(folder), "--keep-sources", "--json", *dry)
         assert (kept.json["held"], kept.json["replaces"]) == (0, 1)

@@ -58,14 +58,18 @@ async def export_knowledge(memory: KnowledgeMemory) -> AsyncIterator[Item]:
             aliases=found.aliases,
             metadata=found.metadata,
         )
-    async for fact in _all(
-        lambda after: memory.list_facts(validity=Validity.ACTIVE, limit=PAGE, after=after)
-    ):
-        yield replace(FactDraft.of(fact), source_episode_id=None)
+    async for fact in export_facts(memory, Validity.ACTIVE):
+        yield fact
     async for rule in _all(lambda after: memory.list_rules(forgotten=False, limit=PAGE, after=after)):
         yield replace(RuleDraft.of(rule), source_episode_id=None)
     async for episode in _all(lambda after: memory.list_episodes(live=True, limit=PAGE, after=after)):
         yield EpisodeDraft.of(episode)
+
+
+async def export_facts(memory: KnowledgeMemory, validity: Validity) -> AsyncIterator[FactDraft]:
+    """Yield the facts of a tenant that are in a state."""
+    async for fact in _all(lambda after: memory.list_facts(validity=validity, limit=PAGE, after=after)):
+        yield replace(FactDraft.of(fact), source_episode_id=None)
 
 
 async def _all(page: Callable[[str | None], Awaitable[Sequence[T]]]) -> AsyncIterator[T]:

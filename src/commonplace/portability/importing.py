@@ -11,9 +11,9 @@ from commonplace.core.context import current_context, request_context
 from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.core.secrets import find_secret_in_json
 from commonplace.core.sources import RANKS, Source
-from commonplace.knowledge import EpisodeDraft, FactDraft, KnowledgeMemory, RuleDraft
+from commonplace.knowledge import EpisodeDraft, FactDraft, KnowledgeMemory, RuleDraft, Validity
 from commonplace.operational import OperationalMemory
-from commonplace.portability.exporting import export
+from commonplace.portability.exporting import export, export_facts
 from commonplace.portability.items import (
     KINDS,
     TEXT_FIELD,
@@ -113,6 +113,8 @@ class Importer:
                 trusts[_fact_key(item)] = Source(item.source)
             elif isinstance(item, EntityItem):
                 entities[identity(item)] = item.id
+        held = [each async for each in export_facts(self._knowledge, Validity.HELD)]
+        waiting = {(identity(each), Source(each.source)) for each in held}
         planned: list[Imported] = []
         items: list[Item] = []
         for each in read:
@@ -126,6 +128,8 @@ class Importer:
                 self._same[item.id] = first.setdefault(identity(item), item.id)
                 if identity(item) in entities:
                     self._entities[item.id] = entities[identity(item)]
+            if isinstance(item, FactDraft) and (identity(item), self._trust(item)) in waiting:
+                known.add(identity(item))
             planned.append(self._planned(item, known, trusts))
         return planned
 
