@@ -104,6 +104,9 @@ def test_the_receipt_says_that_no_prompt_shows_a_memory(commonplace: CommandLine
     for listing in (("memories", "shop"), ("search", "shop", "prefer")):
         (memory,) = commonplace("apps", *listing, "--json").json["memories"]
         assert memory["flags"] == ["addresses_model"]
+        assert "flagged" in commonplace("apps", *listing).out
+    assert commonplace("review", "a:1", "confirm").status == 0
+    assert "flagged" not in commonplace("apps", "memories", "shop").out
 
 
 async def test_a_digest_keeps_the_flag_of_the_message_that_it_was_taken_from(settings: Settings) -> None:

@@ -179,7 +179,7 @@ async def memories(memory: AppMemory, app_id: AppArgument) -> Answer:
 
 
 def _memories(documents: list[dict[str, Any]], rows: list[tuple[object, ...]], *further: str) -> Answer:
-    columns = ("id", "memory", "importance", "tags", "user", "updated (UTC)", *further)
+    columns = ("id", "memory", "importance", "tags", "user", "active", "updated (UTC)", *further)
     shown = table(*columns, rows=rows) if rows else "No memories."
     return Answer({"count": len(documents), "memories": documents}, shown)
 
@@ -187,7 +187,8 @@ def _memories(documents: list[dict[str, Any]], rows: list[tuple[object, ...]], *
 def _cells(memory: Memory) -> tuple[object, ...]:
     importance = "" if memory.metadata.importance is None else f"{memory.metadata.importance:g}"
     tags = ", ".join(memory.metadata.tags)
-    return memory.id, memory.content, importance, tags, memory.user_id, memory.updated_at
+    active = "flagged" if memory.flags else "yes"
+    return memory.id, memory.content, importance, tags, memory.user_id, active, memory.updated_at
 
 
 @command()
