@@ -117,7 +117,10 @@ from commonplace.knowledge.upkeep.decay import GONE as GONE
 from commonplace.knowledge.upkeep.decay import DecayReceipt as DecayReceipt
 from commonplace.knowledge.upkeep.progress import OnUpkeep as OnUpkeep
 from commonplace.knowledge.upkeep.progress import UpkeepProgress as UpkeepProgress
+from commonplace.knowledge.upkeep.stats import EpisodeStats as EpisodeStats
+from commonplace.knowledge.upkeep.stats import FactStats as FactStats
 from commonplace.knowledge.upkeep.stats import MemoryStats as MemoryStats
+from commonplace.knowledge.upkeep.stats import RuleStats as RuleStats
 from commonplace.knowledge.workers import FailedJob as FailedJob
 from commonplace.knowledge.workers import ScheduleState as ScheduleState
 from commonplace.knowledge.workers import Worker as Worker

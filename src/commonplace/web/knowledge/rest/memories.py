@@ -7,7 +7,6 @@ from uuid import UUID
 
 from fastapi import Depends, Path, Query
 
-from commonplace.core.json_values import json_safe
 from commonplace.core.sources import Source
 from commonplace.knowledge import (
     DEFAULT_MIN_CONFIDENCE,
@@ -19,6 +18,7 @@ from commonplace.knowledge import (
     Found,
     KnowledgeMemory,
     Memory,
+    MemoryStats,
     MemoryType,
     Rule,
     RuleReceipt,
@@ -265,12 +265,12 @@ async def knowledge_context(
 
 
 @api("GET /stats", reader, "The counts")
-async def knowledge_stats(memory: KnowledgeOfCaller, scope: Scope = None) -> shapes.StatsShape:
+async def knowledge_stats(memory: KnowledgeOfCaller, scope: Scope = None) -> MemoryStats:
     """Count memories.
 
     Count episodes, facts and rules by state; the scope does not apply to episodes.
     """
-    return shapes.StatsShape.model_validate(json_safe(await memory.stats(scope=scope)))
+    return await memory.stats(scope=scope)
 
 
 @api("GET /memories/{memoryType}/{memoryId}", reader, "The memory", NOT_FOUND)

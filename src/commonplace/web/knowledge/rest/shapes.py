@@ -18,16 +18,20 @@ from commonplace.knowledge import (
     EntityRelation,
     EntityType,
     EpisodeReceipt,
+    EpisodeStats,
     Event,
     FactReceipt,
+    FactStats,
     ListedEntity,
     Memory,
+    MemoryStats,
     MergeConflict,
     MergeReceipt,
     NearFact,
     Period,
     Permanence,
     RuleReceipt,
+    RuleStats,
     UnmergeReceipt,
 )
 from commonplace.web.paging import PageShape
@@ -260,12 +264,43 @@ class Application(Wanted):
     context: dict[str, Any] | None = None
 
 
+@shows(EpisodeStats)
+class EpisodeStatsShape(Shape):
+    """Episodes by state.
+
+    Attributes:
+        unconsolidated: pending episodes
+        leased: episodes held by a worker
+        failed: episodes that will be retried
+        backlog_age_hours: the age of the oldest pending episode
+    """
+
+
+@shows(FactStats)
+class FactStatsShape(Shape):
+    """Facts by state.
+
+    Attributes:
+        active: facts that are not fading
+    """
+
+
+@shows(RuleStats)
+class RuleStatsShape(Shape):
+    """Rules by maturity.
+
+    Attributes:
+        forgotten: forgotten rules, which no other number counts
+    """
+
+
+@shows(MemoryStats)
 class StatsShape(Shape):
     """Counts by state."""
 
-    episodes: dict[str, int | float | None]
-    facts: dict[str, int]
-    rules: dict[str, int]
+    episodes: EpisodeStatsShape
+    facts: FactStatsShape
+    rules: RuleStatsShape
 
 
 class NewEntity(Wanted):
