@@ -44,6 +44,8 @@ _SERVER_FAULTS: Final = (
 )
 """Faults of the server, not of an action, after which the whole group is retried. The last one is a deadlock."""
 
+_IMPORTANT: Final = ", which is important; decide with: commonplace review"
+
 _log = logging.getLogger(__name__)
 
 
@@ -149,7 +151,7 @@ async def _do(sql: Statements, step: Step, lease: Lease, found: Subjects, now: d
         case StoreFact(target_id=None):
             return await _new_fact(sql, step, lease, found, now)
         case StoreFact():
-            return await _updated_fact(sql, step, found, now)
+            return await _updated_fact(sql, step, lease, found, now)
         case StoreRule(target_id=None):
             return await _new_rule(sql, step, lease.butler, now)
         case StoreRule():
@@ -185,12 +187,14 @@ async def _new_fact(sql: Statements, step: StoreFact, lease: Lease, found: Subje
         memory_id=receipt.id,
         superseded_ids=[receipt.superseded_id],
         note=f"superseded the known fact {receipt.superseded_id} of {draft.subject} {draft.predicate}"
-        + (", which is important; decide with: commonplace review" if waits else ""),
+        + (_IMPORTANT if waits else ""),
     )
 
 
-async def _updated_fact(sql: Statements, step: StoreFact, found: Subjects, now: datetime) -> _Done:
-    """Store a fact in place of its target, or confirm a target that says the same.
+async def _updated_fact(
+    sql: Statements, step: StoreFact, lease: Lease, found: Subjects, now: datetime
+) -> _Done:
+    """Store a fact in place of its target, which may wait for a review, or confirm a target that says the same.
 
     Raises:
         InvalidInputError: The target is no longer active or now belongs to another entity, because it changed after the
@@ -219,7 +223,17 @@ async def _updated_fact(sql: Statements, step: StoreFact, found: Subjects, now: 
         await sql.supersede_fact(id=target_id, by_id=receipt.id, now=now)
         superseded.append(target["id"])
     await _link(sql, MemoryType.FACT, receipt.id, step, now)
-    return _Done(action=ActionKind.FACT_UPDATED, memory_id=receipt.id, superseded_ids=superseded)
+    notes = [
+        f"superseded the fact {each}{_IMPORTANT}"
+        for each in superseded
+        if await queue_review(sql, old_id=each, new_id=receipt.id, now=now, run_id=lease.run_id)
+    ]
+    return _Done(
+        action=ActionKind.FACT_UPDATED,
+        memory_id=receipt.id,
+        superseded_ids=superseded,
+        note="; ".join(notes),
+    )
 
 
 async def _new_rule(sql: Statements, step: StoreRule, butler: str, now: datetime) -> _Done:

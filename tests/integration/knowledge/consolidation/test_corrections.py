@@ -262,6 +262,33 @@ async def test_a_superseded_fact_that_matters_is_reviewed(bench: Bench) -> None:
 
 
 @pytest.mark.requirement("CNS-01.1")
+@pytest.mark.parametrize("predicate", ["wedding_day", "married_on"])
+async def test_an_updated_fact_that_matters_is_reviewed(bench: Bench, predicate: str) -> None:
+    """Whether or not the answer changes its key; an ordinary fact needs no review."""
+    known = await bench.known("anna", "wedding_day", "1 May", scope="ops", permanence="permanent")
+    other = await bench.known("anna", "lives_in", "Bonn", scope="ops")
+    run = await bench.say(
+        updated_facts=[
+            fact("anna", predicate, "2 June", target_id=str(known)),
+            fact("anna", "lives_in", "Berlin", target_id=str(other)),
+        ]
+    )
+    why = "which is important; decide with: commonplace review"
+    assert run.notes == (f"updated fact 1: superseded the fact {known}, {why}",)
+    (review,) = await reviews(bench.pool)
+    assert (review.old_id, review.reason) == (known, "the old fact is permanent")
+    await decide(bench.pool, review.id, "distinct", clock=bench.clock)
+    assert (await active(bench))["1 May"] == "wedding_day"
+    await undo_decision(bench.pool, review.id, clock=bench.clock)
+    assert await active(bench) == {"2 June": predicate, "Berlin": "lives_in"}
+    await undo_run(bench.pool, run.id, clock=bench.clock)
+    assert (await active(bench), await reviews(bench.pool)) == (
+        {"1 May": "wedding_day", "Bonn": "lives_in"},
+        [],
+    )
+
+
+@pytest.mark.requirement("CNS-01.1")
 async def test_a_decision_holds_when_the_pair_comes_again(bench: Bench) -> None:
     """Nobody is asked twice about the same two texts."""
     run, _ = await superseded(bench)
