@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.core.text import clean_text, collapse_whitespace
+from commonplace.core.text import clean_text, collapse_whitespace, is_blank
 
 MAX_ID_CHARS: Final = 200
 MAX_NAME_CHARS: Final = 100
@@ -57,6 +57,6 @@ def require_name(value: object) -> str:
         InvalidInputError: The name is empty or longer than 100 characters.
     """
     name = collapse_whitespace(clean_text(value)) if isinstance(value, str) else ""
-    if not 1 <= len(name) <= MAX_NAME_CHARS:
+    if is_blank(name) or len(name) > MAX_NAME_CHARS:
         raise InvalidInputError("name", f"1 to {MAX_NAME_CHARS} characters", value)
     return name

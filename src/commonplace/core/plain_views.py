@@ -48,10 +48,15 @@ def plain_view(text: str) -> PlainView | None:
     return PlainView("".join(pieces), places)
 
 
+def is_invisible(character: str) -> bool:
+    """Return whether a character has no shape of its own: a control, a joiner, a mark or a blank without width."""
+    return unicodedata.category(character) in _INVISIBLE or character in _BLANKS_WITHOUT_WIDTH
+
+
 def _plain(disguise: str) -> str:
     if disguise[0] == "%":
         return chr(int(disguise[-2:], 16))
-    if unicodedata.category(disguise) in _INVISIBLE or disguise in _BLANKS_WITHOUT_WIDTH:
+    if is_invisible(disguise):
         return ""
     looks_like = _lookalikes().get(ord(disguise))
     return looks_like or unicodedata.normalize("NFKC", disguise)

@@ -7,6 +7,7 @@ import logging
 import re
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.plain_views import is_invisible
 
 MAX_SEARCH_TEXT_BYTES = 1024 * 1024
 """PostgreSQL refuses a tsvector over 1 MiB, so the text for one is cut to that."""
@@ -39,6 +40,11 @@ def clean_text(text: str) -> str:
 def collapse_whitespace(text: str) -> str:
     """Return text with each run of whitespace as one space, and without whitespace at the ends."""
     return " ".join(text.split())
+
+
+def is_blank(text: str) -> bool:
+    """Return whether a text has nothing to see: only whitespace and invisible characters, or none."""
+    return all(character.isspace() or is_invisible(character) for character in text)
 
 
 def visible(text: str) -> str:
@@ -85,7 +91,7 @@ def require_text(value: object, *, field: str, max_chars: int) -> str:
     if valid != value:
         _log.warning("%s: NUL characters were removed, and lone surrogates replaced by U+FFFD", field)
     cleaned = valid.strip()
-    if not cleaned:
+    if is_blank(cleaned):
         raise InvalidInputError(field, f"text of 1 to {max_chars} characters", value)
     if len(cleaned) > max_chars:
         raise InvalidInputError(field, f"text of 1 to {max_chars} characters", f"{len(cleaned)} characters")

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 from commonplace.core.choices import require_one_of
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.errors import InvalidInputError
-from commonplace.core.text import clean_text, collapse_whitespace, require_text
+from commonplace.core.text import clean_text, collapse_whitespace, is_blank, require_text
 
 MAX_TEXT_CHARS: Final = 500
 MAX_TAGS: Final = 5
@@ -177,7 +177,7 @@ def require_tags(value: object) -> tuple[str, ...]:
 
 def _require_tag(value: object) -> str:
     tag = collapse_whitespace(clean_text(value)) if isinstance(value, str) else ""
-    if not 1 <= len(tag) <= MAX_TAG_CHARS:
+    if is_blank(tag) or len(tag) > MAX_TAG_CHARS:
         raise InvalidInputError("tags", _EXPECTED_TAGS, value)
     return tag
 

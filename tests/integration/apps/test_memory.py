@@ -115,6 +115,7 @@ async def test_nothing_worth_keeping_makes_no_row(opened: Opener) -> None:
         receipt = await apps.ingest("cal", "c-1", said("Hi!", "Hello!"))
         assert (receipt.outcome, receipt.memory) == (DigestOutcome.NOTHING, None)
         assert (await apps.ingest("cal", "c-2", [])).outcome is DigestOutcome.NOTHING
+        assert (await apps.ingest("cal", "c-3", said("\u200b\xad"))).outcome is DigestOutcome.NOTHING
         assert await apps.subagent.get_memory_count("cal") == 0
         request = MemoryCreationRequest(app_id="cal", conversation_id="c-1", messages=())
         assert await apps.subagent.create_memory(request) is None

@@ -195,7 +195,17 @@ def test_no_answer_is_too_long_or_of_several_lines(text: str) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        *("", "  \n", "NONE", "None.", '"NONE"', "N/A", "Nothing worth remembering.", "Memory: none"),
+        *(
+            "",
+            "  \n",
+            "\u200b\xad",
+            "NONE",
+            "None.",
+            '"NONE"',
+            "N/A",
+            "Nothing worth remembering.",
+            "Memory: none",
+        ),
         *("**NONE**", "`NONE`", "## Memory\n\nNONE", "**Memory:** None", "- NONE"),
         *("NONE. The conversation was only a greeting.", "NONE - small talk", "NONE: nothing was decided"),
         "NONE\n\nThe conversation has nothing lasting.",

@@ -70,7 +70,9 @@ def test_trimming_prefers_the_end_of_a_word() -> None:
     assert text.trim_to("abcdefghijkl", 5) == "abcd…"
 
 
-@pytest.mark.parametrize("value", ["", "  \n", "\x00", None, 3, ["a"], "x" * 11])
+@pytest.mark.parametrize(
+    "value", ["", "  \n", "\x00", "\u200b\xad \u202e", "\u2800", None, 3, ["a"], "x" * 11]
+)
 def test_text_that_is_required_is_refused_by_field(value: object) -> None:
     """The error names the field and what was expected."""
     with pytest.raises(InvalidInputError, match="note: expected text of 1 to 10 characters"):

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from commonplace.core.text import is_blank
 from commonplace.operational.transcript.markers import (
     MAX_TEXT_CHARS,
     MEMORY_PATTERN,
@@ -107,6 +108,7 @@ def test_a_marker_with_service_belongs_to_it() -> None:
             "invalid service 'caddy:tls': expected letters, digits, - and _ only",
         ),
         ("[MEMORY:timing:caddy]   ", "no observation after the marker"),
+        ("[MEMORY:timing:caddy] \u200b\xad", "no observation after the marker"),
         ("**`[MEMORY:timing:caddy]`**", "no observation after the marker"),
         (
             "**[MEMORY:behavior:jellyfin] Transcoding log:**",
@@ -272,7 +274,7 @@ observations = st.text(
 @given(
     category=st.sampled_from(MemoryCategory),
     service=st.none() | st.from_regex(r"[a-zA-Z0-9_-]{1,20}", fullmatch=True),
-    observation=observations.filter(lambda text: bool(text) and not text.endswith(":")),
+    observation=observations.filter(lambda text: not is_blank(text) and not text.endswith(":")),
     before=st.sampled_from(["", "- ", "Noted: ", "\n\n"]),
 )
 def test_what_is_written_is_read_back(

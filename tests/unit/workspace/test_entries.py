@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.text import is_blank
 from commonplace.workspace.entries import (
     Draft,
     Memory,
@@ -24,11 +25,15 @@ NOON = datetime(2026, 2, 26, 12, 0, tzinfo=UTC)
 LINE = b'{"id":"m-1","scope":"user","text":"User prefers Python","tags":["preference"],"ts":"2026-02-26T12:00:00Z"}'
 
 words = (
-    st.text(min_size=1, max_size=50).map(lambda text: " ".join(text.replace("\x00", "").split())).filter(bool)
+    st.text(min_size=1, max_size=50)
+    .map(lambda text: " ".join(text.replace("\x00", "").split()))
+    .filter(lambda text: not is_blank(text))
 )
 drafts = st.builds(
     Draft,
-    text=st.text(min_size=1, max_size=500).map(lambda text: text.replace("\x00", "").strip()).filter(bool),
+    text=st.text(min_size=1, max_size=500)
+    .map(lambda text: text.replace("\x00", "").strip())
+    .filter(lambda text: not is_blank(text)),
     scope=st.sampled_from(Scope),
     tags=st.lists(words, max_size=5, unique=True).map(tuple),
     created_at=st.datetimes(min_value=datetime(2000, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001 - gets its zone
@@ -58,7 +63,7 @@ def test_a_memory_comes_back_as_it_was_written(draft: Draft, number: int) -> Non
 
 @pytest.mark.requirement("WSP-01.3")
 @pytest.mark.parametrize(
-    "tags", [["a"] * 2 + list("bcdef"), ["a", ""], ["x" * 51], [1], {"a": 1}, "infra", 7]
+    "tags", [["a"] * 2 + list("bcdef"), ["a", ""], ["\u200b"], ["x" * 51], [1], {"a": 1}, "infra", 7]
 )
 def test_bad_tags_are_refused(tags: object) -> None:
     """More than five, empty or long ones, and what is no list of strings."""

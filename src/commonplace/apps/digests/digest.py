@@ -17,7 +17,7 @@ from commonplace.apps.conversations import Message, require_message
 from commonplace.apps.memories import MAX_CONTENT_CHARS
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.secrets import find_secret, mask_secrets
-from commonplace.core.text import clean_text, collapse_whitespace, trim_to
+from commonplace.core.text import clean_text, collapse_whitespace, is_blank, trim_to
 from commonplace.core.zones import zone_name
 from commonplace.language.sentences import split_sentences
 from commonplace.llm.fence import data_notice, fence
@@ -260,6 +260,8 @@ def tidy_content(text: str) -> Digest:
 
 
 def _kept(plain: str) -> Digest:
+    if is_blank(plain):
+        return Digest(content=None)
     kept: list[str] = []
     secrets: list[str] = []
     for sentence in split_sentences(plain):

@@ -52,6 +52,7 @@ from commonplace.core.errors import (
 )
 from commonplace.core.instructions import Flag, find_flags
 from commonplace.core.pages import require_page
+from commonplace.core.text import is_blank
 from commonplace.llm import Completion
 
 PURPOSE: Final = "app.digest"
@@ -193,7 +194,7 @@ class MemorySubAgent:
             return await queue.claim(sql, self._store, request.app_id, request.conversation_id)
 
     async def _work(self, request: MemoryCreationRequest, claim: Claim) -> DigestReceipt:
-        if not any(message.content.strip() for message in request.messages):
+        if all(is_blank(message.content) for message in request.messages):
             return await self._settled(request, claim, DigestOutcome.NOTHING, "nothing was said")
         if not await self._account(self._energy.admit, request):
             return await self._deferred(request, claim, "energy is low")

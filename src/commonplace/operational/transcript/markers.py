@@ -31,7 +31,7 @@ from functools import cached_property
 from typing import Final
 
 from commonplace.core.secrets import masked_excerpt
-from commonplace.core.text import clean_text, trim_to
+from commonplace.core.text import clean_text, is_blank, trim_to
 
 MAX_TEXT_CHARS: Final = 2_000
 """A longer observation, message or reason would fill the prompt, so it is cut to this length; the cut is reported."""
@@ -229,7 +229,7 @@ def _find(form: _Form, line: str) -> Iterator[tuple[int, Marker]]:
             )
         elif form.words is MemoryCategory and text.endswith(":"):
             yield at, _rejected(line, "the observation ends with a colon; write all of it on one line")
-        elif text or form.needs_service:
+        elif not is_blank(text) or form.needs_service:
             yield at, form.build(word, service, trim_to(text, MAX_TEXT_CHARS))
             if len(text) > MAX_TEXT_CHARS:
                 yield (

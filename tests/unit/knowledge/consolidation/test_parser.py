@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commonplace.core.text import is_blank
 from commonplace.knowledge.consolidation.parser import (
     KEYS,
     MAX_ACTIONS,
@@ -504,7 +505,7 @@ def test_no_values_raise(answer: dict[str, Any]) -> None:
 
 
 @settings(max_examples=50)
-@given(st.lists(st.builds(ProposedRule, content=st.text(min_size=1).filter(lambda text: text.strip()))))
+@given(st.lists(st.builds(ProposedRule, content=st.text(min_size=1).filter(lambda text: not is_blank(text)))))
 def test_what_was_written_is_read_again(written: list[ProposedRule]) -> None:
     """In its order, whatever the texts hold."""
     text = block({"new_rules": [{"content": rule.content} for rule in written]})
