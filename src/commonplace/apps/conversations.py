@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final, Literal
 
 from commonplace.apps.names import optional_user, require_id
+from commonplace.core.choices import require_items
 from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.secrets import mask_secrets
@@ -173,6 +174,14 @@ def require_message(role: object, content: object) -> Message:
         got = f"{len(content)} characters" if isinstance(content, str) else content
         raise InvalidInputError("content", f"text of at most {MAX_MESSAGE_CHARS} characters", got)
     return Message(role="user" if role == "user" else "assistant", content=mask_secrets(clean_text(content)))
+
+
+def require_messages(messages: object) -> list[Message]:
+    """Return messages with their secrets masked, or refuse them; see :func:`require_message`."""
+    given = require_items(messages, field="messages")
+    if not all(isinstance(each, Message) for each in given):
+        raise InvalidInputError("messages", "a list of Message", messages)
+    return [require_message(each.role, each.content) for each in given]
 
 
 def require_reason(reason: object) -> str:

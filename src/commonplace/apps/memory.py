@@ -191,7 +191,7 @@ class AppMemory:
             InvalidInputError: The conversation has ended, there are no messages, or a role is neither ``user`` nor
                 ``assistant``.
         """
-        said = [conversations.require_message(message.role, message.content) for message in messages]
+        said = conversations.require_messages(messages)
         return await self._say(conversation_id, said)
 
     async def get_conversation(self, conversation_id: str, *, app_id: str | None = None) -> Conversation:
@@ -252,7 +252,7 @@ class AppMemory:
             InvalidInputError: See :meth:`begin_conversation`; or the stored conversation is active, and its messages
                 differ from these.
         """
-        said = [conversations.require_message(message.role, message.content) for message in messages]
+        said = conversations.require_messages(messages)
         async with self._store.writing() as sql:
             _require_installed(await get_app(sql, require_app_id(app_id)))
             now = self._store.now()
@@ -363,7 +363,7 @@ class AppMemory:
             InvalidInputError: The query is empty, or ``by`` is another word.
             EmbeddingError: The search is by meaning, and the embedding engine does not work.
         """
-        wanted = preprocess_search_query(query)
+        wanted = preprocess_search_query(query) if isinstance(query, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance] - from callers
         if not wanted:
             raise InvalidInputError("query", "text", query)
         await self.registry.get(app_id)

@@ -1,7 +1,8 @@
-"""Closed sets: checks of the words that callers pass."""
+"""Closed sets and lists: checks of the values that callers pass."""
 
+from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from commonplace.core.errors import InvalidInputError
 
@@ -24,3 +25,14 @@ def require_one_of(kind: type[_E], value: object, *, field: str) -> _E:
 def optional_one_of(kind: type[_E], value: object, *, field: str) -> _E | None:
     """Return a member, or ``None`` for ``None``; see :func:`require_one_of`."""
     return None if value is None else require_one_of(kind, value, field=field)
+
+
+def require_items(value: object, *, field: str) -> list[Any]:
+    """Return the items of a list; a text is refused, because it would be the list of its letters.
+
+    Raises:
+        InvalidInputError: The value is not a list or another collection.
+    """
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise InvalidInputError(field, "a list", cast("object", value))
+    return list(cast("Iterable[Any]", value))

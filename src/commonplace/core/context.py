@@ -51,7 +51,7 @@ def require_tenant(tenant_id: str) -> str:
     Raises:
         InvalidInputError: The id is not 1 to 64 ASCII letters, digits, ``_``, ``.`` or ``-``.
     """
-    if not _TENANT.fullmatch(tenant_id):
+    if not isinstance(tenant_id, str) or not _TENANT.fullmatch(tenant_id):  # pyright: ignore[reportUnnecessaryIsInstance] - from callers
         form = f"1 to {MAX_TENANT_CHARS} ASCII letters, digits, _, . or -"
         raise InvalidInputError("tenant_id", form, tenant_id)
     return tenant_id

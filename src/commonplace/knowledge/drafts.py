@@ -56,6 +56,8 @@ def checked(draft: _D, *, reserved: Collection[str] = (), allow_secrets: bool) -
         InvalidInputError: A value is invalid; the message names the field.
         SecretRefusedError: A text looks like a secret, and secrets are not allowed.
     """
+    if not isinstance(draft, Draft):  # pyright: ignore[reportUnnecessaryIsInstance] - from callers
+        raise InvalidInputError("draft", "a draft of an episode, fact or rule", draft)
     values = {each.name: getattr(draft, each.name) for each in fields(draft)}
     metadata = inputs.require_metadata(values["metadata"], reserved=reserved, allow_secrets=allow_secrets)
     cleaned = {

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar, cast
 from uuid import UUID
 
-from commonplace.core.choices import require_one_of
+from commonplace.core.choices import require_items, require_one_of
 from commonplace.core.clock import in_utc
 from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.core.safe_text import require_safe_text
@@ -47,6 +47,11 @@ def require_id(value: object, *, field: str) -> UUID:
         return UUID(cast("str", value))
     except (AttributeError, TypeError, ValueError):
         raise InvalidInputError(field, "a UUID", value) from None
+
+
+def require_ids(value: object, *, field: str = "ids") -> list[UUID]:
+    """Return the ids of a list; see :func:`require_id`."""
+    return [require_id(each, field=field) for each in require_items(value, field=field)]
 
 
 def require_memory(memory_type: object, memory_id: object) -> tuple[MemoryType, UUID]:
@@ -226,7 +231,8 @@ def _json_key(key: object) -> str:
 
 
 def require_batch(rows: Sequence[_Row]) -> Sequence[_Row]:
-    """Return a batch, or raise :class:`InvalidInputError` if it has more than 5,000 rows."""
+    """Return a batch, or raise :class:`InvalidInputError` if it is no list or has more than 5,000 rows."""
+    rows = require_items(rows, field="batch")
     if len(rows) > MAX_BATCH_ROWS:
         raise InvalidInputError("batch", f"at most {MAX_BATCH_ROWS} rows", f"{len(rows)} rows")
     return rows
@@ -234,7 +240,7 @@ def require_batch(rows: Sequence[_Row]) -> Sequence[_Row]:
 
 def require_batch_rows(batch_rows: int) -> int:
     """Return the size of a batch, or raise :class:`InvalidInputError` if it is not 1 to 5,000."""
-    if isinstance(batch_rows, bool) or not 1 <= batch_rows <= MAX_BATCH_ROWS:
+    if type(batch_rows) is not int or not 1 <= batch_rows <= MAX_BATCH_ROWS:
         raise InvalidInputError("batch", f"1 to {MAX_BATCH_ROWS} rows", batch_rows)
     return batch_rows
 

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, cast
 
-from commonplace.core.choices import require_one_of
+from commonplace.core.choices import require_items, require_one_of
 from commonplace.core.clock import Clock, parse_timestamp, utc_now
 from commonplace.core.confidence import clamp
 from commonplace.core.context import current_context
@@ -119,7 +119,10 @@ class OperationalMemory:
             StorageError: The database cannot be reached or written. Markers with a receipt are stored.
         """
         recorder = self._recorder(
-            tiers=tiers, trigger=trigger, allow_secrets=allow_secrets, on_receipt=on_receipt
+            tiers=require_items(tiers, field="tiers"),
+            trigger=trigger,
+            allow_secrets=allow_secrets,
+            on_receipt=on_receipt,
         )
         events, damaged = 0, 0
         async for found in read_events(chunks):
@@ -170,9 +173,14 @@ class OperationalMemory:
         Source: OPS-06, OPS-07, OPS-15, OPS-19.
         """
         budget = self._budget_tokens if budget_tokens is None else budget_tokens
+        if type(budget) is not int:
+            raise InvalidInputError("budget_tokens", "a whole number", budget)
+        names = require_items(services, field="services")
+        if not all(isinstance(each, str) for each in names):
+            raise InvalidInputError("services", "a list of names", services)
         async with self._store.reading() as sql:
             return await build_memory_context(
-                sql, budget_tokens=budget, services=services, holds=self.quarantine.holds
+                sql, budget_tokens=budget, services=names, holds=self.quarantine.holds
             )
 
     async def run_decay(self) -> list[Effect]:
@@ -323,7 +331,7 @@ class OperationalMemory:
         async with self._store.writing() as sql:
             before = await memories.lock(sql, memory_id)
             known = memories.wordings(await memories.history(sql, memory_id))
-            if not 1 <= number <= len(known):
+            if type(number) is not int or not 1 <= number <= len(known):
                 raise InvalidInputError("wording", f"a number from 1 to {len(known)}", number)
             author = self._author().because(f"Restored wording {number}.")
             text = known[number - 1].text
@@ -334,7 +342,7 @@ class OperationalMemory:
     async def reviews(self, *, decided: bool = False, limit: int = 50, offset: int = 0) -> list[Review]:
         """Return the pairs that wait for a decision, oldest first, or the decided pairs, newest first."""
         return Review.from_rows(
-            await self._store.reads.reviews_of_status(decided=int(decided), limit=limit, offset=offset)
+            await self._store.reads.reviews_of_status(decided=int(bool(decided)), limit=limit, offset=offset)
         )
 
     async def get_review(self, review_id: int) -> Review:
@@ -348,7 +356,7 @@ class OperationalMemory:
 
     async def count_reviews(self, *, decided: bool = False) -> int:
         """Return how many pairs wait for a decision, or were decided."""
-        return int(await self._store.reads.count_reviews(decided=int(decided)))
+        return int(await self._store.reads.count_reviews(decided=int(bool(decided))))
 
     async def decide(
         self, review_id: int, verdict: str, *, explanation: str = "", actor: str | None = None
@@ -420,15 +428,19 @@ class OperationalMemory:
         return Author(actor=actor or (context.actor if context else OPERATOR), now=self._store.now())
 
 
-def require_service(service: str | None) -> str | None:
+def require_service(service: object) -> str | None:
     """Return the name of a service, or ``None`` for ``general``.
 
     Raises:
         InvalidInputError: The name is too long or has characters other than letters, digits, ``-`` and ``_``.
     """
-    if service is None or service.lower() == GENERAL:
+    if service is None or (isinstance(service, str) and service.lower() == GENERAL):
         return None
-    if not SERVICE_PATTERN.fullmatch(service) or len(service) > MAX_SERVICE_CHARS:
+    if (
+        not isinstance(service, str)
+        or not SERVICE_PATTERN.fullmatch(service)
+        or len(service) > MAX_SERVICE_CHARS
+    ):
         form = f"1 to {MAX_SERVICE_CHARS} letters, digits, - or _"
         raise InvalidInputError("service", form, service)
     return service

@@ -21,9 +21,13 @@ from aiosql.queries import Queries
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.pages import require_page
+from commonplace.core.text import clean_text
 
 Dialect = Literal["sqlite", "postgresql"]
 Row = Mapping[str, Any]
+
+FITTING: Final = "a value of the type that the column holds"
+"""The expected form of a value that a driver refuses, in an error."""
 
 LARGEST_NUMBER: Final = 2**63 - 1
 """The largest whole number that a column can hold."""
@@ -65,15 +69,18 @@ class Statements:
 
 
 def _require_storable(parameters: Mapping[str, object]) -> None:
-    """Refuse a whole number that no column can hold, and a page that does not exist.
+    """Refuse a number or a text that no column can hold, and a page that does not exist.
 
     Raises:
-        InvalidInputError: A number needs more than eight bytes, or ``limit`` or ``offset`` is out of range.
+        InvalidInputError: A number needs more than eight bytes, a text has NUL or lone surrogates, or ``limit`` or
+            ``offset`` is out of range.
     """
     require_page(parameters.get("limit", 1), parameters.get("offset", 0))
     for name, value in parameters.items():
         if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
             raise InvalidInputError(name, f"a number of at most {LARGEST_NUMBER}", value)
+        if isinstance(value, str) and clean_text(value) != value:
+            raise InvalidInputError(name, "text without NUL and lone surrogates", value)
 
 
 class Database(Protocol):

@@ -8,8 +8,9 @@ import asyncpg
 from aiosql.queries import Queries
 
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
+from commonplace.core.text import clean_text
 from commonplace.core.tracing import span
-from commonplace.storage.database import Dialect, Statements
+from commonplace.storage.database import FITTING, Dialect, Statements
 from commonplace.storage.postgres import open_pool
 from commonplace.storage.postgres_url import describe_url
 
@@ -32,16 +33,16 @@ _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 def translated_errors(where: str) -> Generator[None]:
     """Translate asyncpg's errors about the server, not about statements, into storage errors that name the server.
 
-    A number that is too large for its column is an invalid input.
+    A value that asyncpg cannot send as the type of its column is an invalid input.
     """
     try:
         yield
     except _OUTAGES as error:
         raise StorageUnavailableError(f"{where}: {error or type(error).__name__}") from error
     except asyncpg.DataError as error:
-        if not isinstance(error.__cause__, OverflowError):
+        if error.__cause__ is None:  # The server refused the statement.
             raise
-        raise InvalidInputError("number", "a number that the column can hold", str(error)) from error
+        raise InvalidInputError("value", FITTING, str(error).partition(": ")[2]) from error
 
 
 class PostgresDatabase:
@@ -68,7 +69,7 @@ class PostgresDatabase:
         with span("postgresql.transaction"), translated_errors(self.where):
             async with self._pool.acquire() as connection, connection.transaction():
                 if lock is not None:
-                    await connection.execute(_LOCK, lock)
+                    await connection.execute(_LOCK, clean_text(lock))
                 yield Statements(queries, connection)
 
     @asynccontextmanager

@@ -22,9 +22,9 @@ import aiosqlite
 from aiosql.queries import Queries
 
 from commonplace.core.directories import make_directories
-from commonplace.core.errors import StorageError, StorageUnavailableError
+from commonplace.core.errors import InvalidInputError, StorageError, StorageUnavailableError
 from commonplace.core.tracing import span
-from commonplace.storage.database import Dialect, Statements
+from commonplace.storage.database import FITTING, Dialect, Statements
 
 BUSY_TIMEOUT_S: Final = 10.0
 """Seconds that a writer waits for writers of other processes."""
@@ -103,11 +103,18 @@ def _create_private(path: Path) -> None:
 
 @contextmanager
 def translated_errors(path: Path) -> Generator[None]:
-    """Translate SQLite's errors about the file, but not about a statement, into storage errors that name the file."""
+    """Translate SQLite's errors about the file, but not about a statement, into storage errors that name the file.
+
+    A value of a type that no column can hold is an invalid input.
+    """
     try:
         yield
     except sqlite3.OperationalError as error:
         raise StorageUnavailableError(f"{path}: {error}{_full_disk(path)}") from error
+    except sqlite3.ProgrammingError as error:
+        if not str(error).startswith("Error binding parameter"):
+            raise
+        raise InvalidInputError("value", FITTING, str(error).partition(": ")[2]) from error
     except sqlite3.DatabaseError as error:
         if type(error) is not sqlite3.DatabaseError:  # Its subclasses are about statements and values.
             raise

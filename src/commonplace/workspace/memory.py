@@ -1,12 +1,13 @@
 """The facade of workspace memory: store, get, search, delete, and the block for every model call."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Self, TypeVar
 
+from commonplace.core.choices import require_items
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError, StorageUnavailableError
 from commonplace.core.pages import require_page
@@ -179,11 +180,11 @@ class WorkspaceMemory:
         Raises:
             StorageUnavailableError: The file cannot be read.
         """
-        now = self._clock()
+        now, said = self._clock(), _text(message, field="message")
 
         def block() -> str:
             memories = self._store.load().memories
-            return render(select(memories, message, self.config, now, holds=self.quarantine.holds))
+            return render(select(memories, said, self.config, now, holds=self.quarantine.holds))
 
         return await self._run(block)
 
@@ -195,7 +196,10 @@ class WorkspaceMemory:
         Raises:
             StorageUnavailableError: The file cannot be read.
         """
-        return insert_block(messages, await self.context(last_user_message(messages)))
+        said = require_items(messages, field="messages")
+        if not all(isinstance(each, Mapping) for each in said):
+            raise InvalidInputError("messages", "a list of mappings with role and content", messages)
+        return insert_block(said, await self.context(last_user_message(said)))
 
     async def explain(self, message: str) -> tuple[Relevance, ...]:
         """Return every memory that shares a word with a message, with the words and the score, best first.
@@ -203,8 +207,8 @@ class WorkspaceMemory:
         Raises:
             StorageUnavailableError: The file cannot be read.
         """
-        now = self._clock()
-        return await self._run(lambda: rank(self._store.load().memories, message, now))
+        now, said = self._clock(), _text(message, field="message")
+        return await self._run(lambda: rank(self._store.load().memories, said, now))
 
     async def problems(self) -> tuple[Problem, ...]:
         """Return the lines of the file that cannot be read as memories.
@@ -223,8 +227,10 @@ class WorkspaceMemory:
 
 
 def _optional_text(value: object, *, field: str) -> str:
-    if value is None:
-        return ""
+    return "" if value is None else _text(value, field=field)
+
+
+def _text(value: object, *, field: str) -> str:
     if not isinstance(value, str):
         raise InvalidInputError(field, "text", value)
     return value

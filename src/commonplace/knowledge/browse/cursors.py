@@ -91,7 +91,7 @@ def _read(cursor: str, *, parts: int = 2) -> list[Any]:
             raise _refused(cursor)
         key, item, *more = found
         return [_text(key), UUID(str(item)), *more]
-    except (ValueError, TypeError, RecursionError):
+    except (ValueError, TypeError, AttributeError, RecursionError):
         raise _refused(cursor) from None
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 from uuid import UUID
 
+from commonplace.core.choices import require_items
 from commonplace.core.errors import NotFoundError
 from commonplace.core.pages import require_page
 from commonplace.knowledge import inputs
@@ -125,7 +126,7 @@ class GraphMethods(KnowledgeSession):
                 relations = [row for row in relations if oldest is None or row["created_at"] >= oldest]
             links = await sql.graph_links(ids=[fact["id"] for fact in facts], limit=MOST_LINKS)
         graph = _drawn(entities, facts, relations, links)
-        return graph if kinds is None else graph.only(kinds)
+        return graph if kinds is None else graph.only(require_items(kinds, field="kinds"))
 
     async def connect_entities(self, first_id: UUID | str, second_id: UUID | str) -> Graph:
         """Return the shortest path from one entity to another, via facts, links and memories.

@@ -6,7 +6,6 @@ from uuid import UUID
 from commonplace.core import pages
 from commonplace.core.choices import optional_one_of, require_one_of
 from commonplace.core.sources import Source
-from commonplace.core.text import clean_text
 from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.cursors import moment_after, name_after, place_after
 from commonplace.knowledge.browse.entries import ListedEntity
@@ -75,7 +74,7 @@ class ListMethods(KnowledgeSession):
         order = require_one_of(FactOrder, sort, field="sort")
         async with self._reading() as sql:
             rows = await sql.list_facts(
-                ids=None if ids is None else list(ids),
+                ids=None if ids is None else inputs.require_ids(ids),
                 validity=optional_one_of(Validity, validity, field="validity"),
                 fading=fading,
                 scope=inputs.optional_scope(scope),
@@ -135,7 +134,7 @@ class ListMethods(KnowledgeSession):
         order = require_one_of(RuleOrder, sort, field="sort")
         async with self._reading() as sql:
             rows = await sql.list_rules(
-                ids=None if ids is None else list(ids),
+                ids=None if ids is None else inputs.require_ids(ids),
                 maturity=optional_one_of(Maturity, maturity, field="maturity"),
                 forgotten=forgotten,
                 scope=inputs.optional_scope(scope),
@@ -222,7 +221,8 @@ class ListMethods(KnowledgeSession):
             after: The cursor of the last entity before the page, from ``cursor_of``.
         """
         require_page(limit, offset)
-        names = [clean_text(each) for each in ([name] if isinstance(name, str) else name or [])]
+        asked = inputs.require_items([name] if isinstance(name, str) else name or [], field="name")
+        names = [inputs.optional_filter(each, field="name") or "" for each in asked]
         async with self._reading() as sql:
             return ListedEntity.from_rows(
                 await sql.list_entities(

@@ -142,7 +142,10 @@ class ReadingMethods(KnowledgeSession):
             At most 120 characters for each id. Forgotten memories, expired episodes and unknown ids are left out.
         """
         async with self._reading() as sql:
-            return {row["id"]: row["name"] for row in await sql.names_of(ids=list(ids), now=self.clock())}
+            return {
+                row["id"]: row["name"]
+                for row in await sql.names_of(ids=inputs.require_ids(ids), now=self.clock())
+            }
 
     async def scopes_of(self, ids: Collection[UUID]) -> Mapping[UUID, str]:
         """Return the scope of each fact and rule.
@@ -151,4 +154,4 @@ class ReadingMethods(KnowledgeSession):
             ids: Ids of facts and rules. Other ids are ignored.
         """
         async with self._reading() as sql:
-            return {row["id"]: row["scope"] for row in await sql.scopes_of(ids=list(ids))}
+            return {row["id"]: row["scope"] for row in await sql.scopes_of(ids=inputs.require_ids(ids))}

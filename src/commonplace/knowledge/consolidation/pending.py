@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.storage.nouns import Noun
@@ -53,6 +54,10 @@ class PendingMethods(KnowledgeSession):
     async def expiring_episodes(self, *, within_s: float = EXPIRES_SOON_S) -> ExpiringEpisodes:
         """Return the tenant's waiting episodes that expire within a period, by default a day."""
         now = self.clock()
+        try:
+            before = now + timedelta(seconds=within_s)
+        except (ArithmeticError, TypeError, ValueError):
+            raise InvalidInputError("within_s", "a number of seconds", within_s) from None
         async with self._reading() as sql:
-            row = await sql.expiring_episodes(now=now, before=now + timedelta(seconds=within_s))
+            row = await sql.expiring_episodes(now=now, before=before)
         return ExpiringEpisodes.from_row(row)

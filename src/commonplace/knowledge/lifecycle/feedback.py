@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from commonplace.core.errors import EmbeddingError, InvalidInputError, NotFoundError, StorageError
-from commonplace.core.text import clean_text, collapse_whitespace, trim_to
+from commonplace.core.text import collapse_whitespace, trim_to
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.connection.vectors import embed
@@ -251,5 +251,7 @@ def _marked(metadata: Mapping[str, Any], reason: str | None, *, needs_inversion:
 def _reason(reason: str | None) -> str | None:
     if reason is None:
         return None
-    shortened = trim_to(collapse_whitespace(clean_text(reason)), MAX_REASON_CHARS)
+    shortened = trim_to(
+        collapse_whitespace(inputs.optional_filter(reason, field="reason") or ""), MAX_REASON_CHARS
+    )
     return inputs.require_content(shortened, field="reason", allow_secrets=False) if shortened else None

@@ -16,7 +16,7 @@ from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge.browse.reading import read_one
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.events import EventType, record_event
-from commonplace.knowledge.inputs import require_id, require_memory_type, require_scope
+from commonplace.knowledge.inputs import require_id, require_ids, require_memory_type, require_scope
 from commonplace.knowledge.kinds import Episode, MemoryType
 from commonplace.knowledge.short_ids import find_id
 from commonplace.storage.database import Row, Statements
@@ -207,7 +207,7 @@ def _wanted(source: str, target: str, sessions: Collection[UUID | str] | None) -
     require_scope(target, field="target")
     if source == target:
         raise InvalidInputError("target", f"a scope other than {source!r}", target)
-    return None if sessions is None else [require_id(each, field="sessions") for each in sessions]
+    return None if sessions is None else require_ids(sessions, field="sessions")
 
 
 def _ids(rows: Sequence[Row], kind: MemoryType) -> tuple[UUID, ...]:

@@ -144,7 +144,7 @@ def require_table(name: str) -> SearchTable:
     Raises:
         InvalidInputError: It is not one of the three.
     """
-    table = TABLES.get(name)
+    table = TABLES.get(name) if isinstance(name, str) else None  # pyright: ignore[reportUnnecessaryIsInstance] - from callers
     if table is None:
         raise InvalidInputError("table", f"one of {', '.join(TABLES)}", name)
     return table

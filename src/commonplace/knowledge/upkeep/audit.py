@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from commonplace.core.choices import optional_one_of, require_one_of
+from commonplace.core.choices import optional_one_of, require_items, require_one_of
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.pages import require_page
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.events import EventType
-from commonplace.knowledge.inputs import optional_filter, require_id
+from commonplace.knowledge.inputs import optional_filter, optional_moment, require_id
 from commonplace.storage.nouns import Noun
 
 
@@ -65,10 +65,13 @@ class AuditMethods(KnowledgeSession):
             "event_type": optional_one_of(EventType, event_type, field="event_type"),
             "event_types": None
             if event_types is None
-            else [require_one_of(EventType, each, field="event_types") for each in event_types],
+            else [
+                require_one_of(EventType, each, field="event_types")
+                for each in require_items(event_types, field="event_types")
+            ],
             "actor": optional_filter(actor, field="actor"),
-            "since": since,
-            "until": until,
+            "since": optional_moment(since, field="since"),
+            "until": optional_moment(until, field="until"),
             "limit": limit,
             "offset": offset,
         }

@@ -88,7 +88,10 @@ class StatsMethods(KnowledgeSession):
     async def learned_by_day(self, *, since: datetime) -> Mapping[date, int]:
         """Return the number of facts and rules stored on each day (UTC); days without any are left out."""
         async with self._reading() as sql:
-            return {row["day"]: row["memories"] for row in await sql.learned_by_day(since=since)}
+            return {
+                row["day"]: row["memories"]
+                for row in await sql.learned_by_day(since=inputs.require_moment(since, field="since"))
+            }
 
 
 memory_stats = storage_function(StatsMethods, StatsMethods.stats)

@@ -1,0 +1,174 @@
+"""Facades of all memories: what callers pass wrongly is refused with an error of commonplace that names it."""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from commonplace.apps.conversations import Message
+from commonplace.apps.memory import AppMemory
+from commonplace.core.clock import ManualClock
+from commonplace.core.errors import CommonplaceError, InvalidInputError
+from commonplace.core.settings import Settings
+from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.operational.memory import OperationalMemory
+from commonplace.workspace.memory import WorkspaceMemory
+from support.streams import chunks
+
+NO_ID = "6f1e4c1e-0000-4000-8000-000000000000"
+ARGUMENTS: dict[str, Any] = {
+    "app_id": "cal",
+    "butler": "dev",
+    "category": "timing",
+    "content": "Ada likes tea.",
+    "conversation_id": "c-1",
+    "decision": "same",
+    "document": {},
+    "drafts": [],
+    "entity_id": NO_ID,
+    "ids": [],
+    "memory_id": NO_ID,
+    "memory_type": "fact",
+    "message": "tea",
+    "messages": [Message(role="user", content="I like tea.")],
+    "number": 1,
+    "observation": "Takes 3 s",
+    "predicate": "likes",
+    "query": "tea",
+    "query_embedding": [1.0] * 384,
+    "role": "user",
+    "rule_id": NO_ID,
+    "same": True,
+    "scope": "global",
+    "session_id": 1,
+    "since": datetime(2026, 3, 1, tzinfo=UTC),
+    "state": "waiting",
+    "subject": "Ada",
+    "table": "facts",
+    "text": "Ada likes tea.",
+    "tier": 1,
+    "topic": "tea",
+    "trigger_prompt": "tea",
+    "until": datetime(2026, 3, 2, tzinfo=UTC),
+    "verdict": "same",
+}
+WRONG = (
+    *(None, 7, 10**30, float("nan"), "xx", "\x00", "\ud800"),
+    *(["x"], [None], {"a": 1}, datetime(2026, 1, 1)),  # noqa: DTZ001 - without a zone
+)
+OBJECTS = {"memories", "on_progress", "quotas", "told", "wanted"}
+"""Parameters that take objects of the program, not data."""
+NOT_CALLED = {"begin", "changes_of_session", "import_episodes", "ingest", "reembed"}
+"""Take objects of the program, or open the database."""
+
+
+def coroutines(memory: object) -> Iterator[tuple[str, Callable[..., Any], Mapping[str, inspect.Parameter]]]:
+    """Yield the methods of a memory, each with its name and parameters."""
+    for name, method in inspect.getmembers(memory, inspect.iscoroutinefunction):
+        parameters = inspect.signature(method).parameters
+        if not name.startswith("_") and name not in NOT_CALLED:
+            yield name, method, parameters
+
+
+def required(parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+    """Return arguments for the parameters without a default."""
+    empty = inspect.Parameter.empty
+    return {name: ARGUMENTS.get(name, NO_ID) for name, each in parameters.items() if each.default is empty}
+
+
+async def refuse_pages(memory: object) -> set[str]:
+    """Call each method of a memory that takes a page with pages that do not exist; return the methods' names."""
+    called: set[str] = set()
+    for name, method, parameters in coroutines(memory):
+        for field in parameters.keys() & {"limit", "offset"}:
+            called.add(name)
+            for value in (-1, 10**30, "5", *([0] if field == "limit" else [])):
+                with pytest.raises(InvalidInputError, match=f"{field}: expected a whole number from "):
+                    await method(**{"limit": 5} | required(parameters) | {field: value})
+    return called
+
+
+async def take_or_refuse(memory: object) -> None:
+    """Call each method of a memory with a value of a wrong type for each parameter."""
+    failed: dict[str, str] = {}
+    for name, method, parameters in coroutines(memory):
+        for field in parameters.keys() - OBJECTS:
+            for value in WRONG:
+                try:
+                    await method(**required(parameters) | {field: value})
+                except CommonplaceError:
+                    continue
+                except Exception as error:  # noqa: BLE001 - what the test looks for
+                    failed[f"{name}({field}={value!r})"] = repr(error)
+    assert failed == {}
+
+
+async def test_lists_of_knowledge_memory_refuse_a_page_that_does_not_exist(
+    knowledge: KnowledgeMemory,
+) -> None:
+    """Reviews and duplicates too; PostgreSQL would refuse a negative limit with an error of its own."""
+    called = await refuse_pages(knowledge)
+    assert {"reviews", "list_waiting", "list_duplicates", "list_facts", "search", "recall"} <= called
+
+
+async def test_lists_of_operational_memory_refuse_a_page_that_does_not_exist(
+    operational: OperationalMemory,
+) -> None:
+    """The views too; SQLite would take a negative limit for no limit."""
+    assert {"reviews", "sessions", "events", "cooldowns"} <= await refuse_pages(operational)
+    assert {"sessions", "recent_memories"} <= await refuse_pages(operational.views)
+
+
+async def test_lists_of_app_memory_refuse_a_page_that_does_not_exist(
+    database: Settings, clock: ManualClock, engine: EmbeddingEngine
+) -> None:
+    """The views and the registry too."""
+    async with AppMemory.open(database, clock=clock, engine=engine) as apps:
+        await apps.registry.register("cal", name="Calendar")
+        for part in (apps, apps.registry, apps.loop, apps.subagent, apps.views):
+            assert await refuse_pages(part)
+
+
+async def test_the_search_of_workspace_memory_refuses_a_page_that_does_not_exist(settings: Settings) -> None:
+    """``None`` means all."""
+    async with WorkspaceMemory.open(settings) as memory:
+        assert await refuse_pages(memory) == {"search"}
+
+
+@pytest.mark.long
+async def test_knowledge_memory_refuses_values_of_a_wrong_type(knowledge: KnowledgeMemory) -> None:
+    """No error of asyncpg, no naive time, and no text in place of a list."""
+    await take_or_refuse(knowledge)
+    with pytest.raises(InvalidInputError, match="since: expected a datetime with a time zone"):
+        await knowledge.list_events(since=datetime(2026, 1, 1))  # noqa: DTZ001 - without a zone
+    with pytest.raises(InvalidInputError, match=r"value: expected .* got .*boolean"):
+        await knowledge.list_facts(fading="yes")  # type: ignore[arg-type]
+
+
+async def test_operational_memory_refuses_values_of_a_wrong_type(operational: OperationalMemory) -> None:
+    """No error of SQLite or asyncpg, and no text in place of a list."""
+    await take_or_refuse(operational)
+    with pytest.raises(InvalidInputError, match="services: expected a list"):
+        await operational.context(services="caddy")
+    with pytest.raises(InvalidInputError, match="tiers: expected a list"):
+        await operational.ingest(chunks(b""), tiers=1)  # type: ignore[arg-type]
+
+
+async def test_app_memory_refuses_values_of_a_wrong_type(
+    database: Settings, clock: ManualClock, engine: EmbeddingEngine
+) -> None:
+    """The registry too."""
+    async with AppMemory.open(database, clock=clock, engine=engine) as apps:
+        await apps.registry.register("cal", name="Calendar")
+        for part in (apps, apps.registry, apps.loop):
+            await take_or_refuse(part)
+
+
+async def test_workspace_memory_refuses_values_of_a_wrong_type(settings: Settings) -> None:
+    """Messages too."""
+    async with WorkspaceMemory.open(settings) as memory:
+        await memory.store("Ada likes tea.")
+        await take_or_refuse(memory)
