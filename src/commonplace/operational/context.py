@@ -8,7 +8,7 @@ R-OPS-3, R-OPS-4.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
@@ -26,7 +26,13 @@ SHORTEST_BULLET_CHARS: Final = len("\n- [timing] x (confidence: 0.3)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A memory that the block could show; ``service`` is ``None`` for a general memory, ``updated_at`` is as stored."""
+    """A memory that the block could show.
+
+    Attributes:
+        service: ``None`` for a general memory.
+        updated_at: As stored.
+        correction: The text of the active memory that contradicted this one after it was last seen or edited.
+    """
 
     id: int
     service: str | None
@@ -34,6 +40,7 @@ class Candidate:
     observation: str
     confidence: float
     updated_at: str
+    correction: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,23 +72,27 @@ async def build_memory_context(
     ``sql`` is one consistent view, so that its pages fit together. The memories of ``services`` are chosen first. A
     memory for whose text ``holds`` returns true is in quarantine and not shown.
     """
-    threshold = float(ACTIVE_THRESHOLD)
     builder = BlockBuilder(
-        eligible=await sql.count_eligible(threshold=threshold), budget_tokens=budget_tokens, holds=holds
+        eligible=await sql.count_eligible(threshold=float(ACTIVE_THRESHOLD)),
+        budget_tokens=budget_tokens,
+        holds=holds,
     )
     if services:
-        names = f",{','.join(services).lower()},"
-        for row in await sql.eligible_of_services(
-            threshold=threshold, max_chars=builder.room, services=names
-        ):
-            builder.offer(Candidate(**row))
+        await _offer(sql, builder, services=f",{','.join(services).lower()},")
+    await _offer(sql, builder, services="")
+    return builder.build()
+
+
+async def _offer(sql: Statements, builder: "BlockBuilder", *, services: str) -> None:
+    """Offer memories page by page while there is room; ``services`` as in the statement ``eligible``."""
     last: Candidate | None = None
     while builder.room > 0:
         # The remaining room is smaller than a page of memories, so the rest need not be read.
         page = builder.room // SHORTEST_BULLET_CHARS + 1
         rows = await sql.eligible(
-            threshold=threshold,
+            threshold=float(ACTIVE_THRESHOLD),
             max_chars=builder.room,
+            services=services,
             after_confidence=last.confidence if last else 2.0,
             after_updated_at=last.updated_at if last else "",
             after_id=last.id if last else 0,
@@ -91,8 +102,7 @@ async def build_memory_context(
             last = Candidate(**row)
             builder.offer(last)
         if len(rows) < page:
-            break
-    return builder.build()
+            return
 
 
 def render_heading(name: str) -> str:
@@ -103,10 +113,12 @@ def render_heading(name: str) -> str:
 def render_bullet(candidate: Candidate) -> str:
     """Return a memory as one line of data without markers.
 
-    A marker in an observation loses its bracket, so that an agent that repeats the block does not store it again.
+    A marker in an observation loses its bracket, so that an agent that repeats the block does not store it again. A
+    contradicted memory is marked, because it may still have more confidence than the memory that contradicts it.
     """
     observation = _MARKER.sub("(", data_line(candidate.observation))
-    return f"- [{candidate.category}] {observation} (confidence: {format_confidence(candidate.confidence)})"
+    mark = " (contradicted later)" if candidate.correction is not None else ""
+    return f"- [{candidate.category}] {observation}{mark} (confidence: {format_confidence(candidate.confidence)})"
 
 
 def format_confidence(confidence: float) -> str:
@@ -143,6 +155,10 @@ class BlockBuilder:
 
     def offer(self, candidate: Candidate) -> None:
         """Take a memory if it fits together with its service's heading; skip taken and quarantined memories."""
+        if len(candidate.observation) > self.room:
+            return
+        if candidate.correction is not None and self._holds(candidate.correction):
+            candidate = replace(candidate, correction=None)
         name = candidate.service or GENERAL
         key = name.casefold()
         bullet = render_bullet(candidate)

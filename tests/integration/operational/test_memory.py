@@ -526,6 +526,40 @@ async def test_the_next_prompt_holds_what_was_learned(operational: OperationalMe
     assert block.tokens == 70 == len(block.text) // 4
 
 
+@pytest.mark.requirement("OPS-10.1", "OPS-15.1")
+@pytest.mark.parametrize("services", [[], ["caddy"]])
+async def test_the_prompt_says_which_memory_was_contradicted(
+    operational: OperationalMemory, services: list[str]
+) -> None:
+    """The correction may have less confidence than the old memory; the mark tells which of the two holds."""
+    old, new = "Must be started after WireGuard", "Can be started independently of WireGuard"
+    await operational.add(category="dependency", service="caddy", observation=old, confidence=1.0)
+    await ingest(operational, session(f"[MEMORY:dependency:caddy] {new}"))
+    marked = f"- [dependency] {old} (contradicted later) (confidence: 0.8)"
+    lines = (await operational.context(services=services)).text.splitlines()
+    assert lines[-2:] == [marked, f"- [dependency] {new} (confidence: 0.7)"]
+
+
+@pytest.mark.parametrize("gone", ["reinforced", "edited", "deleted", "inactive"])
+async def test_a_memory_that_holds_again_is_not_marked(operational: OperationalMemory, gone: str) -> None:
+    """The memory was seen or edited since its correction, or no prompt shows the correction any more."""
+    old = await added(operational, category="timing", service="caddy", observation="Takes 3s to reload")
+    (corrected,) = await ingest(operational, session("[MEMORY:timing:caddy] Takes 9s to reload"))
+    assert corrected.record_id is not None
+    assert "(contradicted later) " in (await operational.context()).text
+    match gone:
+        case "reinforced":
+            await ingest(operational, session("[MEMORY:timing:caddy] Takes 3s to reload", session_id="s-2"))
+        case "edited":
+            await operational.edit([old.id], confidence=0.9)
+        case "deleted":
+            await operational.delete([corrected.record_id])
+        case _:
+            await operational.edit([corrected.record_id], confidence=0.1)
+    shown = (await operational.context()).text
+    assert "Takes 3s to reload (confidence: " in shown
+
+
 @pytest.mark.requirement("OPS-06.2")
 async def test_nothing_known_is_no_block(operational: OperationalMemory) -> None:
     """An empty text, not an empty heading."""

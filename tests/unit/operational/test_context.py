@@ -15,7 +15,14 @@ from commonplace.operational.context import (
 from commonplace.operational.transcript.markers import parse_markers
 
 
-def candidate(number: int, text: str, *, service: str | None = "caddy", confidence: float = 0.7) -> Candidate:
+def candidate(
+    number: int,
+    text: str,
+    *,
+    service: str | None = "caddy",
+    confidence: float = 0.7,
+    correction: str | None = None,
+) -> Candidate:
     """Make a memory."""
     return Candidate(
         id=number,
@@ -24,6 +31,7 @@ def candidate(number: int, text: str, *, service: str | None = "caddy", confiden
         observation=text,
         confidence=confidence,
         updated_at="2026-01-01",
+        correction=correction,
     )
 
 
@@ -42,6 +50,7 @@ CANDIDATES = st.lists(
         st.text(min_size=1, max_size=300),
         service=st.sampled_from([None, "caddy", "Caddy", "jellyfin", "general"]),
         confidence=st.floats(0.3, 1),
+        correction=st.sampled_from([None, "other"]),
     ),
     max_size=40,
     unique_by=lambda one: one.id,
@@ -107,6 +116,17 @@ def test_the_number_of_all_memories_does_not_depend_on_the_budget() -> None:
         assert f"({len(block.memory_ids)} of 40 memor" in block.text
         headers.add(block.text.partition(",")[0])
     assert len(headers) > 2
+
+
+def test_a_correction_in_quarantine_marks_nothing() -> None:
+    """The prompt does not show the correction, so it must not cast doubt on the memory either."""
+    builder = BlockBuilder(eligible=2, budget_tokens=99, holds=lambda text: text.startswith("held"))
+    builder.offer(candidate(1, "a", correction="held b"))
+    builder.offer(candidate(2, "c", correction="d"))
+    assert builder.build().text.splitlines()[-2:] == [
+        "- [timing] a (confidence: 0.7)",
+        "- [timing] c (contradicted later) (confidence: 0.7)",
+    ]
 
 
 def test_one_memory_is_no_memories() -> None:

@@ -91,20 +91,24 @@ ORDER BY
 -- The number of memories that the block could show.
 SELECT count(*) FROM memories WHERE active = 1 AND confidence >= :threshold;
 
--- name: eligible(threshold, max_chars, after_confidence, after_updated_at, after_id, limit)
--- Memories that still fit the block, after the last one that was read: most trusted first, then most recent.
-SELECT id, service, category, observation, confidence, updated_at FROM memories
-WHERE active = 1 AND confidence >= :threshold AND length(observation) <= :max_chars
-  AND (confidence, updated_at, id) < (:after_confidence, CAST(:after_updated_at AS TEXT), :after_id)
-ORDER BY confidence DESC, updated_at DESC, id DESC
+-- name: eligible(threshold, max_chars, services, after_confidence, after_updated_at, after_id, limit)
+-- Memories that still fit the block, after the last one that was read: most trusted first, then most recent. A
+-- lower-case list such as ',a,b,' limits them to these services. `correction` is the text of the active memory that
+-- contradicted a memory after it was last seen or edited.
+SELECT m.id, m.service, m.category, m.observation, m.confidence, m.updated_at, later.observation AS correction
+FROM memories m
+LEFT JOIN memory_changes c ON c.id = (
+  SELECT max(id) FROM memory_changes WHERE memory_id = m.id AND kind = 'contradicted'
+) AND NOT EXISTS (
+  SELECT 1 FROM memory_changes seen
+  WHERE seen.memory_id = m.id AND seen.kind IN ('reinforced', 'refined', 'edited') AND seen.id > c.id
+)
+LEFT JOIN memories later ON later.id = c.related_id AND later.active = 1
+WHERE m.active = 1 AND m.confidence >= :threshold AND length(m.observation) <= :max_chars
+  AND (CAST(:services AS TEXT) = '' OR CAST(:services AS TEXT) LIKE '%,' || lower(m.service) || ',%')
+  AND (m.confidence, m.updated_at, m.id) < (:after_confidence, CAST(:after_updated_at AS TEXT), :after_id)
+ORDER BY m.confidence DESC, m.updated_at DESC, m.id DESC
 LIMIT :limit;
-
--- name: eligible_of_services(threshold, max_chars, services)
--- Memories that fit the block, of the services in a lower-case list such as ',a,b,', in the same order.
-SELECT id, service, category, observation, confidence, updated_at FROM memories
-WHERE active = 1 AND confidence >= :threshold AND length(observation) <= :max_chars
-  AND CAST(:services AS TEXT) LIKE '%,' || lower(service) || ',%'
-ORDER BY confidence DESC, updated_at DESC, id DESC;
 
 -- name: lock_stale(updated_before)
 -- Active memories that were last updated before a time, with the weeks of decay charged since then; locked until the
