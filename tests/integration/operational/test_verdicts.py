@@ -162,6 +162,20 @@ async def test_an_unknown_review_or_verdict_is_refused(operational: OperationalM
 
 
 @pytest.mark.requirement("JDG-04.1")
+async def test_a_pair_does_not_wait_while_a_memory_is_inactive(operational: OperationalMemory) -> None:
+    """A decision would change nothing then. The pair waits again when both memories are active."""
+    await emit(operational, OLD, 1)
+    await emit(operational, NEW, 2)
+    (review,) = await operational.reviews()
+    await operational.edit([review.old_id], confidence=0.1)
+    assert (await operational.reviews(), await operational.count_reviews()) == ([], 0)
+    await operational.edit([review.old_id], confidence=0.7)
+    assert (await operational.reviews(), await operational.count_reviews()) == ([review], 1)
+    await operational.decide(review.id, "same")
+    assert len(await operational.reviews(decided=True)) == await operational.count_reviews(decided=True) == 1
+
+
+@pytest.mark.requirement("JDG-04.1")
 async def test_a_deleted_memory_leaves_the_queue(operational: OperationalMemory) -> None:
     """No text of a deleted memory stays in a review."""
     await emit(operational, OLD, 1)

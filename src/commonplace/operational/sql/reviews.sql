@@ -14,16 +14,21 @@ WHERE r.verdict IS NOT NULL AND m.category = :category
   AND lower(m.service) IS NOT DISTINCT FROM lower(CAST(:service AS TEXT));
 
 -- name: reviews_of_status(decided, limit, offset)
--- Reviews with the texts of both memories: open ones oldest first, decided ones newest first.
+-- Reviews with the texts of both memories: open ones oldest first, decided ones newest first. A pair waits only while
+-- both memories are active, because a decision changes no inactive memory.
 SELECT r.*, r.verdict AS decision, o.service, o.category, o.observation AS old_observation, n.observation AS new_observation
 FROM reviews r JOIN memories o ON o.id = r.old_id JOIN memories n ON n.id = r.new_id
 WHERE (r.verdict IS NOT NULL) = (CAST(:decided AS INTEGER) = 1)
+  AND (r.verdict IS NOT NULL OR (o.active = 1 AND n.active = 1))
 ORDER BY CASE WHEN CAST(:decided AS INTEGER) = 1 THEN -r.id ELSE r.id END
 LIMIT :limit OFFSET :offset;
 
 -- name: count_reviews(decided)$
 -- The number of pairs that were decided, or that wait.
-SELECT count(*) FROM reviews WHERE (verdict IS NOT NULL) = (CAST(:decided AS INTEGER) = 1);
+SELECT count(*)
+FROM reviews r JOIN memories o ON o.id = r.old_id JOIN memories n ON n.id = r.new_id
+WHERE (r.verdict IS NOT NULL) = (CAST(:decided AS INTEGER) = 1)
+  AND (r.verdict IS NOT NULL OR (o.active = 1 AND n.active = 1));
 
 -- name: get_review(id)^
 -- One review with the texts of both memories, or nothing.
