@@ -26,7 +26,15 @@ from commonplace.knowledge import (
 )
 from commonplace.llm import Script, names_language_model
 from commonplace.memories import Memories
-from commonplace.operational import GENERAL, Decision, OperationalMemory, Review, decide_after_session
+from commonplace.operational import (
+    GENERAL,
+    Decision,
+    Memory,
+    OperationalMemory,
+    Review,
+    decide_after_session,
+    format_confidence,
+)
 from commonplace.quarantined import Quarantined, decide, list_quarantined
 from commonplace.waiting import OF_FACTS
 
@@ -120,7 +128,7 @@ async def review(
         _check_use(review_id, verdict, by_model=by_model)
     if review_id is not None and ":" in review_id and verdict is not None:
         return await _decide_memory(review_id, verdict)
-    found = _Found()
+    found, changed = _Found(), list[Memory]()
     if by_model:
         found.reviews = await _by_model()
     elif review_id is None or verdict is None:
@@ -128,10 +136,11 @@ async def review(
     elif review_id.startswith(OF_FACTS):
         found.fact_reviews = [await _decide_fact(review_id, verdict)]
     else:
-        found.reviews = [await _decide(int(review_id), verdict)]
+        decision, changed = await _decide(int(review_id), verdict)
+        found.reviews = [decision]
 
     def text(out: Console) -> None:
-        lines = found.lines()
+        lines = [*found.lines(), *map(state_text, changed)]
         for line in lines:
             out.print(line)
         if review_id is None and not lines:
@@ -209,11 +218,14 @@ async def _decide_memory(review_id: str, verdict: Word) -> Answer:
     return Answer({"id": review_id, "decision": verdict}, f"{review_id}: {verdict}")
 
 
-async def _decide(review_id: int, verdict: Word) -> Review:
+async def _decide(review_id: int, verdict: Word) -> tuple[Review, list[Memory]]:
+    """Return the pair, and both memories after the decision or after it was undone."""
     async with OperationalMemory.open(settings()) as memory:
         if verdict == UNDO:
-            return await memory.undo_decision(review_id)
-        return await memory.decide(review_id, verdict)
+            review = await memory.undo_decision(review_id)
+        else:
+            review = await memory.decide(review_id, verdict)
+        return review, [await memory.get(review.old_id), await memory.get(review.new_id)]
 
 
 async def _decide_fact(review_id: str, verdict: Word) -> FactReview:
@@ -247,6 +259,12 @@ def review_text(found: Review) -> str:
         why = f": {shown(found.explanation)}" if found.explanation else ""
         lines.append(f"   [green]{found.decision}[/], decided by {shown(found.decided_by or '')}{why}")
     return "\n".join(lines)
+
+
+def state_text(memory: Memory) -> str:
+    """Return the state of a memory after a decision as a line of console markup."""
+    state = "active" if memory.active else "inactive: no prompt shows it"
+    return f"   #{memory.id}: confidence {format_confidence(memory.confidence)}, {state}"
 
 
 def waiting_text(found: WaitingMemory) -> str:

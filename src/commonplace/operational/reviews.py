@@ -131,7 +131,9 @@ async def decide(
     )
     if done is None:
         raise InvalidInputError(
-            "review", "a pair that waits for a decision", f"review {review.id}, which is decided"
+            "review",
+            "a pair that waits for a decision; undo a decision to change it",
+            f"review {review.id}, which is decided",
         )
 
 

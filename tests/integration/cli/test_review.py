@@ -44,6 +44,30 @@ def test_a_doubtful_pair_is_decided_and_taken_back(commonplace: CommandLine) -> 
 
 @pytest.mark.requirement("JDG-04.1")
 @pytest.mark.parametrize(
+    ("verdict", "old", "new"),
+    [
+        ("same", "confidence 0.8, active", "confidence 0.7, inactive: no prompt shows it"),
+        ("corrects", "confidence 0.5, active", "confidence 0.7, active"),
+    ],
+)
+def test_a_decision_says_what_it_changed(commonplace: CommandLine, verdict: str, old: str, new: str) -> None:
+    """Both memories are printed with their confidence after the decision; a second decision names the way out."""
+    emit(commonplace, OLD, NEW)
+    (waiting,) = commonplace("review", "--json").json["reviews"]
+    number = str(waiting["id"])
+    told = commonplace("review", number, verdict).out
+    assert told.splitlines()[-2:] == [f"   #{waiting['old_id']}: {old}", f"   #{waiting['new_id']}: {new}"]
+    again = commonplace("review", number, "distinct")
+    assert again.status == 1
+    assert "a pair that waits for a decision; undo a decision to change it" in again.err
+    assert commonplace("review", number, "undo").out.splitlines()[-2:] == [
+        f"   #{waiting['old_id']}: confidence 0.7, active",
+        f"   #{waiting['new_id']}: confidence 0.7, active",
+    ]
+
+
+@pytest.mark.requirement("JDG-04.1")
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("1", "perhaps"), "expected one of 'same'"),
