@@ -308,6 +308,34 @@ async def test_a_secret_is_not_learned(operational: OperationalMemory) -> None:
     assert allowed.outcome is ReceiptOutcome.CREATED
 
 
+async def test_an_event_or_a_cooldown_is_recorded_without_its_secret(operational: OperationalMemory) -> None:
+    """An outage is not lost, and the next session does not repeat the restart; reading again changes nothing."""
+    secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+    data = session(f"[EVENT:critical:gitea] 401 with {secret}\n[COOLDOWN:restart:gitea] hung with {secret}")
+    event, cooldown = await ingest(operational, data)
+    assert [receipt.outcome for receipt in (event, cooldown)] == [ReceiptOutcome.RECORDED] * 2
+    assert cooldown.reason.startswith("text appears to contain a secret (")
+    (stored,) = await operational.events()
+    (held,) = await operational.cooldowns()
+    assert (stored.message, held.reason) == (event.text, cooldown.text)
+    assert (stored.message, held.reason) == (
+        "401 with [hidden: GitHub token]",
+        "hung with [hidden: GitHub token]",
+    )
+    again = await ingest(operational, data)
+    assert [receipt.outcome for receipt in again] == [ReceiptOutcome.REPEATED] * 2
+    assert secret not in str([event, cooldown, *again])
+
+
+@pytest.mark.parametrize("keyword", ["EVENT:info", "COOLDOWN:restart"])
+async def test_a_secret_as_a_service_is_refused(operational: OperationalMemory, keyword: str) -> None:
+    """A record without its service would be about all services."""
+    (receipt,) = await ingest(operational, session(f"[{keyword}:sk-abc123def456] hung"))
+    assert receipt.outcome is ReceiptOutcome.REJECTED
+    assert "sk-abc123def456" not in str(receipt)
+    assert [await operational.events(), await operational.cooldowns()] == [[], []]
+
+
 @pytest.mark.parametrize(
     ("spoken", "hidden"),
     [

@@ -42,16 +42,22 @@ async def store_marker(
 ) -> Receipt:
     """Store a marker of a session, or refuse it, and return the receipt.
 
+    A memory with a secret is refused. An event or a cooldown is stored with the secret hidden.
+
     The fingerprint identifies the marker in its session. With ``asks_model``, a model decides doubtful pairs after the
     session. The receipt of a memory in ``quarantine`` says so.
     """
     receipt = _receipt(session, marker)
     if isinstance(marker, RejectedMarker):
         return replace(receipt, reason=marker.reason)
-    if not allow_secrets and (secret := find_secret(receipt.text) or find_secret(marker.service or "")):
+    in_service = find_secret(marker.service or "")
+    if not allow_secrets and (secret := find_secret(receipt.text) or in_service):
         reason = f"text appears to contain a secret ({secret.kind})"
-        service = mask_secrets(marker.service or "") or None
-        return replace(receipt, text="(not shown)", service=service, reason=reason)
+        if isinstance(marker, MemoryMarker) or in_service:
+            service = mask_secrets(marker.service or "") or None
+            return replace(receipt, text="(not shown)", service=service, reason=reason)
+        marker = _masked(marker)
+        receipt = replace(receipt, text=mask_secrets(receipt.text), reason=f"{reason}; it is hidden")
     try:
         async with store.writing(lock=_lock(marker)) as sql:
             if await sql.note_marker(session_id=session.id, fingerprint=fingerprint) is None:
@@ -105,6 +111,13 @@ async def _store(
         case _:
             assert_never(marker)
     return replace(receipt, outcome=ReceiptOutcome.RECORDED, record_id=record_id)
+
+
+def _masked(marker: EventMarker | CooldownMarker) -> EventMarker | CooldownMarker:
+    """Return a marker without its secrets: the outage or the restart happened, whatever the text holds."""
+    if isinstance(marker, EventMarker):
+        return replace(marker, message=mask_secrets(marker.message))
+    return replace(marker, reason=mask_secrets(marker.reason))
 
 
 def _lock(marker: ValidMarker) -> str | None:
