@@ -78,7 +78,7 @@ def test_receipts_are_for_people_too(commonplace: CommandLine, tmp_path: Path) -
     file.write_bytes(session(JELLYFIN, "[MEMORY:misc] x"))
     done = commonplace("ops", "ingest", str(file))
     assert done.status == 0
-    assert "created    memory [timing:jellyfin] Takes 60s to start after restart (0.7)" in done.out
+    assert "created    memory [timing:jellyfin] Takes 60s to start after restart (0.7) #1\n" in done.out
     assert "rejected" in done.out
     assert "invalid category 'misc'" in done.out
     assert "session 1 tier 1: completed, 2 receipts" in done.out

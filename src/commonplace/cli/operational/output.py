@@ -5,7 +5,7 @@ from commonplace.operational import Effect, Receipt, ReceiptOutcome, format_conf
 
 
 def receipt_line(receipt: Receipt) -> str:
-    """Return a receipt as a line of console markup."""
+    """Return a receipt as a line of console markup, with the number of the memory that holds the observation."""
     colours = {
         ReceiptOutcome.CREATED: "green",
         ReceiptOutcome.REINFORCED: "cyan",
@@ -17,7 +17,7 @@ def receipt_line(receipt: Receipt) -> str:
     line = f"[{colours.get(receipt.outcome, 'dim')}]{receipt.outcome:<10}[/] {receipt.kind} "
     line += shown(f"[{about}] " if about else "") + shown(receipt.text)
     if receipt.confidence is not None:
-        line += f" [bold]({format_confidence(receipt.confidence)})[/]"
+        line += f" [bold]({format_confidence(receipt.confidence)})[/] #{receipt.record_id}"
     if receipt.reason and not receipt.contradicted:
         line += f"\n           [dim]{shown(receipt.reason)}[/]"
     for effect in receipt.contradicted:
