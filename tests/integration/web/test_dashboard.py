@@ -140,6 +140,19 @@ async def test_a_change_opens_its_line_of_the_transcript(service: Secured) -> No
     assert 'id="told"' not in whole
 
 
+@pytest.mark.requirement("DSH-03.1")
+async def test_a_refined_memory_is_confirmed_this_week(service: Secured) -> None:
+    """An agent saw it again and said more; nothing about it was wrong."""
+    more = "Restart when the queue is stuck, but never while a backup is running"
+    for name, text in (("s-1", "Restart when the queue is stuck"), ("s-2", more)):
+        told = says(f"[MEMORY:remediation:redis] {text}", session_id=name)
+        stream = encode(init(name), told, result(session_id=name))
+        await service.memories.operational.ingest(chunks(stream))
+    async with service.client("reader", **PAGE) as client:
+        assert more in (await client.get("/week?what=confirmed")).text
+        assert more not in (await client.get("/week?what=corrected")).text
+
+
 async def test_another_tenant_sees_nothing(service: Secured) -> None:
     """Operational memory belongs to the installation."""
     async with service.client(STRANGER, **PAGE) as client:

@@ -47,7 +47,7 @@ class What(StrEnum):
 
 _OPERATIONS: Final[Mapping[Change, What]] = {
     Change.CREATED: What.LEARNED,
-    Change.REFINED: What.CORRECTED,
+    Change.REFINED: What.CONFIRMED,
     Change.REINFORCED: What.CONFIRMED,
     Change.CONTRADICTED: What.CORRECTED,
     Change.EDITED: What.CORRECTED,
