@@ -102,10 +102,11 @@ def _create_private(path: Path) -> None:
 
 
 @contextmanager
-def translated_errors(path: Path) -> Generator[None]:
+def translated_errors(path: Path, *, copy_of: Path | None = None) -> Generator[None]:
     """Translate SQLite's errors about the file, but not about a statement, into storage errors that name the file.
 
-    A value of a type that no column can hold is an invalid input.
+    If a copy is damaged, the error names the file that it is a copy of. A value of a type that no column can hold
+    is an invalid input.
     """
     try:
         yield
@@ -118,7 +119,9 @@ def translated_errors(path: Path) -> Generator[None]:
     except sqlite3.DatabaseError as error:
         if type(error) is not sqlite3.DatabaseError:  # Its subclasses are about statements and values.
             raise
-        raise StorageError(f"{path}: {error}; move it away, or restore it from a copy") from error
+        raise StorageError(
+            f"{copy_of or path}: {error}; move the file away, then restore a backup: commonplace restore FILE"
+        ) from error
 
 
 def _full_disk(path: Path) -> str:

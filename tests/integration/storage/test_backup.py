@@ -279,6 +279,27 @@ async def test_a_damaged_backup_changes_nothing(
     assert (done.status, done.out[:6]) == (1, "FAILED")
 
 
+@pytest.mark.parametrize("first", [4096, 8192])
+async def test_a_damaged_database_is_named_and_can_be_moved_away(
+    used: Settings, tmp_path: Path, first: int
+) -> None:
+    """Neither a backup nor a restore names its own copy of the database. Without the database, the restore works."""
+    target, database = tmp_path / "b.tar.gz", used.database_path
+    await back_up(used, target)
+    data = bytearray(database.read_bytes())
+    data[first : first + 4096] = b"\xff" * 4096
+    database.write_bytes(data)
+    way_out = rf"^{re.escape(str(database))}: .*; move the file away, then restore a backup"
+    with pytest.raises(StorageError, match=way_out):
+        await back_up(used, tmp_path / "c.tar.gz")
+    with pytest.raises(StorageError, match=way_out):
+        await restore(used, target, replace=True)
+    database.rename(tmp_path / "damaged.db")
+    await restore(used, target, replace=True)
+    async with OperationalMemory.open(used) as memory:
+        assert [each.observation for each in await memory.list_memories()] == ["Takes 60 s to start"]
+
+
 @pytest.mark.parametrize("name", ["../evil", "/evil", "unlisted"])
 def test_a_backup_writes_only_what_its_manifest_lists(tmp_path: Path, name: str) -> None:
     """And never outside of the directory."""

@@ -17,7 +17,6 @@ from typing import Final, Self, cast
 import asyncpg
 
 from commonplace.core.directories import make_directories
-from commonplace.core.errors import StorageError
 from commonplace.core.settings import Settings
 from commonplace.storage import clock_guard, sqlite
 from commonplace.storage.cluster import DATABASE, SUPERUSER
@@ -137,7 +136,9 @@ async def copy_everything(
                 reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
         revisions: dict[str, list[str]] = {}
         if reader is not None:
-            revisions[SQLITE] = await asyncio.to_thread(_copy_sqlite, reader, staging / SQLITE)
+            revisions[SQLITE] = await asyncio.to_thread(
+                _copy_sqlite, reader, settings.database_path, staging / SQLITE
+            )
         for name, connection in connections.items():
             revisions[name] = sorted(await postgres_revisions(connection))
             await dump(found[name].url, staging / name, snapshot=snapshots[name])
@@ -155,23 +156,26 @@ def _writers_waiting(path: Path | None) -> Generator[Path | None]:
         yield path
 
 
-def _copy_sqlite(reader: sqlite3.Connection, target: Path) -> list[str]:
-    with closing(sqlite3.connect(target, isolation_level=None)) as copy, sqlite.translated_errors(target):
+def _copy_sqlite(reader: sqlite3.Connection, source: Path, target: Path) -> list[str]:
+    with (
+        closing(sqlite3.connect(target, isolation_level=None)) as copy,
+        sqlite.translated_errors(target, copy_of=source),
+    ):
         reader.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")  # One file, without side files.
-        check_integrity(copy, target)
+        check_integrity(copy)
         return sorted(sqlite_revisions(copy))
 
 
-def check_integrity(connection: sqlite3.Connection, path: Path) -> None:
+def check_integrity(connection: sqlite3.Connection) -> None:
     """Check a SQLite file completely.
 
     Raises:
-        StorageError: The file is damaged.
+        sqlite3.DatabaseError: The file is damaged.
     """
     found = connection.execute("PRAGMA integrity_check").fetchone()[0]
     if found != "ok":
-        raise StorageError(f"{path} is damaged: {found}")
+        raise sqlite3.DatabaseError(f"the file is damaged: {found}")
 
 
 @asynccontextmanager

@@ -163,15 +163,15 @@ async def check(file: Path, staging: Path) -> Manifest:
     for name, revisions in manifest.revisions.items():
         upgrades.require_known(revisions, where=f"{name} in {file}")
         if name == SQLITE:
-            await asyncio.to_thread(_check_sqlite, staging / name)
+            await asyncio.to_thread(_check_sqlite, staging / name, file)
         else:
             await asyncio.to_thread(contents, staging / name)
     return manifest
 
 
-def _check_sqlite(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection, sqlite.translated_errors(path):
-        copies.check_integrity(connection, path)
+def _check_sqlite(path: Path, file: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection, sqlite.translated_errors(path, copy_of=file):
+        copies.check_integrity(connection)
 
 
 def _require_places(settings: Settings, manifest: Manifest) -> None:
