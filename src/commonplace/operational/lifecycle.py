@@ -201,14 +201,18 @@ async def settle(
 async def undo(sql: Statements, review: Review, author: Author) -> Review:
     """Restore both memories of a decided pair to their state before the decision; the pair waits again.
 
+    A memory that was seen again or edited after the decision stays as it is, because what was learned since must not
+    be lost.
+
     Raises:
         InvalidInputError: The pair is not decided yet.
     """
     states = await reviews.reopen(sql, review)
+    decided_at = review.decided_at or author.now
     for memory_id in (review.old_id, review.new_id):
         memory = await memories.lock(sql, memory_id)
         before = replace(memory, **states[memory_id])
-        if before != memory:
+        if before != memory and not await memories.seen_since(sql, memory, decided_at):
             undone = author.because(f"Undid the decision of review {review.id}.")
             await memories.replace(sql, memory, before, ChangeKind.EDITED, undone)
     return await reviews.get(sql, review.id)

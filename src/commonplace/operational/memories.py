@@ -259,6 +259,11 @@ async def session_changed(sql: Statements, memory: Memory, kind: ChangeKind, ses
     )
 
 
+async def seen_since(sql: Statements, memory: Memory, moment: datetime) -> bool:
+    """Return whether a session saw a memory again, or an operator edited it, after a time."""
+    return bool(await sql.seen_since(memory_id=memory.id, moment=format_timestamp(moment)))
+
+
 async def create(
     sql: Statements,
     *,

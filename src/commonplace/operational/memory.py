@@ -381,6 +381,8 @@ class OperationalMemory:
     async def undo_decision(self, review_id: int) -> Review:
         """Restore both memories of a decided pair to their state before the decision; the pair waits again.
 
+        A memory that was seen again or edited after the decision stays as it is.
+
         Raises:
             NotFoundError: No review has this id.
             InvalidInputError: The pair is not decided yet.

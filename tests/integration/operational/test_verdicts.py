@@ -5,6 +5,7 @@ Every test runs on SQLite and on PostgreSQL.
 
 import pytest
 
+from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, ModelRefusedError, NotFoundError
 from commonplace.core.settings import Settings
 from commonplace.llm import Script
@@ -231,6 +232,26 @@ async def test_a_decision_can_be_undone(operational: OperationalMemory, verdict:
     assert await decide_by_model(operational, deciding(verdict).model()) == []
     with pytest.raises(InvalidInputError, match="a decided pair"):
         await operational.undo_decision(decided.id)
+
+
+@pytest.mark.requirement("JDG-04.1")
+@pytest.mark.parametrize("verdict", ["same", "distinct"])
+async def test_undo_keeps_what_was_learned_after_the_decision(
+    operational: OperationalMemory, clock: ManualClock, verdict: str
+) -> None:
+    """Only a memory that has not changed since the decision returns to its state before it."""
+    await emit(operational, OLD, 1)
+    await emit(operational, NEW, 2)
+    (review,) = await operational.reviews()
+    await operational.decide(review.id, verdict)
+    clock.advance(days=1)
+    await emit(operational, OLD, 3)
+    learned = await operational.get(review.old_id)
+    await operational.undo_decision(review.id)
+    assert await operational.get(review.old_id) == learned
+    new = await operational.get(review.new_id)
+    assert (new.confidence, new.active) == (0.7, True)
+    assert await operational.count_reviews() == 1
 
 
 @pytest.mark.requirement("JDG-05.1")

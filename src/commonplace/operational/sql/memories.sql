@@ -140,6 +140,12 @@ SELECT 1 FROM memory_changes
 WHERE memory_id = :memory_id AND kind IN (:kind, :other_kind) AND session_id = :session_id
 LIMIT 1;
 
+-- name: seen_since(memory_id, moment)$
+-- Whether a memory was seen again or edited after a time.
+SELECT 1 FROM memory_changes
+WHERE memory_id = :memory_id AND kind IN ('reinforced', 'refined', 'edited') AND created_at > :moment
+LIMIT 1;
+
 -- name: changes_of(memory_id)
 -- The history of a memory, oldest first.
 SELECT * FROM memory_changes WHERE memory_id = :memory_id ORDER BY id;
