@@ -118,7 +118,7 @@ def render_bullet(candidate: Candidate) -> str:
     """
     observation = _MARKER.sub("(", data_line(candidate.observation))
     mark = " (contradicted later)" if candidate.correction is not None else ""
-    return f"- [{candidate.category}] {observation}{mark} (confidence: {format_confidence(candidate.confidence)})"
+    return f"- [{candidate.category}] {observation} (confidence: {format_confidence(candidate.confidence)}){mark}"
 
 
 def format_confidence(confidence: float) -> str:

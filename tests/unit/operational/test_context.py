@@ -125,7 +125,7 @@ def test_a_correction_in_quarantine_marks_nothing() -> None:
     builder.offer(candidate(2, "c", correction="d"))
     assert builder.build().text.splitlines()[-2:] == [
         "- [timing] a (confidence: 0.7)",
-        "- [timing] c (contradicted later) (confidence: 0.7)",
+        "- [timing] c (confidence: 0.7) (contradicted later)",
     ]
 
 
