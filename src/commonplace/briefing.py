@@ -17,10 +17,10 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from contextlib import AsyncExitStack, nullcontext
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 from commonplace import apps as app_memory
 from commonplace.core.budgets import CHARS_PER_TOKEN, budget_chars, estimate_tokens, share_budget
@@ -39,11 +39,9 @@ from commonplace.knowledge import (
     SearchMode,
 )
 from commonplace.llm.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
-from commonplace.memories import Memories, try_open
-from commonplace.operational import OperationalMemory
+from commonplace.memories import Memories, OpenedMemories
 from commonplace.remote import Service
 from commonplace.workspace import HEADER as WORKSPACE_TITLE
-from commonplace.workspace import WorkspaceMemory
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -125,16 +123,6 @@ class _Source:
     write: Callable[[int | None], Awaitable[tuple[str, Iterable[object]]]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Doors:
-    """Functions that return each open memory, or raise the error that prevented opening it."""
-
-    operational: Callable[[], OperationalMemory]
-    apps: "Callable[[], AppMemory]"
-    workspace: Callable[[], WorkspaceMemory]
-    knowledge: Callable[[], KnowledgeMemory]
-
-
 async def brief(
     settings: Settings,
     *,
@@ -156,16 +144,9 @@ async def brief(
         InvalidInputError: See :func:`build_briefing`.
     """
     async with AsyncExitStack() as stack:
-        lazily = KnowledgeMemory.open(settings, lazy=True)
-        doors = _Doors(
-            operational=_not_asked
-            if Part.OPERATIONAL in besides
-            else await try_open(stack, OperationalMemory.open(settings)),
-            apps=_not_asked if app is None else await try_open(stack, app_memory.AppMemory.open(settings)),
-            workspace=await try_open(stack, WorkspaceMemory.open(settings)),
-            knowledge=await try_open(stack, nullcontext(knowledge) if knowledge else lazily),
-        )
-        sources = _sources(doors, prompt=prompt, app=app, butler=butler)
+        unasked = besides if app is not None else {*besides, Part.APPS}
+        opened = await OpenedMemories.open(stack, settings, knowledge=knowledge, besides=unasked)
+        sources = _sources(opened, prompt=prompt, app=app, butler=butler)
         if service is not None:
             sources = [_at_service(service, source, prompt, butler) for source in sources]
         wanted = [source for source in sources if source.name not in besides]
@@ -203,22 +184,13 @@ async def build_briefing(
     Raises:
         InvalidInputError: The prompt is not text, or the budget is not a whole number from 0.
     """
-    doors = _Doors(
-        operational=lambda: memories.operational,
-        apps=lambda: memories.apps,
-        workspace=lambda: memories.workspace,
-        knowledge=lambda: memories.knowledge,
-    )
+    opened = OpenedMemories.of(memories)
     sources = [
         source
-        for source in _sources(doors, prompt=prompt, app=app, butler=butler, but_session=but_session)
+        for source in _sources(opened, prompt=prompt, app=app, butler=butler, but_session=but_session)
         if sections is None or source.name in sections
     ]
     return await _build(sources, budget_tokens=budget_tokens, timeout_s=timeout_s, clock=clock)
-
-
-def _not_asked() -> NoReturn:
-    raise AssertionError("a section that was not requested has no memory")
 
 
 async def _build(
@@ -291,25 +263,30 @@ async def _guarded(source: _Source, chars: int | None, timeout_s: float) -> Sect
 
 
 def _sources(
-    doors: _Doors, *, prompt: str, app: str | None, butler: str | None, but_session: str | None = None
+    opened: OpenedMemories,
+    *,
+    prompt: str,
+    app: str | None,
+    butler: str | None,
+    but_session: str | None = None,
 ) -> list[_Source]:
     if not isinstance(prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
         raise InvalidInputError("prompt", "text", prompt)
 
     async def operational(chars: int | None) -> tuple[str, Iterable[object]]:
-        block = await doors.operational().context(budget_tokens=_tokens(chars))
+        block = await opened.operational().context(budget_tokens=_tokens(chars))
         return block.text, block.memory_ids
 
     async def apps(chars: int | None) -> tuple[str, Iterable[object]]:
-        return await _app_block(doors.apps(), app or "", chars), ()
+        return await _app_block(opened.apps(), app or "", chars), ()
 
     async def workspace(chars: int | None) -> tuple[str, Iterable[object]]:
-        block = cut_lines(await doors.workspace().context(prompt), chars, title=WORKSPACE_TITLE)
+        block = cut_lines(await opened.workspace().context(prompt), chars, title=WORKSPACE_TITLE)
         return block, _NOTE_ID.findall(block)
 
     async def knowledge(chars: int | None) -> tuple[str, Iterable[object]]:
         ids: list[UUID] = []
-        block = await doors.knowledge().context(
+        block = await opened.knowledge().context(
             prompt,
             butler or GLOBAL_SCOPE,
             token_budget=_tokens(chars),
@@ -321,8 +298,8 @@ def _sources(
         return "" if block == CONTEXT_HEADER else block, ids
 
     async def sessions(chars: int | None) -> tuple[str, Iterable[object]]:
-        block = await sessions_block(doors.knowledge(), prompt, butler or GLOBAL_SCOPE, but=but_session)
-        if block and (advice := (await doors.knowledge().expiring_episodes()).advice):
+        block = await sessions_block(opened.knowledge(), prompt, butler or GLOBAL_SCOPE, but=but_session)
+        if block and (advice := (await opened.knowledge().expiring_episodes()).advice):
             block = block.replace(SESSIONS_TITLE, f"{SESSIONS_TITLE}\nTell the user: {advice}", 1)
         return cut_lines(block, min(SESSIONS_CHARS, chars or SESSIONS_CHARS), title=SESSIONS_TITLE), ()
 

@@ -1,9 +1,9 @@
-"""The four memories, opened together."""
+"""The four memories, opened together, or each as far as it opens."""
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Collection
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Self, TypeVar
+from typing import NoReturn, Self, TypeVar
 
 from commonplace.apps.memory import AppMemory
 from commonplace.core.clock import Clock, utc_now
@@ -59,7 +59,53 @@ class Memories:
             )
 
 
-async def try_open(stack: AsyncExitStack, opening: AbstractAsyncContextManager[_M]) -> Callable[[], _M]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedMemories:
+    """Functions that return each memory, or raise the error that prevented opening it."""
+
+    operational: Callable[[], OperationalMemory]
+    apps: Callable[[], AppMemory]
+    workspace: Callable[[], WorkspaceMemory]
+    knowledge: Callable[[], KnowledgeMemory]
+
+    @classmethod
+    def of(cls, memories: Memories) -> Self:
+        """Return the functions for memories that are all open."""
+        return cls(
+            operational=lambda: memories.operational,
+            apps=lambda: memories.apps,
+            workspace=lambda: memories.workspace,
+            knowledge=lambda: memories.knowledge,
+        )
+
+    @classmethod
+    async def open(
+        cls,
+        stack: AsyncExitStack,
+        settings: Settings,
+        *,
+        knowledge: KnowledgeMemory | None = None,
+        besides: Collection[str] = (),
+    ) -> Self:
+        """Open each memory until the stack closes. Knowledge memory opens in the background.
+
+        ``knowledge`` is an open memory to use. The operational, app and workspace memories that ``besides`` names are
+        not opened, and must not be asked for.
+        """
+
+        async def opened(name: str, opening: AbstractAsyncContextManager[_M]) -> Callable[[], _M]:
+            return _unasked if name in besides else await _try_open(stack, opening)
+
+        lazily = KnowledgeMemory.open(settings, lazy=True) if knowledge is None else nullcontext(knowledge)
+        return cls(
+            operational=await opened("operational", OperationalMemory.open(settings)),
+            apps=await opened("apps", AppMemory.open(settings)),
+            workspace=await opened("workspace", WorkspaceMemory.open(settings)),
+            knowledge=await _try_open(stack, lazily),
+        )
+
+
+async def _try_open(stack: AsyncExitStack, opening: AbstractAsyncContextManager[_M]) -> Callable[[], _M]:
     """Open a memory until the stack closes; return a function that returns it, or raises why it did not open."""
     try:
         memory = await stack.enter_async_context(opening)
@@ -71,3 +117,7 @@ async def try_open(stack: AsyncExitStack, opening: AbstractAsyncContextManager[_
 
         return closed
     return lambda: memory
+
+
+def _unasked() -> NoReturn:
+    raise AssertionError("a memory that nobody asks for was not opened")

@@ -23,7 +23,7 @@ from commonplace.knowledge import Episode, Fact, KnowledgeMemory, Memory, Search
 from commonplace.language.scripts import fold
 from commonplace.language.stems import stem
 from commonplace.language.words import STOPWORDS, tokens
-from commonplace.memories import Memories, try_open
+from commonplace.memories import Memories, OpenedMemories
 from commonplace.operational import GENERAL, MemoryFilter, OperationalMemory
 from commonplace.operational import Memory as Lesson
 from commonplace.workspace import WorkspaceMemory
@@ -119,13 +119,8 @@ async def search_all(
     Returns:
         The results of each memory, that with the most alike item first; without a query, in the order of ``PARTS``.
     """
-    doors = _Doors(
-        knowledge=lambda: memories.knowledge,
-        operational=lambda: memories.operational,
-        apps=lambda: memories.apps,
-        workspace=lambda: memories.workspace,
-    )
-    return await _search(doors, query, parts=parts, limit=limit, as_of=as_of)
+    opened = OpenedMemories.of(memories)
+    return await _search(opened, query, parts=parts, limit=limit, as_of=as_of)
 
 
 async def search_home(settings: Settings, query: str = "", *, limit: int = LIMIT) -> list[MemoryResults]:
@@ -134,61 +129,33 @@ async def search_home(settings: Settings, query: str = "", *, limit: int = LIMIT
     The result of a memory that cannot be opened says why. See :func:`search_all`.
     """
     async with AsyncExitStack() as stack:
-        doors = _Doors(
-            knowledge=await try_open(stack, KnowledgeMemory.open(settings, lazy=True)),
-            operational=await try_open(stack, OperationalMemory.open(settings)),
-            apps=await try_open(stack, AppMemory.open(settings)),
-            workspace=await try_open(stack, WorkspaceMemory.open(settings)),
-        )
-        return await _search(doors, query, parts=PARTS, limit=limit, as_of=None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Doors:
-    """Functions that return each open memory, or raise the error that prevented opening it."""
-
-    knowledge: Callable[[], KnowledgeMemory]
-    operational: Callable[[], OperationalMemory]
-    apps: Callable[[], AppMemory]
-    workspace: Callable[[], WorkspaceMemory]
+        opened = await OpenedMemories.open(stack, settings)
+        return await _search(opened, query, parts=PARTS, limit=limit, as_of=None)
 
 
 async def _search(
-    doors: _Doors, query: str, *, parts: Collection[Part], limit: int, as_of: datetime | None
+    opened: OpenedMemories, query: str, *, parts: Collection[Part], limit: int, as_of: datetime | None
 ) -> list[MemoryResults]:
     wanted = query.strip()[:MAX_QUERY_CHARS]
-
-    async def knowledge() -> Sequence[Item]:
-        return await _knowledge(doors.knowledge(), wanted, limit, as_of)
-
-    async def operational() -> Sequence[Item]:
-        return await _lessons(doors.operational(), wanted, limit)
-
-    async def apps() -> Sequence[Item]:
-        return await _digests(doors.apps(), wanted, limit)
-
-    async def workspace() -> Sequence[Item]:
-        return await _notes(doors.workspace(), wanted, limit)
-
     readers: Mapping[Part, Callable[[], Awaitable[Sequence[Item]]]] = {
-        Part.KNOWLEDGE: knowledge,
-        Part.OPERATIONAL: operational,
-        Part.APPS: apps,
-        Part.WORKSPACE: workspace,
+        Part.KNOWLEDGE: lambda: _knowledge(opened.knowledge(), wanted, limit, as_of),
+        Part.OPERATIONAL: lambda: _lessons(opened.operational(), wanted, limit),
+        Part.APPS: lambda: _digests(opened.apps(), wanted, limit),
+        Part.WORKSPACE: lambda: _notes(opened.workspace(), wanted, limit),
     }
     asked = [part for part in PARTS if part in parts]
     results = list(await asyncio.gather(*(_guarded(part, readers[part]) for part in asked)))
-    return await _most_alike_first(doors, wanted, results) if wanted else results
+    return await _most_alike_first(opened, wanted, results) if wanted else results
 
 
 async def _most_alike_first(
-    doors: _Doors, query: str, results: Sequence[MemoryResults]
+    opened: OpenedMemories, query: str, results: Sequence[MemoryResults]
 ) -> list[MemoryResults]:
     """Return the results with the likeness of their items, in its order; unchanged without an embedding model."""
     texts = [_compared(item) for found in results for item in found.items]
     try:
         async with asyncio.timeout(DEFAULT_TIMEOUT_S):
-            alike = iter(await measure_likeness(doors.knowledge().engine, query, texts))
+            alike = iter(await measure_likeness(opened.knowledge().engine, query, texts))
     except (TimeoutError, CommonplaceError, OSError):
         return list(results)  # The search of knowledge memory needs the model too, and says why it failed.
     measured = [
