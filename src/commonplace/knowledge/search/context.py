@@ -23,8 +23,8 @@ from commonplace.knowledge.search.context_block import (
     ContextQuotas,
     render_context,
 )
-from commonplace.knowledge.search.recall import DEFAULT_WEIGHTS, find_memories, prepare_recall
-from commonplace.knowledge.search.request import DEFAULT_MIN_CONFIDENCE
+from commonplace.knowledge.search.recall import DEFAULT_WEIGHTS, find_memories
+from commonplace.knowledge.search.request import DEFAULT_MIN_CONFIDENCE, add_vector, make_request
 from commonplace.knowledge.search.scoring import tie_break
 from commonplace.knowledge.search.until import facts_until
 
@@ -104,9 +104,8 @@ async def memory_context(
     if budget_chars(token_budget) < len(CONTEXT_HEADER):
         return ""
     require_context()
-    request = await prepare_recall(
-        engine,
-        trigger_prompt[:MAX_PROMPT_CHARS],
+    request = make_request(
+        query=trigger_prompt[:MAX_PROMPT_CHARS],
         scope=scope,
         limit=limit,
         min_confidence=min_confidence,
@@ -114,9 +113,10 @@ async def memory_context(
         as_of=as_of,
         valid_at=valid_at,
         min_trust=min_trust,
-        quarantine=quarantine,
-        clock=clock,
+        with_flagged=not quarantine,
+        now=clock(),
     )
+    request = await add_vector(request, engine)
     async with unit_of_work(pool, readonly=True, search=True) as sql:
         found, read = await find_memories(
             sql, request, weights=weights, explain=False, pinned=quotas.pinned.items

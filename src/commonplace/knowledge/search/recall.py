@@ -5,15 +5,13 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
-from commonplace.core.clock import Clock
-from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import MAX_LIMIT, ScoreWeights
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.kinds import Episode, Memory, MemoryType, Moment
 from commonplace.knowledge.search.candidates import Candidates, ReadMemories, read_candidates
 from commonplace.knowledge.search.explanation import explain_recall
-from commonplace.knowledge.search.filters import NO_FILTERS, Filters
+from commonplace.knowledge.search.filters import Filters
 from commonplace.knowledge.search.folding import folded
 from commonplace.knowledge.search.found import Found, Scores
 from commonplace.knowledge.search.related import find_related
@@ -25,7 +23,6 @@ from commonplace.knowledge.search.request import (
     add_vector,
     begin_search,
     make_request,
-    require_relevance,
 )
 from commonplace.knowledge.search.scoring import score, tie_break
 from commonplace.knowledge.search.spelling import find_meant
@@ -103,9 +100,9 @@ class RecallMethods(KnowledgeSession):
         Source: KNW-08, R-KNW-5.
         """
         retrieval = self.config.retrieval
-        request = await prepare_recall(
-            self.engine,
-            topic,
+        request = make_request(
+            query=topic,
+            field="topic",
             scope=scope,
             limit=self._most(limit),
             min_confidence=min_confidence,
@@ -113,12 +110,13 @@ class RecallMethods(KnowledgeSession):
             as_of=as_of,
             valid_at=valid_at,
             min_trust=min_trust,
-            quarantine=retrieval.quarantine,
+            with_flagged=not retrieval.quarantine,
             filters=Filters.of(
                 tags=tags, since=since, until=until, learned_by=learned_by, entity_id=entity_id
             ),
-            clock=self.clock,
+            now=self.clock(),
         )
+        request = await add_vector(request, self.engine)
         count = count and not request.is_past
         weights = weights or retrieval.score_weights
         # Where replicas serve reads, the primary only counts; elsewhere one transaction does both.
@@ -139,44 +137,6 @@ class RecallMethods(KnowledgeSession):
 recall = storage_function(RecallMethods, RecallMethods.recall, needs_engine=True, limit=DEFAULT_LIMIT)
 
 
-async def prepare_recall(
-    engine: EmbeddingEngine,
-    topic: str,
-    *,
-    scope: str | None,
-    limit: int,
-    min_confidence: float,
-    min_relevance: float,
-    as_of: Moment | None = None,
-    valid_at: Moment | None = None,
-    min_trust: str | None = None,
-    quarantine: bool = True,
-    filters: Filters = NO_FILTERS,
-    clock: Clock,
-) -> SearchRequest:
-    """Check a recall and compute the topic's vector, before a connection is taken; see :func:`recall`.
-
-    An empty topic needs no vector: the most important memories are recalled, and the model is not loaded for it.
-    """
-    floor = require_relevance(min_relevance)
-    request = make_request(
-        query=topic,
-        field="topic",
-        limit=limit,
-        scope=scope,
-        min_confidence=min_confidence,
-        as_of=as_of,
-        valid_at=valid_at,
-        min_trust=min_trust,
-        with_flagged=not quarantine,
-        filters=filters,
-        now=clock(),
-    )
-    if not request.text:
-        return request
-    return replace(await add_vector(request, engine), min_relevance=floor)
-
-
 async def find_memories(
     sql: Statements, request: SearchRequest, *, weights: ScoreWeights, explain: bool, pinned: int = 0
 ) -> tuple[list[Found], ReadMemories]:
@@ -187,7 +147,7 @@ async def find_memories(
 
     Args:
         sql: A transaction.
-        request: From :func:`prepare_recall`.
+        request: From :func:`~.request.add_vector`.
         weights: Of the four parts.
         explain: Whether to explain each result.
         pinned: Most pinned facts, and most pinned rules.

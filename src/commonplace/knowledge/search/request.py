@@ -18,6 +18,7 @@ from pgvector import Vector
 
 from commonplace.core.choices import optional_one_of
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.pages import require_page
 from commonplace.core.sources import Source, at_least
 from commonplace.embedding import EmbeddingEngine
 from commonplace.embedding.backend import EMBEDDING_DIMENSIONS
@@ -60,7 +61,7 @@ class SearchRequest:
         now: The present, for expiry and decay.
         reach: How many memories go on for their words, and how many for their vectors: twice the limit, because the
             index orders by half precision.
-        min_relevance: Likeness that the best memory must have; 0.0 for no floor.
+        min_relevance: Likeness that the best memory must have; 0.0 for no floor, as without words.
         as_of: Find what was known at this moment; ``None`` for what is known.
         valid_at: Find the facts that were true at this moment; ``None`` for the facts that hold.
         trusts: The sources of which a memory must be trusted like one.
@@ -82,13 +83,12 @@ class SearchRequest:
     valid_at: datetime | None = None
     trusts: Sequence[Source] = tuple(Source)
     with_flagged: bool = True
+    filters: Filters = NO_FILTERS
 
     @property
     def is_guarded(self) -> bool:
         """Whether memories are left out because of their trust or their flags."""
         return not self.with_flagged or len(self.trusts) < len(Source)
-
-    filters: Filters = NO_FILTERS
 
     @property
     def is_past(self) -> bool:
@@ -101,9 +101,10 @@ def make_request(
     query: object = "",
     field: str = "query",
     embedding: Embedding | None = None,
-    limit: object = DEFAULT_LIMIT,
+    limit: int = DEFAULT_LIMIT,
     scope: object = None,
     min_confidence: object = None,
+    min_relevance: object = 0.0,
     as_of: object = None,
     valid_at: object = None,
     min_trust: object = None,
@@ -116,19 +117,24 @@ def make_request(
     Raises:
         InvalidInputError: A value is not of its kind or range; the message names it.
     """
-    most = _require_limit(limit)
+    require_page(limit, max_limit=MAX_LIMIT)
     asked = _require_query(query, field=field)
+    text = search_query_text(asked)
+    floor = _require_share(min_relevance, field="min_relevance")
     known_at = optional_moment(as_of, field="as_of", at_end=True)
     least = optional_one_of(Source, min_trust, field="min_trust")
     return SearchRequest(
         query=asked,
-        text=search_query_text(asked),
+        text=text,
         vector=None if embedding is None else _require_embedding(embedding),
-        limit=most,
+        limit=limit,
         scope=None if scope is None else require_scope(scope),
-        min_confidence=None if min_confidence is None else _require_confidence(min_confidence),
+        min_confidence=None
+        if min_confidence is None
+        else _require_share(min_confidence, field="min_confidence"),
+        min_relevance=floor if text else 0.0,
         now=known_at or now,
-        reach=_reach(most),
+        reach=_reach(limit),
         as_of=known_at,
         valid_at=optional_moment(valid_at, field="valid_at", at_end=True),
         trusts=tuple(Source) if least is None else at_least(least),
@@ -146,11 +152,14 @@ def widened(request: SearchRequest) -> SearchRequest:
 async def add_vector(request: SearchRequest, engine: EmbeddingEngine) -> SearchRequest:
     """Return a request with the vector of its query, computed before a connection is taken.
 
-    The vectors of the latest queries are kept, because a prompt is often searched for in several ways.
+    A request without words is returned unchanged, and the model is not loaded for it. The vectors of the latest queries
+    are kept, because a prompt is often searched for in several ways.
 
     Raises:
         EmbeddingError: The model cannot be used.
     """
+    if not request.text:
+        return request
     kept = _latest_vectors.setdefault(engine, OrderedDict())
     vector = kept.pop(request.query, None) or Vector(await engine.embed_query_async(request.query))
     kept[request.query] = vector
@@ -230,27 +239,10 @@ def _require_query(query: object, *, field: str) -> str:
     return query
 
 
-def _require_limit(limit: object) -> int:
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
-        raise InvalidInputError("limit", f"a whole number from 1 to {MAX_LIMIT}", limit)
-    return limit
-
-
-def require_relevance(relevance: object) -> float:
-    """Return a floor of relevance.
-
-    Raises:
-        InvalidInputError: Not a number from 0.0 to 1.0.
-    """
-    if isinstance(relevance, bool) or not isinstance(relevance, int | float) or not 0 <= relevance <= 1:
-        raise InvalidInputError("min_relevance", "a number from 0.0 to 1.0", relevance)
-    return float(relevance)
-
-
-def _require_confidence(confidence: object) -> float:
-    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
-        raise InvalidInputError("min_confidence", "a number from 0.0 to 1.0", confidence)
-    return float(confidence)
+def _require_share(value: object, *, field: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidInputError(field, "a number from 0.0 to 1.0", value)
+    return float(value)
 
 
 def _require_embedding(embedding: Embedding) -> Vector:

@@ -34,7 +34,6 @@ from commonplace.knowledge.search.request import (
     add_vector,
     begin_search,
     make_request,
-    require_relevance,
     search_table,
     widened,
 )
@@ -215,6 +214,7 @@ class SearchMethods(KnowledgeSession):
             limit=self._most(limit),
             scope=scope,
             min_confidence=min_confidence,
+            min_relevance=min_relevance,
             as_of=as_of,
             valid_at=valid_at,
             min_trust=min_trust,
@@ -225,14 +225,16 @@ class SearchMethods(KnowledgeSession):
         )
         if not request.text or not tables:
             return []
+        if request.min_relevance > 0.0 and known_mode is not SearchMode.CONTEXTUAL:
+            form = f"0.0 in mode {known_mode}: only contextual has a floor"
+            raise InvalidInputError("min_relevance", form, request.min_relevance)
         if known_mode is not SearchMode.KEYWORD:
             request = await add_vector(request, self.engine)
-        floor = _require_floor(min_relevance, known_mode)
         async with traced(self, "search_memory", query) as note, self._reading(search=True) as sql:
             request = await begin_search(sql, request)
             if known_mode is SearchMode.SEMANTIC and request.vector is None:
                 known_mode = SearchMode.KEYWORD
-            told = await _find(sql, known_mode, tables, request, floor=floor, explain=explain, fold=fold)
+            told = await _find(sql, known_mode, tables, request, explain=explain, fold=fold)
             if TABLES["facts"] in tables:
                 related = await find_related(sql, told, request, explain=explain)
                 told = followed(told, folded(related, scoped=False), request.limit) if related else told
@@ -305,7 +307,6 @@ async def _find(
     tables: Sequence[SearchTable],
     request: SearchRequest,
     *,
-    floor: float,
     explain: bool,
     fold: bool,
 ) -> list[Found]:
@@ -313,7 +314,7 @@ async def _find(
     wide = request
     while True:
         if mode is SearchMode.CONTEXTUAL:
-            found = await _search_by_context(sql, tables, wide, floor=floor, explain=explain)
+            found = await _search_by_context(sql, tables, wide, explain=explain)
         else:
             found = await _search_tables(sql, mode, tables, wide, explain=explain)
         told = folded(found, scoped=False) if fold else found
@@ -345,7 +346,6 @@ async def _search_by_context(
     tables: Sequence[SearchTable],
     request: SearchRequest,
     *,
-    floor: float,
     explain: bool,
 ) -> list[Found]:
     seeds = max(CANDIDATES, 2 * request.limit)
@@ -354,7 +354,7 @@ async def _search_by_context(
         return []
     shown = above_floor(
         candidates,
-        min_relevance=floor,
+        min_relevance=request.min_relevance,
         scoped=request.scope is not None,
         by_meaning=request.vector is not None,
     )
@@ -382,13 +382,6 @@ def _found_by_context(
 def _explained(found: Found, request: SearchRequest) -> Found:
     explanation = explain_search(found.memory, found.scores, limit=request.limit, now=request.now)
     return replace(found, explanation=explanation).marked(is_stale=found.is_stale)
-
-
-def _require_floor(min_relevance: object, mode: SearchMode) -> float:
-    floor = require_relevance(min_relevance)
-    if floor > 0.0 and mode is not SearchMode.CONTEXTUAL:
-        raise InvalidInputError("min_relevance", f"0.0 in mode {mode}: only contextual has a floor", floor)
-    return floor
 
 
 def _require_types(types: object) -> list[SearchTable]:
