@@ -30,7 +30,6 @@ from commonplace.knowledge.search.statements import TABLES
 from commonplace.knowledge.search.until import with_until
 from commonplace.storage.database import Row, Statements
 
-DEFAULT_WEIGHTS: Final = ScoreWeights()
 STALE_WEIGHT: Final = 0.7
 """The share of its score by which a stale memory is ranked."""
 

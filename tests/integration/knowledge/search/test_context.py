@@ -136,9 +136,7 @@ async def test_nothing_remembered_gives_the_title_alone(
     assert await memory_context(knowledge_pool, engine, "tent", "travel") == "# Memory Context\n"
 
 
-@pytest.mark.parametrize(
-    "options", [{"token_budget": 1.5}, {"trigger_prompt": 7}, {"butler": ""}, {"limit": 0}]
-)
+@pytest.mark.parametrize("options", [{"token_budget": 1.5}, {"trigger_prompt": 7}, {"butler": ""}])
 async def test_a_value_that_makes_no_sense_is_refused(
     knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, options: dict[str, object]
 ) -> None:
