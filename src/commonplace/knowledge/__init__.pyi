@@ -6,6 +6,7 @@ from commonplace.knowledge.browse.graph import Edge as Edge
 from commonplace.knowledge.browse.graph import Graph as Graph
 from commonplace.knowledge.browse.graph import Node as Node
 from commonplace.knowledge.browse.history import KnowledgeDiff as KnowledgeDiff
+from commonplace.knowledge.browse.lists import SessionMemory as SessionMemory
 from commonplace.knowledge.browse.orders import FactOrder as FactOrder
 from commonplace.knowledge.browse.orders import RuleOrder as RuleOrder
 from commonplace.knowledge.browse.reading import Linked as Linked
@@ -26,11 +27,11 @@ from commonplace.knowledge.connection.kept_answers import KeptAnswers as KeptAns
 from commonplace.knowledge.consolidation.attempt import Approve as Approve
 from commonplace.knowledge.consolidation.attempt import Plan as Plan
 from commonplace.knowledge.consolidation.butlers import Notify as Notify
+from commonplace.knowledge.consolidation.butlers import PendingGroup as PendingGroup
 from commonplace.knowledge.consolidation.dead_letters import DeadLetter as DeadLetter
 from commonplace.knowledge.consolidation.from_settings import consolidate as consolidate
 from commonplace.knowledge.consolidation.from_settings import without_model as without_model
 from commonplace.knowledge.consolidation.leases import this_worker as this_worker
-from commonplace.knowledge.consolidation.pending import PendingGroup as PendingGroup
 from commonplace.knowledge.consolidation.policy import Policy as Policy
 from commonplace.knowledge.consolidation.preview import PlannedChange as PlannedChange
 from commonplace.knowledge.consolidation.preview import plan_rows as plan_rows
@@ -47,8 +48,8 @@ from commonplace.knowledge.consolidation.spawner import model_spawner as model_s
 from commonplace.knowledge.consolidation.undo import UndoReport as UndoReport
 from commonplace.knowledge.entities.candidates import SubjectCandidate as SubjectCandidate
 from commonplace.knowledge.entities.fields import EntityType as EntityType
-from commonplace.knowledge.entities.merge_preview import MergePreview as MergePreview
 from commonplace.knowledge.entities.merging import MergeConflict as MergeConflict
+from commonplace.knowledge.entities.merging import MergePreview as MergePreview
 from commonplace.knowledge.entities.merging import MergeReceipt as MergeReceipt
 from commonplace.knowledge.entities.names import NameMatch as NameMatch
 from commonplace.knowledge.entities.registry import Entity as Entity
@@ -78,7 +79,6 @@ from commonplace.knowledge.kinds import Validity as Validity
 from commonplace.knowledge.lifecycle.feedback import Outcome as Outcome
 from commonplace.knowledge.lifecycle.feedback import RuleApplication as RuleApplication
 from commonplace.knowledge.lifecycle.maturity import Maturity as Maturity
-from commonplace.knowledge.lifecycle.origins import SessionMemory as SessionMemory
 from commonplace.knowledge.lifecycle.permanence import Permanence as Permanence
 from commonplace.knowledge.lifecycle.review import DuplicatePair as DuplicatePair
 from commonplace.knowledge.lifecycle.review import WaitingMemory as WaitingMemory

@@ -10,7 +10,6 @@ from commonplace.knowledge.consolidation.reviews import FactReviewMethods
 from commonplace.knowledge.consolidation.runs import RunMethods
 from commonplace.knowledge.consolidation.undo import RunUndoMethods
 from commonplace.knowledge.entities.candidates import CandidateMethods
-from commonplace.knowledge.entities.merge_preview import MergePreviewMethods
 from commonplace.knowledge.entities.merging import MergingMethods
 from commonplace.knowledge.entities.registry import RegistryMethods
 from commonplace.knowledge.entities.relations import RelationMethods
@@ -18,11 +17,10 @@ from commonplace.knowledge.entities.resolution import ResolutionMethods
 from commonplace.knowledge.entities.unmerging import UnmergingMethods
 from commonplace.knowledge.episodes import EpisodeMethods
 from commonplace.knowledge.facts import FactMethods
+from commonplace.knowledge.lifecycle.any_memory import AnyMemoryMethods
 from commonplace.knowledge.lifecycle.editing import EditingMethods
 from commonplace.knowledge.lifecycle.feedback import FeedbackMethods
-from commonplace.knowledge.lifecycle.origins import OriginMethods
 from commonplace.knowledge.lifecycle.review import ReviewMethods
-from commonplace.knowledge.lifecycle.undoing import UndoingMethods
 from commonplace.knowledge.links import LinkMethods
 from commonplace.knowledge.partitions.isolating import IsolatingMethods
 from commonplace.knowledge.partitions.layout import LayoutMethods
@@ -46,11 +44,10 @@ class KnowledgeMemory(
     FactMethods,
     RuleMethods,
     LinkMethods,
-    UndoingMethods,
+    AnyMemoryMethods,
     EditingMethods,
     FeedbackMethods,
     ReviewMethods,
-    OriginMethods,
     SearchMethods,
     RecallMethods,
     ContextMethods,
@@ -63,7 +60,6 @@ class KnowledgeMemory(
     ResolutionMethods,
     RelationMethods,
     CandidateMethods,
-    MergePreviewMethods,
     MergingMethods,
     UnmergingMethods,
     AuditMethods,

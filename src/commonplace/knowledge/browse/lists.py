@@ -1,6 +1,7 @@
-"""Paged lists of memories and entities for people. Reading them does not count as a use."""
+"""Lists of memories and entities for people. Reading them does not count as a use."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from commonplace.core import pages
@@ -14,9 +15,19 @@ from commonplace.knowledge.config import LIST_LIMIT, MAX_LIMIT
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.entities.fields import EntityType
 from commonplace.knowledge.entities.names import fold_name
-from commonplace.knowledge.kinds import Episode, EpisodeStatus, Fact, Moment, Rule, Validity
+from commonplace.knowledge.kinds import Episode, EpisodeStatus, Fact, MemoryType, Moment, Rule, Validity
 from commonplace.knowledge.lifecycle.feedback import RuleApplication
 from commonplace.knowledge.lifecycle.maturity import Maturity
+from commonplace.storage.nouns import Noun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionMemory(Noun):
+    """A memory that came from a session; ``text`` is its beginning."""
+
+    memory_type: MemoryType
+    id: UUID
+    text: str
 
 
 class ListMethods(KnowledgeSession):
@@ -234,6 +245,19 @@ class ListMethods(KnowledgeSession):
                     **name_after(after),
                 )
             )
+
+    async def list_of_session(self, session_id: UUID | str) -> list[SessionMemory]:
+        """Return the live episodes of a session, and the active facts and rules learned from them, oldest first."""
+        key = inputs.require_id(session_id, field="session_id")
+        async with self._reading() as sql:
+            return SessionMemory.from_rows(await sql.list_of_session(session_id=key, now=self.clock()))
+
+    async def list_harmful_rules(self, *, limit: int = LIST_LIMIT) -> list[Rule]:
+        """Return rules that did harm, including warnings and forgotten rules, most recently judged first."""
+        require_page(limit)
+        now = self.clock()
+        async with self._reading() as sql:
+            return [Rule.from_row(row, now=now) for row in await sql.list_harmful_rules(limit=limit)]
 
 
 def require_page(limit: int, offset: int = 0) -> None:

@@ -2,20 +2,26 @@
 
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
 
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, InvalidInputError
+from commonplace.core.text import plural
 from commonplace.knowledge import inputs
-from commonplace.knowledge.connection.session import storage_function
+from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.consolidation import leases
 from commonplace.knowledge.consolidation.attempt import Approve, Failed, Means, attempt
 from commonplace.knowledge.consolidation.dry_run import PlannedRun, runs_of
 from commonplace.knowledge.consolidation.executor import FORGOTTEN
 from commonplace.knowledge.consolidation.leases import NotDue
-from commonplace.knowledge.consolidation.pending import PendingMethods
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.runs import Run, RunState
 from commonplace.knowledge.consolidation.spawner import NOT_ASKED, Spawner
+from commonplace.storage.nouns import Noun
+
+EXPIRES_SOON_S: Final = 86_400.0
 
 Notify = Callable[[Run], None]
 
@@ -26,7 +32,35 @@ Outcome = Run | NotDue | Failed
 """The outcome of one attempt on a butler's oldest episodes."""
 
 
-class ConsolidationMethods(PendingMethods):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingGroup(Noun):
+    """The number of waiting episodes of one butler, and the time of the oldest (aware UTC)."""
+
+    butler: str
+    episodes: int
+    oldest_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpiringEpisodes(Noun):
+    """The number of episodes that will expire soon without consolidation, and when the first expires (aware UTC)."""
+
+    episodes: int
+    first_at: datetime | None
+
+    @property
+    def advice(self) -> str:
+        """A warning about the coming expiry, with the remedy; empty if no episode expires."""
+        if not self.episodes or self.first_at is None:
+            return ""
+        verb = "expires" if self.episodes == 1 else "expire"
+        return (
+            f"{plural(self.episodes, 'session')} {verb} without becoming knowledge, the first on "
+            f"{self.first_at:%Y-%m-%d at %H:%M} UTC. `commonplace consolidation show` says how to keep them."
+        )
+
+
+class ConsolidationMethods(KnowledgeSession):
     """The methods of knowledge memory that consolidate, and count waiting episodes."""
 
     async def run_consolidation(
@@ -94,6 +128,25 @@ class ConsolidationMethods(PendingMethods):
                 for message in each.errors
             ),
         )
+
+    async def pending_groups(self) -> list[PendingGroup]:
+        """Return the tenant's waiting episodes by butler, without expired episodes.
+
+        Source: KNW-12.3.
+        """
+        async with self._reading() as sql:
+            return PendingGroup.from_rows(await sql.pending_groups(now=self.clock()))
+
+    async def expiring_episodes(self, *, within_s: float = EXPIRES_SOON_S) -> ExpiringEpisodes:
+        """Return the tenant's waiting episodes that expire within a period, by default a day."""
+        now = self.clock()
+        try:
+            before = now + timedelta(seconds=within_s)
+        except (ArithmeticError, TypeError, ValueError):
+            raise InvalidInputError("within_s", "a number of seconds", within_s) from None
+        async with self._reading() as sql:
+            row = await sql.expiring_episodes(now=now, before=before)
+        return ExpiringEpisodes.from_row(row)
 
     async def _planned(self, groups: Mapping[str, int], policy: Policy) -> ConsolidationReport:
         now = self.clock()

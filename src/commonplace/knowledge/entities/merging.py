@@ -1,4 +1,4 @@
-"""Merging an entity into another in one transaction, with a record for undoing the merge (KNW-18)."""
+"""Merging an entity into another in one transaction, with a preview, and a record for undoing it (KNW-18)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,8 @@ from commonplace.knowledge.entities.registry import (
 )
 from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.inputs import require_id
-from commonplace.storage.database import Statements
+from commonplace.storage.database import Row, Statements
+from commonplace.storage.nouns import read_row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +67,70 @@ class MergeReceipt:
     conflicts: tuple[MergeConflict, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreviewedFact:
+    """A fact of a preview; ``of_target`` is true for a fact of the target, false for a fact of the source."""
+
+    id: UUID
+    predicate: str
+    content: str
+    scope: str
+    confidence: float
+    of_target: bool
+
+    @classmethod
+    def from_row(cls, row: Row, target_id: UUID) -> "PreviewedFact":
+        """Read a row of ``facts``."""
+        return read_row(cls, row, of_target=row["entity_id"] == target_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergePreview:
+    """The effects that a merge would have.
+
+    Attributes:
+        source: The entity to merge away.
+        target: The entity that stays.
+        moving: The number of active facts that would move to the target.
+        history: The number of inactive facts that would move to the target.
+        conflicts: Pairs of a fact that would stay and the fact that it would supersede.
+        names: Names that the target would get.
+    """
+
+    source: Entity
+    target: Entity
+    moving: int
+    history: int
+    conflicts: tuple[tuple[PreviewedFact, PreviewedFact], ...]
+    names: tuple[str, ...]
+
+
 class MergingMethods(KnowledgeSession):
-    """The method of knowledge memory that merges entities."""
+    """The methods of knowledge memory that merge entities."""
+
+    async def preview_merge(self, source_entity_id: UUID | str, target_entity_id: UUID | str) -> MergePreview:
+        """Return the effects of merging one entity into another, without changing anything.
+
+        Raises:
+            InvalidInputError: Both ids are the same, an id names no entity, or an entity was already merged.
+
+        Source: KNW-18.
+        """
+        source_id, target_id = _require_two_ids(source_entity_id, target_entity_id)
+        async with self._reading() as sql:
+            source = await _living(sql, source_id, field="source_entity_id")
+            target = await _living(sql, target_id, field="target_entity_id")
+            rows = await sql.facts_of_entities(entity_ids=[source_id, target_id])
+        plan = plan_merge(source_id, target_id, FactState.from_rows(rows))
+        shown = {row["id"]: PreviewedFact.from_row(row, target_id) for row in rows}
+        return MergePreview(
+            source=source,
+            target=target,
+            moving=plan.repointed,
+            history=plan.history,
+            conflicts=tuple((shown[winner], shown[loser]) for winner, loser in plan.supersessions),
+            names=tuple(_added_names(source, target)),
+        )
 
     async def entity_merge(
         self,
@@ -86,7 +149,7 @@ class MergingMethods(KnowledgeSession):
                 was written.
         """
         require_tenant(self.tenant_id, tenant_id)
-        source_id, target_id = require_two_ids(source_entity_id, target_entity_id)
+        source_id, target_id = _require_two_ids(source_entity_id, target_entity_id)
         async with self._writing() as sql:
             found = await lock_entities(sql, source_id, target_id)
             source = require_living(found.get(source_id), source_id, field="source_entity_id")
@@ -101,12 +164,7 @@ class MergingMethods(KnowledgeSession):
             return replace(receipt, conflicts=await _conflicts(sql, plan))
 
 
-def require_two_ids(source_entity_id: UUID | str, target_entity_id: UUID | str) -> tuple[UUID, UUID]:
-    """Return the ids of the source and the target of a merge.
-
-    Raises:
-        InvalidInputError: An id is malformed, or both are the same.
-    """
+def _require_two_ids(source_entity_id: UUID | str, target_entity_id: UUID | str) -> tuple[UUID, UUID]:
     source_id = require_id(source_entity_id, field="source_entity_id")
     target_id = require_id(target_entity_id, field="target_entity_id")
     if source_id == target_id:
@@ -114,7 +172,12 @@ def require_two_ids(source_entity_id: UUID | str, target_entity_id: UUID | str) 
     return source_id, target_id
 
 
-def added_names(source: Entity, target: Entity) -> list[str]:
+async def _living(sql: Statements, entity_id: UUID, *, field: str) -> Entity:
+    row = await sql.entity_by_id(id=entity_id)
+    return require_living(None if row is None else Entity.from_row(row), entity_id, field=field)
+
+
+def _added_names(source: Entity, target: Entity) -> list[str]:
     """Return the names of a source that its target lacks."""
     known = [target.canonical_name, *target.aliases]
     return without_repeats([source.canonical_name, *source.aliases], known=known)
@@ -174,7 +237,7 @@ async def _write_both(sql: Statements, source: Entity, target: Entity) -> tuple[
     buried = replace(source, metadata={**source.metadata, MERGED_INTO: str(target.id)})
     richer = replace(
         target,
-        aliases=(*target.aliases, *added_names(source, target)),
+        aliases=(*target.aliases, *_added_names(source, target)),
         metadata={**source.metadata, **target.metadata},
     )
     return await write_entity(sql, buried), await write_entity(sql, richer)
