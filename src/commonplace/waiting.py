@@ -27,7 +27,7 @@ from commonplace.knowledge import (
     WaitingMemory,
     short_id,
 )
-from commonplace.operational import GENERAL, Decision, OperationalMemory, Review
+from commonplace.operational import GENERAL, OperationalMemory, Review
 from commonplace.quarantined import LETTERS, Quarantined
 
 OF_FACTS: Final = "k"
@@ -192,7 +192,13 @@ async def undo(knowledge: KnowledgeMemory, item_id: str) -> None:
 
 
 def answers_of(item_id: str) -> tuple[Answer, ...]:
-    """Return the answers for an item of knowledge memory or a memory in quarantine, by its id."""
+    """Return the answers for an item, by its id.
+
+    Raises:
+        InvalidInputError: The id is malformed.
+    """
+    if item_id.isdecimal():
+        return PAIR
     if is_quarantined(item_id):
         return ONE
     kind, _, newer = _parts(item_id)
@@ -204,7 +210,7 @@ def answers_of(item_id: str) -> tuple[Answer, ...]:
 
 
 def can_undo(item_id: str, answer: Answer) -> bool:
-    """Return whether :func:`undo` can undo a decision; it cannot restore a forgotten episode."""
+    """Return whether a decision can be undone; nothing restores a forgotten episode or a memory from quarantine."""
     return not is_quarantined(item_id) and (answer is not Answer.FORGET or not item_id.startswith("e:"))
 
 
@@ -235,7 +241,7 @@ def lesson_item(found: Review) -> Item:
         reason=found.reason,
         about=f"{found.category}: {found.service or GENERAL}",
         sides=_pair("memory", found.old_id, found.old_observation, found.new_id, found.new_observation),
-        answers=tuple(Answer(each) for each in Decision),
+        answers=PAIR,
         since=found.created_at,
     )
 

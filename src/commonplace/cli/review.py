@@ -28,7 +28,6 @@ from commonplace.llm import Script, names_language_model
 from commonplace.memories import Memories
 from commonplace.operational import (
     GENERAL,
-    Decision,
     Memory,
     OperationalMemory,
     Review,
@@ -79,7 +78,7 @@ class _Found:
     def verdicts(self) -> list[str]:
         """Return the verdicts of each kind of line."""
         kinds = {
-            "a pair": (self.reviews or self.fact_reviews, tuple(Decision)),
+            "a pair": (self.reviews or self.fact_reviews, waiting.PAIR),
             "a pair with +": (self.duplicates or self.subjects, waiting.TWINS),
             "a memory": (self.waiting or self.quarantined, waiting.ONE),
             "an episode": (self.dead_letters, waiting.FAILURE),
@@ -168,14 +167,11 @@ def _check_use(review_id: str, verdict: Word | None, *, by_model: bool) -> None:
 
 def _verdicts_of(review_id: str) -> tuple[str, ...]:
     """Return the valid verdicts for an ID."""
-    if review_id.removeprefix(OF_FACTS).isdecimal():
-        return (*Decision, UNDO)
-    if waiting.is_quarantined(review_id):
-        return waiting.ONE
     try:
-        return (*waiting.answers_of(review_id), UNDO)
+        answers = waiting.answers_of(review_id)
     except InvalidInputError:
         raise typer.BadParameter(f"expected {ID_FORMS}, got {review_id!r}", param_hint="ID") from None
+    return answers if waiting.is_quarantined(review_id) else (*answers, UNDO)
 
 
 async def _listed(*, decided: bool) -> _Found:

@@ -133,7 +133,7 @@ async def decide(
             note_waiting(request, change=-1)
     except (InvalidInputError, NotFoundError) as error:
         return _refused(request, error)
-    can_undo = item_id.isdecimal() or waiting.can_undo(item_id, answer)
+    can_undo = waiting.can_undo(item_id, answer)
     return await _told(request, item_id, outcome, can_undo=can_undo, is_decided=True)
 
 
@@ -172,7 +172,7 @@ async def _told(
         request,
         "reviews/one.html",
         item_id=item_id,
-        answers=waiting.PAIR if item_id.isdecimal() else waiting.answers_of(item_id),
+        answers=waiting.answers_of(item_id),
         outcome=outcome,
         can_undo=can_undo,
         is_decided=is_decided,
