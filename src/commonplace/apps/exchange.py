@@ -24,8 +24,9 @@ from commonplace.apps.memories import MAX_MEMORIES, Author, ChangeKind, Draft, M
 from commonplace.apps.names import require_id
 from commonplace.apps.receipts import ImportReceipt, Refusal
 from commonplace.apps.registry import App, get_app
-from commonplace.apps.store import OPERATOR, actor, memories_lock
+from commonplace.apps.store import memories_lock
 from commonplace.core.clock import format_timestamp, in_utc
+from commonplace.core.context import current_actor
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.faults import invalid_input
 from commonplace.core.secrets import HIGH_ENTROPY, SecretFinding, find_secret, find_secret_in_json
@@ -145,7 +146,7 @@ async def import_memories(store: Store, app_id: str, document: Document) -> Impo
     known = 0
     async with store.writing(memories_lock(app_id)) as sql:
         await get_app(sql, app_id)
-        author = Author(actor=actor(OPERATOR), now=store.now())
+        author = Author(actor=current_actor(), now=store.now())
         # Oldest first, so that ids rise with time, as they do for new memories. A document lists memories newest first;
         # the reversed order keeps that among equal times.
         places = reversed(range(len(document.memories)))

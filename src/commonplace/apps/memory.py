@@ -25,11 +25,12 @@ from commonplace.apps.registry import App, AppRegistry, AppStatus, get_app
 from commonplace.apps.resources import Resources
 from commonplace.apps.search import Hit, by_meaning, by_words
 from commonplace.apps.statistics import Statistics
-from commonplace.apps.store import OPERATOR, SQL_DIRECTORY, actor, memories_lock
+from commonplace.apps.store import SQL_DIRECTORY, memories_lock
 from commonplace.apps.vectors import Vectors
 from commonplace.apps.views import AppViews
 from commonplace.core.choices import require_one_of
 from commonplace.core.clock import Clock, utc_now
+from commonplace.core.context import current_actor
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.quarantine import Quarantine
 from commonplace.core.settings import Settings, load_settings
@@ -315,7 +316,7 @@ class AppMemory:
         found = await self.get_memory(memory_id, app_id=app_id)
         async with self._store.writing(memories_lock(found.app_id)) as sql:
             memory = await _get(sql, memory_id, app_id)
-            await memories.delete(sql, [memory], Author(actor=actor(OPERATOR), now=self._store.now()))
+            await memories.delete(sql, [memory], Author(actor=current_actor(), now=self._store.now()))
         return memory
 
     async def share(self, memory_id: int, to_app_id: str) -> ShareReceipt:
@@ -441,7 +442,7 @@ class AppMemory:
             return await conversations.say(sql, conversation_id, said, self._store.now())
 
     async def _change_share(self, memory_id: int, to_app_id: str, kind: ChangeKind) -> ShareReceipt:
-        author = Author(actor=actor(OPERATOR), now=self._store.now(), reason=f"app {to_app_id}")
+        author = Author(actor=current_actor(), now=self._store.now(), reason=f"app {to_app_id}")
         async with self._store.writing() as sql:
             memory = await memories.get(sql, memory_id)
             await get_app(sql, to_app_id)

@@ -12,6 +12,7 @@ import typer
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import TargetArgument
 from commonplace.cli.run import settings
+from commonplace.core.context import DEFAULT_TENANT
 from commonplace.core.drafts import draft_of
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.core.text import plural
@@ -37,13 +38,13 @@ async def export_memories(
     omits times, confidence and history; `commonplace backup` keeps everything. An export that fails leaves no file.
     """
     configured = settings()
+    tenant_id = DEFAULT_TENANT if tenant is None else tenant
     async with (
-        KnowledgeMemory.open(configured) as knowledge,
+        KnowledgeMemory.open(configured, tenant_id=tenant_id) as knowledge,
         OperationalMemory.open(configured) as operational,
         WorkspaceMemory.open(configured) as workspace,
     ):
-        acting = knowledge if tenant is None else knowledge.acting_for(tenant_id=tenant, actor="operator")
-        items = [item async for item in export(acting, operational, workspace)]
+        items = [item async for item in export(knowledge, operational, workspace)]
     return written(items, target)
 
 

@@ -9,6 +9,7 @@ import typer
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import AllowSecrets, table
 from commonplace.cli.run import settings
+from commonplace.core.context import DEFAULT_TENANT
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.sources import Source as Trust
 from commonplace.core.text import collapse_whitespace
@@ -74,13 +75,14 @@ async def import_memories(
             text="",
             error=f"{path}: found nothing to import. The file was read as {found}; use --from for another format",
         )
+    tenant_id = DEFAULT_TENANT if tenant is None else tenant
+    trust = Trust.PERSON if keep_sources else Trust.IMPORT
     async with (
-        KnowledgeMemory.open(configured, source=Trust.PERSON if keep_sources else Trust.IMPORT) as knowledge,
+        KnowledgeMemory.open(configured, tenant_id=tenant_id, source=trust) as knowledge,
         OperationalMemory.open(configured) as operational,
         WorkspaceMemory.open(configured) as workspace,
     ):
-        acting = knowledge if tenant is None else knowledge.acting_for(tenant_id=tenant, actor="operator")
-        importer = Importer(acting, operational, workspace, allow_secrets=allow_secrets)
+        importer = Importer(knowledge, operational, workspace, allow_secrets=allow_secrets)
         done = await importer.plan(items)
         if not dry_run:
             done = await importer.store(done)

@@ -12,7 +12,7 @@ from commonplace.cli.claude_code.sessions import SessionRecords
 from commonplace.cli.command import Answer, commands, listing
 from commonplace.cli.knowledge.options import IdArgument
 from commonplace.cli.output import DryRunOption, shown
-from commonplace.cli.run import ACTOR, settings
+from commonplace.cli.run import settings
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.text import plural
 from commonplace.knowledge import GLOBAL_SCOPE, KnowledgeMemory, ScopeMove
@@ -25,7 +25,7 @@ TypeArgument = Annotated[Literal["fact", "rule"], typer.Argument(metavar="TYPE",
 
 
 plain = commands(app)
-on_knowledge = commands(app, lambda: KnowledgeMemory.open(settings(), actor=ACTOR))
+on_knowledge = commands(app, lambda: KnowledgeMemory.open(settings()))
 
 
 @app.callback()

@@ -9,7 +9,7 @@ from rich.console import Console
 from commonplace import waiting
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import console, shown
-from commonplace.cli.run import ACTOR, settings, source
+from commonplace.cli.run import settings, source
 from commonplace.core.errors import InvalidInputError, NotFoundError, SettingsError, StorageError
 from commonplace.core.instructions import in_words
 from commonplace.core.sources import Source
@@ -186,7 +186,7 @@ async def _listed(*, decided: bool) -> _Found:
     if loaded.postgres_url is None and not loaded.postgres_directory.exists():
         return found
     try:
-        async with KnowledgeMemory.open(loaded, actor=ACTOR, source=source()) as knowledge:
+        async with KnowledgeMemory.open(loaded, source=source()) as knowledge:
             found.fact_reviews = await knowledge.reviews(decided=decided, limit=MOST)
             if not decided:
                 found.duplicates = await knowledge.list_duplicates()
@@ -206,7 +206,7 @@ async def _decide_memory(review_id: str, verdict: Word) -> Answer:
         async with Memories.open(settings(), model=Script().model()) as memories:
             await decide(memories, review_id, confirm=verdict == "confirm")
         return Answer({"id": review_id, "decision": verdict}, f"{review_id}: {verdict}")
-    async with KnowledgeMemory.open(settings(), actor=ACTOR, source=source()) as memory:
+    async with KnowledgeMemory.open(settings(), source=source()) as memory:
         if verdict == UNDO:
             await waiting.undo(memory, review_id)
         else:
@@ -226,7 +226,7 @@ async def _decide(review_id: int, verdict: Word) -> tuple[Review, list[Memory]]:
 
 async def _decide_fact(review_id: str, verdict: Word) -> FactReview:
     number = int(review_id.removeprefix(OF_FACTS))
-    async with KnowledgeMemory.open(settings(), actor=ACTOR, source=source()) as memory:
+    async with KnowledgeMemory.open(settings(), source=source()) as memory:
         try:
             if verdict == UNDO:
                 return await memory.undo_decision(number)

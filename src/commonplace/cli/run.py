@@ -8,12 +8,11 @@ import sys
 from collections.abc import Coroutine
 from typing import Final, TypeVar
 
-from commonplace.core.context import request_context
+from commonplace.core.context import OPERATOR, request_context
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.sources import Source
 from commonplace.projects import with_workspace
 
-ACTOR = "operator"
 AGENT_VARIABLES: Final = ("CLAUDECODE", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "CODEX_SANDBOX")
 """Variables that the shells of coding agents set."""
 
@@ -41,7 +40,7 @@ def run(work: Coroutine[None, None, T], *, of: Source | None = None) -> T:
 
     SIGTERM cancels the work, so that it releases its claims; the exit status is then 143.
     """
-    with request_context(actor=ACTOR, source=of or source()):
+    with request_context(actor=OPERATOR, source=of or source()):
         try:
             return asyncio.run(_woken_by_signals(work))
         except asyncio.CancelledError:

@@ -11,6 +11,9 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.core.sources import Source
 
 DEFAULT_TENANT = "default"
+OPERATOR: Final = "operator"
+"""The actor of work that names no other: a person at this installation."""
+
 MAX_TENANT_CHARS: Final = 64
 _TENANT: Final = re.compile(rf"[A-Za-z0-9_.-]{{1,{MAX_TENANT_CHARS}}}")
 
@@ -30,6 +33,12 @@ _current: ContextVar[RequestContext | None] = ContextVar("commonplace_request_co
 def current_context() -> RequestContext | None:
     """Return the context of the current work, or ``None`` if no context is set."""
     return _current.get()
+
+
+def current_actor(default: str = OPERATOR) -> str:
+    """Return the actor of the current work; the default if no context is set."""
+    context = _current.get()
+    return default if context is None else context.actor
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Final, cast
 from commonplace.core.choices import require_items, require_one_of
 from commonplace.core.clock import Clock, parse_timestamp, utc_now
 from commonplace.core.confidence import clamp
-from commonplace.core.context import current_context
+from commonplace.core.context import current_actor
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.quarantine import Quarantine
 from commonplace.core.safe_text import refuse_secret, require_safe_text
@@ -39,7 +39,6 @@ from commonplace.storage.database import Database
 from commonplace.storage.opening import open_database
 from commonplace.storage.store import Store
 
-OPERATOR: Final = "operator"
 SQL_DIRECTORY: Final = Path(__file__).parent / "sql"
 
 
@@ -426,8 +425,7 @@ class OperationalMemory:
         return (await self.views.cooldowns(limit=limit, offset=offset)).items
 
     def _author(self, actor: str | None = None) -> Author:
-        context = current_context()
-        return Author(actor=actor or (context.actor if context else OPERATOR), now=self._store.now())
+        return Author(actor=actor or current_actor(), now=self._store.now())
 
 
 def require_service(service: object) -> str | None:

@@ -28,7 +28,8 @@ from commonplace.apps.energy import Operation, compaction_cost
 from commonplace.apps.memories import MAX_MEMORIES, Author, Memory
 from commonplace.apps.receipts import CompactionAction, CompactionReceipt
 from commonplace.apps.resources import Resources
-from commonplace.apps.store import actor, memories_lock
+from commonplace.apps.store import memories_lock
+from commonplace.core.context import current_actor
 from commonplace.core.errors import ModelBudgetError, ModelError, StorageError
 from commonplace.llm import Completion
 from commonplace.llm.answers import ask_again
@@ -179,7 +180,9 @@ class Compactor:
 
     async def _apply(self, request: MemoryCompactionRequest, plan: Plan) -> CompactionReceipt | None:
         vector = None if plan.content is None else await self._vectors.compute(plan.content)
-        author = Author(actor=actor(SUBAGENT), now=self._store.now(), reason=plan.reason or plan.fallback)
+        author = Author(
+            actor=current_actor(SUBAGENT), now=self._store.now(), reason=plan.reason or plan.fallback
+        )
         async with self._store.writing(memories_lock(request.app_id)) as sql:
             held = await memories.space(sql, request.app_id, request.new_memory.user_id)
             if sorted(held, key=_id) != sorted(request.memories, key=_id):
@@ -193,7 +196,7 @@ class Compactor:
 
     async def _fall_back(self, request: MemoryCompactionRequest, why: str) -> CompactionReceipt:
         """Remove the oldest memory, even if the memories have changed in the meantime."""
-        author = Author(actor=actor(SUBAGENT), now=self._store.now(), reason="first in, first out")
+        author = Author(actor=current_actor(SUBAGENT), now=self._store.now(), reason="first in, first out")
         try:
             async with self._store.writing(memories_lock(request.app_id)) as sql:
                 held = await memories.space(sql, request.app_id, request.new_memory.user_id)

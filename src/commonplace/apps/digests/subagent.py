@@ -41,7 +41,8 @@ from commonplace.apps.receipts import (
 )
 from commonplace.apps.registry import get_app
 from commonplace.apps.resources import Resources
-from commonplace.apps.store import OPERATOR, actor, memories_lock
+from commonplace.apps.store import memories_lock
+from commonplace.core.context import current_actor
 from commonplace.core.errors import (
     ModelAccessError,
     ModelBudgetError,
@@ -158,7 +159,7 @@ class MemorySubAgent:
         Raises:
             NotFoundError: No app has this id.
         """
-        author = Author(actor=actor(OPERATOR), now=self._store.now(), reason="purged")
+        author = Author(actor=current_actor(), now=self._store.now(), reason="purged")
         async with self._store.writing(memories_lock(app_id)) as sql:
             await get_app(sql, app_id)
             await sql.drop_open_digests(
@@ -285,7 +286,7 @@ class MemorySubAgent:
             if not await queue.settle(sql, self._store, claim, DigestOutcome.CREATED, reason):
                 return _receipt(request, DigestOutcome.DROPPED, "the app was purged meanwhile")
             known = await memories.visible(sql, request.app_id, user_id=request.user_id)
-            author = Author(actor=actor(SUBAGENT), now=draft.created_at, reason=reason)
+            author = Author(actor=current_actor(SUBAGENT), now=draft.created_at, reason=reason)
             memory = await memories.create(sql, draft, author)
             if memory is None:
                 return _receipt(request, DigestOutcome.REPEATED, "the app has a memory of this conversation")

@@ -10,7 +10,7 @@ import typer
 
 from commonplace.cli.command import Answer
 from commonplace.cli.output import shown, table
-from commonplace.cli.run import ACTOR, settings, source
+from commonplace.cli.run import settings, source
 from commonplace.core.clock import utc_now
 from commonplace.core.context import DEFAULT_TENANT
 from commonplace.core.errors import InvalidInputError
@@ -95,7 +95,7 @@ def opened(tenant: TenantOption = DEFAULT_TENANT) -> AbstractAsyncContextManager
         InvalidInputError: The tenant's id is malformed.
         StorageError: The database cannot be opened.
     """
-    return KnowledgeMemory.open(settings(), tenant_id=tenant, actor=ACTOR, source=source())
+    return KnowledgeMemory.open(settings(), tenant_id=tenant, source=source())
 
 
 async def entity_of(memory: KnowledgeMemory, name: str) -> UUID:

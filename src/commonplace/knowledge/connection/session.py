@@ -6,13 +6,13 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 import asyncpg
 
 from commonplace.core.choices import require_one_of
 from commonplace.core.clock import Clock, utc_now
-from commonplace.core.context import DEFAULT_TENANT, request_context
+from commonplace.core.context import DEFAULT_TENANT, OPERATOR, request_context
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.sources import Source
@@ -28,8 +28,6 @@ from commonplace.storage.database import Statements
 
 if TYPE_CHECKING:
     from datetime import datetime
-
-OPERATOR: Final = "operator"
 
 _log = logging.getLogger(__name__)
 _P = ParamSpec("_P")
