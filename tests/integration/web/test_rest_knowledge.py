@@ -117,6 +117,19 @@ async def test_what_is_stored_is_found(client: httpx2.AsyncClient) -> None:
     }
 
 
+@pytest.mark.requirement("KNW-02.2")
+async def test_a_result_has_the_fact_that_holds_until_it_begins(client: httpx2.AsyncClient) -> None:
+    """A search and a recall find the later fact, which has superseded the other."""
+    office = {"subject": "The office", "predicate": "city"}
+    graz = (await client.post("/facts", json={**office, "content": "It is in Graz"})).json()["id"]
+    begins = {"content": "It is in Linz", "validFrom": "2100-01-01T00:00:00Z"}
+    await client.post("/facts", json={**office, **begins})
+
+    for path in ("/search?query=office+city", "/recall?topic=office+city"):
+        (found,) = (await client.get(path)).json()["results"]
+        assert found["untilThen"] == {"id": graz, "content": "It is in Graz", "validTo": begins["validFrom"]}
+
+
 @pytest.mark.requirement("KNW-05.7", "KNW-02.3", "KNW-09.1")
 async def test_memories_are_confirmed_judged_and_forgotten(client: httpx2.AsyncClient) -> None:
     """What is forgotten is found no more; each step is in the audit stream, and none of the text."""

@@ -143,12 +143,6 @@ class Found:
         explained = None if told is None else replace(told, why=f"{told.why} {STALE}")
         return replace(self, is_stale=True, explanation=explained)
 
-    def values(self) -> dict[str, object]:
-        """Return the fields of the memory, its scores and the rest by name; ``None`` where there is no value."""
-        explained = None if self.explanation is None else self.explanation.to_json()
-        rest = {"is_stale": self.is_stale, "related_by": self.related_by, "explanation": explained}
-        return {**_values(self.memory), **_values(self.scores), **rest}
-
     def to_json(self) -> Mapping[str, object]:
         """Return the fields of the memory, its scores and its explanation in one JSON object."""
         explained = {} if self.explanation is None else {"explanation": json_safe(self.explanation)}
@@ -165,16 +159,12 @@ def _held(fact: Fact) -> dict[str, object]:
 
 def json_fields(noun: object) -> dict[str, object]:
     """Return the fields of a dataclass as JSON."""
-    return {name: json_safe(value) for name, value in _values(noun).items()}
+    return {name: json_safe(getattr(noun, name)) for name in _names(type(noun))}
 
 
 def present(noun: object) -> dict[str, object]:
     """Return the fields of a dataclass as JSON, without those that are ``None``."""
     return {name: value for name, value in json_fields(noun).items() if value is not None}
-
-
-def _values(noun: object) -> dict[str, object]:
-    return {name: getattr(noun, name) for name in _names(type(noun))}
 
 
 @cache

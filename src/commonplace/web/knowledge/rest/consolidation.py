@@ -147,9 +147,7 @@ async def consolidate(
 ) -> ConsolidationReport:
     """Consolidate the episodes that are due.
 
-        The response arrives when all episodes are done, which takes as long as the model needs. Workers do the same on
-        a
-
+    The response arrives when all episodes are done, which takes as long as the model needs. Workers do the same on a
     schedule. Without a model, episodes are only counted.
     """
     model: Model | None = request.app.state.model

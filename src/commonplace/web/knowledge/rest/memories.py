@@ -357,5 +357,5 @@ async def mark_harmful(
 
 def _findings(found: list[Found]) -> shapes.FindingsShape:
     return shapes.FindingsShape.model_validate(
-        {"results": [each.values() for each in found], "count": len(found)}
+        {"results": [each.to_json() for each in found], "count": len(found)}
     )
