@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commonplace.knowledge.kinds import COLUMNS, Memory, MemoryType
-from commonplace.knowledge.search.filters import NO_FILTERS
 from commonplace.knowledge.search.request import SearchRequest, parameters
 from commonplace.knowledge.search.statements import (
     PRODUCTS,
@@ -91,14 +90,7 @@ async def find_candidates(
         seeds: How many memories of a table are taken for their words, and how many for their meaning.
     """
     reach = Reach.of(matches=seeds, neighbours=seeds)
-    queries = ranking_queries(
-        tuple(tables),
-        reach,
-        scoped=request.scope is not None,
-        past=request.is_past,
-        guarded=request.is_guarded,
-        filtered=request.filters != NO_FILTERS,
-    )
+    queries = ranking_queries(tuple(tables), reach, request.form)
     rows = await Statements(queries, sql.connection).ranked_candidates(**parameters(request))
     return _joined([_from_row(row) for row in rows]) if rows else None
 
@@ -129,7 +121,7 @@ async def read_candidates(
     for memory_id, place in at.items():
         ids[f"{candidates.types[place]}_ids"].append(memory_id)  # pyright: ignore[reportOptionalMemberAccess]
     statements = Statements(
-        reading_queries(scoped=request.scope is not None, past=request.is_past, guarded=request.is_guarded),
+        reading_queries(request.form),
         sql.connection,
     )
     rows = await statements.read_memories(**(parameters(request) | ids | {"pinned": pinned}))

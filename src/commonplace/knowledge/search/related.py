@@ -10,7 +10,6 @@ from typing import Final
 
 from commonplace.knowledge.kinds import Fact
 from commonplace.knowledge.search.explanation import explain_related
-from commonplace.knowledge.search.filters import NO_FILTERS
 from commonplace.knowledge.search.found import Found, Scores
 from commonplace.knowledge.search.request import SearchRequest, parameters
 from commonplace.knowledge.search.statements import related_queries
@@ -50,13 +49,7 @@ async def find_related(
     told = [fact.id for fact in facts[:MOST_TOLD] if fact.entity_id is not None]
     if request.vector is None or not told:
         return []
-    queries = related_queries(
-        scoped=request.scope is not None,
-        past=request.is_past,
-        guarded=request.is_guarded,
-        filtered=request.filters != NO_FILTERS,
-    )
-    rows = await Statements(queries, sql.connection).related_facts(
+    rows = await Statements(related_queries(request.form), sql.connection).related_facts(
         **parameters(request)
         | {
             "told_ids": told,

@@ -29,7 +29,7 @@ from commonplace.knowledge.kinds import GLOBAL_SCOPE
 from commonplace.knowledge.search.filters import NO_FILTERS, Filters
 from commonplace.knowledge.search.found import Found, Scores
 from commonplace.knowledge.search.search_text import search_query_text
-from commonplace.knowledge.search.statements import Reach, SearchTable, search_queries
+from commonplace.knowledge.search.statements import Form, Reach, SearchTable, search_queries
 from commonplace.storage.database import Row, Statements
 
 DEFAULT_LIMIT: Final = 10
@@ -86,14 +86,19 @@ class SearchRequest:
     filters: Filters = NO_FILTERS
 
     @property
-    def is_guarded(self) -> bool:
-        """Whether memories are left out because of their trust or their flags."""
-        return not self.with_flagged or len(self.trusts) < len(Source)
-
-    @property
     def is_past(self) -> bool:
         """Whether the request is about an earlier moment."""
         return self.as_of is not None or self.valid_at is not None
+
+    @property
+    def form(self) -> Form:
+        """The conditions of its statements."""
+        return Form(
+            scoped=self.scope is not None,
+            past=self.is_past,
+            guarded=not self.with_flagged or len(self.trusts) < len(Source),
+            filtered=self.filters != NO_FILTERS,
+        )
 
 
 def make_request(
@@ -187,14 +192,7 @@ async def search_table(
     sql: Statements, statement: Statement, table: SearchTable, request: SearchRequest
 ) -> list[Found]:
     """Run a search of one table in a transaction whose settings are tuned; one round trip."""
-    queries = search_queries(
-        table,
-        request.reach,
-        scoped=request.scope is not None,
-        past=request.is_past,
-        guarded=request.is_guarded,
-        filtered=request.filters != NO_FILTERS,
-    )
+    queries = search_queries(table, request.reach, request.form)
     rows: list[Row] = await getattr(Statements(queries, sql.connection), statement)(**parameters(request))
     return [
         Found(

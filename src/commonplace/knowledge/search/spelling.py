@@ -40,7 +40,7 @@ async def find_meant(
     if not unknown:
         return candidates
     readings = {word: list(readings_of(word)) for word in unknown}
-    queries = spelling_queries(tuple(tables), scoped=request.scope is not None)
+    queries = spelling_queries(tuple(tables), request.form)
     wanted = [reading for each in readings.values() for reading in each]
     rows = await Statements(queries, sql.connection).known_words(**(parameters(request) | {"wanted": wanted}))
     known = {row["word"] for row in rows}

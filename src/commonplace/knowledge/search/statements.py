@@ -51,6 +51,25 @@ _RULE_THEN: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """The conditions that the statements of a search contain.
+
+    No index serves a condition that may be absent, so each combination has its own statements.
+
+    Attributes:
+        scoped: Only rows of some scopes are found.
+        past: Rows that were found at an earlier moment are found.
+        guarded: Rows of little trust, and rows with flags, are left out.
+        filtered: Only rows that pass :data:`~.filters.FILTERED` are found; all of them are compared.
+    """
+
+    scoped: bool
+    past: bool = False
+    guarded: bool = False
+    filtered: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchTable:
     """Properties of a table that a search uses.
 
@@ -88,12 +107,12 @@ class SearchTable:
         forgotten = _FORGOTTEN_EPISODE.format(episode="m.source_episode_id", confirmed="m.last_confirmed_at")
         return f"(commonplace_is_stale('{self.memory_type}', m.id, m.last_confirmed_at) OR {forgotten})"
 
-    def live(self, *, past: bool, guarded: bool) -> str:
+    def live(self, form: Form) -> str:
         """Return which rows are found now, or were found at an earlier moment, in SQL."""
-        found = self.then if past else self.active
-        if self.has_confidence and not past:
+        found = self.then if form.past else self.active
+        if self.has_confidence and not form.past:
             found = f"{found} AND {_CONFIDENT}"
-        return f"{found} AND {_TRUSTED}" if guarded else found
+        return f"{found} AND {_TRUSTED}" if form.guarded else found
 
 
 TABLES: Final[Mapping[str, SearchTable]] = {
@@ -168,64 +187,30 @@ def _step(number: int) -> int:
 
 
 @cache
-def search_queries(
-    table: SearchTable,
-    reach: Reach,
-    *,
-    scoped: bool,
-    past: bool = False,
-    guarded: bool = False,
-    filtered: bool = False,
-) -> Queries:
-    """Return the named statements that search one table; made once.
-
-    Args:
-        table: The table.
-        reach: How far the search looks.
-        scoped: Whether only rows of some scopes are found. The condition is not a part of the other form, because no
-            index serves a condition that may be absent.
-        past: Whether rows of an earlier moment are found.
-        guarded: Whether rows of little trust, or with flags, are left out.
-        filtered: Whether rows pass :data:`~.filters.FILTERED`; all rows that pass are compared.
-    """
-    gaps = _gaps(table, reach, scoped=scoped, past=past, guarded=guarded, filtered=filtered)
-    return _queries(_read("searches").substitute(gaps))
+def search_queries(table: SearchTable, reach: Reach, form: Form) -> Queries:
+    """Return the named statements that search one table; made once."""
+    return _queries(_read("searches").substitute(_gaps(table, reach, form)))
 
 
 @cache
-def ranking_queries(
-    tables: tuple[SearchTable, ...],
-    reach: Reach,
-    *,
-    scoped: bool,
-    past: bool = False,
-    guarded: bool = False,
-    filtered: bool = False,
-) -> Queries:
-    """Return the statement ``ranked_candidates``, with a row for each table; made once. See :func:`search_queries`."""
+def ranking_queries(tables: tuple[SearchTable, ...], reach: Reach, form: Form) -> Queries:
+    """Return the statement ``ranked_candidates``, with a row for each table; made once."""
     parts = (
-        _read("ranked_of_table").substitute(
-            _session_gaps(
-                table, _gaps(table, reach, scoped=scoped, past=past, guarded=guarded, filtered=filtered)
-            )
-        )
+        _read("ranked_of_table").substitute(_session_gaps(table, _gaps(table, reach, form)))
         for table in tables
     )
     return _queries(_read("ranked").substitute(tables="UNION ALL\n".join(parts)))
 
 
 @cache
-def related_queries(
-    *, scoped: bool, past: bool = False, guarded: bool = False, filtered: bool = False
-) -> Queries:
-    """Return the statement ``related_facts``; made once. See :func:`search_queries`."""
+def related_queries(form: Form) -> Queries:
+    """Return the statement ``related_facts``; made once."""
     reach = Reach.of(matches=1, neighbours=1)
-    gaps = _gaps(TABLES["facts"], reach, scoped=scoped, past=past, guarded=guarded, filtered=filtered)
-    return _queries(_read("related").substitute(gaps))
+    return _queries(_read("related").substitute(_gaps(TABLES["facts"], reach, form)))
 
 
 @cache
-def reading_queries(*, scoped: bool, past: bool = False, guarded: bool = False) -> Queries:
+def reading_queries(form: Form) -> Queries:
     """Return the statement ``read_memories`` over all tables; made once."""
     columns = [
         f"{table.memory_type}.{column} AS {table.memory_type}_{column}"
@@ -238,18 +223,18 @@ def reading_queries(*, scoped: bool, past: bool = False, guarded: bool = False) 
     )
     gaps = {"columns": ", ".join(columns), "forgotten_episode": forgotten}
     for table in TABLES.values():
-        gaps[f"own_{table.memory_type}"] = _own(table, _scope(table, past=past), scoped=scoped)
-        active = table.then if past else table.active
-        gaps[f"active_{table.memory_type}"] = f"{active} AND {_TRUSTED}" if guarded else active
+        gaps[f"own_{table.memory_type}"] = _own(table, _scope(table, form), form)
+        active = table.then if form.past else table.active
+        gaps[f"active_{table.memory_type}"] = f"{active} AND {_TRUSTED}" if form.guarded else active
     return _queries(_read("read").substitute(gaps))
 
 
 @cache
-def spelling_queries(tables: tuple[SearchTable, ...], *, scoped: bool) -> Queries:
+def spelling_queries(tables: tuple[SearchTable, ...], form: Form) -> Queries:
     """Return the statement ``known_words``, which returns the words that memories of the tables hold; made once."""
     parts = (
         _read("known_words_of_table").substitute(
-            words=f"{table.memory_type}_words", own_words=_own(table, "scope", scoped=scoped)
+            words=f"{table.memory_type}_words", own_words=_own(table, "scope", form)
         )
         for table in tables
     )
@@ -263,33 +248,31 @@ def _queries(text: str) -> Queries:
     )
 
 
-def _own(table: SearchTable, column: str, *, scoped: bool) -> str:
-    return f"{_OWN} AND {column} = ANY(CAST(:{table.scopes} AS text[]))" if scoped else _OWN
+def _own(table: SearchTable, column: str, form: Form) -> str:
+    return f"{_OWN} AND {column} = ANY(CAST(:{table.scopes} AS text[]))" if form.scoped else _OWN
 
 
-def _scope(table: SearchTable, *, past: bool) -> str:
-    return (table.scope_then if past else "") or table.scope
+def _scope(table: SearchTable, form: Form) -> str:
+    return (table.scope_then if form.past else "") or table.scope
 
 
-def _gaps(
-    table: SearchTable, reach: Reach, *, scoped: bool, past: bool, guarded: bool, filtered: bool
-) -> dict[str, str]:
-    live = table.live(past=past, guarded=guarded)
+def _gaps(table: SearchTable, reach: Reach, form: Form) -> dict[str, str]:
+    live = table.live(form)
     gaps = {
         "memories": table.memories,
         "words": f"{table.memory_type}_words",
-        "own": _own(table, _scope(table, past=past), scoped=scoped),
-        "own_words": _own(table, "scope", scoped=scoped),
+        "own": _own(table, _scope(table, form), form),
+        "own_words": _own(table, "scope", form),
         "matches": str(reach.matches),
         "neighbours": str(reach.neighbours),
-        "live": f"{live} AND {FILTERED[table.memory_type]}" if filtered else live,
+        "live": f"{live} AND {FILTERED[table.memory_type]}" if form.filtered else live,
         "stale": table.stale,
         "countable": table.countable,
         "importance": table.importance,
         "rrf_k": str(RRF_K),
         "columns": ", ".join(f"m.{column}" for column in COLUMNS[table.memory_type]),
     }
-    part = "candidates_then" if past or filtered else "candidates"
+    part = "candidates_then" if form.past or form.filtered else "candidates"
     return gaps | {"candidates": _read(part).substitute(gaps)}
 
 

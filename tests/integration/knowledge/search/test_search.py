@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -28,9 +29,11 @@ from commonplace.knowledge.search.request import KEPT_VECTORS, MAX_QUERY_CHARS
 from commonplace.knowledge.search.search import hybrid_search, keyword_search, memory_search, semantic_search
 from commonplace.knowledge.search.statements import (
     TABLES,
+    Form,
     Reach,
     ranking_queries,
     reading_queries,
+    related_queries,
     search_queries,
     spelling_queries,
 )
@@ -548,14 +551,17 @@ REACH = Reach.of(matches=40, neighbours=40)
 
 
 async def test_every_search_statement_is_accepted_by_the_server(knowledge_pool: asyncpg.Pool) -> None:
-    """Of each table and of all together, with and without a scope."""
+    """Of each table and of all together, in each form."""
+    tables = tuple(TABLES.values())
     async with knowledge_pool.acquire() as connection:
-        for scoped in (False, True):
+        for flags in product((False, True), repeat=4):
+            form = Form(**dict(zip(("scoped", "past", "guarded", "filtered"), flags, strict=True)))
             for queries in (
-                *(search_queries(table, REACH, scoped=scoped) for table in TABLES.values()),
-                ranking_queries(tuple(TABLES.values()), REACH, scoped=scoped),
-                reading_queries(scoped=scoped),
-                spelling_queries(tuple(TABLES.values()), scoped=scoped),
+                *(search_queries(table, REACH, form) for table in tables),
+                ranking_queries(tables, REACH, form),
+                reading_queries(form),
+                related_queries(form),
+                spelling_queries(tables, form),
             ):
                 for name in queries.available_queries:
                     if not name.endswith("_cursor"):
