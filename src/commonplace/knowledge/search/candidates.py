@@ -28,22 +28,22 @@ _NOUNS: Final = {table.memory_type: table.noun for table in TABLES.values()}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """Memories to rank; entry ``n`` of each sequence and array belongs to the ``n``-th memory.
+    """Memories to rank; entry ``n`` of each sequence and array belongs to memory ``n``.
 
     Attributes:
-        words: The words of the query as the database writes them.
-        frequencies: How many memories hold each word.
-        total: How many memories there are, at most 5,000 of each table.
+        words: The words of the query as the database stores words.
+        frequencies: The number of memories with each word.
+        total: The number of memories, at most 5,000 of each table.
         next_ids: The episode that follows in the session.
         created_at: Aware.
         similarity: Cosine with the query; 0.0 without vectors.
-        present: 1.0 if the memory holds the word; a row for each memory, a column for each word.
+        present: 1.0 if the memory contains the word; a row for each memory, a column for each word.
         octets: Length of the text in UTF-8.
         asks: 1.0 if the text ends with a question mark.
-        own: 1.0 for facts and rules of a scope of their own, and for episodes.
+        own: 1.0 for episodes, and for facts and rules that are not global.
         importance: 0.0 to 10.0.
-        products: Of the vector of an episode and its own, and that of each of the four memories behind it; zeros for
-            facts and rules, which have no neighbours.
+        products: The products of the vector of an episode with itself and with the vectors of the next four turns;
+            zeros for facts and rules, which have no neighbours.
     """
 
     words: tuple[str, ...]
@@ -70,7 +70,7 @@ class ReadMemories:
     Attributes:
         by_place: The memories, by place.
         pinned: The pinned facts and rules.
-        stale: The ids of those whose source no longer holds.
+        stale: The ids of memories whose source no longer holds.
     """
 
     by_place: Mapping[int, Memory]
@@ -87,7 +87,7 @@ async def find_candidates(
         sql: A transaction that :func:`~.request.begin_search` has tuned.
         tables: The tables to search.
         request: The query.
-        seeds: How many memories of a table are taken for their words, and how many for their meaning.
+        seeds: The number of memories of each table that are taken for their words, and for their meaning.
     """
     reach = Reach.of(matches=seeds, neighbours=seeds)
     queries = ranking_queries(tuple(tables), reach, request.form)

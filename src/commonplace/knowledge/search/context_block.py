@@ -1,9 +1,9 @@
 """The block of facts and rules that goes into a prompt, within its budget. Pure.
 
-Pinned memories come first, under a cap of their own; a pinned memory that is too long is shortened. Each other section
-first takes its best memories, up to its reserve, so that facts cannot crowd out rules. Then memories are taken in the
-order of their scores over both sections, until nothing more fits; a memory that does not fit is passed over, so that it
-cannot keep out shorter ones. Each memory takes one line. Short ids get what room is left.
+Pinned memories come first and have their own limit; a pinned memory that is too long is shortened. Each other section
+first takes its best memories, up to its reserve, so that facts cannot crowd out rules. Then memories of both sections
+are taken in the order of their scores. A memory that does not fit is skipped, so that a long memory does not exclude
+shorter ones. Each memory takes one line. Short ids use the remaining room.
 Source: KNW-20, KNW-34.
 """
 
@@ -36,15 +36,15 @@ IDS_NOTE: Final = (
     "rule as helpful or harmful, or forget a memory."
 )
 NOTE_FROM_CHARS: Final = 1_000
-"""A smaller budget is left to the memories."""
+"""A smaller budget has no room for the note."""
 
 UNTIL_CHARS: Final = 200
-"""The most characters of the text that holds until a fact begins."""
+"""The maximum length of the text of a fact that holds until another fact begins."""
 
 NONE_UNTIL: Final[Mapping[UUID, Fact]] = MappingProxyType({})
 
 LEAST_SHORTENED: Final = 80
-"""The fewest characters to which the text of a pinned memory is shortened."""
+"""The minimum length to which the text of a pinned memory is shortened."""
 
 
 class Part(StrEnum):
@@ -71,9 +71,9 @@ class SectionQuota:
     """Upper limit and reserve of a section.
 
     Attributes:
-        items: The most lines.
-        share: The most of the whole budget, 0.0 to 1.0, heading included.
-        reserve: Lines that the other section cannot take.
+        items: The maximum number of lines.
+        share: The maximum share of the whole budget, heading included, 0.0 to 1.0.
+        reserve: The number of lines that the other section cannot take.
     """
 
     items: int = 20
@@ -90,7 +90,7 @@ class SectionQuota:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextQuotas:
-    """Quotas of the sections; the pinned memories need no reserve, because they come first. Source: KNW-34.2."""
+    """Quotas of the sections. Pinned memories come first and need no reserve. Source: KNW-34.2."""
 
     pinned: SectionQuota = SectionQuota(items=10, share=0.25, reserve=0)
     facts: SectionQuota = SectionQuota()
@@ -101,7 +101,7 @@ DEFAULT_QUOTAS: Final = ContextQuotas()
 
 
 class _Section:
-    """The lines of a section, and the tokens that it has left."""
+    """The lines of a section, and its remaining room."""
 
     def __init__(self, part: Part, quota: SectionQuota, budget: int) -> None:
         self._heading = HEADINGS[part]
@@ -110,13 +110,13 @@ class _Section:
         self._lines: dict[int, str] = {}
 
     def room_for_line(self, room: int) -> int:
-        """Return the characters that a further line may have, given the room left in the whole block."""
+        """Return the maximum length of another line, given the remaining room of the whole block."""
         if len(self._lines) >= self._items:
             return 0
         return min(self._room, room) - (0 if self._lines else len(self._heading))
 
     def take(self, place: int, line: str, room: int) -> int:
-        """Add a line if it fits both the section and the room left; return the characters that it took."""
+        """Add a line if the section and the block have room for it; return the number of characters that it took."""
         if len(line) > self.room_for_line(room):
             return 0
         cost = len(line) + (0 if self._lines else len(self._heading))
@@ -125,7 +125,7 @@ class _Section:
         return cost
 
     def extend(self, place: int, tail: str, room: int) -> int:
-        """Add a text to the end of a line, under the same conditions; return the characters that it took."""
+        """Add a text to the end of a line if there is room; return the number of characters that it took."""
         if len(tail) > min(self._room, room):
             return 0
         self._lines[place] = f"{self._lines[place][:-1]}{tail}\n"
@@ -139,7 +139,7 @@ class _Section:
 
 
 class _Body:
-    """The sections, and the characters that they may still take together."""
+    """The sections, and their remaining room together."""
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ class _Body:
         self.shown: list[tuple[Part, int, Fact | Rule]] = []
 
     def take(self, part: Part, place: int, memory: Fact | Rule) -> None:
-        """Add the line of a memory to a section if it fits; a pinned one is shortened for it."""
+        """Add the line of a memory to a section if it fits; a pinned memory is shortened to fit."""
         line = self._line(memory)
         excess = len(line) - self._sections[part].room_for_line(self._room)
         length = len(memory.content) - excess
@@ -215,21 +215,21 @@ def render_context(
 
     Args:
         memories: The recalled memories, the best first.
-        pinned: The pinned memories, the most important first. Of equal texts the first is shown.
-        token_budget: A token is four characters.
-        today: For the note.
-        limit: The most lines of recalled memories.
-        quotas: What each section may take.
+        pinned: The pinned memories, the most important first. Of equal texts, the first is shown.
+        token_budget: The budget in tokens of four characters.
+        today: The date for the note.
+        limit: The maximum number of lines of recalled memories.
+        quotas: The quotas of the sections.
         with_note: Whether to explain the lines, if there is room.
         with_ids: Whether lines end with the short id of the memory, as far as there is room.
-        with_dates: Whether facts have the date of their last confirmation.
+        with_dates: Whether facts show the date of their last confirmation.
         with_sources: Whether lines name the source of the memory.
         stale: The ids of the memories whose source no longer holds; their lines say so.
-        until: The facts that hold until a fact begins, by the id of that fact; its line has their text.
-        told: Gets the id of each memory that has a line.
+        until: The facts that hold until a fact begins, by the id of the later fact; its line shows their text.
+        told: Receives the id of each memory with a line.
 
     Returns:
-        Markdown of at most ``token_budget * 4`` characters; empty where not even the header fits.
+        Markdown of at most ``token_budget * 4`` characters; empty if not even the header fits.
     """
     budget = budget_chars(token_budget)
     if budget < len(CONTEXT_HEADER):
@@ -270,7 +270,7 @@ def _note(today: date, *, with_ids: bool) -> str:
 
 
 def _order_of_taking(memories: Sequence[Fact | Rule], quotas: ContextQuotas) -> list[int]:
-    """Return the places of the memories: those in reserve first, then the others, each in the order of their scores."""
+    """Return the places of the memories, first those within a reserve, then the others, both by score."""
     left = {MemoryType.FACT: quotas.facts.reserve, MemoryType.RULE: quotas.rules.reserve}
     reserved: list[int] = []
     for place, memory in enumerate(memories):
@@ -290,9 +290,9 @@ def render_line(
     is_stale: bool = False,
     until: Fact | None = None,
 ) -> str:
-    """Return a fact or rule as one line, in the form of the specification; a fact with its confidence of today.
+    """Return a fact or rule as one line in the form of the specification; a fact has its confidence of today.
 
-    A fact that does not hold yet says from when it will, with or without dates, and what holds until then.
+    The line of a fact that begins in the future always says when, and which fact holds until then.
     """
     content = data_line(memory.content)
     flag = f", source: {memory.trust}" if with_source else ""
@@ -313,5 +313,5 @@ def render_line(
 
 
 def _bracketed(text: str) -> str:
-    """Return a text in brackets that it cannot close itself."""
+    """Return a text in brackets, without brackets of its own."""
     return f"[{data_line(text).replace('[', '(').replace(']', ')')}]"

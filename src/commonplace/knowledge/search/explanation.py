@@ -33,7 +33,7 @@ def explain_search(memory: Memory, scores: Scores, *, limit: int, now: datetime)
     Args:
         memory: The memory that was found.
         scores: Its scores.
-        limit: The limit of the search: a rank beyond it means that the list lacks the memory.
+        limit: The limit of the search; a higher rank means that the memory is not in the list.
         now: The present (aware).
     """
     decay = _decay(memory, now)
@@ -111,7 +111,7 @@ def explain_recall(
 
 
 def explain_related(memory: Fact, scores: Scores, told_id: UUID, *, now: datetime) -> Explanation:
-    """Explain a fact that another fact, ``told_id``, leads to by naming its entity."""
+    """Explain a fact that was found because another fact, ``told_id``, mentions its entity."""
     decay = _decay(memory, now)
     told = f"The fact {told_id} names {memory.subject}, and this fact is about it. {_found(scores, 0)}"
     return Explanation(why=_sentences(told, decay, memory), scores=_rounded_scores(scores), decay=decay)
@@ -191,7 +191,7 @@ def _rounded_scores(scores: Scores) -> Scores:
 
 
 def _as_asked(stems: Iterable[str], query: str) -> tuple[str, ...]:
-    """Return stems as the words of a query that they come from."""
+    """Return the words of a query from which stems come."""
     asked = tokens(query)
 
     def word_of(stem: str) -> str:

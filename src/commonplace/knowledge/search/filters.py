@@ -1,4 +1,4 @@
-"""Filters of a search and a recall: by tag, time, butler and entity, applied before anything is ranked."""
+"""Filters of searches and recalls by tag, time, butler and entity, applied before the ranking."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ FILTERED: Final[Mapping[MemoryType, str]] = {
     MemoryType.FACT: f"{_TAGGED} AND {_ABOUT} AND {_WHEN} AND {_LEARNED.format('source_butler')}",
     MemoryType.RULE: f"{_TAGGED} AND {_NO_ENTITY} AND {_WHEN} AND {_LEARNED.format('source_butler')}",
 }
-"""Which rows of each kind pass, in SQL. Episodes have no tags; episodes and rules have no entity."""
+"""The conditions of each kind, in SQL. Episodes have no tags; episodes and rules have no entity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +35,11 @@ class Filters:
     """Filters of a search; ``None`` turns a filter off.
 
     Attributes:
-        tags: A memory has all of these tags.
-        since: A memory was stored at this moment or later.
-        until: A memory was stored before this moment.
-        learned_by: The butler that learned a memory.
-        entity_id: A fact is about this entity, or names it.
+        tags: Only memories with all of these tags.
+        since: Only memories that were stored at this moment or later.
+        until: Only memories that were stored before this moment.
+        learned_by: Only memories that this butler learned.
+        entity_id: Only facts that are about this entity or mention it.
     """
 
     tags: tuple[str, ...] | None = None
@@ -58,7 +58,7 @@ class Filters:
         learned_by: str | None = None,
         entity_id: UUID | str | None = None,
     ) -> "Filters":
-        """Check filters.
+        """Return checked filters.
 
         Raises:
             InvalidInputError: A value is malformed, or ``until`` is not after ``since``.

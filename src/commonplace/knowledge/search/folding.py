@@ -1,4 +1,4 @@
-"""Folding: of facts and rules with equal texts, and of facts with one key, a reader is shown one. Pure."""
+"""Folding: of facts or rules with equal texts, and of facts with one key, only one is shown. Pure."""
 
 from collections.abc import Hashable, Sequence
 
@@ -12,8 +12,8 @@ from commonplace.knowledge.search.found import Found
 def folded(found: Sequence[Found], *, scoped: bool) -> list[Found]:
     """Return the results without repetitions, in their order.
 
-    Of equal texts the first stays. If one scope was asked for, the most trusted of the facts of one subject and
-    predicate stays, and of equally trusted ones the newest, whether it is global or of that scope.
+    Of equal texts, the first stays. If a scope was requested, only the most trusted of the facts with one subject and
+    predicate stays, and of equally trusted facts the newest, whether it is global or of that scope.
     """
     kept: dict[Hashable, Fact] = {}
     facts = [each.memory for each in found if scoped and isinstance(each.memory, Fact)]
@@ -29,7 +29,7 @@ def folded(found: Sequence[Found], *, scoped: bool) -> list[Found]:
 
 
 def same_words(memory: Memory) -> Hashable:
-    """Return what facts about one subject, or rules, of the same words have in common; an episode is an event alone."""
+    """Return a key that facts about one subject, or rules, with equal texts share; each episode has its own key."""
     match memory:
         case Episode():
             return memory.id

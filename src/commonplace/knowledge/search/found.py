@@ -1,4 +1,4 @@
-"""A memory that a search found, with its scores and, if the caller asked, an explanation."""
+"""A memory that a search found, with its scores and an optional explanation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -12,7 +12,7 @@ from commonplace.knowledge.kinds import Fact, Memory
 from commonplace.storage.database import Row
 
 UNTIL_CHARS: Final = 1_000
-"""The most characters of a fact that holds until another begins; its id leads to the whole text."""
+"""The maximum length of the text of a fact that holds until another begins; its id leads to the whole text."""
 
 STALE: Final = (
     "It is stale: a memory that it is derived from was superseded or forgotten after its last confirmation."
@@ -21,7 +21,7 @@ STALE: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scores:
-    """The numbers by which a memory was found; ``None`` for those that the search does not compute.
+    """The scores of a found memory; ``None`` for a score that the search does not compute.
 
     Attributes:
         similarity: Cosine of the vectors of the memory and the query, -1.0 to 1.0.
@@ -30,8 +30,8 @@ class Scores:
         keyword_rank: Place in the list by words, from 1.
         rrf_score: Reciprocal Rank Fusion of both places.
         contextual_score: Score of a search by context.
-        likeness: The likeness of a memory and the topic of a recall, compared with the floor: 0.0 is none, 1.0 the same
-            topic, more with rare words in common.
+        likeness: The likeness of a memory and the topic of a recall, which decides whether it is shown: 0.0 is none,
+            1.0 the same topic, more with rare words in common.
         composite_score: Score of a recall: relevance, importance, recency and confidence.
     """
 
@@ -52,7 +52,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextParts:
-    """The parts of a contextual score, and the words of the query in the episode and around it."""
+    """The parts of a contextual score, and the words of the query in the memory and near it."""
 
     words: float
     meaning: float
@@ -88,10 +88,10 @@ class Explanation:
     Attributes:
         why: Sentences for a person.
         scores: The scores of the memory, rounded.
-        parts: Of a search by context.
-        components: Of a recall, by name.
-        min_relevance: Of a recall: the likeness that its best memory had to have.
-        decay: Of a fact or rule.
+        parts: The parts of a contextual score.
+        components: The components of a recall score, by name.
+        min_relevance: The minimum likeness of the best memory of a recall.
+        decay: The decay of a fact or rule.
     """
 
     why: str
@@ -124,7 +124,7 @@ class Found:
     Attributes:
         is_stale: Whether a memory that it is derived from or supported by was superseded or forgotten after the last
             confirmation; a recall ranks it down.
-        related_by: The fact that names the entity of this fact, if the query itself does not lead to it.
+        related_by: The fact that mentions the entity of this fact, if the query did not find this fact directly.
         until_then: The superseded fact that holds until this fact begins, if this fact begins in the future.
     """
 

@@ -1,4 +1,4 @@
-"""The likeness of any texts and a topic, as a recall measures it for facts and rules."""
+"""The likeness of texts and a topic, measured as a recall measures it for facts and rules."""
 
 from collections.abc import Sequence
 
@@ -11,10 +11,10 @@ from commonplace.language.words import STOPWORDS, tokens
 
 
 async def measure_likeness(engine: EmbeddingEngine, topic: str, texts: Sequence[str]) -> list[float]:
-    """Return how alike each text and a topic are.
+    """Return the likeness of each text and a topic.
 
-    0.0 is nothing in common, 1.0 the same topic, more with rare words in common; a word is rare if few of the texts
-    hold it. See :mod:`~commonplace.knowledge.search.relevance`.
+    0.0 is nothing in common, 1.0 the same topic, more with rare words in common. A word is rare if few of the texts
+    contain it. See :mod:`~commonplace.knowledge.search.relevance`.
 
     Raises:
         EmbeddingError: The model cannot be used.

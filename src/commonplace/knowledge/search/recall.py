@@ -31,7 +31,7 @@ from commonplace.knowledge.search.until import with_until
 from commonplace.storage.database import Row, Statements
 
 STALE_WEIGHT: Final = 0.7
-"""The share of its score by which a stale memory is ranked."""
+"""The share of its score that counts for a stale memory."""
 
 RECALLED_TABLES: Final = (TABLES["facts"], TABLES["rules"])
 
@@ -62,15 +62,14 @@ class RecallMethods(KnowledgeSession):
         """Return the facts and rules that matter most for a topic, and count a use of each.
 
         Args:
-            topic: Up to 10,000 characters. With an empty one, importance, recency and confidence decide alone, and
-                there is no floor.
-            scope: This scope and the global one; ``None`` for all.
-            limit: 1 to 1,000; ``None`` for the configured one, 20 by default.
-            weights: Of the four parts; ``None`` for the configured ones.
-            min_confidence: What has less effective confidence is left out, 0.0 to 1.0.
-            min_relevance: Likeness with the topic that the best memory must have, or none is returned; see
-                :mod:`~commonplace.knowledge.search.relevance`. With 0.0 there is no floor; ``None`` for the configured
-                one.
+            topic: Up to 10,000 characters. For an empty topic, only importance, recency and confidence decide, and
+                there is no minimum relevance.
+            scope: Recall memories of this scope and global ones; all if ``None``.
+            limit: 1 to 1,000; ``None`` for the configured limit, 20 by default.
+            weights: The weights of the four parts; ``None`` for the configured weights.
+            min_confidence: The minimum effective confidence, 0.0 to 1.0.
+            min_relevance: The minimum likeness of the best memory with the topic; below it, nothing is returned. See
+                :mod:`~commonplace.knowledge.search.relevance`. 0.0 for no minimum; ``None`` for the configured minimum.
             as_of: Recall what was known at this moment; the fields of a result are those of today.
             valid_at: Recall the facts that were true at this moment, also superseded facts.
             min_trust: Leave out memories that are less trusted than this source: ``person``, ``agent``, ``import``,
@@ -79,20 +78,19 @@ class RecallMethods(KnowledgeSession):
             since: Recall memories that were stored at this moment or later.
             until: Recall memories that were stored before this moment.
             learned_by: Recall memories that this butler learned.
-            entity_id: Recall facts that are about this entity or name it.
+            entity_id: Recall facts that are about this entity or mention it.
             explain: Whether to explain each result.
             count: Whether to count a use of each result; a recall of the past counts none.
 
         Returns:
-            Facts and rules with ``composite_score``, ``likeness`` and the ranks by meaning and words; the best first,
-            of equal ones the later, then the lower id. A stale memory is ranked by seven tenths of its score. Up to
-            three facts one relation away follow; see :mod:`~commonplace.knowledge.search.related`. An equal text,
-            or an older fact of the same key, is left out, as is a memory whose flags wait for a person, unless
-            the configuration turns that off.
-            The counts of uses include this one, the scores do not.
+            Facts and rules with ``composite_score``, ``likeness`` and the ranks by meaning and words, the best first;
+            ties: the newest first, then by id. The score of a stale memory counts seven tenths. Up to three facts one
+            relation away follow; see :mod:`~commonplace.knowledge.search.related`. Left out are equal texts, older
+            facts of the same key and, unless the configuration turns this off, memories in quarantine. The counts of
+            uses include this recall; the scores do not.
 
         Raises:
-            InvalidInputError: A value is not of its kind or range.
+            InvalidInputError: A value has the wrong type or is out of range.
             EmbeddingError: The model cannot be used.
             StorageUnavailableError: The server cannot be reached.
 
@@ -139,17 +137,17 @@ recall = storage_function(RecallMethods, RecallMethods.recall, needs_engine=True
 async def find_memories(
     sql: Statements, request: SearchRequest, *, weights: ScoreWeights, explain: bool, pinned: int = 0
 ) -> tuple[list[Found], ReadMemories]:
-    """Return all facts and rules above the floor, the best first, and what was read, without counting a use.
+    """Return all relevant facts and rules, the best first, and the memories that were read, without counting a use.
 
-    Two round trips, one more in a transaction that did not begin as a search, and one more if a fact has an entity. The
-    limit of the request does not cut the list.
+    This takes two round trips, one more in a transaction that did not begin as a search, and one more if a fact has an
+    entity. The list may be longer than the limit of the request.
 
     Args:
         sql: A transaction.
         request: From :func:`~.request.add_vector`.
-        weights: Of the four parts.
+        weights: The weights of the four parts of a score.
         explain: Whether to explain each result.
-        pinned: Most pinned facts, and most pinned rules.
+        pinned: The maximum number of pinned facts, and of pinned rules.
     """
     request = await begin_search(sql, request)
     candidates = await find_meant(sql, RECALLED_TABLES, request, seeds=max(DEPTH, request.limit))
@@ -169,7 +167,7 @@ async def find_memories(
 
 
 def _weight(found: Found) -> float:
-    """Return what orders the results: the composite score, and less of it for a stale memory."""
+    """Return the score by which results are sorted: the composite score, less for a stale memory."""
     return (found.scores.composite_score or 0.0) * (STALE_WEIGHT if found.is_stale else 1.0)
 
 

@@ -1,7 +1,7 @@
 """Facts one relation away from the facts that a recall or a search found.
 
-A topic names Anna, and a fact about Anna names the company that she works for: facts about the company that are near
-the topic follow all other results. The facts of entities that the topic names itself are found without a relation.
+For example, a topic mentions Anna, and a fact about Anna mentions her company. Facts about the company that are near
+the topic follow all other results. Facts about entities that the topic itself mentions need no relation.
 Source: LIF-02; ADR 0023 has the measurements.
 """
 
@@ -16,30 +16,30 @@ from commonplace.knowledge.search.statements import related_queries
 from commonplace.storage.database import Statements
 
 MOST_RELATED: Final = 3
-"""Most facts that a relation adds."""
+"""The maximum number of facts that relations add."""
 
 MOST_TOLD: Final = 10
-"""The best facts whose relations are followed."""
+"""The number of best facts whose relations are followed."""
 
 RESERVED_SHARE: Final = 4
-"""Related facts take at most one place in this many from the last direct results of a search."""
+"""Related facts take at most one in this many places from direct results of a search."""
 
 LEAST_SIMILARITY: Final = 0.2
-"""Cosine with the topic that a related fact must have."""
+"""The minimum cosine of a related fact with the topic."""
 
 LEAST_OF_BEST: Final = 0.1
-"""The same if the best fact leads to it: then the topic is often the relation itself, as in "Anna's employer"."""
+"""The minimum if the best fact mentions the entity: the topic is then often the relation, as in "Anna's employer"."""
 
 
 async def find_related(
     sql: Statements, found: Sequence[Found], request: SearchRequest, *, explain: bool
 ) -> list[Found]:
-    """Return facts about the entities that the found facts name, the nearest to the topic first.
+    """Return facts about the entities that the found facts mention, the nearest to the topic first.
 
     Args:
         sql: The transaction of the recall or search.
         found: The results, the best first; none of them is returned again.
-        request: The topic; without its vector, no fact is near it.
+        request: The topic; without a vector, no fact is returned.
         explain: Whether to explain each result.
 
     Returns:
@@ -78,9 +78,9 @@ async def find_related(
 
 
 def followed(direct: Sequence[Found], related: Sequence[Found], limit: int) -> list[Found]:
-    """Return direct results and then related facts, which take at most a quarter of the places from direct results.
+    """Return direct results, then related facts, which take at most a quarter of the places from direct results.
 
-    A search by meaning has no floor: its direct results fill every place, however far they are from the query.
+    A search by meaning has no minimum, so its direct results fill every place, however far they are from the query.
     """
     kept = max(limit - len(related), limit - limit // RESERVED_SHARE)
     return [*direct[:kept], *related][:limit]

@@ -22,42 +22,42 @@ from commonplace.knowledge.search.ranking import best_first
 from commonplace.knowledge.search.scoring import RRF_K
 
 SAME_COSINE: Final = 0.7
-"""A cosine that counts as the same topic, 1.0."""
+"""The cosine that counts as the same topic, 1.0."""
 
 WORDS_WEIGHT: Final = 0.25
 COMMON_WORD: Final = 0.65
-"""Share of a word that is common in English, or a number."""
+"""The weight of a word that is common in English, or a number, as a share of its rarity."""
 
 SHARE_OF_BEST: Final = 0.5
-"""Likeness that a memory must have, as a share of the best one."""
+"""The minimum likeness of a memory, as a share of the best likeness."""
 
 OTHER_TOPIC: Final = 0.5
-"""Likeness that is enough for a memory with a word of the topic that the best one lacks: a prompt may have two topics,
-and a good match for one of them would hide the other."""
+"""The minimum likeness of a memory with a word of the topic that the best memory lacks. A prompt may have two topics,
+and a good match for one topic must not hide the other."""
 
 OTHER_WORD: Final = 0.6
-"""Least weight of such a word."""
+"""The minimum weight of such a word."""
 
 CODE_WEIGHT: Final = 0.55
-"""Least weight of a number or code that can be the topic by itself, such as "6432"."""
+"""The minimum weight of a number or code that can be the whole topic, such as "6432"."""
 
 LEAST_LIKENESS: Final = 0.15
-"""Likeness without which no allowance shows a memory."""
+"""The minimum likeness of every memory, whatever its allowances."""
 
 RULE_ALLOWANCE: Final = 0.2
-"""For the floor: a rule says when it holds in other words than the prompt."""
+"""Added to the likeness of rules for the minimum: a rule and a prompt describe a situation in different words."""
 
 RULE_LEAD: Final = 0.3
-"""For the relevance, for the same reason."""
+"""Added to the likeness of rules for the relevance, for the same reason."""
 
 OWN_ALLOWANCE: Final = 0.1
-"""A memory of the scope asked for was stored for such prompts."""
+"""Added to the likeness of memories of the requested scope, which were stored for such prompts."""
 
 IMPORTANCE_ALLOWANCE: Final = 0.03
-"""For each point of importance above 5."""
+"""Added to the likeness for each point of importance above 5."""
 
 POWER: Final = 2.5
-"""Spreads the relevance, so that the memories that earlier recalls showed rarely pass the best one by their recency."""
+"""Spreads the relevance, so that recently used memories rarely overtake the best memory."""
 
 LEAST_SHOWN: Final = 10
 """If more memories are above the floor than the limit or this number, the most similar are kept. This choice ignores
@@ -93,14 +93,14 @@ class Relevance:
 def relevant(
     candidates: Candidates, *, min_relevance: float, scoped: bool, by_meaning: bool, limit: int
 ) -> list[Relevance]:
-    """Return the relevance of the candidates above the floor, in their order.
+    """Return the relevance of the candidates that are alike enough to be shown, the most alike first.
 
     Args:
         candidates: Facts and rules.
-        min_relevance: Likeness that the best one must have; 0.0 returns all candidates.
-        scoped: Whether one scope was asked for.
-        by_meaning: Whether there are vectors; words alone cannot tell how alike the best one is.
-        limit: How many results the caller asked for.
+        min_relevance: The minimum likeness of the best candidate; 0.0 returns all candidates.
+        scoped: Whether one scope was requested.
+        by_meaning: Whether there are vectors; words alone do not show how alike the best candidate is.
+        limit: The number of results that the caller requested.
     """
     alike, words = _likeness(candidates)
     semantic = _places(candidates.similarity, candidates, counts=np.full(len(words), by_meaning))
@@ -161,13 +161,13 @@ def _holds_the_topic(candidates: Candidates) -> bool:
 
 
 def _adds_a_word(candidates: Candidates, best: int) -> NDArray[np.bool_]:
-    """Return which candidates have a telling word of the topic that the best one lacks."""
+    """Return which candidates have a rare word of the topic that the best candidate lacks."""
     missing = (1.0 - candidates.present[best]) * _weights(candidates)
     return (candidates.present * missing >= OTHER_WORD).any(axis=1)
 
 
 def likeness(similarity: Array, words: Array) -> Array:
-    """Return the likeness of memories and a topic, from their cosine and the weight of the words that both hold."""
+    """Return the likeness of memories and a topic, from their cosine and the weight of their common words."""
     return np.clip(similarity / SAME_COSINE, 0.0, 1.0) + WORDS_WEIGHT * words
 
 

@@ -1,7 +1,7 @@
 """A search of one table: the checked request, and the statement that answers it.
 
-Only what is live is found: active facts, rules that are not forgotten, episodes that have not expired. A scope finds
-the facts and rules of that scope and the global ones, and the episodes of the butler of that name (KNW-06, R-KNW-7).
+A search finds active facts, rules that are not forgotten, and episodes that have not expired. With a scope, it finds
+the facts and rules of that scope, global ones, and the episodes of the butler with that name (KNW-06, R-KNW-7).
 """
 
 import math
@@ -36,11 +36,11 @@ DEFAULT_LIMIT: Final = 10
 DEFAULT_MIN_CONFIDENCE: Final = 0.2
 MAX_QUERY_CHARS: Final = 10_000
 MATCHES: Final = 200
-"""Number of memories with the rarest words that are ranked; a higher limit raises it."""
+"""The number of memories with the rarest words that are ranked, or the limit if that is higher."""
 
 KEPT_VECTORS: Final = 64
 _latest_vectors: WeakKeyDictionary[EmbeddingEngine, OrderedDict[str, Vector]] = WeakKeyDictionary()
-"""The vectors of each engine's latest queries, the latest last."""
+"""The vectors of the latest queries of each engine, the latest last."""
 
 Statement = Literal["semantic_search", "keyword_search", "hybrid_search"]
 Embedding = Sequence[float] | NDArray[np.float32] | Vector
@@ -52,21 +52,21 @@ class SearchRequest:
 
     Attributes:
         query: The query of the caller.
-        text: The words of the query as they are stored; may be empty.
-        vector: Of the query, where its meaning counts; nothing is near where there is none.
-        model: What made the vector; ``None`` where a caller gave it, and answers for it.
-        limit: Most results.
-        scope: As the caller named it, or ``None`` for all.
-        min_confidence: Facts and rules of less effective confidence are not found; ``None`` finds all.
-        now: The present, for expiry and decay.
-        reach: How many memories go on for their words, and how many for their vectors: twice the limit, because the
-            index orders by half precision.
-        min_relevance: Likeness that the best memory must have; 0.0 for no floor, as without words.
-        as_of: Find what was known at this moment; ``None`` for what is known.
-        valid_at: Find the facts that were true at this moment; ``None`` for the facts that hold.
-        trusts: The sources of which a memory must be trusted like one.
-        with_flagged: Whether memories with flags are found that no person stands for.
-        filters: By tag, time, butler and entity.
+        text: The words of the query as the database stores words; may be empty.
+        vector: The vector of the query; ``None`` for a search by words only.
+        model: The model that made the vector; ``None`` if the caller passed a vector.
+        limit: The maximum number of results.
+        scope: The scope that the caller named; ``None`` for all scopes.
+        min_confidence: The minimum effective confidence of facts and rules; ``None`` for no minimum.
+        now: The current time, for expiry and decay.
+        reach: How many memories are ranked for their words, and how many for their vectors: twice the limit, because
+            the index orders vectors by half precision.
+        min_relevance: The minimum likeness of the best memory; 0.0 for no minimum, always so without words.
+        as_of: Find what was known at this moment; ``None`` for what is known now.
+        valid_at: Find the facts that were true at this moment; ``None`` for the facts that hold now.
+        trusts: The sources that are trusted enough.
+        with_flagged: Whether memories with flags are found that no person has confirmed.
+        filters: The filters by tag, time, butler and entity.
     """
 
     query: str
@@ -117,10 +117,10 @@ def make_request(
     filters: Filters = NO_FILTERS,
     now: datetime,
 ) -> SearchRequest:
-    """Check a request.
+    """Return a checked request.
 
     Raises:
-        InvalidInputError: A value is not of its kind or range; the message names it.
+        InvalidInputError: A value has the wrong type or is out of range; the message names the field.
     """
     require_page(limit, max_limit=MAX_LIMIT)
     asked = _require_query(query, field=field)
@@ -174,11 +174,11 @@ async def add_vector(request: SearchRequest, engine: EmbeddingEngine) -> SearchR
 
 
 async def begin_search(sql: Statements, request: SearchRequest) -> SearchRequest:
-    """Tune a transaction for searches; one round trip unless it began so.
+    """Tune a transaction for searches, with one round trip unless the transaction began as a search.
 
     Returns:
-        The request; without its vector where the memories are another model's, which is logged. While the memories
-        move to another model that holds in the processes that are not restarted yet, until they are.
+        The request. If the memories have vectors of another model, this is logged, and the request has no vector: the
+        memories have moved to another model, and this process must be restarted.
     """
     begun = sql.begun
     tuned = begun if begun and "version" in begun else await sql.tune_search()
@@ -191,7 +191,7 @@ async def begin_search(sql: Statements, request: SearchRequest) -> SearchRequest
 async def search_table(
     sql: Statements, statement: Statement, table: SearchTable, request: SearchRequest
 ) -> list[Found]:
-    """Run a search of one table in a transaction whose settings are tuned; one round trip."""
+    """Run a search of one table in a transaction that :func:`begin_search` has tuned; one round trip."""
     queries = search_queries(table, request.reach, request.form)
     rows: list[Row] = await getattr(Statements(queries, sql.connection), statement)(**parameters(request))
     return [
@@ -205,7 +205,7 @@ async def search_table(
 
 
 def parameters(request: SearchRequest) -> dict[str, object]:
-    """Return the parameters of the statements of a search; each statement takes those that it names."""
+    """Return the parameters for the statements of a search; each statement uses the parameters that it names."""
     return {
         "query": request.text,
         "embedding": request.vector,
@@ -246,7 +246,7 @@ def _require_share(value: object, *, field: str) -> float:
 def _require_embedding(embedding: Embedding) -> Vector:
     form = f"{EMBEDDING_DIMENSIONS} finite numbers, not all zero"
     try:
-        with np.errstate(over="ignore"):  # what overflows is infinite, and refused below
+        with np.errstate(over="ignore"):  # A number that overflows is infinite, which is refused below.
             vector = embedding if isinstance(embedding, Vector) else Vector(np.asarray(embedding, np.float32))
     except (TypeError, ValueError, OverflowError):
         raise InvalidInputError("query_embedding", form, embedding) from None

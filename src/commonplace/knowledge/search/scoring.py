@@ -31,9 +31,9 @@ class Score:
 
 
 def recency(last_referenced_at: datetime | None, now: datetime) -> float:
-    """Return how recently a memory was referred to: 1.0 is now, half of it a week ago, 0.0 never.
+    """Return how recently a memory was used: 1.0 now, 0.5 a week ago, 0.0 never.
 
-    A reference in the future (a clock that jumped) counts as now.
+    A use in the future, after a jump of the clock, counts as now.
     """
     if last_referenced_at is None:
         return 0.0
@@ -42,7 +42,7 @@ def recency(last_referenced_at: datetime | None, now: datetime) -> float:
 
 
 def score(memory: Fact | Rule, relevance: float, weights: ScoreWeights, now: datetime) -> Score:
-    """Score a fact or rule of a relevance from 0.0 to 1.0."""
+    """Return the score of a fact or rule with a relevance from 0.0 to 1.0."""
     importance = memory.importance if isinstance(memory, Fact) else DEFAULT_IMPORTANCE  # R-KNW-5
     parts = {
         "relevance": relevance,
@@ -55,7 +55,7 @@ def score(memory: Fact | Rule, relevance: float, weights: ScoreWeights, now: dat
 
 
 def tie_break(memory: Memory) -> tuple[float, UUID]:
-    """Return what decides between memories of equal score: the later one first, then the lower id.
+    """Return the sort key for memories with equal scores: the newest first, then by id.
 
     Source: KNW-34.1.
     """

@@ -51,14 +51,14 @@ STATEMENTS: Final[Mapping[SearchMode, Statement]] = {
 """Statement of each mode for a table. The mode ``contextual`` ranks the candidates of all tables at once."""
 
 STALE_FUSED_WEIGHT: Final = 0.9
-"""In place of the weight of other scores: fused scores lie close together, and nine tenths cost about seven places."""
+"""The weight of stale memories in a fused ranking. Fused scores are close together: nine tenths cost seven places."""
 
 CANDIDATES: Final = 40
-"""Number of memories of a table that are ranked by context for their words, and as many for their meaning."""
+"""The number of memories of each table that are ranked by context for their words, and for their meaning."""
 
 
 class SearchMethods(KnowledgeSession):
-    """The methods of knowledge memory that search; none counts a use. A ``limit`` of ``None`` is the configured one."""
+    """The methods of knowledge memory that search; none counts a use."""
 
     async def semantic_search(
         self, query_embedding: Embedding, table: str, *, limit: int | None = None, scope: str | None = None
@@ -68,14 +68,14 @@ class SearchMethods(KnowledgeSession):
         Args:
             query_embedding: 384 finite numbers, not all of them zero.
             table: ``"episodes"``, ``"facts"`` or ``"rules"``.
-            limit: 1 to 1,000; ``None`` for the configured one, 20 by default.
+            limit: 1 to 1,000; ``None`` for the configured limit, 20 by default.
             scope: Only this scope; see the module.
 
         Returns:
             Memories with ``similarity`` (1 is the same, 0 unrelated), the most similar first.
 
         Raises:
-            InvalidInputError: A value is not of its kind or range.
+            InvalidInputError: A value has the wrong type or is out of range.
             StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-07.1.
@@ -88,23 +88,23 @@ class SearchMethods(KnowledgeSession):
     async def keyword_search(
         self, query: str, table: str, *, limit: int | None = None, scope: str | None = None
     ) -> list[Found]:
-        """Find memories of a table that hold any of the query's words, common English words aside.
+        """Find memories of a table that contain any word of the query, except common English words.
 
-        Candidates are the 200 memories that hold the rarest of the words; where one word stands in more than 2,000
-        memories, common words choose none as long as there is a rarer one.
+        The 200 memories with the rarest of the words are ranked. A word that is in more than 2,000 memories selects no
+        memory if the query has a rarer word.
 
         Args:
-            query: Up to 10,000 characters of plain text; nothing in it is an operator.
+            query: Up to 10,000 characters of plain text, without operators.
             table: ``"episodes"``, ``"facts"`` or ``"rules"``.
-            limit: 1 to 1,000; ``None`` for the configured one, 20 by default.
+            limit: 1 to 1,000; ``None`` for the configured limit, 20 by default.
             scope: Only this scope; see the module.
 
         Returns:
-            Memories with ``rank`` by ``ts_rank``, the highest first. An empty list for an empty query, or one of common
-            words only.
+            Memories with ``rank`` by ``ts_rank``, the highest first; none if the query is empty or has only common
+            words.
 
         Raises:
-            InvalidInputError: A value is not of its kind or range.
+            InvalidInputError: A value has the wrong type or is out of range.
             StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-07.2, R-KNW-6.
@@ -126,16 +126,15 @@ class SearchMethods(KnowledgeSession):
     ) -> list[Found]:
         """Find memories of a table by meaning and by words, and fuse both lists by Reciprocal Rank Fusion.
 
-        Both lists are as long as the limit; a list that lacks a memory counts as rank ``limit + 1``. For the
-        parameters see :meth:`semantic_search` and :meth:`keyword_search`.
+        Both lists are as long as the limit. A memory that is missing in a list has the rank ``limit + 1`` there. For
+        the parameters see :meth:`semantic_search` and :meth:`keyword_search`.
 
         Returns:
             Memories with ``similarity``, ``rank``, ``semantic_rank``, ``keyword_rank`` and ``rrf_score``, which is
-            ``1/(60 + semantic_rank) + 1/(60 + keyword_rank)``; the highest first, of equal ones that of the better
-            semantic rank.
+            ``1/(60 + semantic_rank) + 1/(60 + keyword_rank)``; the highest first, ties by semantic rank.
 
         Raises:
-            InvalidInputError: A value is not of its kind or range.
+            InvalidInputError: A value has the wrong type or is out of range.
             StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-07.3.
@@ -170,15 +169,17 @@ class SearchMethods(KnowledgeSession):
 
         Args:
             query: Up to 10,000 characters of plain text.
-            types: Which of ``episode``, ``fact`` and ``rule``; all three for ``None``.
-            scope: Facts and rules of this scope and global ones, episodes of the butler of this name; ``None`` for all.
-            mode: ``semantic``, ``keyword``, ``hybrid``, or ``contextual``: by words and meaning together, of episodes
-                also by what was said around them in their session. In each mode all types are ranked together. ``None``
-                for the configured one, ``hybrid`` by default.
-            limit: Most results over all types, 1 to 1,000; ``None`` for the configured one, 20 by default.
-            min_confidence: Facts and rules of less effective confidence are left out.
-            min_relevance: Likeness with the query that the best memory must have, or nothing is found; then memories of
-                less than half the best likeness are left out, too. Only by context; 0.0 leaves out nothing.
+            types: The kinds to search, of ``episode``, ``fact`` and ``rule``; all three if ``None``.
+            scope: Find facts and rules of this scope, global ones, and episodes of the butler with this name; all if
+                ``None``.
+            mode: ``semantic``, ``keyword``, ``hybrid``, or ``contextual``: by words and meaning together, episodes also
+                by the turns around them in their session. Each mode ranks all types together. ``None`` for the
+                configured mode, ``hybrid`` by default.
+            limit: The maximum number of results of all types, 1 to 1,000; ``None`` for the configured limit, 20 by
+                default.
+            min_confidence: The minimum effective confidence of facts and rules.
+            min_relevance: The minimum likeness of the best memory with the query; below it, nothing is found. Memories
+                with less than half the best likeness are left out too. Only in mode ``contextual``; 0.0 for no minimum.
             as_of: Search what was known at this moment; the fields of a result are those of today.
             valid_at: Find the facts that were true at this moment, also superseded facts.
             min_trust: Leave out memories that are less trusted than this source: ``person``, ``agent``, ``import``,
@@ -187,20 +188,20 @@ class SearchMethods(KnowledgeSession):
             since: Find memories that were stored at this moment or later.
             until: Find memories that were stored before this moment.
             learned_by: Find memories that this butler learned.
-            entity_id: Find facts that are about this entity or name it.
-            explain: Adds ``explanation`` to each result: its ranks, scores and decay, and why it was found.
-            fold: Leave out repetitions: of facts about one subject, or rules, with equal texts return the best alone.
+            entity_id: Find facts that are about this entity or mention it.
+            explain: Add ``explanation`` to each result: its ranks, scores and decay, and why it was found.
+            fold: Leave out repetitions: of facts about one subject, or rules, with equal texts, return only the best.
 
         Returns:
-            Memories with the scores of the mode; the best first, of equal ones the later, then the lower id. A stale
-            memory is ranked by seven tenths of its score, by nine tenths of a fused score. Up to three facts one
-            relation away come last, in at most a quarter of the places where direct results fill the limit; see
-            :mod:`~commonplace.knowledge.search.related`. The mode ``keyword`` follows no relation, because it finds
-            words alone. An empty list for an empty query. Where the memories have moved to another model than the
-            engine's, words alone count: ``similarity`` is ``None``, ``semantic`` finds what ``keyword`` does.
+            Memories with the scores of the mode, the best first; ties: the newest first, then by id. The score of a
+            stale memory counts seven tenths, a fused score nine tenths. Up to three facts one relation away follow, and
+            take at most a quarter of the places from direct results; see
+            :mod:`~commonplace.knowledge.search.related`. The mode ``keyword`` follows no relation. An empty query finds
+            nothing. If the memories have moved to another model than that of the engine, only words count:
+            ``similarity`` is ``None``, and ``semantic`` finds what ``keyword`` finds.
 
         Raises:
-            InvalidInputError: A value is not of its kind or range.
+            InvalidInputError: A value has the wrong type or is out of range.
             EmbeddingError: The model cannot be used.
             StorageUnavailableError: The server cannot be reached.
 
@@ -292,7 +293,7 @@ def _fused(found: Sequence[Found], limit: int) -> list[Found]:
 def _places(
     found: Sequence[Found], limit: int, key: Callable[[Scores], tuple[int | None, float, int]]
 ) -> dict[UUID, int]:
-    """Return the places in a list over all tables; ``key`` gives the rank in the table, then what orders the list."""
+    """Return the places in a list over all tables; ``key`` returns the rank in the table, then the sort key."""
     listed = [(each, key(each.scores)) for each in found]
     inside = [
         (order[1:], each.memory) for each, order in listed if order[0] is not None and order[0] <= limit
@@ -333,7 +334,7 @@ async def _search_tables(
     *,
     explain: bool,
 ) -> list[Found]:
-    """Return the results of all tables, the best first, the limit of the request for each."""
+    """Return the results of all tables, the best first; the limit of the request holds for each table."""
     found = [each for table in tables for each in await search_table(sql, STATEMENTS[mode], table, request)]
     if mode is SearchMode.HYBRID and len(tables) > 1:
         found = _fused(found, request.limit)

@@ -1,7 +1,7 @@
 """The statements of a search, written once and made for each table.
 
-Episodes, facts and rules are searched alike. The files of ``sql_by_table/`` have gaps where they differ; what fills
-them is fixed here, and no value of a caller ever does.
+Episodes, facts and rules are searched alike. The files in ``sql_by_table/`` have placeholders where the tables differ.
+The texts for the placeholders are constants of this module, never values of a caller.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from commonplace.knowledge.search.filters import FILTERED
 from commonplace.knowledge.search.scoring import RRF_K
 
 PRODUCTS: Final = ("product_0", "product_1", "product_2", "product_3", "product_4")
-"""Columns with the product of the vector of a turn and that of the turn so many places behind it."""
+"""Columns with the product of the vectors of a turn and of the turn 0, 1, 2, 3 or 4 places after it."""
 
 _STEPS: Final = (20, 40, 60, 100, 200, 500, 1000, 2 * MAX_LIMIT)
 _DIRECTORY: Final = Path(__file__).parent / "sql_by_table"
@@ -79,10 +79,10 @@ class SearchTable:
         memories: Its name; the table of its words is named after the memory's type.
         scope: The column that a scope filters by.
         scopes: The parameter with the scopes.
-        active: Which rows are found whatever their confidence, in SQL.
-        countable: Which rows are counted to know its size, where an index can tell.
-        then: Which rows were found at an earlier moment, in SQL; without the scopes where it judges them.
-        has_confidence: Whether rows of too little confidence are left out as well.
+        active: The condition for rows that are found, apart from their confidence, in SQL.
+        countable: The condition for rows that count for the size of the table, in SQL, so that an index can count.
+        then: The condition for rows that were found at an earlier moment, in SQL.
+        has_confidence: Whether rows with too little confidence are left out.
         importance: The importance of a row, in SQL.
         scope_then: The scope of a row at that moment, in SQL; empty if the scope is that of the present.
     """
@@ -101,14 +101,14 @@ class SearchTable:
 
     @property
     def stale(self) -> str:
-        """Whether the source of a row no longer holds, in SQL."""
+        """The condition for a row whose source no longer holds, in SQL."""
         if self.memory_type is MemoryType.EPISODE:
             return "false"
         forgotten = _FORGOTTEN_EPISODE.format(episode="m.source_episode_id", confirmed="m.last_confirmed_at")
         return f"(commonplace_is_stale('{self.memory_type}', m.id, m.last_confirmed_at) OR {forgotten})"
 
     def live(self, form: Form) -> str:
-        """Return which rows are found now, or were found at an earlier moment, in SQL."""
+        """Return the condition for rows that are found now, or were found at an earlier moment, in SQL."""
         found = self.then if form.past else self.active
         if self.has_confidence and not form.past:
             found = f"{found} AND {_CONFIDENT}"
@@ -158,10 +158,10 @@ TABLES: Final[Mapping[str, SearchTable]] = {
 
 
 def require_table(name: str) -> SearchTable:
-    """Return a table of memories, or refuse the name.
+    """Return a table of memories.
 
     Raises:
-        InvalidInputError: It is not one of the three.
+        InvalidInputError: No table has the name.
     """
     table = TABLES.get(name) if isinstance(name, str) else None  # pyright: ignore[reportUnnecessaryIsInstance] - from callers
     if table is None:
@@ -171,14 +171,14 @@ def require_table(name: str) -> SearchTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """Reach of a search: the number of memories kept for their words, and the number kept for their vectors."""
+    """Reach of a search: how many memories are kept for their words, and how many for their vectors."""
 
     matches: int
     neighbours: int
 
     @classmethod
     def of(cls, *, matches: int, neighbours: int) -> "Reach":
-        """Return the smallest reach of a fixed set that holds the wanted one, so that few statements are made."""
+        """Return the smallest reach in a fixed set that covers the wanted reach, so that few statements are made."""
         return cls(matches=_step(matches), neighbours=_step(neighbours))
 
 
@@ -242,7 +242,7 @@ def spelling_queries(tables: tuple[SearchTable, ...], form: Form) -> Queries:
 
 
 def _queries(text: str) -> Queries:
-    # Which parameters there are follows from what a statement takes of the candidates, so none is listed.
+    # A statement uses some of the parameters of its candidates, so the files list none.
     return aiosql.from_str(  # pyright: ignore[reportUnknownMemberType] - its stubs
         text, "asyncpg", mandatory_parameters=False
     )
@@ -277,7 +277,7 @@ def _gaps(table: SearchTable, reach: Reach, form: Form) -> dict[str, str]:
 
 
 def _session_gaps(table: SearchTable, gaps: Mapping[str, str]) -> dict[str, str]:
-    """Return what differs between turns of a session and memories that stand alone."""
+    """Return the texts that differ between turns of a session and other memories."""
     gaps = {
         **gaps,
         "type": f"CAST('{table.memory_type}' AS text)",
