@@ -81,17 +81,10 @@ class AppFigures:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DatedDigest(Noun):
-    """A digest in the queue, with the times when it was queued and last changed."""
+class DatedDigest(QueuedDigest):
+    """A digest in the queue, with the time when it was queued."""
 
-    digest: QueuedDigest
     queued_at: datetime
-    updated_at: datetime
-
-    @classmethod
-    def from_row(cls, row: Row) -> "DatedDigest":
-        """Read a row."""
-        return read_row(cls, row, digest=QueuedDigest.from_row(row))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ The fields of a class are the columns of its table. SQL files refer to them as `
 ``${fact_columns}`` and ``${rule_columns}``, so each column is named only here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
@@ -82,6 +82,11 @@ class _Read:
             return read_row(cls, row)
         left = effective_confidence(row["confidence"], row["decay_rate"], row["last_confirmed_at"], now)
         return read_row(cls, row, effective_confidence=left)
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Row], *, now: datetime) -> list[Self]:
+        """Return the memories of some rows, in their order."""
+        return [cls.from_row(row, now=now) for row in rows]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -106,11 +106,11 @@ async def test_digests_that_wait_and_that_failed(
         await apps.energy.spend(1000)
         await apps.ingest("mail", "late", said("Please note the parcel.", "Yes."))
         (failed,) = await apps.views.failed_digests()
-        assert (failed.digest.conversation_id, failed.updated_at) == ("failed", clock.now)
-        assert failed.digest.reason
+        assert (failed.conversation_id, failed.updated_at) == ("failed", clock.now)
+        assert failed.reason
         assert await apps.views.failed_digests("mail") == []
         waiting = await apps.views.open_digests()
-        assert [one.digest.conversation_id for one in waiting.digests] == ["late"]
+        assert [one.conversation_id for one in waiting.digests] == ["late"]
         assert (waiting.total, waiting.digests[0].queued_at) == (1, clock.now)
         assert (await apps.views.open_digests("cal")).total == 0
         clock.now += timedelta(days=8)

@@ -104,4 +104,4 @@ class HistoryMethods(KnowledgeSession):
             raise InvalidInputError("subject", "a subject or the id of an entity", subject)
         async with self._reading() as sql:
             rows = await sql.timeline(subject=wanted, entity_id=key, limit=limit, offset=offset)
-            return [Fact.from_row(row, now=self.clock()) for row in rows]
+            return Fact.from_rows(rows, now=self.clock())

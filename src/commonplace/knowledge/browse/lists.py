@@ -107,13 +107,13 @@ class ListMethods(KnowledgeSession):
                 offset=offset,
                 **place_after(after, Fact, order),
             )
-            return [Fact.from_row(row, now=self.clock()) for row in rows]
+            return Fact.from_rows(rows, now=self.clock())
 
     async def fact_chain(self, fact_id: UUID | str) -> list[Fact]:
         """Return a fact with its predecessors and successors, newest first; an empty list if it does not exist."""
         key = inputs.require_id(fact_id, field="fact_id")
         async with self._reading() as sql:
-            return [Fact.from_row(row, now=self.clock()) for row in await sql.fact_chain(id=key)]
+            return Fact.from_rows(await sql.fact_chain(id=key), now=self.clock())
 
     async def list_rules(
         self,
@@ -163,7 +163,7 @@ class ListMethods(KnowledgeSession):
                 offset=offset,
                 **place_after(after, Rule, order),
             )
-            return [Rule.from_row(row, now=self.clock()) for row in rows]
+            return Rule.from_rows(rows, now=self.clock())
 
     async def list_applications(
         self, rule_id: UUID | str, *, limit: int = LIST_LIMIT
@@ -208,7 +208,7 @@ class ListMethods(KnowledgeSession):
                 offset=offset,
                 **moment_after(after),
             )
-            return [Episode.from_row(row, now=now) for row in rows]
+            return Episode.from_rows(rows, now=now)
 
     async def list_entities(
         self,
@@ -255,9 +255,8 @@ class ListMethods(KnowledgeSession):
     async def list_harmful_rules(self, *, limit: int = LIST_LIMIT) -> list[Rule]:
         """Return rules that did harm, including warnings and forgotten rules, most recently judged first."""
         require_page(limit)
-        now = self.clock()
         async with self._reading() as sql:
-            return [Rule.from_row(row, now=now) for row in await sql.list_harmful_rules(limit=limit)]
+            return Rule.from_rows(await sql.list_harmful_rules(limit=limit), now=self.clock())
 
 
 def require_page(limit: int, offset: int = 0) -> None:
