@@ -22,9 +22,7 @@ from commonplace.knowledge.lifecycle.editing import EditingMethods
 from commonplace.knowledge.lifecycle.feedback import FeedbackMethods
 from commonplace.knowledge.lifecycle.review import ReviewMethods
 from commonplace.knowledge.links import LinkMethods
-from commonplace.knowledge.partitions.isolating import IsolatingMethods
-from commonplace.knowledge.partitions.layout import LayoutMethods
-from commonplace.knowledge.partitions.preparing import PreparingMethods
+from commonplace.knowledge.partitions.partitioning import PartitionMethods
 from commonplace.knowledge.reembedding.leftovers import LeftoverMethods
 from commonplace.knowledge.reembedding.moving import MovingMethods
 from commonplace.knowledge.rules import RuleMethods
@@ -73,9 +71,7 @@ class KnowledgeMemory(
     FactReviewMethods,
     MovingMethods,
     LeftoverMethods,
-    LayoutMethods,
-    PreparingMethods,
-    IsolatingMethods,
+    PartitionMethods,
     ScopeMethods,
 ):
     """Episodes, facts, rules and entities of one tenant, on PostgreSQL.

@@ -10,7 +10,6 @@ from typing import Final
 import asyncpg
 
 from commonplace.core.errors import StorageUnavailableError
-from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.reembedding.indexes import LONGEST_S
 from commonplace.knowledge.reembedding.moves import require_ownership, work_of
 from commonplace.storage.database import Row, Statements
@@ -41,15 +40,6 @@ class Partition:
     facts: int
     rules: int
     bytes: int
-
-
-class LayoutMethods(KnowledgeSession):
-    """The method of knowledge memory that shows the partitions; the memory's own tenant does not matter."""
-
-    async def list_partitions(self) -> list[Partition]:
-        """Return the partitions, the shared one first; empty if the tables are not prepared."""
-        async with self._owning() as pool:
-            return await partitions(pool)
 
 
 async def partitions(pool: asyncpg.Pool) -> list[Partition]:

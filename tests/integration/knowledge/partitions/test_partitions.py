@@ -204,7 +204,7 @@ async def test_an_interrupted_call_begins_anew(
     with request_context(tenant_id=LARGE, actor="tester"):
         with monkeypatch.context() as patch, suppress(asyncio.CancelledError):
             if at == "while indexes are built":
-                patch.setattr("commonplace.knowledge.partitions.isolating.building", stop)
+                patch.setattr("commonplace.knowledge.partitions.partitioning.building", stop)
             elif at == "in the exchange":
                 patch.setattr("commonplace.knowledge.partitions.exchanging.execute_all", stop)
             await isolate_tenant(

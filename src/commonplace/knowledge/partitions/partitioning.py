@@ -1,6 +1,8 @@
-"""Isolation of a tenant: its rows are copied to its own partitions, which finally replace the shared rows.
+"""Partitioning the tables of memories: preparing them once, then isolating one tenant at a time.
 
-Triggers keep the copies up to date from the first batch on, so memories stored meanwhile are not lost.
+Preparing copies no row: each table becomes the shared partition of a new table with its name. Isolating copies the rows
+of a tenant to its own partitions, which finally replace the shared rows. Triggers keep the copies up to date from the
+first batch on, so memories stored meanwhile are not lost.
 """
 
 from collections.abc import Awaitable, Callable
@@ -20,6 +22,7 @@ from commonplace.knowledge.partitions.layout import (
     names_of,
     partitions,
     require_rights,
+    shared_name,
 )
 from commonplace.knowledge.reembedding.indexes import LONGEST_S, building
 from commonplace.knowledge.reembedding.moves import alone, work_of
@@ -32,8 +35,33 @@ OnCopied = Callable[[int], None]
 """Gets the number of rows that were copied so far."""
 
 
-class IsolatingMethods(KnowledgeSession):
-    """The method of knowledge memory that isolates a tenant; the memory's own tenant does not matter."""
+class PartitionMethods(KnowledgeSession):
+    """The methods of knowledge memory for partitions; the memory's own tenant does not matter."""
+
+    async def list_partitions(self) -> list[Partition]:
+        """Return the partitions, the shared one first; empty if the tables are not prepared."""
+        async with self._owning() as pool:
+            return await partitions(pool)
+
+    async def prepare_partitions(self) -> list[Partition]:
+        """Partition each table of memories by tenant, with one shared partition; return the partitions.
+
+        Memories can be stored and searched meanwhile, except during one transaction of milliseconds. If the tables are
+        already prepared, only the leftovers of an interrupted call are finished.
+
+        Raises:
+            StorageUnavailableError: The server cannot be reached or is too old, this role may not change the tables,
+                another process moves memories, or the tables stay in use.
+
+        Source: SCL-05.
+        """
+        async with self._owning() as pool:
+            await require_rights(pool)
+            async with alone(pool):
+                if not await partitions(pool):
+                    await exchange(pool, _prepare)
+                await validate_foreign_keys(pool)
+            return await partitions(pool)
 
     async def isolate_tenant(
         self, tenant: str, *, batch_rows: int = BATCH_ROWS, on_copied: OnCopied = lambda _: None
@@ -69,6 +97,11 @@ class IsolatingMethods(KnowledgeSession):
                 await validate_foreign_keys(pool)
                 await _analyse(pool, tenant)
             return next(each for each in await partitions(pool) if each.tenant == tenant)
+
+
+async def _prepare(sql: Statements) -> None:
+    for table in TABLES:
+        await execute_all(sql, await sql.preparing_steps(table_name=table, leaf=shared_name(table)))
 
 
 async def _require_shared(pool: asyncpg.Pool, tenant: str) -> None:
