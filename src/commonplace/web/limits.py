@@ -1,9 +1,12 @@
 """The largest numbers that requests may contain, and parameters that several routes take."""
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Final
 
-from fastapi import Query
+from fastapi import Path, Query
 from pydantic import Field
+
+from commonplace.core.errors import NotFoundError
 
 LARGEST_ID: Final = 2**31 - 1
 """The largest value of an integer column."""
@@ -32,3 +35,19 @@ BudgetTokens = Annotated[
         description="the maximum length of the text; by default as configured",
     ),
 ]
+
+RowIds = Annotated[
+    list[Annotated[int, Field(ge=1, le=LARGEST_ID)]],
+    Field(min_length=1, max_length=1000, description="1 to 1000 ids"),
+]
+
+
+def row_id(kind: str, alias: str) -> Callable[[int], Awaitable[int]]:
+    """Return the dependency that reads the id of a ``kind`` from a path; a number that cannot be an id gives 404."""
+
+    async def read(value: Annotated[int, Path(alias=alias, description=f"the id of a {kind}")]) -> int:
+        if not 1 <= value <= LARGEST_ID:
+            raise NotFoundError(kind, value)
+        return value
+
+    return read

@@ -7,7 +7,7 @@ from fastapi import Depends, Path, Query
 from commonplace.apps import MAX_ID_CHARS, AppMemory, require_app_id
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.web.access import OpenMemories
-from commonplace.web.rows import row_id
+from commonplace.web.limits import row_id
 
 
 async def app_memory(memories: OpenMemories) -> AppMemory:

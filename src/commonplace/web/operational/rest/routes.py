@@ -19,11 +19,10 @@ from commonplace.operational import (
 )
 from commonplace.web.access import OpenMemories, installation_admin, installation_reader, installation_writer
 from commonplace.web.api import BODY, Api
-from commonplace.web.limits import LARGEST_ID, BudgetTokens, FilterText
+from commonplace.web.limits import LARGEST_ID, BudgetTokens, FilterText, row_id
 from commonplace.web.operational.rest import shapes
 from commonplace.web.paging import WantedPage
 from commonplace.web.problems import NOT_FOUND
-from commonplace.web.rows import row_id
 
 MAX_OUTPUT_LINES: Final = 2000
 

@@ -23,8 +23,8 @@ from commonplace.operational import (
     Session,
     Wording,
 )
+from commonplace.web.limits import RowIds
 from commonplace.web.paging import CountedPageShape
-from commonplace.web.rows import RowIds
 from commonplace.web.shape import Shape, Wanted, shows
 
 SERVICE: Final = rf"^{SERVICE_PATTERN.pattern}$"
