@@ -75,7 +75,7 @@ async def fill(memories: Memories, home: Path, clock: ManualClock) -> None:
             source_type="fact",
             source_id=stored.id,
             target_type="episode",
-            target_id=shared.id,
+            target_id=str(shared.id),
             relation="derived_from",
         )
     clock.now = october + timedelta(days=15)

@@ -32,6 +32,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from uuid import UUID
 
 from commonplace.core.context import request_context
 from commonplace.core.instructions import find_flags
@@ -134,7 +135,7 @@ async def _reaches(homes: Homes, path: str, case: Case) -> bool:
     return _shows(block, text)
 
 
-async def _store(homes: Homes, path: str, case: Case) -> tuple[str, object]:
+async def _store(homes: Homes, path: str, case: Case) -> tuple[str, UUID | None]:
     memory, text = homes.agent, case.text
     if path in {"rule", "pinned", "import"}:
         draft = RuleDraft(content=text, tags=["pinned"] if path == "pinned" else None)
@@ -199,9 +200,10 @@ CORRECTING = (
 
 async def displaced(homes: Homes, path: str, case: Correction) -> bool:
     """Return whether a correction takes the place of a trusted fact in the block."""
-    key = {"subject": case.subject, "predicate": case.predicate, "scope": BUTLER}
-    trusted = await homes.person.store_fact(**key, content=case.trusted, allow_secrets=True)
-    poison = FactDraft(**key, content=case.poison)
+    trusted = await homes.person.store_fact(
+        subject=case.subject, predicate=case.predicate, content=case.trusted, scope=BUTLER, allow_secrets=True
+    )
+    poison = FactDraft(subject=case.subject, predicate=case.predicate, content=case.poison, scope=BUTLER)
     if path in {"update", "retraction"}:
         await _consolidate_against(homes.agent, path, trusted.id, case)
     elif path == "import":

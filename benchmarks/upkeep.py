@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import asyncpg
 import numpy as np
@@ -54,6 +54,9 @@ SELECT count(*) FILTER (WHERE commonplace_effective_confidence(
   confidence, decay_rate, coalesce(last_confirmed_at, created_at), $2) < 0.2)
 FROM facts WHERE tenant_id = $1 AND validity = 'active' AND decay_rate > 0.0
 """
+
+
+_T = TypeVar("_T")
 
 
 @dataclass(slots=True)
@@ -98,7 +101,7 @@ async def reading(pool: asyncpg.Pool) -> AsyncIterator[Readers]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def timed(work: Callable[[], Awaitable[object]]) -> tuple[float, object]:
+async def timed(work: Callable[[], Awaitable[_T]]) -> tuple[float, _T]:
     """Return the seconds that some work took, and its result."""
     began_s = time.perf_counter()
     result = await work()

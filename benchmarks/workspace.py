@@ -29,7 +29,7 @@ from rich.table import Table
 from commonplace.core.clock import utc_now
 from commonplace.workspace import MemoryConfig, WorkspaceMemory
 from commonplace.workspace.context import render, select
-from commonplace.workspace.entries import Draft
+from commonplace.workspace.entries import Draft, Scope
 from commonplace.workspace.search import search
 from commonplace.workspace.store import MemoryStore
 
@@ -43,7 +43,7 @@ LINE = json.dumps(
 def draft(number: int) -> Draft:
     """Return a memory like those that agents store."""
     text = FACT.format(number, 5000 + number)
-    return Draft(text=text, scope="workspace", tags=("infra",), created_at=utc_now())
+    return Draft(text=text, scope=Scope.WORKSPACE, tags=("infra",), created_at=utc_now())
 
 
 def append_bare(path: Path) -> None:
