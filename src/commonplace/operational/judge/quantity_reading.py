@@ -73,7 +73,6 @@ def _durations() -> str:
 _CARDINAL: Final = _any(units.CARDINALS)
 _NUMBER: Final = rf"(?:[0-9]\S* |{_CARDINAL}(?!\Z))"
 _UNIT: Final = rf"(?:{_durations()}|{_any(units.HALVES)}|(?:{_any(_UNITS)})*)"
-_LONG_DURATION: Final = _any(word for word in DURATIONS if len(word) > 1)
 _TO_SECOND: Final = (
     rf"(?P<range>(?:- |to |(?(between)and |(?!)))(?P<second>{_NUMBER})(?P<second_unit>{_UNIT}))?"
 )
