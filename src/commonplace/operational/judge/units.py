@@ -56,24 +56,34 @@ SIZES: Final = _table(
 
 PERIODS: Final = _table(
     {
-        "hourly": HOUR_S,
-        "daily nightly": DAY_S,
-        "weekly": WEEK_S,
-        "fortnightly biweekly": 2 * WEEK_S,
-        "monthly": MONTH_S,
-        "quarterly": 3 * MONTH_S,
-        "yearly annually": YEAR_S,
+        "hourly stündlich": HOUR_S,
+        "daily nightly täglich nächtlich diario diaria diarios diarias diariamente quotidien quotidienne "
+        "quotidiennement": DAY_S,
+        "weekly wöchentlich semanal semanales semanalmente hebdomadaire hebdomadaires": WEEK_S,
+        "fortnightly biweekly quincenal quincenalmente": 2 * WEEK_S,
+        "monthly monatlich mensual mensuales mensualmente mensuel mensuelle mensuellement": MONTH_S,
+        "quarterly trimestral trimestralmente trimestriel trimestrielle": 3 * MONTH_S,
+        "yearly annually jährlich anual anuales anualmente annuel annuelle annuellement": YEAR_S,
     },
 )
 
 HALVES: Final = {"am": 0, "pm": 12}
 """Hours before each half of the day."""
 
-TIMES_OF_DAY: Final = {"midnight": 0.0, "noon": 720.0, "midday": 720.0}
+TIMES_OF_DAY: Final = _table(
+    {
+        "midnight mitternacht medianoche minuit": 0.0,
+        "noon midday mittag mittags mediodía mediodia midi": 720.0,
+    }
+)
 
 WEEKDAYS: Final = _numbered(
-    "monday,mondays tuesday,tuesdays wednesday,wednesdays thursday,thursdays friday,fridays saturday,saturdays "
-    "sunday,sundays"
+    "monday,mondays,montag,montags,lunes,lundi,lundis tuesday,tuesdays,dienstag,dienstags,martes,mardi,mardis "
+    "wednesday,wednesdays,mittwoch,mittwochs,miércoles,miercoles,mercredi,mercredis "
+    "thursday,thursdays,donnerstag,donnerstags,jueves,jeudi,jeudis "
+    "friday,fridays,freitag,freitags,viernes,vendredi,vendredis "
+    "saturday,saturdays,samstag,samstags,sábado,sábados,sabado,sabados,samedi,samedis "
+    "sunday,sundays,sonntag,sonntags,domingo,domingos,dimanche,dimanches"
 )
 _TENS: Final = _numbered("thirty forty fifty sixty seventy eighty ninety hundred", start=3)
 CARDINALS: Final = {word: 10 * number for word, number in _TENS.items()} | _numbered(

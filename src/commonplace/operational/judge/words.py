@@ -26,7 +26,7 @@ _PERIODS_S: Final = {
 }
 _DIGITS: Final = "one|two|three|four|five|six|seven|eight|nine"
 _UNIT: Final = f"(?P<unit>{'|'.join(_PERIODS_S)})"
-_WEEKDAYS: Final = {day[:3]: day for day in WEEKDAYS if not day.endswith("s")}
+_WEEKDAYS: Final = {day[:3]: day for day in WEEKDAYS if day.endswith("day")}
 
 
 def _amount(word: str) -> float:

@@ -211,6 +211,8 @@ def test_a_part_a_reason_or_a_passing_change_corrects_nothing(existing: str, emi
         ),
         ("Playback stutters on 4K files", "Playback of 4K files stutters: solved by hardware transcoding"),
         ("Certbot erneuert die Zertifikate", "Certbot erneuert die Zertifikate nicht mehr, sondern caddy"),
+        ("Wartungsfenster dienstags von 20 bis 22 Uhr", "Wartungsfenster donnerstags von 20 bis 22 Uhr"),
+        ("Backup startet täglich um Mitternacht", "Backup startet täglich um 12 Uhr mittags"),
     ],
 )
 def test_a_claim_that_returns_or_another_value_reinforces_nothing(existing: str, emitted: str) -> None:
