@@ -18,9 +18,9 @@ demo: $(VENV)/.installed ## Tour of the memories on real input; needs nothing in
 serve: $(VENV)/.installed $(VENV)/.assets ## Open the dashboard, REST and MCP on this machine
 	$(BIN)/commonplace serve
 
-# Two processes more than there are cores, because tests wait for servers, clients and browsers.
+# One process more than there are cores, because tests wait for servers, clients and browsers.
 test: $(VENV)/.installed-test $(VENV)/.assets ## Run all tests on embedded storage
-	$(BIN)/pytest --numprocesses $$(($$(getconf _NPROCESSORS_ONLN) + 2)) --dist worksteal $(PYTEST)
+	$(BIN)/pytest --numprocesses $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist worksteal $(PYTEST)
 
 clients: $(VENV)/.clients ## Install CLIs of agents from npm; tests that need them skip without
 
