@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final, Literal
 
+from commonplace.language.weekdays import WEEKDAYS
+
 _MONTHS: Final = (
     "january|jan|januar|enero|janvier",
     "february|feb|februar|febrero|février",
@@ -26,15 +28,6 @@ _MONTHS: Final = (
     "october|oct|oktober|octubre|octobre",
     "november|nov|noviembre|novembre",
     "december|dec|dezember|diciembre|décembre",
-)
-_WEEKDAYS: Final = (
-    "monday|montag|lunes|lundi",
-    "tuesday|dienstag|martes|mardi",
-    "wednesday|mittwoch|miércoles|mercredi",
-    "thursday|donnerstag|jueves|jeudi",
-    "friday|freitag|viernes|vendredi",
-    "saturday|samstag|sábado|samedi",
-    "sunday|sonntag|domingo|dimanche",
 )
 _DAYS_AWAY: Final = {
     -1: "yesterday|gestern|ayer|hier",
@@ -51,7 +44,7 @@ def _any_of(*names: str) -> str:
 
 
 _MONTH: Final = _any_of(*_MONTHS)
-_WEEKDAY: Final = _any_of(*_WEEKDAYS)
+_WEEKDAY: Final = _any_of(*WEEKDAYS)
 _YEAR: Final = r"(?:19|20)\d\d"
 _DAY: Final = "|".join(
     (
@@ -345,7 +338,7 @@ def _read(text: str, today: date) -> _Read | None:
 def _next(words: str, today: date) -> _Read:
     """Return the day with the name of a weekday in the next week, or the first day of the next week, month or year."""
     monday = today + timedelta(days=7 - today.weekday())
-    if weekday := _index(_WEEKDAYS, words):
+    if weekday := _index(WEEKDAYS, words):
         day = monday + timedelta(days=weekday - 1)
         return _Read("next weekday", day.year, day.month, day.day)
     month = date(today.year + today.month // 12, today.month % 12 + 1, 1)
@@ -355,7 +348,7 @@ def _next(words: str, today: date) -> _Read:
 
 def _named(words: str, today: date) -> _Read | None:
     """Return the latest day with the name of a weekday, or the day named by a word such as "yesterday"."""
-    if weekday := _index(_WEEKDAYS, words):
+    if weekday := _index(WEEKDAYS, words):
         day = today - timedelta(days=(today.weekday() - weekday + 1) % 7)
         return _Read("weekday", day.year, day.month, day.day)
     for days, names in _DAYS_AWAY.items():

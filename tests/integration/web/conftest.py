@@ -1,4 +1,4 @@
-"""What tests of the service share."""
+"""Fixtures for the tests of the service."""
 
 import pytest
 

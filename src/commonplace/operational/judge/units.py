@@ -5,6 +5,7 @@ Durations are in seconds, sizes in bytes, times of day in minutes since midnight
 
 from typing import Final
 
+from commonplace.language import weekdays
 from commonplace.language.ideas import word_set
 
 HOUR_S: Final = 3_600.0
@@ -77,14 +78,13 @@ TIMES_OF_DAY: Final = _table(
     }
 )
 
-WEEKDAYS: Final = _numbered(
-    "monday,mondays,montag,montags,lunes,lundi,lundis tuesday,tuesdays,dienstag,dienstags,martes,mardi,mardis "
-    "wednesday,wednesdays,mittwoch,mittwochs,miércoles,miercoles,mercredi,mercredis "
-    "thursday,thursdays,donnerstag,donnerstags,jueves,jeudi,jeudis "
-    "friday,fridays,freitag,freitags,viernes,vendredi,vendredis "
-    "saturday,saturdays,samstag,samstags,sábado,sábados,sabado,sabados,samedi,samedis "
-    "sunday,sundays,sonntag,sonntags,domingo,domingos,dimanche,dimanches"
-)
+WEEKDAYS: Final = {
+    form: float(number)
+    for number, names in enumerate(weekdays.WEEKDAYS)
+    for name in names.split("|")
+    for form in (name, f"{name}s")
+}
+"""Days and their plurals."""
 _TENS: Final = _numbered("thirty forty fifty sixty seventy eighty ninety hundred", start=3)
 CARDINALS: Final = {word: 10 * number for word, number in _TENS.items()} | _numbered(
     "zero one two three four five six seven eight nine ten eleven twelve,dozen thirteen fourteen fifteen sixteen "
