@@ -61,7 +61,7 @@ POOLED := $(addprefix tests/integration/knowledge/,test_storage.py test_tenancy.
 
 # The tests of knowledge memory that partitioned tables could break; those of partitions make their own.
 PARTITIONED := $(addprefix tests/integration/knowledge/,test_storage.py test_tenancy.py test_tenants.py test_bulk.py \
-	test_supersession.py reembedding search consolidation upkeep) tests/integration/test_erasure.py
+	test_supersession.py reembedding search consolidation upkeep) tests/integration/services/test_erasure.py
 
 # Install the programs that are missing by apt.
 install_missing = @for program in $(1); do \
@@ -83,7 +83,7 @@ docs: $(VENV)/.installed-docs ## Build the documentation into site/
 	$(BIN)/zensical build --strict
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) site dist src/commonplace/embedding/minilm src/commonplace/web/dashboard/static/vendor .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov .import_linter_cache
+	rm -rf $(VENV) site dist src/commonplace/embedding/minilm src/commonplace/web/pages/static/vendor .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov .import_linter_cache
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
 $(VENV)/.installed: pyproject.toml constraints.txt scripts/bootstrap.py

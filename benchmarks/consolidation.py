@@ -24,10 +24,10 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from commonplace.core.context import request_context
+from commonplace.core.request_context import request_context
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge.consolidation.butlers import run_consolidation
-from commonplace.knowledge.episodes import EpisodeDraft, store_episodes
+from commonplace.knowledge.memories.episodes import EpisodeDraft, store_episodes
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
 from scratch_server import scratch_server

@@ -32,15 +32,15 @@ from rich.console import Console
 from rich.table import Table
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.context import request_context
+from commonplace.core.request_context import request_context
 from commonplace.core.settings import load_settings
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
-from commonplace.knowledge.connection.session import storage_function
-from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.consolidation.reviews import FactReviewMethods
 from commonplace.knowledge.consolidation.spawner import model_spawner
-from commonplace.knowledge.episodes import EpisodeDraft, store_episodes
+from commonplace.knowledge.memories.episodes import EpisodeDraft, store_episodes
+from commonplace.knowledge.store.session import storage_function
+from commonplace.knowledge.store.unit_of_work import unit_of_work
 from commonplace.llm import open_model
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool

@@ -35,7 +35,7 @@ from commonplace.access import Role, Tokens
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingOptions, get_embedding_engine
 from commonplace.knowledge import FactOrder, RuleOrder
-from commonplace.memories import Memories
+from commonplace.services.opening import Memories
 from commonplace.storage.cluster import SUPERUSER
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.web.service import create_app

@@ -22,7 +22,7 @@ from rich.table import Table
 
 from commonplace.core.clock import ManualClock
 from commonplace.knowledge import MOST_ENTITIES, FactDraft
-from commonplace.memories import Memories
+from commonplace.services.opening import Memories
 from dashboard_tasks import HEIGHT, WIDTH, chromium, served
 
 SMALL: Final = 80

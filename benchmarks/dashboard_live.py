@@ -26,7 +26,7 @@ from rich.table import Table
 from commonplace.access import Tokens
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingOptions, get_embedding_engine
-from commonplace.memories import Memories
+from commonplace.services.opening import Memories
 from commonplace.storage.cluster import SUPERUSER
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.web.service import create_app

@@ -26,7 +26,7 @@ from rich.table import Table
 
 from commonplace.core.clock import ManualClock
 from commonplace.knowledge import FactDraft
-from commonplace.memories import Memories
+from commonplace.services.opening import Memories
 from dashboard_corpus import fill_operations
 from dashboard_tasks import HEIGHT, WIDTH, chromium, served
 

@@ -30,10 +30,10 @@ from rich.table import Table
 from commonplace.access import Tokens
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
-from commonplace.memories import Memories
+from commonplace.services.opening import Memories
 from commonplace.storage.cluster import SUPERUSER
 from commonplace.storage.migrations.runner import migrate_postgres
-from commonplace.web.loopback import listen, url_of
+from commonplace.web.http.loopback import listen, url_of
 from commonplace.web.service import create_app
 from commonplace.web.serving import Server
 from dashboard_world import (

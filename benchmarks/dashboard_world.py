@@ -9,8 +9,8 @@ from commonplace.apps import Message
 from commonplace.core.clock import ManualClock
 from commonplace.knowledge import KnowledgeMemory, model_spawner
 from commonplace.llm.scripted import Script
-from commonplace.memories import Memories
 from commonplace.projects import Projects
+from commonplace.services.opening import Memories
 
 QUERY = "staging database"
 PROMPT = "Which port does the staging database use?"

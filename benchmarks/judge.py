@@ -31,8 +31,8 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.core.settings import Settings
+from commonplace.judge import judge
 from commonplace.llm import Script
-from commonplace.operational.judge import judge
 from commonplace.operational.memories import Memory
 from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.model_reviews import PairDecision, PairDecisions, decide_by_model

@@ -18,11 +18,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from commonplace.judge import verdicts
+from commonplace.judge.comparison import compare_readings
+from commonplace.judge.features import cues, features
+from commonplace.judge.observation import read
 from commonplace.language.ideas import NEGATORS
-from commonplace.operational.judge import verdicts
-from commonplace.operational.judge.comparison import compare_readings
-from commonplace.operational.judge.features import cues, features
-from commonplace.operational.judge.reading import read
 
 DATA: Final = Path(__file__).parent / "data" / "judge_pairs.jsonl"
 WEIGHTS: Final = Path(verdicts.__file__).with_name("weights.json")

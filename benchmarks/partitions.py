@@ -31,12 +31,12 @@ from pgvector.asyncpg import register_vector
 from rich.console import Console
 from rich.table import Table
 
-from commonplace.core.context import request_context
+from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import KnowledgeMemory
-from commonplace.knowledge.connection.session import storage_function
-from commonplace.knowledge.episodes import EpisodeDraft, store_episodes
+from commonplace.knowledge.memories.episodes import EpisodeDraft, store_episodes
 from commonplace.knowledge.search.search import hybrid_search, semantic_search
+from commonplace.knowledge.store.session import storage_function
 from commonplace.storage.cluster import APPLICATION_ROLE, SUPERUSER
 from commonplace.storage.embedded import Membership
 from commonplace.storage.migrations.runner import migrate_postgres

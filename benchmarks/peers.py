@@ -33,7 +33,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from commonplace.core.context import request_context
+from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.search.search import hybrid_search, semantic_search
 from commonplace.storage.cluster import SUPERUSER

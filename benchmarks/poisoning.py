@@ -34,8 +34,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import UUID
 
-from commonplace.core.context import request_context
 from commonplace.core.instructions import find_flags
+from commonplace.core.request_context import request_context
 from commonplace.core.settings import Settings
 from commonplace.core.sources import Source
 from commonplace.knowledge import GLOBAL_SCOPE, EpisodeDraft, FactDraft, KnowledgeMemory, RuleDraft

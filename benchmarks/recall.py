@@ -29,14 +29,14 @@ from rich.progress import Progress
 from rich.table import Table
 
 from commonplace.core.clock import Clock
-from commonplace.core.context import request_context
+from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, Weights
-from commonplace.knowledge.episodes import EpisodeDraft, store_episodes
-from commonplace.knowledge.fact_drafts import FactDraft
-from commonplace.knowledge.facts import store_facts
 from commonplace.knowledge.lifecycle.any_memory import confirm_memory
-from commonplace.knowledge.rules import RuleDraft, store_rules
-from commonplace.knowledge.search.context import memory_context
+from commonplace.knowledge.memories.episodes import EpisodeDraft, store_episodes
+from commonplace.knowledge.memories.facts import store_facts
+from commonplace.knowledge.memories.rules import RuleDraft, store_rules
+from commonplace.knowledge.model.fact_drafts import FactDraft
+from commonplace.knowledge.search.context_assembly import memory_context
 from commonplace.knowledge.search.recall import recall
 from commonplace.knowledge.search.search import memory_search
 from commonplace.storage.migrations.runner import migrate_postgres

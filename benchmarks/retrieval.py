@@ -30,10 +30,10 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from commonplace.core.context import request_context
+from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, Weights
-from commonplace.knowledge.config import DEFAULT_MIN_RELEVANCE
-from commonplace.knowledge.episodes import EpisodeDraft, store_episodes
+from commonplace.knowledge.memories.episodes import EpisodeDraft, store_episodes
+from commonplace.knowledge.model.config import DEFAULT_MIN_RELEVANCE
 from commonplace.knowledge.search.search import memory_search
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool

@@ -32,10 +32,10 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from commonplace.core.context import request_context
+from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
-from commonplace.knowledge.episodes import EpisodeDraft, import_episodes, store_episodes
-from commonplace.knowledge.search.context import memory_context
+from commonplace.knowledge.memories.episodes import EpisodeDraft, import_episodes, store_episodes
+from commonplace.knowledge.search.context_assembly import memory_context
 from commonplace.knowledge.search.recall import recall
 from commonplace.knowledge.search.search import hybrid_search, memory_search, semantic_search
 from commonplace.storage.cluster import SUPERUSER

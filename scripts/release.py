@@ -30,7 +30,7 @@ IN_BOTH = (
     "commonplace/__init__.py",
     "commonplace/py.typed",
     "commonplace/embedding/minilm/model.safetensors",
-    "commonplace/web/dashboard/static/vendor/",
+    "commonplace/web/pages/static/vendor/",
 )
 IN_WHEEL = (*IN_BOTH, "commonplace/examples/ops-sessions.jsonl", "entry_points.txt", "licenses/LICENSE")
 IN_SDIST = (*IN_BOTH, "LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml", "scripts/build_hook.py")

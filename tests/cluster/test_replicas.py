@@ -10,10 +10,10 @@ import pytest
 
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.connection import replicas
-from commonplace.knowledge.connection.replicas import Replicas, ReplicaState
-from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.store import replicas
+from commonplace.knowledge.store.replicas import Replicas, ReplicaState
+from commonplace.knowledge.store.unit_of_work import unit_of_work
 from support.deadlines import DEADLINE_S
 from support.replication import Server, all_of, primary_and_replica, promote
 

@@ -18,8 +18,8 @@ from playwright.async_api import Browser, ConsoleMessage, Error, Page, ViewportS
 
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
-from commonplace.memories import Memories
 from commonplace.operational.memory import OperationalMemory
+from commonplace.services.opening import Memories
 from commonplace.storage.embedded import Membership
 from support.deadlines import DEADLINE_S
 from support.postgres import fresh_database
@@ -31,7 +31,7 @@ MEDIUM: ViewportSize = {"width": 1024, "height": 768}
 NARROW: ViewportSize = {"width": 390, "height": 844}
 DEADLINE_MS = 1000 * DEADLINE_S
 SCREENSHOTS = CHECKOUT / ".artifacts" / "screenshots"
-VENDORED = CHECKOUT / "src/commonplace/web/dashboard/static/vendor/htmx.js"
+VENDORED = CHECKOUT / "src/commonplace/web/pages/static/vendor/htmx.js"
 SERIOUS = {"serious", "critical"}
 
 LOGGED = (

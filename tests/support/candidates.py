@@ -6,7 +6,7 @@ from uuid import UUID
 
 import numpy as np
 
-from commonplace.knowledge.kinds import MemoryType
+from commonplace.knowledge.model.kinds import MemoryType
 from commonplace.knowledge.search.candidates import Candidates
 from support.memories import NOW
 

@@ -39,7 +39,7 @@ from commonplace.cli.main import main
 from commonplace.cli.start import COLLECT_AFTER
 from commonplace.embedding import EmbeddingOptions
 from commonplace.embedding.model_files import ModelFiles, find_model
-from commonplace.knowledge.connection.unit_of_work import queries
+from commonplace.knowledge.store.unit_of_work import queries
 
 MAX_REQUEST_BYTES = 128 * 1024
 COMMANDS = [module.name for module in walk_packages(commonplace.cli.__path__, "commonplace.cli.")]
@@ -47,7 +47,7 @@ LATER = [
     "anyio._backends._asyncio",
     "commonplace.embedding.onnx_backend",
     "commonplace.mcp.apps.server",
-    "commonplace.mcp.workspace",
+    "commonplace.mcp.workspace.server",
     "commonplace.storage.migrations.upgrade",
     "fastmcp.server.context",
     "rich.markdown",

@@ -5,8 +5,8 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.entities.registry import Entity
+from commonplace.knowledge.store.unit_of_work import unit_of_work
 from support.on_pool import entity_create
 
 _ADD_FACT = """

@@ -7,11 +7,11 @@ import asyncpg
 import pytest
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.context import RequestContext, request_context
+from commonplace.core.request_context import RequestContext, request_context
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
-from commonplace.knowledge.connection.database import KnowledgeDatabase
-from commonplace.knowledge.events import EventType
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.model.events import EventType
+from commonplace.knowledge.store.database import KnowledgeDatabase
 from commonplace.storage.embedded import Membership
 from commonplace.storage.postgres import open_pool
 from support.postgres import fresh_database, make_template

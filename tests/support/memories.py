@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from commonplace.knowledge.kinds import COLUMNS, Episode, Fact, MemoryType, Rule
+from commonplace.knowledge.model.kinds import COLUMNS, Episode, Fact, MemoryType, Rule
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 _COMMON: dict[str, Any] = {

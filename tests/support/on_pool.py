@@ -1,7 +1,7 @@
 """Methods of knowledge memory on a test's own pool, as the tenant and actor of the test."""
 
-from commonplace.knowledge.connection.session import storage_function
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.store.session import storage_function
 
 abort_reembedding = storage_function(KnowledgeMemory, KnowledgeMemory.abort_reembedding)
 decide = storage_function(KnowledgeMemory, KnowledgeMemory.decide)

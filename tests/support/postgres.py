@@ -22,7 +22,7 @@ import asyncpg
 import psutil
 import pytest
 
-from commonplace.core.context import request_context
+from commonplace.core.request_context import request_context
 from commonplace.storage.cluster import APPLICATION_ROLE, SUPERUSER
 from commonplace.storage.embedded import Membership, join_server, remove_cluster
 from commonplace.storage.migrations.runner import Branch, migrate_postgres

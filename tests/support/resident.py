@@ -6,7 +6,7 @@ import socket
 import struct
 from pathlib import Path
 
-from commonplace.cli.resident.place import Place
+from commonplace.hosts.resident.resident_socket import Place
 from support.deadlines import DEADLINE_S
 from support.postgres import wait_until
 

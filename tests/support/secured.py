@@ -10,8 +10,8 @@ from fastapi import FastAPI
 from commonplace.access import IssuedToken, Role, Tokens
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.settings import Settings
-from commonplace.memories import Memories
-from commonplace.web.security import SecurityOptions
+from commonplace.services.opening import Memories
+from commonplace.web.http.security import SecurityOptions
 from commonplace.web.service import create_app
 from support.deadlines import DEADLINE_S
 from support.service import open_memories, serving_app

@@ -20,14 +20,14 @@ from commonplace.apps.memory import AppMemory
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.settings import Settings
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
-from commonplace.knowledge.config import MemoryModuleConfig
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.model.config import MemoryModuleConfig
 from commonplace.llm import Model
-from commonplace.memories import Memories
 from commonplace.operational.memory import OperationalMemory
+from commonplace.services.opening import Memories
 from commonplace.storage.embedded import remove_cluster
-from commonplace.web.loopback import listen, url_of
-from commonplace.web.security import SecurityOptions
+from commonplace.web.http.loopback import listen, url_of
+from commonplace.web.http.security import SecurityOptions
 from commonplace.web.service import create_app
 from commonplace.web.serving import Server
 from commonplace.workspace import WorkspaceMemory

@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from commonplace.core.clock import Clock
-from commonplace.core.context import request_context
+from commonplace.core.request_context import request_context
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.memory import KnowledgeMemory

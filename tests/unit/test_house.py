@@ -14,8 +14,8 @@ from pydantic import BaseModel
 
 from commonplace import AppMemory, KnowledgeMemory, OperationalMemory, WorkspaceMemory
 from commonplace.mcp.knowledge.server import OFFERS
-from commonplace.mcp.tool import arguments_of
-from commonplace.web.knowledge.rest import shapes
+from commonplace.mcp.protocol.tool import arguments_of
+from commonplace.web.rest.knowledge import shapes
 
 SOURCE = Path(__file__).parents[2] / "src" / "commonplace"
 DOORS = ("cli", "host", "mcp", "web")

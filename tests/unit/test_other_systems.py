@@ -11,8 +11,9 @@ import pytest
 from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 
-from commonplace.cli.resident import client, place
 from commonplace.embedding import onnx_backend
+from commonplace.hosts.resident import client
+from commonplace.hosts.resident import resident_socket as place
 from commonplace.operational.run import processes
 from commonplace.storage import clock_guard, cluster
 from commonplace.storage.server_account import ServerAccount

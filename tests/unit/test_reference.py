@@ -7,9 +7,9 @@ from pathlib import Path
 
 import typer.main
 
-from commonplace.cli.hosts.table import HOSTS
 from commonplace.cli.main import Commands
 from commonplace.core.settings import Settings, variable_of
+from commonplace.hosts.install.registry import HOSTS
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"

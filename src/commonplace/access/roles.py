@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from commonplace.core.context import DEFAULT_TENANT
+from commonplace.core.request_context import DEFAULT_TENANT
 
 
 class Role(StrEnum):

@@ -19,12 +19,12 @@ from typing import Final, Self
 from commonplace.access.roles import Principal, Role
 from commonplace.core.choices import require_one_of
 from commonplace.core.clock import Clock, format_timestamp, utc_now
-from commonplace.core.context import DEFAULT_TENANT, require_tenant
 from commonplace.core.errors import InvalidInputError, NotFoundError, StorageError
+from commonplace.core.request_context import DEFAULT_TENANT, require_tenant
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import require_text
-from commonplace.storage.nouns import Noun
 from commonplace.storage.opening import open_database
+from commonplace.storage.rows import Noun
 from commonplace.storage.store import Store
 
 SQL_DIRECTORY: Final = Path(__file__).parent / "sql"

@@ -6,7 +6,7 @@ from pydantic_ai import FunctionToolset, Tool
 
 from commonplace.adapters.toolset import Toolset
 from commonplace.knowledge import KnowledgeMemory
-from commonplace.mcp.profiles import Profile
+from commonplace.mcp.protocol.profiles import Profile
 
 
 def memory_toolset(

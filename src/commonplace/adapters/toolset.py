@@ -10,7 +10,7 @@ from mcp_types import TextContent
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.mcp.knowledge.server import build_tools, instructions_for
-from commonplace.mcp.profiles import Profile, View
+from commonplace.mcp.protocol.profiles import Profile, View
 
 if TYPE_CHECKING:
     from fastmcp.tools import Tool

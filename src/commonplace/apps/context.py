@@ -11,8 +11,8 @@ from typing import Final
 
 from commonplace.apps.memories import MAX_MEMORIES, Memory
 from commonplace.core.budgets import fair_share
-from commonplace.core.data_lines import data_line
 from commonplace.core.text import trim_to
+from commonplace.prompts.data_lines import data_line
 
 MAX_BLOCK_CHARS: Final = 2000
 

@@ -13,7 +13,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.core.secrets import mask_secrets
 from commonplace.core.text import clean_text, require_text
 from commonplace.storage.database import Statements
-from commonplace.storage.nouns import Noun
+from commonplace.storage.rows import Noun
 
 MAX_MESSAGE_CHARS: Final = 1_000_000
 MAX_REASON_CHARS: Final = 500

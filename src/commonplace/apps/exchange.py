@@ -26,9 +26,9 @@ from commonplace.apps.receipts import ImportReceipt, Refusal
 from commonplace.apps.registry import App, get_app
 from commonplace.apps.store import memories_lock
 from commonplace.core.clock import format_timestamp, in_utc
-from commonplace.core.context import current_actor
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.faults import invalid_input
+from commonplace.core.request_context import current_actor
 from commonplace.core.secrets import HIGH_ENTROPY, SecretFinding, find_secret, find_secret_in_json
 from commonplace.core.text import clean_text
 from commonplace.storage.database import Statements

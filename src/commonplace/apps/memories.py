@@ -17,7 +17,7 @@ from commonplace.core.instructions import Flag
 from commonplace.core.quarantine import Quarantine, Watched
 from commonplace.core.text import replace_surrogates
 from commonplace.storage.database import Row, Statements
-from commonplace.storage.nouns import Noun, read_row
+from commonplace.storage.rows import Noun, read_row
 
 MAX_MEMORIES: Final = 10
 """The limit of one space: an app's common space, or the space of one of its users. Source: APP-03."""

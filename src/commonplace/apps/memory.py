@@ -30,9 +30,9 @@ from commonplace.apps.vectors import Vectors
 from commonplace.apps.views import AppViews
 from commonplace.core.choices import require_one_of
 from commonplace.core.clock import Clock, utc_now
-from commonplace.core.context import current_actor
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.quarantine import Quarantine
+from commonplace.core.request_context import current_actor
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import preprocess_search_query
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions

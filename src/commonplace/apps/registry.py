@@ -10,7 +10,7 @@ from commonplace.apps.names import require_app_id, require_name
 from commonplace.apps.store import memories_lock
 from commonplace.core.choices import optional_one_of
 from commonplace.storage.database import Statements
-from commonplace.storage.nouns import Noun
+from commonplace.storage.rows import Noun
 from commonplace.storage.store import Store
 
 

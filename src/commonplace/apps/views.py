@@ -15,7 +15,7 @@ from commonplace.apps.vectors import Vectors
 from commonplace.core.clock import format_timestamp
 from commonplace.core.quarantine import Quarantine
 from commonplace.storage.database import Row, containing
-from commonplace.storage.nouns import Noun, read_row
+from commonplace.storage.rows import Noun, read_row
 from commonplace.storage.store import Store
 
 WEEK: Final = timedelta(days=7)

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from commonplace.cli.lazy import Entry, LazyGroup
+from commonplace.cli.frame.lazy import Entry, LazyGroup
 from commonplace.core.errors import CommonplaceError
 
 
@@ -18,37 +18,39 @@ class Commands(LazyGroup):
 
     entries: ClassVar = {
         "demo": Entry("demo.tour", "Tour of the memories; needs no setup."),
-        "sample": Entry("sample", "Sample memories for trying the dashboard and the commands."),
-        "know": Entry("know", "One search over all four memories: what do my agents know?"),
+        "sample": Entry("commands.sample", "Sample memories for trying the dashboard and the commands."),
+        "know": Entry("commands.know", "One search over all four memories: what do my agents know?"),
         "ops": Entry("operational.commands", "Operational memory: lessons of a scheduled ops agent."),
         "apps": Entry("apps.commands", "App memory: digests of ended conversations."),
         "workspace": Entry("workspace.commands", "Workspace memory: short facts stored beside the code."),
         "knowledge": Entry("knowledge.commands", "Knowledge memory: episodes, facts, rules and entities."),
-        "serve": Entry("serve", "The service: dashboard, REST, MCP and metrics over HTTP."),
-        "token": Entry("token", "Access tokens for the service."),
-        "review": Entry("review", "Memories that wait for your decision."),
-        "context": Entry("context", "Briefing: one block for a prompt from all four memories."),
-        "worker": Entry("worker", "Background work: scheduled decay, cleanup and consolidation."),
-        "consolidation": Entry("consolidation", "Model and budget that turn sessions into knowledge."),
-        "host": Entry("host", "A minimal host: sessions with memory, configured by butler.toml."),
-        "mcp": Entry("mcp", "MCP servers on standard input and output."),
-        "project": Entry("project", "Projects that own memories: list, rename, merge, promote."),
+        "serve": Entry("commands.serve", "The service: dashboard, REST, MCP and metrics over HTTP."),
+        "token": Entry("commands.token", "Access tokens for the service."),
+        "review": Entry("commands.review", "Memories that wait for your decision."),
+        "context": Entry("commands.context", "Briefing: one block for a prompt from all four memories."),
+        "worker": Entry("commands.worker", "Background work: scheduled decay, cleanup and consolidation."),
+        "consolidation": Entry(
+            "commands.consolidation", "Model and budget that turn sessions into knowledge."
+        ),
+        "host": Entry("commands.host", "A minimal host: sessions with memory, configured by butler.toml."),
+        "mcp": Entry("commands.mcp", "MCP servers on standard input and output."),
+        "project": Entry("commands.project", "Projects that own memories: list, rename, merge, promote."),
         "install": Entry(
-            "install",
+            "commands.install",
             "Connect agent hosts such as Claude Code or Codex to the memories.",
         ),
-        "plugin": Entry("plugin", "Write a Claude Code plugin and its marketplace."),
-        "uninstall": Entry("uninstall", "Disconnect agent hosts from the memories."),
-        "hook": Entry("hook", "Handle an event of an agent host."),
-        "backup": Entry("backup", "Copy all memories to one file, while they are in use."),
-        "restore": Entry("restore", "Restore all memories from a backup."),
-        "export": Entry("export", "Export memories to JSON Lines or a folder of Markdown."),
-        "import": Entry("imports", "Import memories from an export or another program."),
-        "erase": Entry("erase", "Delete everything about a subject permanently."),
-        "doctor": Entry("doctor", "Check each part with a real write, read, search and delete."),
-        "clock": Entry("clock", "Check the clock that decay and cleanup depend on."),
-        "trust": Entry("trust", "Trust the commonplace.toml in a directory."),
-        "config": Entry("config", "Settings and their sources."),
+        "plugin": Entry("commands.plugin", "Write a Claude Code plugin and its marketplace."),
+        "uninstall": Entry("commands.uninstall", "Disconnect agent hosts from the memories."),
+        "hook": Entry("commands.hook", "Handle an event of an agent host."),
+        "backup": Entry("commands.backup", "Copy all memories to one file, while they are in use."),
+        "restore": Entry("commands.restore", "Restore all memories from a backup."),
+        "export": Entry("commands.export", "Export memories to JSON Lines or a folder of Markdown."),
+        "import": Entry("commands.imports", "Import memories from an export or another program."),
+        "erase": Entry("commands.erase", "Delete everything about a subject permanently."),
+        "doctor": Entry("commands.doctor", "Check each part with a real write, read, search and delete."),
+        "clock": Entry("commands.clock", "Check the clock that decay and cleanup depend on."),
+        "trust": Entry("commands.trust", "Trust the commonplace.toml in a directory."),
+        "config": Entry("commands.config", "Settings and their sources."),
     }
 
 

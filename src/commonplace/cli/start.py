@@ -23,4 +23,4 @@ def main() -> None:
 
 
 def _client() -> ModuleType:
-    return import_module("commonplace.cli.resident.client")
+    return import_module("commonplace.hosts.resident.client")

@@ -14,9 +14,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
-from commonplace.core.context import current_context
 from commonplace.core.directories import make_directories
 from commonplace.core.instructions import Flag, find_flags
+from commonplace.core.request_context import current_context
 from commonplace.core.settings import Settings
 from commonplace.core.sources import Source
 

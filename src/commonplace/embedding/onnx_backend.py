@@ -19,9 +19,9 @@ from pydantic import BaseModel, Field, ValidationError
 
 from commonplace.core.errors import ModelDamagedError
 from commonplace.embedding.backend import EMBEDDING_DIMENSIONS, EmbeddingOptions, Weights
-from commonplace.embedding.graph import ATTENTION_MASK, GRAPH_REVISION, INPUT_IDS, build_graph
 from commonplace.embedding.graph_cache import cached_graph
 from commonplace.embedding.model_files import SAFETENSORS, ModelFiles, find_model
+from commonplace.embedding.onnx_graph import ATTENTION_MASK, GRAPH_REVISION, INPUT_IDS, build_graph
 from commonplace.embedding.quiet_runtime import onnxruntime
 from commonplace.embedding.tokens import TokenCutter
 

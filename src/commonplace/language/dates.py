@@ -4,7 +4,7 @@ import re
 from datetime import date
 from typing import Final
 
-from commonplace.language.signals import MONTHS, plain
+from commonplace.language.importance_cues import MONTHS, plain
 
 PAST_COUNTS: Final = 3
 """The factor by which past days count as farther away, because people note things that are ahead of them."""

@@ -8,7 +8,7 @@ from typing import Final, cast
 import sentencex  # pyright: ignore[reportMissingTypeStubs] - it ships none
 
 from commonplace.core.text import collapse_whitespace
-from commonplace.language.signals import language_of
+from commonplace.language.importance_cues import language_of
 
 _segment = cast("Callable[[str, str], Sequence[str]]", vars(sentencex)["segment"])
 

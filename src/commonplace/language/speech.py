@@ -4,8 +4,8 @@
 import re
 from typing import Final
 
+from commonplace.language.importance_cues import language_of, plain
 from commonplace.language.questions import REQUEST
-from commonplace.language.signals import language_of, plain
 from commonplace.language.values import kind_of, values
 
 _OUTCOME: Final = re.compile(

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from commonplace.language.signals import DATE, FUNCTION_WORDS, TIME, plain, plain_in_place
+from commonplace.language.importance_cues import DATE, FUNCTION_WORDS, TIME, plain, plain_in_place
 from commonplace.language.words import ENDING, STOPWORDS, tokens
 
 STEM_CHARS: Final = 5

@@ -8,7 +8,6 @@ Importing this package is cheap; the first call of a model imports its libraries
 """
 
 from commonplace.llm.backend import ModelBackend, Reply, Request, Usage
-from commonplace.llm.fence import data_notice, fence, fenced_texts
 from commonplace.llm.ledger import Ledger, Totals
 from commonplace.llm.model import Completion, Model
 from commonplace.llm.opening import (
@@ -19,6 +18,7 @@ from commonplace.llm.opening import (
     open_model,
 )
 from commonplace.llm.scripted import Hang, Script
+from commonplace.prompts.fence import data_notice, fence, fenced_texts
 
 __all__ = [
     "Completion",

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from commonplace.core.text import trim_to
-from commonplace.llm.fence import data_notice, fence
+from commonplace.prompts.fence import data_notice, fence
 
 T = TypeVar("T", bound=BaseModel)
 

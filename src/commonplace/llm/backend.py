@@ -40,7 +40,7 @@ class Request:
     """A request to a model.
 
     Args:
-        prompt: The task, with its data fenced (see :func:`~commonplace.llm.fence.fence`).
+        prompt: The task, with its data fenced (see :func:`~commonplace.prompts.fence.fence`).
         output: The schema of the answer; ``None`` for plain text.
         max_output_tokens: Longer answers are cut off, and then refused.
         max_chars: The longest text that the caller can use. The extractive model respects it; for a language model, put

@@ -13,8 +13,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from commonplace.core.atomic_write import write_text
 from commonplace.core.directories import make_directories
-from commonplace.core.drafts import write_text
 
 _log = logging.getLogger(__name__)
 

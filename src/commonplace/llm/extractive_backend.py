@@ -7,9 +7,9 @@ import asyncio
 
 from commonplace.core.budgets import budget_chars
 from commonplace.llm.backend import Reply, Request
-from commonplace.llm.fence import fenced_texts
+from commonplace.llm.extractive import read_turns, take_notes
 from commonplace.llm.options import EXTRACTIVE
-from commonplace.llm.secretary import read_turns, take_notes
+from commonplace.prompts.fence import fenced_texts
 
 
 async def connect(_: None) -> "ExtractiveBackend":
@@ -18,7 +18,7 @@ async def connect(_: None) -> "ExtractiveBackend":
 
 
 class ExtractiveBackend:
-    """Picks clauses from the fenced data; see :mod:`commonplace.llm.secretary`.
+    """Picks clauses from the fenced data; see :mod:`commonplace.llm.extractive`.
 
     The text is at most ``max_chars`` long, and at most four characters for each of ``max_output_tokens``. It is empty
     if nothing is worth keeping. A prompt without fences counts as data.

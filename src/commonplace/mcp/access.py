@@ -13,10 +13,10 @@ from fastmcp.tools import Tool, ToolResult
 
 from commonplace.access import Principal, Role
 from commonplace.mcp.apps.tools import OFFERS as APP_OFFERS
-from commonplace.mcp.briefing import URI as BRIEFING_URI
 from commonplace.mcp.combined import WORKSPACE
 from commonplace.mcp.knowledge.server import OFFERS
-from commonplace.mcp.tool import refusal
+from commonplace.mcp.protocol.briefing import URI as BRIEFING_URI
+from commonplace.mcp.protocol.tool import refusal
 from commonplace.workspace import TOOLS
 
 ROLES: Final[Mapping[str, Role]] = {

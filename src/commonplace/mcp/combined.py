@@ -12,17 +12,18 @@ from typing import Final
 from fastmcp import FastMCP
 
 from commonplace.apps import AppMemory
-from commonplace.core.context import RequestContext
+from commonplace.core.request_context import RequestContext
 from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory
-from commonplace.mcp import stdio, workspace
 from commonplace.mcp.apps import server as apps
-from commonplace.mcp.briefing import add_briefing, from_settings
 from commonplace.mcp.knowledge import forwarding
 from commonplace.mcp.knowledge import server as knowledge
-from commonplace.mcp.profiles import WHOLE, Profile, View
-from commonplace.mcp.server import new_server
-from commonplace.remote import Service
+from commonplace.mcp.protocol import stdio
+from commonplace.mcp.protocol.briefing import add_briefing, from_settings
+from commonplace.mcp.protocol.profiles import WHOLE, Profile, View
+from commonplace.mcp.protocol.server import new_server
+from commonplace.mcp.workspace import server as workspace
+from commonplace.services.team_client import Service
 from commonplace.workspace import WorkspaceMemory
 
 SERVER_NAME: Final = "commonplace"

@@ -14,8 +14,8 @@ from typing import Final
 
 from commonplace.core.budgets import CHARS_PER_TOKEN, budget_chars, estimate_tokens
 from commonplace.core.confidence import ACTIVE_THRESHOLD, to_decimal
-from commonplace.core.data_lines import data_line
 from commonplace.operational.transcript.markers import GENERAL
+from commonplace.prompts.data_lines import data_line
 from commonplace.storage.database import Statements
 
 TITLE: Final = "## Operational Memory"

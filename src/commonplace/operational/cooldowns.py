@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from commonplace.operational.transcript.markers import CooldownAction
-from commonplace.storage.nouns import Noun
+from commonplace.storage.rows import Noun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

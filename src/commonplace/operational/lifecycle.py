@@ -12,8 +12,8 @@ from typing import Final
 from commonplace.core import confidence
 from commonplace.core.clock import format_timestamp
 from commonplace.core.text import plural
+from commonplace.judge import Judgement, Verdict, joined, judge
 from commonplace.operational import decay, memories, reviews
-from commonplace.operational.judge import Judgement, Verdict, joined, judge
 from commonplace.operational.memories import Author, ChangeKind, Memory
 from commonplace.operational.receipts import Effect, LearningReceipt, ReceiptOutcome
 from commonplace.operational.reviews import Decision, Review

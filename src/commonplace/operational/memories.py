@@ -22,7 +22,7 @@ from commonplace.core.quarantine import Quarantine, Watched
 from commonplace.core.text import clean_text
 from commonplace.operational.transcript.markers import MemoryCategory
 from commonplace.storage.database import Row, Statements, containing
-from commonplace.storage.nouns import Noun, read_row
+from commonplace.storage.rows import Noun, read_row
 
 DEFAULT_CONFIDENCE: Final = 0.7
 """Confidence of a memory that the agent creates. Source: OPS-08.1."""

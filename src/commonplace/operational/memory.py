@@ -9,9 +9,9 @@ from typing import Final, cast
 from commonplace.core.choices import require_items, require_one_of
 from commonplace.core.clock import Clock, parse_timestamp, utc_now
 from commonplace.core.confidence import clamp
-from commonplace.core.context import current_actor
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.quarantine import Quarantine
+from commonplace.core.request_context import current_actor
 from commonplace.core.safe_text import refuse_secret, require_safe_text
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import plural

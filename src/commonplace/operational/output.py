@@ -28,7 +28,7 @@ from commonplace.operational.transcript.stream import (
     ToolUse,
 )
 from commonplace.storage.database import Statements
-from commonplace.storage.nouns import Noun
+from commonplace.storage.rows import Noun
 
 MAX_OUTPUT_CHARS: Final = 8_000
 """Longer texts are cut."""

@@ -13,11 +13,11 @@ from typing import Any, Final
 
 from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import InvalidInputError
-from commonplace.operational.judge import Verdict, tokens_of
+from commonplace.judge import Verdict, tokens_of
 from commonplace.operational.memories import Author, Memory, state_of
 from commonplace.operational.transcript.markers import MemoryCategory, MemoryMarker
 from commonplace.storage.database import Statements
-from commonplace.storage.nouns import Noun
+from commonplace.storage.rows import Noun
 
 OBSERVATIONS: Final = "observations"
 """The kind of a pair of observations of one service and category."""

@@ -9,7 +9,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.operational.run.processes import RecordingProcess, is_gone, this_process
 from commonplace.operational.transcript.stream import SessionResult
 from commonplace.storage.database import Statements
-from commonplace.storage.nouns import Noun
+from commonplace.storage.rows import Noun
 
 TIERS = (1, 2, 3)
 """Observe, investigate, remediate."""

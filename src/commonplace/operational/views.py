@@ -15,7 +15,7 @@ from commonplace.operational.memories import Memory, MemoryFilter
 from commonplace.operational.sessions import Session, SessionStatus
 from commonplace.operational.transcript.markers import EventLevel
 from commonplace.storage.database import Row, containing
-from commonplace.storage.nouns import Noun
+from commonplace.storage.rows import Noun
 from commonplace.storage.store import Store
 
 T = TypeVar("T")

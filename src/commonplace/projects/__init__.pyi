@@ -1,4 +1,4 @@
-from commonplace.projects.clues import Clues as Clues
+from commonplace.projects.git_fingerprint import Clues as Clues
 from commonplace.projects.registry import Project as Project
 from commonplace.projects.registry import Projects as Projects
 from commonplace.projects.registry import with_workspace as with_workspace

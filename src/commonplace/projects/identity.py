@@ -21,8 +21,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, cast
 
+from commonplace.core.atomic_write import write_text
 from commonplace.core.directories import make_directories
-from commonplace.core.drafts import write_text
 from commonplace.core.errors import SettingsError, StorageUnavailableError
 from commonplace.core.text import clean_text
 from commonplace.storage.file_locks import FileLock

@@ -18,7 +18,7 @@ from commonplace.core.clock import Clock, parse_timestamp, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError, SettingsError
 from commonplace.core.settings import LoadedSettings
 from commonplace.core.text import clean_text
-from commonplace.projects.clues import Clues
+from commonplace.projects.git_fingerprint import Clues
 from commonplace.projects.identity import MAX_NAME_CHARS, Identity, Place, is_writable, locked, write_json
 
 FILE: Final = "projects.json"

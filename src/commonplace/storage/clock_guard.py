@@ -18,9 +18,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from commonplace.core.atomic_write import write_text
 from commonplace.core.clock import Clock, format_timestamp, parse_timestamp, utc_now
 from commonplace.core.directories import make_directories
-from commonplace.core.drafts import write_text
 from commonplace.core.errors import ClockError, StorageUnavailableError
 
 LONGEST_JUMP: Final = timedelta(days=1)

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
+from commonplace.core.atomic_write import draft_of
 from commonplace.core.directories import make_directories
-from commonplace.core.drafts import draft_of
 from commonplace.core.errors import EmbeddedPostgresError
 from commonplace.storage.file_locks import FileLock
 from commonplace.storage.linked import SYSTEM_DIRECTORY, bring_home, finish_bringing

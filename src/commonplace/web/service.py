@@ -10,22 +10,15 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from commonplace.access import Logins, Tokens
 from commonplace.core.settings import Settings
 from commonplace.llm import Model
-from commonplace.memories import Memories
-from commonplace.web import briefing, documentation, health, login, monitoring
-from commonplace.web.access import acting, installation_reader, refuse_forgery
-from commonplace.web.apps.rest import admin, conversations
-from commonplace.web.apps.rest import routes as rest
-from commonplace.web.authentication import Authentication
-from commonplace.web.dashboard import assets
-from commonplace.web.dashboard.routes import router as dashboard
-from commonplace.web.guards import BodyLimit, KnownHostsOnly, SecurityHeaders
-from commonplace.web.idempotency import Idempotency
-from commonplace.web.knowledge.rest import consolidation, entities, lists, upkeep
-from commonplace.web.knowledge.rest import memories as knowledge
-from commonplace.web.mcp import McpServers
-from commonplace.web.metrics.requests import RequestFigures
-from commonplace.web.operational.rest import routes as operational
-from commonplace.web.problems import (
+from commonplace.services.opening import Memories
+from commonplace.web.http import health, login, monitoring
+from commonplace.web.http.access import acting, installation_reader, refuse_forgery
+from commonplace.web.http.authentication import Authentication
+from commonplace.web.http.guards import BodyLimit, KnownHostsOnly, SecurityHeaders
+from commonplace.web.http.idempotency import Idempotency
+from commonplace.web.http.mcp_endpoint import McpServers
+from commonplace.web.http.metrics.requests import RequestFigures
+from commonplace.web.http.problems import (
     FORBIDDEN,
     FOREIGN_HOST,
     FORGED,
@@ -34,11 +27,19 @@ from commonplace.web.problems import (
     UNAUTHENTICATED,
     may_answer,
 )
-from commonplace.web.rate_limits import Limiter
-from commonplace.web.refusals import tell_problems
-from commonplace.web.security import SecurityOptions
-from commonplace.web.tracing import RequestSpans
-from commonplace.web.workspace.rest import routes as workspace
+from commonplace.web.http.rate_limits import Limiter
+from commonplace.web.http.refusals import tell_problems
+from commonplace.web.http.security import SecurityOptions
+from commonplace.web.http.tracing import RequestSpans
+from commonplace.web.pages.layout import assets
+from commonplace.web.pages.routes import router as dashboard
+from commonplace.web.rest import briefing, documentation
+from commonplace.web.rest.apps import admin, conversations
+from commonplace.web.rest.apps import routes as rest
+from commonplace.web.rest.knowledge import consolidation, entities, lists, upkeep
+from commonplace.web.rest.knowledge import memories as knowledge
+from commonplace.web.rest.operational import routes as operational
+from commonplace.web.rest.workspace import routes as workspace
 
 DESCRIPTION: Final = """\
 Memory of AI agents. Names are in camel case, times are ISO 8601 in UTC, and errors are problem details (RFC 9457). \

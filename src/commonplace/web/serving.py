@@ -18,11 +18,11 @@ from commonplace.core.errors import AccessError, CommonplaceError
 from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.llm import Model, open_consolidation_model, open_model
-from commonplace.memories import Memories
-from commonplace.web.loopback import url_of
-from commonplace.web.security import SecurityOptions
+from commonplace.services.opening import Memories
+from commonplace.web.http.loopback import url_of
+from commonplace.web.http.security import SecurityOptions
+from commonplace.web.http.tracing import tracing
 from commonplace.web.service import create_app
-from commonplace.web.tracing import tracing
 
 PATIENCE_S: Final = 10
 """The time that running requests get when the service stops."""
@@ -110,7 +110,7 @@ async def serve(
 
     Args:
         settings: The memories to serve.
-        listener: A socket of :func:`~commonplace.web.loopback.listen`; closed at the end.
+        listener: A socket of :func:`~commonplace.web.http.loopback.listen`; closed at the end.
         security: The access options; by default those of loopback without a login.
         worker: Whether background work runs in this process too.
         drain_s: Seconds after a signal in which health checks fail and requests are still accepted.

@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import chain, islice
 from typing import Any, Final, assert_never, cast
 
-from commonplace.core.data_lines import data_line
+from commonplace.prompts.data_lines import data_line
 from commonplace.workspace.config import InjectMode, MemoryConfig
 from commonplace.workspace.entries import Memory, age_key
 from commonplace.workspace.relevance import rank
@@ -64,7 +64,7 @@ def render(memories: Iterable[Memory]) -> str:
     """Return the block with the memories in the given order; an empty text if there are no memories.
 
     Each memory is one line, ``- (m-2, infra) Project uses PostgreSQL 16``, with its id and first tag, and is
-    data: see :func:`~commonplace.core.data_lines.data_line`.
+    data: see :func:`~commonplace.prompts.data_lines.data_line`.
     """
     bullets = [f"- ({_label(memory)}) {data_line(memory.text)}" for memory in memories]
     return "\n".join([HEADER, *bullets]) if bullets else ""

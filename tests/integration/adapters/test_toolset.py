@@ -13,7 +13,7 @@ from commonplace.adapters.pydantic_ai import memory_toolset
 from commonplace.adapters.toolset import Toolset
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import KnowledgeMemory
-from commonplace.mcp.profiles import Profile
+from commonplace.mcp.protocol.profiles import Profile
 
 
 async def test_a_model_calls_tools_by_its_api(memory: KnowledgeMemory) -> None:

@@ -14,8 +14,8 @@ from commonplace.apps.memories import ChangeKind
 from commonplace.apps.memory import AppMemory
 from commonplace.apps.receipts import DigestOutcome
 from commonplace.core.clock import ManualClock
-from commonplace.core.context import request_context
 from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.request_context import request_context
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.llm import Script

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from commonplace.apps.energy import EnergyPolicy
-from commonplace.cli.checks import check_apps, check_model, check_operational
+from commonplace.cli.commands.checks import check_apps, check_model, check_operational
 from commonplace.core.errors import ModelAccessError, ModelOutputError, ModelUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import SQL_DIRECTORY, OperationalMemory

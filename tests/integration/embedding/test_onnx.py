@@ -19,7 +19,7 @@ from tokenizers.processors import TemplateProcessing
 
 from commonplace.core.errors import ModelDamagedError
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, Weights
-from commonplace.embedding.graph import build_graph
+from commonplace.embedding.onnx_graph import build_graph
 from support.deadlines import DEADLINE_S
 
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "queue", "is", "full"]

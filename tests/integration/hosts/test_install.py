@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.cli.hosts.files import apply
-from commonplace.cli.hosts.installation import Scope, plan_install, plan_uninstall
-from commonplace.cli.hosts.output import rendered
-from commonplace.cli.hosts.parts import Ours
-from commonplace.cli.hosts.table import HOSTS, OPENCODE_PLUGIN, Where
 from commonplace.core.errors import SettingsError
+from commonplace.hosts.install.files import apply
+from commonplace.hosts.install.installation import Scope, plan_install, plan_uninstall
+from commonplace.hosts.install.json_edits import Ours
+from commonplace.hosts.install.output import rendered
+from commonplace.hosts.install.registry import HOSTS, OPENCODE_PLUGIN, Where
 from support.commands import COMMAND, CommandLine, Done
 
 pytestmark = pytest.mark.requirement("HST-01.1", "HST-02.1", "HST-03.1", "HST-04.1", "HST-05.1")

@@ -13,7 +13,7 @@ import pytest
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
-from commonplace.cli.service_check import check_service
+from commonplace.cli.commands.service_check import check_service
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.core.settings import Settings
 from support.claude import claude_environment

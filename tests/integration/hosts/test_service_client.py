@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from commonplace.cli.claude_code.outbox import KEY_HOLDS_S, Outbox
-from commonplace.cli.claude_code.sessions import SessionRecord
 from commonplace.core.errors import AccessError, InvalidInputError, SettingsError, StorageUnavailableError
-from commonplace.remote import Service
+from commonplace.hosts.hooks.outbox import KEY_HOLDS_S, Outbox
+from commonplace.hosts.hooks.sessions import SessionRecord
+from commonplace.services.team_client import Service
 
 pytestmark = pytest.mark.requirement("HST-06.1")
 

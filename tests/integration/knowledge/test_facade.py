@@ -18,9 +18,9 @@ import commonplace
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError, StorageUnavailableError
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
-from commonplace.knowledge.config import MemoryModuleConfig
-from commonplace.knowledge.connection import outage
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.model.config import MemoryModuleConfig
+from commonplace.knowledge.store import outage
 from commonplace.storage.embedded import Membership, join_server, remove_cluster
 from support.deadlines import DEADLINE_S
 from support.facade import open_knowledge

@@ -14,16 +14,16 @@ from fastmcp import Client
 from mcp import MCPError
 from mcp.types import TextResourceContents
 
-from commonplace.core.context import RequestContext
+from commonplace.core.request_context import RequestContext
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import MemoryType, short_id
-from commonplace.knowledge.config import MemoryModuleConfig
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.search.found import json_fields
-from commonplace.mcp.knowledge.reading import SHOWN_CHARS
+from commonplace.knowledge.model.config import MemoryModuleConfig
+from commonplace.knowledge.search.results import json_fields
+from commonplace.mcp.knowledge.reading_tools import SHOWN_CHARS
 from commonplace.mcp.knowledge.server import INSTRUCTIONS, build_server
-from commonplace.mcp.profiles import View
+from commonplace.mcp.protocol.profiles import View
 from support.facade import open_knowledge
 from support.mcp import ask, refused, text
 from support.workers import fetch

@@ -7,11 +7,11 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from commonplace.core.context import request_context
 from commonplace.core.errors import DatabaseTooNewError
-from commonplace.knowledge.connection.unit_of_work import kind_queries, queries, unit_of_work
-from commonplace.knowledge.events import EventType, record_event
-from commonplace.knowledge.kinds import MemoryType
+from commonplace.core.request_context import request_context
+from commonplace.knowledge.model.events import EventType, record_event
+from commonplace.knowledge.model.kinds import MemoryType
+from commonplace.knowledge.store.unit_of_work import kind_queries, queries, unit_of_work
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.migrations.runner import HEADS, migrate_postgres
 from commonplace.storage.postgres import open_pool

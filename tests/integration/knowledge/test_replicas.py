@@ -6,10 +6,10 @@ Tests with a real replica are in ``tests/cluster/test_replicas.py``.
 import pytest
 
 from commonplace.core.settings import Settings
-from commonplace.knowledge.connection import replicas
-from commonplace.web import health
-from commonplace.web.health import Checks, State, state_of
-from commonplace.web.metrics.knowledge import figures
+from commonplace.knowledge.store import replicas
+from commonplace.web.http import health
+from commonplace.web.http.health import Checks, State, state_of
+from commonplace.web.http.metrics.knowledge import figures
 from support.deadlines import DEADLINE_S
 from support.service import open_memories
 

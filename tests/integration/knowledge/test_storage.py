@@ -11,14 +11,14 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError, SecretRefusedError, SupersededError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.connection.unit_of_work import unit_of_work
-from commonplace.knowledge.episodes import EpisodeDraft, store_episode, store_episodes
-from commonplace.knowledge.fact_drafts import FactDraft
-from commonplace.knowledge.facts import store_fact, store_facts
 from commonplace.knowledge.lifecycle.any_memory import confirm_memory, forget_memory, get_memory
-from commonplace.knowledge.links import create_link, get_links
-from commonplace.knowledge.rules import RuleDraft, store_rule, store_rules
-from commonplace.knowledge.search.search_text import search_query_text
+from commonplace.knowledge.memories.episodes import EpisodeDraft, store_episode, store_episodes
+from commonplace.knowledge.memories.facts import store_fact, store_facts
+from commonplace.knowledge.memories.links import create_link, get_links
+from commonplace.knowledge.memories.rules import RuleDraft, store_rule, store_rules
+from commonplace.knowledge.model.fact_drafts import FactDraft
+from commonplace.knowledge.model.search_text import search_query_text
+from commonplace.knowledge.store.unit_of_work import unit_of_work
 
 pytestmark = pytest.mark.usefixtures("tenant")
 

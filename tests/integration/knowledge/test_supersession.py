@@ -10,15 +10,15 @@ import asyncpg
 import pytest
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.context import request_context
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.connection.unit_of_work import unit_of_work
-from commonplace.knowledge.fact_drafts import FactDraft
-from commonplace.knowledge.facts import NearFact, store_fact, store_facts
-from commonplace.knowledge.keys import KEY_GAPS, plain_key
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
+from commonplace.knowledge.memories.facts import NearFact, store_fact, store_facts
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.model.fact_drafts import FactDraft
+from commonplace.knowledge.model.keys import KEY_GAPS, plain_key
+from commonplace.knowledge.store.unit_of_work import unit_of_work
 
 WRITERS = 50
 SPELLINGS = [

@@ -7,16 +7,16 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from commonplace.core.context import request_context
 from commonplace.core.errors import InvalidInputError, NotFoundError, TenantUnsetError
+from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.connection.unit_of_work import unit_of_work
-from commonplace.knowledge.episodes import store_episode
-from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.lifecycle.any_memory import confirm_memory, forget_memory, get_memory
 from commonplace.knowledge.lifecycle.feedback import mark_helpful
-from commonplace.knowledge.links import create_link, get_links
-from commonplace.knowledge.rules import store_rule
+from commonplace.knowledge.memories.episodes import store_episode
+from commonplace.knowledge.memories.facts import store_fact
+from commonplace.knowledge.memories.links import create_link, get_links
+from commonplace.knowledge.memories.rules import store_rule
+from commonplace.knowledge.store.unit_of_work import unit_of_work
 from commonplace.knowledge.upkeep.cleanup import run_episode_cleanup
 from commonplace.knowledge.upkeep.decay import run_decay_sweep
 from commonplace.knowledge.upkeep.stats import memory_stats

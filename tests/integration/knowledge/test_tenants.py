@@ -27,14 +27,14 @@ from fastmcp import Client
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.json_values import json_safe
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.config import SearchMode
-from commonplace.knowledge.connection import unit_of_work
-from commonplace.knowledge.episodes import EpisodeDraft
-from commonplace.knowledge.fact_drafts import FactDraft
-from commonplace.knowledge.links import Relation
+from commonplace.knowledge.memories.episodes import EpisodeDraft
+from commonplace.knowledge.memories.links import Relation
+from commonplace.knowledge.memories.rules import RuleDraft
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.rules import RuleDraft
+from commonplace.knowledge.model.config import SearchMode
+from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.search import statements as search_statements
+from commonplace.knowledge.store import unit_of_work
 from commonplace.mcp.knowledge.server import OFFERS, build_server
 from support.facade import open_knowledge
 

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.context import request_context
 from commonplace.core.errors import (
     InvalidInputError,
     NotFoundError,
     SecretRefusedError,
     StorageUnavailableError,
 )
+from commonplace.core.request_context import request_context
 from commonplace.core.settings import Settings
 from commonplace.operational.memories import ChangeKind, Memory, MemoryFilter
 from commonplace.operational.memory import OperationalMemory

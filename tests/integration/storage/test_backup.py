@@ -20,8 +20,6 @@ from uuid import uuid4
 
 import pytest
 
-from commonplace.cli.claude_code.sessions import SessionRecord, SessionRecords
-from commonplace.core.context import request_context
 from commonplace.core.errors import (
     DatabaseTooNewError,
     InvalidInputError,
@@ -29,7 +27,9 @@ from commonplace.core.errors import (
     StorageError,
     StorageUnavailableError,
 )
+from commonplace.core.request_context import request_context
 from commonplace.core.settings import Settings
+from commonplace.hosts.hooks.sessions import SessionRecord, SessionRecords
 from commonplace.operational import OperationalMemory
 from commonplace.projects import Projects
 from commonplace.storage.backup.archive import MANIFEST, Manifest, digests, pack, unpack, verify
@@ -49,7 +49,7 @@ from support.service import open_memories
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from commonplace.core.context import request_context
+from commonplace.core.request_context import request_context
 from commonplace.core.settings import Settings
 from support.service import open_memories
 

@@ -18,7 +18,7 @@ import asyncpg
 import pytest
 
 import commonplace
-from commonplace.cli.checks import check_postgres
+from commonplace.cli.commands.checks import check_postgres
 from commonplace.core.errors import EmbeddedPostgresError
 from commonplace.core.settings import Settings
 from commonplace.storage.abandoned import AbandonedCluster, abandoned_clusters

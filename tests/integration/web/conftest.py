@@ -2,7 +2,7 @@
 
 import pytest
 
-from commonplace.web import health
+from commonplace.web.http import health
 from support.deadlines import DEADLINE_S
 
 

@@ -12,8 +12,8 @@ from fastapi import Request
 
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.core.settings import Settings
-from commonplace.web.dashboard.assets import asset, has_asset
-from commonplace.web.dashboard.cards import Card, read_cards
+from commonplace.web.pages.layout.assets import asset, has_asset
+from commonplace.web.pages.layout.cards import Card, read_cards
 from support.deadlines import DEADLINE_S
 from support.secured import STRANGER, Secured, secured
 from support.streams import chunks, encode, init, result, says

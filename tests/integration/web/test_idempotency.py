@@ -10,10 +10,10 @@ import pytest
 
 from commonplace.core.errors import ClaimLostError
 from commonplace.core.settings import Settings
-from commonplace.erasure.erasing import erase
-from commonplace.erasure.selection import By, Selection
 from commonplace.knowledge import Claim, Conflict, KeptAnswers, claimed
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.services.erasure.erasing import erase
+from commonplace.services.erasure.selection import By, Selection
 from support.secured import STRANGER, Secured, secured
 
 PATH = "/api/v1/knowledge/episodes"

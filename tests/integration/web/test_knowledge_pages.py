@@ -11,10 +11,10 @@ import pytest
 
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
-from commonplace.knowledge.events import EventType
-from commonplace.knowledge.fact_drafts import FactDraft
-from commonplace.knowledge.kinds import Fact, Rule
-from commonplace.web.dashboard import week
+from commonplace.knowledge.model.events import EventType
+from commonplace.knowledge.model.fact_drafts import FactDraft
+from commonplace.knowledge.model.kinds import Fact, Rule
+from commonplace.web.pages.home import week
 from support.secured import STRANGER, Secured, secured
 
 

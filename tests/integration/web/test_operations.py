@@ -15,7 +15,7 @@ from commonplace.apps.energy import EnergyPolicy
 from commonplace.apps.memory import AppMemory
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
-from commonplace.web.problems import KINDS
+from commonplace.web.http.problems import KINDS
 from commonplace.web.service import create_app
 from support.deadlines import DEADLINE_S
 from support.service import open_app_memory, open_memories, serving, serving_app

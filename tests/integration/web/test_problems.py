@@ -13,11 +13,11 @@ import pytest
 
 from commonplace.apps.memory import AppMemory
 from commonplace.core.settings import Settings
-from commonplace.knowledge.connection.database import KnowledgeDatabase
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.store.database import KnowledgeDatabase
 from commonplace.storage.cluster import SUPERUSER
 from commonplace.storage.embedded import Membership
-from commonplace.web.security import MAX_BODY_BYTES
+from commonplace.web.http.security import MAX_BODY_BYTES
 from support.deadlines import DEADLINE_S
 from support.postgres import fresh_database
 from support.service import open_app_memory, open_memories, serving

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from commonplace.core.settings import Settings
-from commonplace.knowledge.config import MemoryModuleConfig
+from commonplace.knowledge.model.config import MemoryModuleConfig
 from commonplace.llm import Script
 from support.deadlines import DEADLINE_S
 from support.service import open_memories, serving

@@ -8,8 +8,8 @@ import pytest
 
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
-from commonplace.memories import Memories
-from commonplace.quarantined import decide
+from commonplace.services.opening import Memories
+from commonplace.services.quarantined import decide
 from support.deadlines import DEADLINE_S
 from support.service import open_memories, serving
 from support.streams import encode, init, result, says

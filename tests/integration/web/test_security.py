@@ -11,9 +11,9 @@ import pytest
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import Settings
-from commonplace.web.authentication import COOKIE
-from commonplace.web.login import own_page
-from commonplace.web.security import RateLimits, SecurityOptions
+from commonplace.web.http.authentication import COOKIE
+from commonplace.web.http.login import own_page
+from commonplace.web.http.security import RateLimits, SecurityOptions
 from support.deadlines import DEADLINE_S
 from support.secured import Secured, secured
 from support.service import open_memories, serving

@@ -16,7 +16,7 @@ import pytest
 
 from commonplace.core.errors import InvalidInputError, ListenError, StorageUnavailableError
 from commonplace.core.settings import Settings
-from commonplace.web.loopback import is_loopback, listen, url_of
+from commonplace.web.http.loopback import is_loopback, listen, url_of
 from commonplace.web.serving import catch_up
 from support.commands import CommandLine, CommandServer
 from support.deadlines import DEADLINE_S

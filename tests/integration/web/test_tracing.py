@@ -13,7 +13,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from commonplace.core.errors import SettingsError
 from commonplace.core.settings import Settings
-from commonplace.web.tracing import tracing
+from commonplace.web.http.tracing import tracing
 from support.deadlines import DEADLINE_S
 from support.service import open_memories, serving
 

@@ -20,7 +20,7 @@ from support.deadlines import DEADLINE_S
 from support.effort import computed_s, computes_less
 
 MOST_BESIDE_THE_LIBRARY = 2.0
-COMMAND = [sys.executable, "-m", "commonplace.mcp.workspace"]
+COMMAND = [sys.executable, "-m", "commonplace.mcp.workspace.server"]
 HANDSHAKE = (
     b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",'
     b'"capabilities":{},"clientInfo":{"name":"test","version":"1"}}}\n'

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from commonplace.cli.claude_code.call import read_call
 from commonplace.core.settings import load_settings
+from commonplace.hosts.hooks.hook_input import read_call
 
 
 def test_relative_paths_count_from_the_directory_of_the_client(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from commonplace.cli.command import listing, show
+from commonplace.cli.frame.command import listing, show
 
 
 @pytest.mark.requirement("REL-02.1")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.cli.claude_code.transcripts import digest, read_messages
+from commonplace.hosts.hooks.transcripts import digest, read_messages
 
 pytestmark = pytest.mark.requirement("HST-01.1", "HST-02.1", "HST-03.1", "HST-04.1")
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from commonplace.cli.claude_code.given import Given
+from commonplace.hosts.hooks.seen_lines import Given
 
 
 def test_a_heading_without_fresh_lines_is_left_out(tmp_path: Path) -> None:

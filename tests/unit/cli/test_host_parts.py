@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.cli.hosts.parts import _arguments  # pyright: ignore[reportPrivateUsage]
+from commonplace.hosts.install.json_edits import _arguments  # pyright: ignore[reportPrivateUsage]
 
 HOOK = ["hook", "session-start"]
 

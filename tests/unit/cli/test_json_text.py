@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.cli.hosts.json_text import interior, rewrite
+from commonplace.hosts.install.json_text import interior, rewrite
 
 ADDED = {"hooks": [{"type": "command", "args": ["hook", "ä"]}], "timeout": 30}
 

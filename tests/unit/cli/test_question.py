@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from commonplace.cli.question import confirmed
+from commonplace.cli.frame.question import confirmed
 from support.deadlines import DEADLINE_S
 
 

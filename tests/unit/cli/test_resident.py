@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from commonplace.cli.claude_code.call import HookCall
-from commonplace.cli.resident import client
-from commonplace.cli.resident.forks import _request  # pyright: ignore[reportPrivateUsage]
-from commonplace.cli.resident.place import Place
-from commonplace.cli.resident.server import Resident
-from commonplace.cli.resident.upkeep import Consolidation
-from commonplace.cli.resident.watch import Watch
 from commonplace.core.settings import Settings, load_settings
+from commonplace.hosts.hooks.hook_input import HookCall
+from commonplace.hosts.resident import client
+from commonplace.hosts.resident.mcp_fork_server import _request  # pyright: ignore[reportPrivateUsage]
+from commonplace.hosts.resident.resident_socket import Place
+from commonplace.hosts.resident.server import Resident
+from commonplace.hosts.resident.upkeep import Consolidation
+from commonplace.hosts.resident.watch import Watch
 
 if TYPE_CHECKING:
     from commonplace.knowledge import KnowledgeMemory
@@ -55,7 +55,7 @@ def test_a_relative_place_in_the_file_counts_unless_a_variable_replaces_it(tmp_p
 
 def test_a_process_that_the_kernel_does_not_name_is_not_killed() -> None:
     """The kernel gives 0 for it, as for a socket without a peer, and 0 would be the caller's own group."""
-    code = "import socket; from commonplace.cli.resident.client import _kill; _kill(socket.socket(socket.AF_UNIX))"
+    code = "import socket; from commonplace.hosts.resident.client import _kill; _kill(socket.socket(socket.AF_UNIX))"
     assert subprocess.run([sys.executable, "-c", code], start_new_session=True, check=False).returncode == 0
 
 

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from commonplace.cli.review import SHOWN_CHARS, review_text
+from commonplace.cli.commands.review import SHOWN_CHARS, review_text
 from commonplace.operational import MemoryCategory, Review
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.core.drafts import write_text
+from commonplace.core.atomic_write import write_text
 from support.disks import small_disk
 
 

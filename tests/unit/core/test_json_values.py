@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from commonplace.core.json_values import json_safe
-from commonplace.knowledge.lifecycle.permanence import Permanence
+from commonplace.knowledge.model.permanence import Permanence
 
 
 @dataclass(frozen=True, slots=True)

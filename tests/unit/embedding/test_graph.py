@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from commonplace.embedding.graph import round_weights
+from commonplace.embedding.onnx_graph import round_weights
 
 
 @pytest.mark.parametrize("inputs", [16, 64, 100, 384])

@@ -11,8 +11,8 @@ import pytest
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.browse.cursors import cursor_of, moment_after, name_after, place_after
 from commonplace.knowledge.browse.orders import FactOrder, RuleOrder
-from commonplace.knowledge.kinds import Fact, Rule
-from commonplace.storage.nouns import read_row
+from commonplace.knowledge.model.kinds import Fact, Rule
+from commonplace.storage.rows import read_row
 
 AT = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 KEY = UUID(int=7)

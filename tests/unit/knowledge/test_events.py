@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from commonplace.knowledge.connection.unit_of_work import kind_queries, queries
-from commonplace.knowledge.events import EventType
-from commonplace.knowledge.kinds import MemoryType
+from commonplace.knowledge.model.events import EventType
+from commonplace.knowledge.model.kinds import MemoryType
+from commonplace.knowledge.store.unit_of_work import kind_queries, queries
 
 _WRITTEN = re.compile(
     r"INSERT INTO memory_events[^;]*?current_setting\('commonplace\.tenant_id'\),\s+'(\w+)'(?!\s*\|\|)"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from commonplace.knowledge.keys import plain_key
+from commonplace.knowledge.model.keys import plain_key
 
 ALIKE = [
     ("The staging DB", "staging db", "staging-db", " Staging_DB "),

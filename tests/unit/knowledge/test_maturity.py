@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.knowledge.lifecycle.maturity import (
+from commonplace.knowledge.rules.maturity import (
     Maturity,
     Standing,
     after_harmful,

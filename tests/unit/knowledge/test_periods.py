@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.knowledge.periods import Period, read_period
+from commonplace.knowledge.rules.periods import Period, read_period
 
 NOW = datetime(2026, 11, 22, 15, 30, tzinfo=UTC)
 """A Sunday."""

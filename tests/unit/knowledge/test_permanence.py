@@ -5,7 +5,7 @@ import math
 import pytest
 
 from commonplace.core.choices import require_one_of
-from commonplace.knowledge.lifecycle.permanence import DECAY_RATES, Permanence
+from commonplace.knowledge.model.permanence import DECAY_RATES, Permanence
 
 
 @pytest.mark.requirement("KNW-04.1")

@@ -7,10 +7,10 @@ from uuid import UUID
 import pytest
 
 from commonplace.core.sources import Source
-from commonplace.knowledge.episodes import EpisodeDraft
-from commonplace.knowledge.fact_drafts import FactDraft
-from commonplace.knowledge.kinds import Memory
-from commonplace.knowledge.rules import RuleDraft
+from commonplace.knowledge.memories.episodes import EpisodeDraft
+from commonplace.knowledge.memories.rules import RuleDraft
+from commonplace.knowledge.model.fact_drafts import FactDraft
+from commonplace.knowledge.model.kinds import Memory
 from support.memories import NOW, a_fact, a_rule, an_episode
 
 LEARNED = {

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from commonplace.knowledge.connection.replicas import Replicas
+from commonplace.knowledge.store.replicas import Replicas
 
 
 class Log:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.kinds import MemoryType
-from commonplace.knowledge.short_ids import ShortId, parse_id, short_id
+from commonplace.knowledge.model.kinds import MemoryType
+from commonplace.knowledge.model.short_ids import ShortId, parse_id, short_id
 
 RULE = MemoryType.RULE
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.language.dates import last_date
+from commonplace.language.importance_cues import language_of, signals_of
 from commonplace.language.sentences import split_clauses, split_sentences
-from commonplace.language.signals import language_of, signals_of
 from commonplace.language.values import concepts, values
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.llm.fence import data_notice, fence, fenced_texts
+from commonplace.prompts.fence import data_notice, fence, fenced_texts
 
 TAG = "episode_content"
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.language.sentences import split_clauses, split_sentences
-from commonplace.llm.secretary import Turn, take_notes
-from commonplace.llm.secretary.retractions import settled
+from commonplace.llm.extractive import Turn, take_notes
+from commonplace.llm.extractive.retractions import settled
 
 
 def said(text: str) -> list[str]:

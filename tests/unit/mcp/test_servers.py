@@ -16,12 +16,13 @@ from commonplace.apps import AppMemory
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory
-from commonplace.mcp import combined, workspace
+from commonplace.mcp import combined
 from commonplace.mcp.apps import server as apps
 from commonplace.mcp.knowledge import server as knowledge
-from commonplace.mcp.profiles import Profile, View
-from commonplace.mcp.stdio import WholeCharacters
-from commonplace.mcp.tool import MemoryTool, Offer
+from commonplace.mcp.protocol.profiles import Profile, View
+from commonplace.mcp.protocol.stdio import WholeCharacters
+from commonplace.mcp.protocol.tool import MemoryTool, Offer
+from commonplace.mcp.workspace import server as workspace
 from commonplace.workspace import WorkspaceMemory
 from support.mcp import text
 

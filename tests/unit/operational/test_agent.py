@@ -8,7 +8,7 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.cli.operational.session_options import parse_span
+from commonplace.cli.frame.session_options import parse_span
 from commonplace.core.errors import InvalidInputError
 from commonplace.llm.cli_process import outside_a_session
 from commonplace.operational.cooldowns import Cooldown

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from commonplace.core.errors import NotFoundError
-from commonplace.storage.nouns import Noun, read_row
+from commonplace.storage.rows import Noun, read_row
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

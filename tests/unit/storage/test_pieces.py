@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.core.errors import StorageError
-from commonplace.storage.backup.pieces import NEW, Recipe, assembled, keep_new_bytes
+from commonplace.storage.backup.chunking import NEW, Recipe, assembled, keep_new_bytes
 
 LINES = [f"{number}\t{number * 7919 % 10_007:x}\n".encode() * 20 for number in range(2_000)]
 

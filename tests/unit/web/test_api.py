@@ -7,10 +7,10 @@ import pytest
 from fastapi import FastAPI, Query
 from fastapi.testclient import TestClient
 
-from commonplace.web.api import BODY, Api
-from commonplace.web.documentation import describe
-from commonplace.web.problems import NOT_FOUND
-from commonplace.web.shape import Shape, Wanted, shows
+from commonplace.web.http.problems import NOT_FOUND
+from commonplace.web.http.shape import Shape, Wanted, shows
+from commonplace.web.rest.api import BODY, Api
+from commonplace.web.rest.documentation import describe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.core.confidence import effective_confidence
-from commonplace.web.knowledge.pages.decay_curve import LONGEST, decay_curve
+from commonplace.web.pages.knowledge.decay_curve import LONGEST, decay_curve
 
 SINCE = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 from commonplace.cli.main import Commands, app
 from commonplace.mcp.apps.tools import OFFERS as APP_OFFERS
 from commonplace.mcp.knowledge.server import OFFERS
-from commonplace.web.dashboard.rendering import ENVIRONMENT
+from commonplace.web.pages.layout.rendering import ENVIRONMENT
 from commonplace.workspace.tools import TOOLS
 
 COMMAND = re.compile(r""">(commonplace [^<]+)<|["'](commonplace [^"<]+)["<]""")

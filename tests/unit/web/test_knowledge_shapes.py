@@ -4,8 +4,8 @@ from uuid import UUID
 
 import pytest
 
-from commonplace.knowledge.search.found import Found, Scores
-from commonplace.web.knowledge.rest.shapes import FoundShape
+from commonplace.knowledge.search.results import Found, Scores
+from commonplace.web.rest.knowledge.shapes import FoundShape
 from support.memories import a_fact
 
 

@@ -3,10 +3,10 @@
 from datetime import UTC, datetime, timedelta
 
 from commonplace.knowledge.workers.status import FailedJob
-from commonplace.web.dashboard.cards import ReadCard
-from commonplace.web.dashboard.rendering import ENVIRONMENT
-from commonplace.web.dashboard.series import LEAST_TOP, Series
-from commonplace.web.knowledge.pages.cards import FAILED
+from commonplace.web.pages.knowledge.cards import FAILED
+from commonplace.web.pages.layout.cards import ReadCard
+from commonplace.web.pages.layout.rendering import ENVIRONMENT
+from commonplace.web.pages.layout.series import LEAST_TOP, Series
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from starlette.requests import Request
 
-from commonplace.web.dashboard import wording
-from commonplace.web.dashboard.navigation import Entry
-from commonplace.web.dashboard.paging import Filters, counted_pager, cut_page, read_page
+from commonplace.web.pages.layout import wording
+from commonplace.web.pages.layout.navigation import Entry
+from commonplace.web.pages.layout.paging import Filters, counted_pager, cut_page, read_page
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 

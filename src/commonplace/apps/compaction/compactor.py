@@ -29,8 +29,8 @@ from commonplace.apps.memories import MAX_MEMORIES, Author, Memory
 from commonplace.apps.receipts import CompactionAction, CompactionReceipt
 from commonplace.apps.resources import Resources
 from commonplace.apps.store import memories_lock
-from commonplace.core.context import current_actor
 from commonplace.core.errors import ModelBudgetError, ModelError, StorageError
+from commonplace.core.request_context import current_actor
 from commonplace.llm import Completion
 from commonplace.llm.answers import ask_again
 from commonplace.storage.database import Statements

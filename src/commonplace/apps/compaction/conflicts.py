@@ -14,11 +14,11 @@ from itertools import combinations
 from typing import Final
 
 from commonplace.apps.memories import Memory
+from commonplace.language.importance_cues import DATE, TIME, plain
 from commonplace.language.sentences import split_sentences
-from commonplace.language.signals import DATE, TIME, plain
 from commonplace.language.values import concepts, kind_of, share, values
 from commonplace.language.words import tokens
-from commonplace.llm.secretary import SPEAKER
+from commonplace.llm.extractive import SPEAKER
 
 LEAST_SHARED_WORDS: Final = 2
 LEAST_SHARE: Final = 0.6

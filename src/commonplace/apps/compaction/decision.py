@@ -18,8 +18,8 @@ from commonplace.apps.memories import MAX_CONTENT_CHARS, MAX_MEMORIES, Memory
 from commonplace.apps.receipts import Decider
 from commonplace.core.text import collapse_whitespace
 from commonplace.language.values import concepts, share, weight
-from commonplace.llm.fence import data_notice, fence
-from commonplace.llm.secretary import SPEAKER
+from commonplace.llm.extractive import SPEAKER
+from commonplace.prompts.fence import data_notice, fence
 
 DUPLICATE_SHARE: Final = 0.8
 """The share of common words from which the rule takes two memories for duplicates."""

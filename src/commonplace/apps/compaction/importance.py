@@ -1,6 +1,6 @@
 """The importance of a memory, guessed from its words. Pure. Source: APP-16.1.
 
-A rule costs nothing and can be explained; see :mod:`commonplace.language.signals`.
+A rule costs nothing and can be explained; see :mod:`commonplace.language.importance_cues`.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import Final
 
 from commonplace.apps.memories import MAX_IMPORTANCE, Memory
 from commonplace.language.dates import last_date
-from commonplace.language.signals import NOISE, VITAL, plain, signals_of
+from commonplace.language.importance_cues import NOISE, VITAL, plain, signals_of
 from commonplace.language.values import concepts
 
 PLAIN_FACT: Final = 3.0

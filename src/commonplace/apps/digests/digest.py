@@ -20,8 +20,8 @@ from commonplace.core.secrets import find_secret, mask_secrets
 from commonplace.core.text import clean_text, collapse_whitespace, is_blank, trim_to
 from commonplace.core.zones import zone_name
 from commonplace.language.sentences import split_sentences
-from commonplace.llm.fence import data_notice, fence
-from commonplace.llm.secretary import read_turns, take_notes
+from commonplace.llm.extractive import read_turns, take_notes
+from commonplace.prompts.fence import data_notice, fence
 
 MAX_SENTENCES: Final = 4
 MAX_TRANSCRIPT_CHARS: Final = 24_000

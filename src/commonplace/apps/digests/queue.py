@@ -14,7 +14,7 @@ from commonplace.apps.digests.digest import MemoryCreationRequest
 from commonplace.apps.receipts import DigestOutcome
 from commonplace.core.clock import format_timestamp
 from commonplace.storage.database import Statements
-from commonplace.storage.nouns import Noun
+from commonplace.storage.rows import Noun
 from commonplace.storage.store import Store
 
 LEASE: Final = timedelta(minutes=15)

@@ -42,7 +42,6 @@ from commonplace.apps.receipts import (
 from commonplace.apps.registry import get_app
 from commonplace.apps.resources import Resources
 from commonplace.apps.store import memories_lock
-from commonplace.core.context import current_actor
 from commonplace.core.errors import (
     ModelAccessError,
     ModelBudgetError,
@@ -53,6 +52,7 @@ from commonplace.core.errors import (
 )
 from commonplace.core.instructions import Flag, find_flags
 from commonplace.core.pages import require_page
+from commonplace.core.request_context import current_actor
 from commonplace.core.text import is_blank
 from commonplace.llm import Completion
 

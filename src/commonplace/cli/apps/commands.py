@@ -24,9 +24,9 @@ from commonplace.apps import (
     Message,
     as_document,
 )
-from commonplace.cli.command import Answer, commands, listing
-from commonplace.cli.output import flagged_line, print_json, table
-from commonplace.cli.run import run, settings
+from commonplace.cli.frame.command import Answer, commands, listing
+from commonplace.cli.frame.output import flagged_line, print_json, table
+from commonplace.cli.frame.run import run, settings
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.faults import invalid_input
 from commonplace.core.text import plural, replace_surrogates

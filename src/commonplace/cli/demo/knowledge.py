@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.panel import Panel
 
 from commonplace.cli.demo.step import step
+from commonplace.cli.frame.output import shown, table
 from commonplace.cli.knowledge.options import about
-from commonplace.cli.output import shown, table
 from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory, model_spawner
 from commonplace.llm.scripted import Script

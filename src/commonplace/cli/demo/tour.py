@@ -14,13 +14,13 @@ from rich.console import Console
 from rich.panel import Panel
 
 from commonplace.apps import AppMemory, Message
-from commonplace.cli.checks import run_checks
+from commonplace.cli.commands.checks import run_checks
+from commonplace.cli.commands.doctor import check_line
 from commonplace.cli.demo.knowledge import consolidate, know
 from commonplace.cli.demo.step import step
-from commonplace.cli.doctor import check_line
+from commonplace.cli.frame.output import console, shown, table
+from commonplace.cli.frame.run import run
 from commonplace.cli.operational.commands import effect_line
-from commonplace.cli.output import console, shown, table
-from commonplace.cli.run import run
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import SecretRefusedError
 from commonplace.core.settings import Settings

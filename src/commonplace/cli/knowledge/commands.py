@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
-from commonplace.cli.command import Answer, commands
+from commonplace.cli.frame.command import Answer, commands
+from commonplace.cli.frame.output import AllowSecrets
+from commonplace.cli.frame.run import source as door
 from commonplace.cli.knowledge import (
     consolidation,
     entities,
@@ -34,8 +36,6 @@ from commonplace.cli.knowledge.options import (
     record,
     results,
 )
-from commonplace.cli.output import AllowSecrets
-from commonplace.cli.run import source as door
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.core.instructions import in_words
 from commonplace.core.json_values import json_safe
@@ -56,7 +56,7 @@ from commonplace.knowledge import (
     json_fields,
     short_id,
 )
-from commonplace.waiting import OF_FACTS
+from commonplace.services.waiting import OF_FACTS
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 command = commands(app, opened)

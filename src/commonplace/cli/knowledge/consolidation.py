@@ -7,10 +7,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from commonplace.cli.command import Answer, commands, listing
+from commonplace.cli.frame.command import Answer, commands, listing
+from commonplace.cli.frame.output import console, shown, table
+from commonplace.cli.frame.question import confirmed
 from commonplace.cli.knowledge.options import ButlerOption, IdArgument, opened
-from commonplace.cli.output import console, shown, table
-from commonplace.cli.question import confirmed
 from commonplace.core.json_values import json_safe
 from commonplace.core.text import plural, trim_to
 from commonplace.knowledge import (

@@ -4,7 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from commonplace.cli.command import Answer, commands, listing
+from commonplace.cli.frame.command import Answer, commands, listing
+from commonplace.cli.frame.output import AllowSecrets
 from commonplace.cli.knowledge.lists import LimitOption
 from commonplace.cli.knowledge.options import (
     AsOfOption,
@@ -16,7 +17,6 @@ from commonplace.cli.knowledge.options import (
     opened,
     record,
 )
-from commonplace.cli.output import AllowSecrets
 from commonplace.core.json_values import json_safe
 from commonplace.knowledge import LIST_LIMIT, EntityType, KnowledgeMemory, MemoryType, short_id
 

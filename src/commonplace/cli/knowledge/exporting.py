@@ -2,9 +2,9 @@
 
 import typer
 
-from commonplace.cli.command import Answer, commands
+from commonplace.cli.frame.command import Answer, commands
+from commonplace.cli.frame.output import TargetArgument
 from commonplace.cli.knowledge.options import opened
-from commonplace.cli.output import TargetArgument
 from commonplace.knowledge import KnowledgeMemory
 
 app = typer.Typer(add_completion=False)
@@ -17,7 +17,7 @@ async def export(memory: KnowledgeMemory, target: TargetArgument) -> Answer:
 
     The export omits times, confidence and history; `commonplace backup` keeps everything.
     """
-    from commonplace.cli.export import written  # noqa: PLC0415 - the forms take time to import
-    from commonplace.portability.exporting import export_knowledge  # noqa: PLC0415
+    from commonplace.cli.commands.export import written  # noqa: PLC0415 - the forms take time to import
+    from commonplace.services.transfer.exporting import export_knowledge  # noqa: PLC0415
 
     return written([item async for item in export_knowledge(memory)], target)

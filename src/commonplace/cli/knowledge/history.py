@@ -5,10 +5,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from commonplace.cli.command import Answer, commands, listing
+from commonplace.cli.frame.command import Answer, commands, listing
+from commonplace.cli.frame.output import shown
 from commonplace.cli.knowledge.lists import LimitOption, OffsetOption
 from commonplace.cli.knowledge.options import ScopeOption, about, entity_of, opened
-from commonplace.cli.output import shown
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.json_values import json_safe
 from commonplace.knowledge import MAX_LIMIT, KnowledgeMemory

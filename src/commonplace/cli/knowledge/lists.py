@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from commonplace.cli.command import Answer, commands, listing
+from commonplace.cli.frame.command import Answer, commands, listing
 from commonplace.cli.knowledge.options import AsOfOption, ValidAtOption, about, entity_of, opened
 from commonplace.knowledge import (
     MAX_LIMIT,

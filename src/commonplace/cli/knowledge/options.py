@@ -8,13 +8,13 @@ from uuid import UUID
 
 import typer
 
-from commonplace.cli.command import Answer
-from commonplace.cli.output import shown, table
-from commonplace.cli.run import settings, source
+from commonplace.cli.frame.command import Answer
+from commonplace.cli.frame.output import shown, table
+from commonplace.cli.frame.run import settings, source
 from commonplace.core.clock import utc_now
-from commonplace.core.context import DEFAULT_TENANT
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.json_values import json_safe
+from commonplace.core.request_context import DEFAULT_TENANT
 from commonplace.core.text import trim_to
 from commonplace.knowledge import Fact, Found, KnowledgeMemory, Memory, MemoryType, Scores
 

@@ -7,9 +7,9 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, TextColumn
 
-from commonplace.cli.command import Answer, commands
+from commonplace.cli.frame.command import Answer, commands
+from commonplace.cli.frame.output import table
 from commonplace.cli.knowledge.options import opened
-from commonplace.cli.output import table
 from commonplace.knowledge import KnowledgeMemory, Partition
 
 app = typer.Typer(help="Partitions that give large tenants their own tables.", no_args_is_help=True)

@@ -6,10 +6,10 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from commonplace.cli.command import Answer, commands
+from commonplace.cli.frame.command import Answer, commands
+from commonplace.cli.frame.output import table
+from commonplace.cli.frame.run import settings
 from commonplace.cli.knowledge.options import opened
-from commonplace.cli.output import table
-from commonplace.cli.run import settings
 from commonplace.core.text import plural
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge import (

@@ -9,11 +9,11 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from commonplace.cli.command import Answer, commands
+from commonplace.cli.frame.command import Answer, commands
+from commonplace.cli.frame.output import AllowSecrets, JsonOption, table
 from commonplace.cli.knowledge.options import IdArgument, ScopeOption, TenantOption, TypeArgument, opened
-from commonplace.cli.output import AllowSecrets, JsonOption, table
-from commonplace.core.context import DEFAULT_TENANT
 from commonplace.core.json_values import json_safe
+from commonplace.core.request_context import DEFAULT_TENANT
 from commonplace.knowledge import (
     CleanupReceipt,
     DecayReceipt,

@@ -7,11 +7,11 @@ from typing import Annotated, Final
 
 import typer
 
-from commonplace.cli.command import Answer, commands, listing
+from commonplace.cli.frame.command import Answer, commands, listing
+from commonplace.cli.frame.output import AllowSecrets, JsonOption, console, table
+from commonplace.cli.frame.run import settings
 from commonplace.cli.operational import run as ops_run
 from commonplace.cli.operational.output import effect_line, receipt_line
-from commonplace.cli.output import AllowSecrets, JsonOption, console, table
-from commonplace.cli.run import settings
 from commonplace.core.confidence import clamp
 from commonplace.core.errors import ClockError, StorageUnavailableError
 from commonplace.core.text import plural

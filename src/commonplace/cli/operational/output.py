@@ -1,6 +1,6 @@
 """Receipts and changed confidences on a terminal."""
 
-from commonplace.cli.output import flagged_line, shown
+from commonplace.cli.frame.output import flagged_line, shown
 from commonplace.operational import Effect, Receipt, ReceiptOutcome, format_confidence
 
 

@@ -13,15 +13,15 @@ from typing import Annotated, Final
 import typer
 from rich.console import Console
 
-from commonplace.cli.operational.output import receipt_line
-from commonplace.cli.operational.session_options import (
+from commonplace.cli.frame.output import JsonOption, console, print_json, shown
+from commonplace.cli.frame.run import run, settings
+from commonplace.cli.frame.session_options import (
     ClaudeOption,
     ExtraArguments,
     TimeoutOption,
     parse_span,
 )
-from commonplace.cli.output import JsonOption, console, print_json, shown
-from commonplace.cli.run import run, settings
+from commonplace.cli.operational.output import receipt_line
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import StorageError, StorageUnavailableError
 from commonplace.core.settings import Settings

@@ -4,9 +4,9 @@ from typing import Annotated, Final
 
 import typer
 
-from commonplace.cli.command import Answer, commands, listing
-from commonplace.cli.output import AllowSecrets
-from commonplace.cli.run import settings
+from commonplace.cli.frame.command import Answer, commands, listing
+from commonplace.cli.frame.output import AllowSecrets
+from commonplace.cli.frame.run import settings
 from commonplace.core.clock import format_timestamp
 from commonplace.core.text import plural
 from commonplace.workspace import MAX_RESULTS, Scope, WorkspaceMemory

@@ -11,8 +11,8 @@ from uuid import UUID
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.browse.entries import ListedEntity
 from commonplace.knowledge.browse.orders import PLACE_FIELDS, FactOrder, RuleOrder
-from commonplace.knowledge.inputs import require_moment
-from commonplace.knowledge.kinds import Episode, Fact, Memory, Rule
+from commonplace.knowledge.model.inputs import require_moment
+from commonplace.knowledge.model.kinds import Episode, Fact, Memory, Rule
 
 PREFIX_CHARS: Final = 256
 """The number of characters of a text in a cursor; orders compare no more characters."""

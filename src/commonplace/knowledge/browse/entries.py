@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from commonplace.knowledge.entities.fields import EntityType
-from commonplace.storage.nouns import Noun
+from commonplace.knowledge.model.entity_fields import EntityType
+from commonplace.storage.rows import Noun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

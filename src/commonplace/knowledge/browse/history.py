@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.lists import require_page
-from commonplace.knowledge.config import MAX_LIMIT
-from commonplace.knowledge.connection.session import KnowledgeSession
-from commonplace.knowledge.kinds import Fact, Moment, Rule
+from commonplace.knowledge.model import inputs
+from commonplace.knowledge.model.config import MAX_LIMIT
+from commonplace.knowledge.model.kinds import Fact, Moment, Rule
+from commonplace.knowledge.store.session import KnowledgeSession
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

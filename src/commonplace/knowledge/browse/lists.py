@@ -7,18 +7,18 @@ from uuid import UUID
 from commonplace.core import pages
 from commonplace.core.choices import optional_one_of, require_one_of
 from commonplace.core.sources import Source
-from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.cursors import moment_after, name_after, place_after
 from commonplace.knowledge.browse.entries import ListedEntity
 from commonplace.knowledge.browse.orders import FactOrder, RuleOrder
-from commonplace.knowledge.config import LIST_LIMIT, MAX_LIMIT
-from commonplace.knowledge.connection.session import KnowledgeSession
-from commonplace.knowledge.entities.fields import EntityType
-from commonplace.knowledge.entities.names import fold_name
-from commonplace.knowledge.kinds import Episode, EpisodeStatus, Fact, MemoryType, Moment, Rule, Validity
 from commonplace.knowledge.lifecycle.feedback import RuleApplication
-from commonplace.knowledge.lifecycle.maturity import Maturity
-from commonplace.storage.nouns import Noun
+from commonplace.knowledge.model import inputs
+from commonplace.knowledge.model.config import LIST_LIMIT, MAX_LIMIT
+from commonplace.knowledge.model.entity_fields import EntityType
+from commonplace.knowledge.model.entity_names import fold_name
+from commonplace.knowledge.model.kinds import Episode, EpisodeStatus, Fact, MemoryType, Moment, Rule, Validity
+from commonplace.knowledge.rules.maturity import Maturity
+from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.storage.rows import Noun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

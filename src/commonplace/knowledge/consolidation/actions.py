@@ -11,24 +11,24 @@ from uuid import UUID
 import asyncpg
 
 from commonplace.core.errors import CommonplaceError, InvalidInputError
-from commonplace.knowledge.connection.unit_of_work import of_kind
-from commonplace.knowledge.connection.vectors import refused_vectors
 from commonplace.knowledge.consolidation.leases import Lease, describe
 from commonplace.knowledge.consolidation.policy import OUTAGES
 from commonplace.knowledge.consolidation.runs import ActionKind
-from commonplace.knowledge.consolidation.siblings import plain
 from commonplace.knowledge.consolidation.steps import Confirm, Retract, Step, Steps, StoreFact, StoreRule
 from commonplace.knowledge.entities.subjects import Subjects
-from commonplace.knowledge.fact_drafts import all_keys, as_history
-from commonplace.knowledge.facts import (
+from commonplace.knowledge.memories.facts import (
     LEAST_IMPORTANCE,
     FactReceipt,
     insert_facts,
     queue_review,
     with_entities,
 )
-from commonplace.knowledge.kinds import GLOBAL_SCOPE, MemoryType, Permanence
-from commonplace.knowledge.rules import insert_rules, supersede_rule
+from commonplace.knowledge.memories.rules import insert_rules, supersede_rule
+from commonplace.knowledge.model.fact_drafts import all_keys, as_history
+from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, MemoryType, Permanence
+from commonplace.knowledge.rules.siblings import plain
+from commonplace.knowledge.store.unit_of_work import of_kind
+from commonplace.knowledge.store.vectors import refused_vectors
 from commonplace.storage.database import Statements
 
 _SERVER_FAULTS: Final = (

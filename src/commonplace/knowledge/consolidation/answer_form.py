@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, Field, WithJsonSchema
 
-from commonplace.knowledge.lifecycle.permanence import Permanence
+from commonplace.knowledge.model.permanence import Permanence
 
 _TEXT: Final = {"type": "string"}
 _TEXTS: Final = {"type": "array", "items": _TEXT}

@@ -8,8 +8,6 @@ from typing import Final
 
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.text import plural
-from commonplace.knowledge import inputs
-from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.consolidation import leases
 from commonplace.knowledge.consolidation.attempt import Approve, Failed, Means, attempt
 from commonplace.knowledge.consolidation.dry_run import PlannedRun, runs_of
@@ -19,7 +17,9 @@ from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.runs import Run, RunState
 from commonplace.knowledge.consolidation.spawner import NOT_ASKED, Spawner
-from commonplace.storage.nouns import Noun
+from commonplace.knowledge.model import inputs
+from commonplace.knowledge.store.session import KnowledgeSession, storage_function
+from commonplace.storage.rows import Noun
 
 EXPIRES_SOON_S: Final = 86_400.0
 

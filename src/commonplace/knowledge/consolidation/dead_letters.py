@@ -9,11 +9,11 @@ from typing import Final
 from uuid import UUID
 
 from commonplace.core.errors import UndoRefusedError
-from commonplace.knowledge import inputs
-from commonplace.knowledge.connection.session import KnowledgeSession
-from commonplace.knowledge.kinds import MemoryType
-from commonplace.knowledge.short_ids import find_id
-from commonplace.storage.nouns import Noun
+from commonplace.knowledge.model import inputs
+from commonplace.knowledge.model.kinds import MemoryType
+from commonplace.knowledge.model.short_ids import find_id
+from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.storage.rows import Noun
 
 MAX_SHOWN: Final = 1_000
 

@@ -18,13 +18,13 @@ import asyncpg
 from commonplace.core.clock import Clock
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.consolidation.actions import Progress, do_steps
 from commonplace.knowledge.consolidation.known import Known
 from commonplace.knowledge.consolidation.leases import Lease
 from commonplace.knowledge.consolidation.results import ConsolidationResult
 from commonplace.knowledge.consolidation.runs import ActionKind, Run, RunAction, RunState
 from commonplace.knowledge.consolidation.steps import Confirm, Group, Steps, prepare
+from commonplace.knowledge.store.unit_of_work import unit_of_work
 from commonplace.storage.database import Statements
 
 PAUSES_S: Final = (0.2, 1.0, 3.0)

@@ -7,9 +7,9 @@ from uuid import UUID
 
 import asyncpg
 
-from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.consolidation.leases import Lease
 from commonplace.knowledge.consolidation.prompt import KnownEntity, KnownFact, KnownRule
+from commonplace.knowledge.store.unit_of_work import unit_of_work
 
 MAX_FACTS: Final = 100
 MAX_RULES: Final = 50

@@ -21,7 +21,6 @@ import asyncpg
 from commonplace.core.clock import Clock
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.core.text import clean_text, collapse_whitespace, trim_to
-from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.consolidation.policy import Policy, counts, group_size
 from commonplace.knowledge.consolidation.prompt import (
     MAX_EPISODE_CHARS,
@@ -31,6 +30,7 @@ from commonplace.knowledge.consolidation.prompt import (
     fit,
 )
 from commonplace.knowledge.consolidation.runs import Run, RunState
+from commonplace.knowledge.store.unit_of_work import unit_of_work
 from commonplace.storage.database import Row, Statements
 
 RENEWALS: Final = 3

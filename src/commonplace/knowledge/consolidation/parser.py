@@ -22,9 +22,9 @@ from commonplace.knowledge.consolidation.results import (
     ProposedRule,
     Retraction,
 )
-from commonplace.knowledge.inputs import MAX_CONTENT_CHARS, MAX_KEY_CHARS, MAX_TAG_CHARS, MAX_TAGS
-from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, MAX_IMPORTANCE
-from commonplace.knowledge.lifecycle.permanence import Permanence
+from commonplace.knowledge.model.inputs import MAX_CONTENT_CHARS, MAX_KEY_CHARS, MAX_TAG_CHARS, MAX_TAGS
+from commonplace.knowledge.model.kinds import DEFAULT_IMPORTANCE, MAX_IMPORTANCE
+from commonplace.knowledge.model.permanence import Permanence
 
 KEYS: Final = ("new_facts", "updated_facts", "new_rules", "confirmations", "updated_rules", "retractions")
 MIN_IMPORTANCE: Final = 1.0

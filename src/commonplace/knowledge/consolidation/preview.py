@@ -7,7 +7,7 @@ from typing import Final, Literal
 from commonplace.core.text import collapse_whitespace, visible
 from commonplace.knowledge.consolidation.executor import MemoryText, Rehearsal, RehearsedAction
 from commonplace.knowledge.consolidation.runs import RunAction
-from commonplace.knowledge.kinds import Validity
+from commonplace.knowledge.model.kinds import Validity
 
 ADDED: Final = "+"
 CHANGED: Final = "~"

@@ -20,10 +20,10 @@ from uuid import UUID
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import clean_text, collapse_whitespace, trim_to
 from commonplace.core.zones import local_minute, zone_name
-from commonplace.knowledge.inputs import MAX_SCOPE_CHARS
-from commonplace.knowledge.lifecycle.permanence import Permanence
-from commonplace.llm.fence import data_notice, fence
-from commonplace.storage.nouns import Noun
+from commonplace.knowledge.model.inputs import MAX_SCOPE_CHARS
+from commonplace.knowledge.model.permanence import Permanence
+from commonplace.prompts.fence import data_notice, fence
+from commonplace.storage.rows import Noun
 
 EPISODE_TAG: Final = "episode_content"
 """Source: KNW-12.4."""

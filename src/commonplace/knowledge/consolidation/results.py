@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
-from commonplace.knowledge.lifecycle.permanence import Permanence
+from commonplace.knowledge.model.permanence import Permanence
 
 NO_JSON_BLOCK: Final = "No JSON block found in consolidation output"
 """The parse error of an answer without a JSON block of the model's own. Source: KNW-13.6."""

@@ -16,13 +16,13 @@ import asyncpg
 from commonplace.core.choices import require_one_of
 from commonplace.core.errors import InvalidInputError, NotFoundError, UndoRefusedError
 from commonplace.knowledge.browse.lists import require_page
-from commonplace.knowledge.config import LIST_LIMIT
-from commonplace.knowledge.connection.session import KnowledgeSession
-from commonplace.knowledge.connection.unit_of_work import of_kind
-from commonplace.knowledge.consolidation import siblings
-from commonplace.knowledge.kinds import MemoryType
+from commonplace.knowledge.model.config import LIST_LIMIT
+from commonplace.knowledge.model.kinds import MemoryType
+from commonplace.knowledge.rules import siblings
+from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.storage.database import Statements
-from commonplace.storage.nouns import Noun
+from commonplace.storage.rows import Noun
 
 
 class Decision(StrEnum):

@@ -7,12 +7,12 @@ from typing import Final
 from uuid import UUID
 
 from commonplace.core.choices import optional_one_of
-from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.lists import require_page
-from commonplace.knowledge.config import LIST_LIMIT
-from commonplace.knowledge.connection.session import KnowledgeSession
-from commonplace.knowledge.kinds import MemoryType
-from commonplace.storage.nouns import Noun
+from commonplace.knowledge.model import inputs
+from commonplace.knowledge.model.config import LIST_LIMIT
+from commonplace.knowledge.model.kinds import MemoryType
+from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.storage.rows import Noun
 
 
 class RunState(StrEnum):

@@ -15,9 +15,6 @@ import asyncpg
 
 from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.connection.unit_of_work import unit_of_work
-from commonplace.knowledge.connection.vectors import Embeddings, embed
-from commonplace.knowledge.consolidation import siblings
 from commonplace.knowledge.consolidation.known import Known
 from commonplace.knowledge.consolidation.prompt import KnownFact, KnownRule
 from commonplace.knowledge.consolidation.results import (
@@ -27,11 +24,14 @@ from commonplace.knowledge.consolidation.results import (
     ProposedRule,
     Retraction,
 )
-from commonplace.knowledge.fact_drafts import FactDraft, checked_fact, fact_text, with_period
-from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, MemoryType
-from commonplace.knowledge.lifecycle.permanence import Permanence
-from commonplace.knowledge.periods import Period
-from commonplace.knowledge.rules import RuleDraft, checked_rule
+from commonplace.knowledge.memories.rules import RuleDraft, checked_rule
+from commonplace.knowledge.model.fact_drafts import FactDraft, checked_fact, fact_text, with_period
+from commonplace.knowledge.model.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, MemoryType
+from commonplace.knowledge.model.permanence import Permanence
+from commonplace.knowledge.rules import siblings
+from commonplace.knowledge.rules.periods import Period
+from commonplace.knowledge.store.unit_of_work import unit_of_work
+from commonplace.knowledge.store.vectors import Embeddings, embed
 
 _NO_VECTORS: Final = Embeddings(vectors=[], model="", version="")
 

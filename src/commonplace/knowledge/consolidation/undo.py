@@ -11,14 +11,14 @@ from datetime import datetime
 from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge import inputs
-from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
-from commonplace.knowledge.connection.unit_of_work import of_kind
 from commonplace.knowledge.consolidation.runs import Run, RunAction, RunState
-from commonplace.knowledge.fact_drafts import fact_key
-from commonplace.knowledge.kinds import MemoryType, Validity
+from commonplace.knowledge.model import inputs
+from commonplace.knowledge.model.fact_drafts import fact_key
+from commonplace.knowledge.model.kinds import MemoryType, Validity
+from commonplace.knowledge.store.session import KnowledgeSession, storage_function
+from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.storage.database import Statements
-from commonplace.storage.nouns import Noun
+from commonplace.storage.rows import Noun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,20 +4,20 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from commonplace.core.errors import NotFoundError, UndoRefusedError
-from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.lists import require_page
-from commonplace.knowledge.config import LIST_LIMIT
-from commonplace.knowledge.connection.session import KnowledgeSession
-from commonplace.knowledge.entities.fields import EntityType
-from commonplace.knowledge.entities.names import fold_name
 from commonplace.knowledge.entities.registry import lock_entities, record_change, require_living, write_entity
 from commonplace.knowledge.entities.subjects import Subjects, link_subjects
-from commonplace.knowledge.events import EventType, record_decision
-from commonplace.knowledge.fact_drafts import fact_key
-from commonplace.knowledge.kinds import MemoryType, Validity
-from commonplace.knowledge.short_ids import find_id
+from commonplace.knowledge.model import inputs
+from commonplace.knowledge.model.config import LIST_LIMIT
+from commonplace.knowledge.model.entity_fields import EntityType
+from commonplace.knowledge.model.entity_names import fold_name
+from commonplace.knowledge.model.events import EventType, record_decision
+from commonplace.knowledge.model.fact_drafts import fact_key
+from commonplace.knowledge.model.kinds import MemoryType, Validity
+from commonplace.knowledge.model.short_ids import find_id
+from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.database import Statements
-from commonplace.storage.nouns import Noun
+from commonplace.storage.rows import Noun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.connection.session import KnowledgeSession
-from commonplace.knowledge.entities.fields import MERGED_INTO
-from commonplace.knowledge.entities.merge_plan import FactChange, FactState, MergePlan, plan_merge
-from commonplace.knowledge.entities.names import without_repeats
 from commonplace.knowledge.entities.registry import (
     Entity,
     lock_entities,
@@ -17,10 +13,14 @@ from commonplace.knowledge.entities.registry import (
     require_tenant,
     write_entity,
 )
-from commonplace.knowledge.events import EventType, record_event
-from commonplace.knowledge.inputs import require_id
+from commonplace.knowledge.model.entity_fields import MERGED_INTO
+from commonplace.knowledge.model.entity_names import without_repeats
+from commonplace.knowledge.model.events import EventType, record_event
+from commonplace.knowledge.model.inputs import require_id
+from commonplace.knowledge.rules.merge_plan import FactChange, FactState, MergePlan, plan_merge
+from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.database import Row, Statements
-from commonplace.storage.nouns import read_row
+from commonplace.storage.rows import read_row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,8 @@ from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import clean_text
-from commonplace.knowledge.entities.names import fold_name
-from commonplace.knowledge.inputs import require_id
+from commonplace.knowledge.model.entity_names import fold_name
+from commonplace.knowledge.model.inputs import require_id
 from commonplace.language.scripts import character_pairs
 
 MAX_BOOST: Final = 20.0

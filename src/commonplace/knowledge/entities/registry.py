@@ -15,20 +15,20 @@ import asyncpg
 from commonplace.core.choices import require_one_of
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.errors import InvalidInputError, NotFoundError
-from commonplace.knowledge.connection.session import KnowledgeSession
-from commonplace.knowledge.entities.fields import (
+from commonplace.knowledge.model.entity_fields import (
     MERGED_INTO,
     RESERVED_METADATA,
     EntityType,
     require_aliases,
     require_name,
 )
-from commonplace.knowledge.entities.names import fold_names, without_repeats
-from commonplace.knowledge.events import EventType, record_event
-from commonplace.knowledge.inputs import optional_moment, require_id, require_metadata
-from commonplace.knowledge.kinds import Moment
+from commonplace.knowledge.model.entity_names import fold_names, without_repeats
+from commonplace.knowledge.model.events import EventType, record_event
+from commonplace.knowledge.model.inputs import optional_moment, require_id, require_metadata
+from commonplace.knowledge.model.kinds import Moment
+from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.database import Row, Statements
-from commonplace.storage.nouns import Noun, read_row
+from commonplace.storage.rows import Noun, read_row
 
 MADE_FROM: Final = "made_from"
 """The metadata key of an entity that a fact created and that nobody has created explicitly since."""

@@ -7,13 +7,13 @@ moves it. A name that several entities share creates no relation.
 from dataclasses import dataclass
 from uuid import UUID
 
-from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.lists import require_page
-from commonplace.knowledge.config import LIST_LIMIT
-from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.entities.registry import Entity
-from commonplace.knowledge.kinds import GLOBAL_SCOPE, Moment
-from commonplace.storage.nouns import Noun
+from commonplace.knowledge.model import inputs
+from commonplace.knowledge.model.config import LIST_LIMIT
+from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, Moment
+from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.storage.rows import Noun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

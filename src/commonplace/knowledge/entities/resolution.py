@@ -11,16 +11,6 @@ from typing import Any, Final
 from uuid import UUID
 
 from commonplace.core.choices import optional_one_of
-from commonplace.knowledge.connection.session import KnowledgeSession
-from commonplace.knowledge.entities.fields import EntityType, require_name
-from commonplace.knowledge.entities.names import (
-    BASE_SCORES,
-    NameMatch,
-    fold_name,
-    fold_names,
-    match_name,
-    split_names,
-)
 from commonplace.knowledge.entities.neighbourhood import (
     MAX_FACTS,
     ContextHints,
@@ -28,9 +18,19 @@ from commonplace.knowledge.entities.neighbourhood import (
     require_hints,
 )
 from commonplace.knowledge.entities.registry import require_tenant
-from commonplace.knowledge.entities.trigrams import MIN_CHARS, THRESHOLD, most_similar, required_pieces
+from commonplace.knowledge.model.entity_fields import EntityType, require_name
+from commonplace.knowledge.model.entity_names import (
+    BASE_SCORES,
+    NameMatch,
+    fold_name,
+    fold_names,
+    match_name,
+    split_names,
+)
+from commonplace.knowledge.rules.trigrams import MIN_CHARS, THRESHOLD, most_similar, required_pieces
+from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.database import Row, Statements
-from commonplace.storage.nouns import Noun, read_row
+from commonplace.storage.rows import Noun, read_row
 
 MAX_CANDIDATES: Final = 500
 """Maximum number of candidates from exact, alias and prefix matches together, and again from fuzzy matches."""

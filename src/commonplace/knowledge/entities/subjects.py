@@ -13,12 +13,12 @@ from typing import Final
 from uuid import UUID
 
 from commonplace.core.sources import Source
-from commonplace.knowledge.entities.fields import EntityType
-from commonplace.knowledge.entities.names import fold_name, fold_names, normal_name
 from commonplace.knowledge.entities.registry import MADE_FROM, Entity, record_change
-from commonplace.knowledge.events import EventType
+from commonplace.knowledge.model.entity_fields import EntityType
+from commonplace.knowledge.model.entity_names import fold_name, fold_names, normal_name
+from commonplace.knowledge.model.events import EventType
 from commonplace.storage.database import Row, Statements
-from commonplace.storage.nouns import Noun
+from commonplace.storage.rows import Noun
 
 MAX_NAME_WORDS: Final = 4
 FACT: Final = "fact"

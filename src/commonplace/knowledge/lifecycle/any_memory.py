@@ -12,14 +12,14 @@ import asyncpg
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError, SupersededError, UndoRefusedError
 from commonplace.core.sources import Source
-from commonplace.knowledge import inputs
-from commonplace.knowledge.browse.reading import read_one, read_then, require_found
-from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
-from commonplace.knowledge.connection.traced import traced
-from commonplace.knowledge.connection.unit_of_work import of_kind
-from commonplace.knowledge.fact_drafts import FactDraft
-from commonplace.knowledge.kinds import PINNED, Fact, Memory, MemoryType, Moment, Rule, Validity
-from commonplace.knowledge.short_ids import find_id
+from commonplace.knowledge.browse.single_memories import read_one, read_then, require_found
+from commonplace.knowledge.model import inputs
+from commonplace.knowledge.model.fact_drafts import FactDraft
+from commonplace.knowledge.model.kinds import PINNED, Fact, Memory, MemoryType, Moment, Rule, Validity
+from commonplace.knowledge.model.short_ids import find_id
+from commonplace.knowledge.store.session import KnowledgeSession, storage_function
+from commonplace.knowledge.store.traced import traced
+from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.storage.database import Statements
 
 

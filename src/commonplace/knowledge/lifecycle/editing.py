@@ -5,13 +5,13 @@ from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.sources import RANKS, Source
-from commonplace.knowledge.browse.reading import ReadingMethods, read_one
-from commonplace.knowledge.connection.unit_of_work import of_kind
-from commonplace.knowledge.connection.vectors import embed
-from commonplace.knowledge.fact_drafts import FactDraft, all_keys, checked_fact, fact_text
-from commonplace.knowledge.facts import insert_facts, with_entities
-from commonplace.knowledge.kinds import Episode, Fact, Memory, MemoryType, Rule
-from commonplace.knowledge.rules import RuleDraft, checked_rule, insert_rules, supersede_rule
+from commonplace.knowledge.browse.single_memories import ReadingMethods, read_one
+from commonplace.knowledge.memories.facts import insert_facts, with_entities
+from commonplace.knowledge.memories.rules import RuleDraft, checked_rule, insert_rules, supersede_rule
+from commonplace.knowledge.model.fact_drafts import FactDraft, all_keys, checked_fact, fact_text
+from commonplace.knowledge.model.kinds import Episode, Fact, Memory, MemoryType, Rule
+from commonplace.knowledge.store.unit_of_work import of_kind
+from commonplace.knowledge.store.vectors import embed
 
 
 class EditingMethods(ReadingMethods):

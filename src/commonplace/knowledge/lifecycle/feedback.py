@@ -11,17 +11,17 @@ from uuid import UUID
 
 from commonplace.core.errors import EmbeddingError, InvalidInputError, NotFoundError, StorageError
 from commonplace.core.text import collapse_whitespace, trim_to
-from commonplace.knowledge import inputs
-from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
-from commonplace.knowledge.connection.vectors import embed
-from commonplace.knowledge.events import EventType, record_event
-from commonplace.knowledge.kinds import MemoryType, Rule
-from commonplace.knowledge.lifecycle import maturity
-from commonplace.knowledge.lifecycle.maturity import Maturity, Standing
-from commonplace.knowledge.search.search_text import search_text
-from commonplace.knowledge.short_ids import find_id
+from commonplace.knowledge.model import inputs
+from commonplace.knowledge.model.events import EventType, record_event
+from commonplace.knowledge.model.kinds import MemoryType, Rule
+from commonplace.knowledge.model.search_text import search_text
+from commonplace.knowledge.model.short_ids import find_id
+from commonplace.knowledge.rules import maturity
+from commonplace.knowledge.rules.maturity import Maturity, Standing
+from commonplace.knowledge.store.session import KnowledgeSession, storage_function
+from commonplace.knowledge.store.vectors import embed
 from commonplace.storage.database import Statements
-from commonplace.storage.nouns import Noun
+from commonplace.storage.rows import Noun
 
 _log = logging.getLogger(__name__)
 

@@ -9,18 +9,18 @@ from typing import Final
 from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError, NotFoundError, UndoRefusedError
-from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.lists import require_page
-from commonplace.knowledge.config import LIST_LIMIT
-from commonplace.knowledge.connection.session import KnowledgeSession
-from commonplace.knowledge.connection.unit_of_work import of_kind
-from commonplace.knowledge.events import record_decision
-from commonplace.knowledge.kinds import MemoryType, Validity
-from commonplace.knowledge.rules import supersede_rule
-from commonplace.knowledge.short_ids import find_id
+from commonplace.knowledge.memories.rules import supersede_rule
+from commonplace.knowledge.model import inputs
+from commonplace.knowledge.model.config import LIST_LIMIT
+from commonplace.knowledge.model.events import record_decision
+from commonplace.knowledge.model.kinds import MemoryType, Validity
+from commonplace.knowledge.model.short_ids import find_id
+from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.knowledge.upkeep.decay import FAINT
 from commonplace.storage.database import Statements
-from commonplace.storage.nouns import Noun
+from commonplace.storage.rows import Noun
 
 NOTICE: Final = timedelta(days=14)
 """How long before it fades a used memory begins to wait for a person."""

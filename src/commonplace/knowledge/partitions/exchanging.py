@@ -8,8 +8,8 @@ from typing import Final, TypeVar
 
 import asyncpg
 
-from commonplace.core.context import DEFAULT_TENANT
 from commonplace.core.errors import StorageUnavailableError
+from commonplace.core.request_context import DEFAULT_TENANT
 from commonplace.knowledge.partitions.layout import execute_all
 from commonplace.knowledge.reembedding.indexes import LONGEST_S
 from commonplace.knowledge.reembedding.moves import work_of

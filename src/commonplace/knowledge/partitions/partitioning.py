@@ -11,9 +11,8 @@ from uuid import UUID
 
 import asyncpg
 
-from commonplace.core.context import require_tenant
 from commonplace.core.errors import InvalidInputError, NotFoundError
-from commonplace.knowledge.connection.session import KnowledgeSession
+from commonplace.core.request_context import require_tenant
 from commonplace.knowledge.partitions.exchanging import Change, exchange, validate_foreign_keys, when_free
 from commonplace.knowledge.partitions.layout import (
     TABLES,
@@ -26,6 +25,7 @@ from commonplace.knowledge.partitions.layout import (
 )
 from commonplace.knowledge.reembedding.indexes import LONGEST_S, building
 from commonplace.knowledge.reembedding.moves import alone, work_of
+from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.database import Statements
 
 BATCH_ROWS: Final = 2_000

@@ -7,8 +7,8 @@ from typing import Final
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
-from commonplace.knowledge.connection.unit_of_work import queries
 from commonplace.knowledge.reembedding.statements import TEXTS, table_queries
+from commonplace.knowledge.store.unit_of_work import queries
 from commonplace.storage.database import Statements
 from commonplace.storage.postgres_database import translated_errors
 

@@ -6,9 +6,8 @@ from typing import Final
 import asyncpg
 
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
-from commonplace.knowledge.connection.session import KnowledgeSession
-from commonplace.knowledge.inputs import require_batch_rows
-from commonplace.knowledge.reembedding.filling import clear
+from commonplace.knowledge.model.inputs import require_batch_rows
+from commonplace.knowledge.reembedding.backfill import clear
 from commonplace.knowledge.reembedding.indexes import drop_indexes
 from commonplace.knowledge.reembedding.moves import (
     BATCH_ROWS,
@@ -20,6 +19,7 @@ from commonplace.knowledge.reembedding.moves import (
     require_ownership,
     work_of,
 )
+from commonplace.knowledge.store.session import KnowledgeSession
 
 PATIENCE_S: Final = 30.0
 """Seconds to wait for another process that moves memories."""

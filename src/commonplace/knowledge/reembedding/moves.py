@@ -10,13 +10,13 @@ from typing import Final
 import asyncpg
 
 from commonplace.core.clock import Clock
-from commonplace.core.context import DEFAULT_TENANT, request_context
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
+from commonplace.core.request_context import DEFAULT_TENANT, request_context
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.connection.unit_of_work import queries, unit_of_work
-from commonplace.knowledge.connection.vectors import VectorModel
+from commonplace.knowledge.store.unit_of_work import queries, unit_of_work
+from commonplace.knowledge.store.vectors import VectorModel
 from commonplace.storage.database import Row, Statements
-from commonplace.storage.nouns import read_row
+from commonplace.storage.rows import read_row
 
 ACTOR: Final = "reembedding"
 BATCH_ROWS: Final = 256

@@ -9,10 +9,9 @@ import asyncpg
 
 from commonplace.core.errors import EmbeddingError, StorageUnavailableError
 from commonplace.embedding import EMBEDDING_DIMENSIONS, EmbeddingEngine
-from commonplace.knowledge.connection.session import KnowledgeSession
-from commonplace.knowledge.connection.vectors import VectorModel, model_of
-from commonplace.knowledge.inputs import require_batch_rows
-from commonplace.knowledge.reembedding.filling import clear, count_missed, count_rows_to_embed, fill
+from commonplace.knowledge.model.inputs import require_batch_rows
+from commonplace.knowledge.reembedding.backfill import clear, count_missed, count_rows_to_embed, fill
+from commonplace.knowledge.reembedding.cutover import most_while_held, try_switch
 from commonplace.knowledge.reembedding.indexes import build_indexes
 from commonplace.knowledge.reembedding.moves import (
     BATCH_ROWS,
@@ -29,7 +28,8 @@ from commonplace.knowledge.reembedding.moves import (
     work_of,
 )
 from commonplace.knowledge.reembedding.statements import TEXTS, of_table
-from commonplace.knowledge.reembedding.switching import most_while_held, try_switch
+from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.vectors import VectorModel, model_of
 
 SWITCHES: Final = 240
 """Number of attempts to switch before the operation fails with an error."""

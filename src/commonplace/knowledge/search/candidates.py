@@ -9,7 +9,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from commonplace.knowledge.kinds import COLUMNS, Memory, MemoryType
+from commonplace.knowledge.model.kinds import COLUMNS, Memory, MemoryType
 from commonplace.knowledge.search.request import SearchRequest, parameters
 from commonplace.knowledge.search.statements import (
     PRODUCTS,

@@ -16,12 +16,12 @@ from typing import Final
 from uuid import UUID
 
 from commonplace.core.budgets import budget_chars
-from commonplace.core.data_lines import data_line
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import trim_to
-from commonplace.knowledge.kinds import Fact, MemoryType, Rule
-from commonplace.knowledge.search.folding import same_words
-from commonplace.knowledge.short_ids import short_id
+from commonplace.knowledge.model.kinds import Fact, MemoryType, Rule
+from commonplace.knowledge.model.short_ids import short_id
+from commonplace.knowledge.search.deduplication import same_words
+from commonplace.prompts.data_lines import data_line
 
 CONTEXT_HEADER: Final = "# Memory Context\n"
 NOTE: Final = (

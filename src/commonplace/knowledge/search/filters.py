@@ -7,8 +7,8 @@ from typing import Final
 from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge import inputs
-from commonplace.knowledge.kinds import MemoryType, Moment
+from commonplace.knowledge.model import inputs
+from commonplace.knowledge.model.kinds import MemoryType, Moment
 
 _WHEN: Final = (
     "(CAST(:since AS timestamptz) IS NULL OR created_at >= CAST(:since AS timestamptz))"

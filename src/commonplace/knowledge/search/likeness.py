@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.search import relevance
+from commonplace.knowledge.rules import relevance
 from commonplace.language.stems import stem
 from commonplace.language.words import STOPWORDS, tokens
 
@@ -14,7 +14,7 @@ async def measure_likeness(engine: EmbeddingEngine, topic: str, texts: Sequence[
     """Return the likeness of each text and a topic.
 
     0.0 is nothing in common, 1.0 the same topic, more with rare words in common. A word is rare if few of the texts
-    contain it. See :mod:`~commonplace.knowledge.search.relevance`.
+    contain it. See :mod:`~commonplace.knowledge.rules.relevance`.
 
     Raises:
         EmbeddingError: The model cannot be used.

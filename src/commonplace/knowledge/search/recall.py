@@ -5,17 +5,16 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
-from commonplace.knowledge.config import MAX_LIMIT, ScoreWeights
-from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
-from commonplace.knowledge.connection.traced import traced
-from commonplace.knowledge.kinds import Episode, Memory, MemoryType, Moment
+from commonplace.knowledge.model.config import MAX_LIMIT, ScoreWeights
+from commonplace.knowledge.model.kinds import Episode, Memory, MemoryType, Moment
+from commonplace.knowledge.rules.relevance import DEPTH, Relevance, relevant
+from commonplace.knowledge.rules.scoring import score, tie_break
 from commonplace.knowledge.search.candidates import Candidates, ReadMemories, read_candidates
+from commonplace.knowledge.search.deduplication import folded
 from commonplace.knowledge.search.explanation import explain_recall
 from commonplace.knowledge.search.filters import Filters
-from commonplace.knowledge.search.folding import folded
-from commonplace.knowledge.search.found import Found, Scores
-from commonplace.knowledge.search.related import find_related
-from commonplace.knowledge.search.relevance import DEPTH, Relevance, relevant
+from commonplace.knowledge.search.future_facts import with_until
+from commonplace.knowledge.search.graph_expansion import find_related
 from commonplace.knowledge.search.request import (
     DEFAULT_LIMIT,
     DEFAULT_MIN_CONFIDENCE,
@@ -24,10 +23,11 @@ from commonplace.knowledge.search.request import (
     begin_search,
     make_request,
 )
-from commonplace.knowledge.search.scoring import score, tie_break
+from commonplace.knowledge.search.results import Found, Scores
 from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.search.statements import TABLES
-from commonplace.knowledge.search.until import with_until
+from commonplace.knowledge.store.session import KnowledgeSession, storage_function
+from commonplace.knowledge.store.traced import traced
 from commonplace.storage.database import Row, Statements
 
 STALE_WEIGHT: Final = 0.7
@@ -69,7 +69,7 @@ class RecallMethods(KnowledgeSession):
             weights: The weights of the four parts; ``None`` for the configured weights.
             min_confidence: The minimum effective confidence, 0.0 to 1.0.
             min_relevance: The minimum likeness of the best memory with the topic; below it, nothing is returned. See
-                :mod:`~commonplace.knowledge.search.relevance`. 0.0 for no minimum; ``None`` for the configured minimum.
+                :mod:`~commonplace.knowledge.rules.relevance`. 0.0 for no minimum; ``None`` for the configured minimum.
             as_of: Recall what was known at this moment; the fields of a result are those of today.
             valid_at: Recall the facts that were true at this moment, also superseded facts.
             min_trust: Leave out memories that are less trusted than this source: ``person``, ``agent``, ``import``,
@@ -85,7 +85,7 @@ class RecallMethods(KnowledgeSession):
         Returns:
             Facts and rules with ``composite_score``, ``likeness`` and the ranks by meaning and words, the best first;
             ties: the newest first, then by id. The score of a stale memory counts seven tenths. Up to three facts one
-            relation away follow; see :mod:`~commonplace.knowledge.search.related`. Left out are equal texts, older
+            relation away follow; see :mod:`~commonplace.knowledge.search.graph_expansion`. Left out are equal texts, older
             facts of the same key and, unless the configuration turns this off, memories in quarantine. The counts of
             uses include this recall; the scores do not.
 

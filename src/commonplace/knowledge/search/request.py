@@ -22,14 +22,14 @@ from commonplace.core.pages import require_page
 from commonplace.core.sources import Source, at_least
 from commonplace.embedding import EmbeddingEngine
 from commonplace.embedding.backend import EMBEDDING_DIMENSIONS
-from commonplace.knowledge.config import MAX_LIMIT
-from commonplace.knowledge.connection.vectors import VectorModel, model_of, warn_of_other_model
-from commonplace.knowledge.inputs import optional_moment, require_scope
-from commonplace.knowledge.kinds import GLOBAL_SCOPE
+from commonplace.knowledge.model.config import MAX_LIMIT
+from commonplace.knowledge.model.inputs import optional_moment, require_scope
+from commonplace.knowledge.model.kinds import GLOBAL_SCOPE
+from commonplace.knowledge.model.search_text import search_query_text
 from commonplace.knowledge.search.filters import NO_FILTERS, Filters
-from commonplace.knowledge.search.found import Found, Scores
-from commonplace.knowledge.search.search_text import search_query_text
+from commonplace.knowledge.search.results import Found, Scores
 from commonplace.knowledge.search.statements import Form, Reach, SearchTable, search_queries
+from commonplace.knowledge.store.vectors import VectorModel, model_of, warn_of_other_model
 from commonplace.storage.database import Row, Statements
 
 DEFAULT_LIMIT: Final = 10

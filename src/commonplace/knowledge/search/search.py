@@ -11,20 +11,19 @@ from uuid import UUID
 
 from commonplace.core.choices import require_one_of
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.config import MAX_LIMIT, SearchMode
-from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
-from commonplace.knowledge.connection.traced import traced
-from commonplace.knowledge.inputs import require_memory_type
-from commonplace.knowledge.kinds import Memory, MemoryType, Moment
+from commonplace.knowledge.model.config import MAX_LIMIT, SearchMode
+from commonplace.knowledge.model.inputs import require_memory_type
+from commonplace.knowledge.model.kinds import Memory, MemoryType, Moment
+from commonplace.knowledge.rules.ranking import ContextualScore, rank_by_context
+from commonplace.knowledge.rules.relevance import above_floor
+from commonplace.knowledge.rules.scoring import RRF_K, tie_break
 from commonplace.knowledge.search.candidates import read_candidates
+from commonplace.knowledge.search.deduplication import folded
 from commonplace.knowledge.search.explanation import explain_context, explain_search
 from commonplace.knowledge.search.filters import Filters
-from commonplace.knowledge.search.folding import folded
-from commonplace.knowledge.search.found import Found, Scores
-from commonplace.knowledge.search.ranking import ContextualScore, rank_by_context
+from commonplace.knowledge.search.future_facts import with_until
+from commonplace.knowledge.search.graph_expansion import find_related, followed
 from commonplace.knowledge.search.recall import STALE_WEIGHT
-from commonplace.knowledge.search.related import find_related, followed
-from commonplace.knowledge.search.relevance import above_floor
 from commonplace.knowledge.search.request import (
     DEFAULT_LIMIT,
     DEFAULT_MIN_CONFIDENCE,
@@ -37,10 +36,11 @@ from commonplace.knowledge.search.request import (
     search_table,
     widened,
 )
-from commonplace.knowledge.search.scoring import RRF_K, tie_break
+from commonplace.knowledge.search.results import Found, Scores
 from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.search.statements import TABLES, SearchTable, require_table
-from commonplace.knowledge.search.until import with_until
+from commonplace.knowledge.store.session import KnowledgeSession, storage_function
+from commonplace.knowledge.store.traced import traced
 from commonplace.storage.database import Statements
 
 STATEMENTS: Final[Mapping[SearchMode, Statement]] = {
@@ -196,7 +196,7 @@ class SearchMethods(KnowledgeSession):
             Memories with the scores of the mode, the best first; ties: the newest first, then by id. The score of a
             stale memory counts seven tenths, a fused score nine tenths. Up to three facts one relation away follow, and
             take at most a quarter of the places from direct results; see
-            :mod:`~commonplace.knowledge.search.related`. The mode ``keyword`` follows no relation. An empty query finds
+            :mod:`~commonplace.knowledge.search.graph_expansion`. The mode ``keyword`` follows no relation. An empty query finds
             nothing. If the memories have moved to another model than that of the engine, only words count:
             ``similarity`` is ``None``, and ``semantic`` finds what ``keyword`` finds.
 

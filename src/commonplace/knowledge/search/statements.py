@@ -15,10 +15,18 @@ import aiosql
 from aiosql.queries import Queries
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.config import MAX_LIMIT
-from commonplace.knowledge.kinds import COLUMNS, DEFAULT_IMPORTANCE, Episode, Fact, Memory, MemoryType, Rule
+from commonplace.knowledge.model.config import MAX_LIMIT
+from commonplace.knowledge.model.kinds import (
+    COLUMNS,
+    DEFAULT_IMPORTANCE,
+    Episode,
+    Fact,
+    Memory,
+    MemoryType,
+    Rule,
+)
+from commonplace.knowledge.rules.scoring import RRF_K
 from commonplace.knowledge.search.filters import FILTERED
-from commonplace.knowledge.search.scoring import RRF_K
 
 PRODUCTS: Final = ("product_0", "product_1", "product_2", "product_3", "product_4")
 """Columns with the product of the vectors of a turn and of the turn 0, 1, 2, 3 or 4 places after it."""

@@ -9,10 +9,10 @@ from uuid import UUID
 from commonplace.core.choices import optional_one_of, require_items, require_one_of
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.pages import require_page
-from commonplace.knowledge.connection.session import KnowledgeSession
-from commonplace.knowledge.events import EventType
-from commonplace.knowledge.inputs import optional_filter, optional_moment, require_id
-from commonplace.storage.nouns import Noun
+from commonplace.knowledge.model.events import EventType
+from commonplace.knowledge.model.inputs import optional_filter, optional_moment, require_id
+from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.storage.rows import Noun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class AuditMethods(KnowledgeSession):
         """Return the tenant's events, the latest first; each filter is optional.
 
         Args:
-            event_type: A :class:`~commonplace.knowledge.events.EventType`.
+            event_type: A :class:`~commonplace.knowledge.model.events.EventType`.
             event_types: Return events of any of these types.
             memory_id: The episode, fact, rule or entity that the event is about.
             run_id: The consolidation run that caused the event; not together with ``memory_id``.

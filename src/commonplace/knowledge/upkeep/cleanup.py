@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.store.session import KnowledgeSession, storage_function
 from commonplace.knowledge.upkeep.progress import OnUpkeep, UpkeepProgress, silent
 from commonplace.storage.database import Row, Statements
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
-from commonplace.knowledge.connection.unit_of_work import of_kind
-from commonplace.knowledge.kinds import MemoryType
+from commonplace.knowledge.model.kinds import MemoryType
+from commonplace.knowledge.store.session import KnowledgeSession, storage_function
+from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.knowledge.upkeep.progress import OnUpkeep, UpkeepProgress, silent
 
 GONE: Final = 0.05

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from commonplace.knowledge import inputs
-from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.model import inputs
+from commonplace.knowledge.store.session import KnowledgeSession, storage_function
 from commonplace.storage.database import Row
 
 

@@ -12,7 +12,7 @@ from commonplace.knowledge.workers.outcomes import SILENT_S
 from commonplace.knowledge.workers.queue_work import queue_work
 from commonplace.knowledge.workers.schedule import Schedule, last_ticks, schedules
 from commonplace.storage.database import Row, Statements
-from commonplace.storage.nouns import Noun, read_row
+from commonplace.storage.rows import Noun, read_row
 
 if TYPE_CHECKING:
     from commonplace.knowledge.memory import KnowledgeMemory

@@ -14,11 +14,11 @@ from procrastinate.exceptions import AlreadyEnqueued
 
 from commonplace.core.errors import UpkeepError
 from commonplace.core.settings import Settings
-from commonplace.knowledge.consolidation.from_settings import without_model
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.spawner import model_spawner
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.workers.consolidation import without_model
 from commonplace.knowledge.workers.outcomes import AGAIN_IN_S
 from commonplace.knowledge.workers.queue_work import queue_work
 from commonplace.knowledge.workers.schedule import Upkeep

@@ -12,12 +12,12 @@ from fastmcp import FastMCP
 
 from commonplace.apps import AppMemory
 from commonplace.core.settings import Settings
-from commonplace.mcp import stdio
 from commonplace.mcp.apps.tools import OFFERS
-from commonplace.mcp.briefing import add_briefing, from_settings
-from commonplace.mcp.profiles import WHOLE, View
-from commonplace.mcp.server import new_server
-from commonplace.mcp.tool import MemoryTool
+from commonplace.mcp.protocol import stdio
+from commonplace.mcp.protocol.briefing import add_briefing, from_settings
+from commonplace.mcp.protocol.profiles import WHOLE, View
+from commonplace.mcp.protocol.server import new_server
+from commonplace.mcp.protocol.tool import MemoryTool
 
 SERVER_NAME: Final = "apps"
 INSTRUCTIONS: Final = """\

@@ -20,8 +20,8 @@ from commonplace.apps import (
     Speaker,
     as_document,
 )
-from commonplace.mcp.parameters import JSON
-from commonplace.mcp.tool import Offer
+from commonplace.mcp.protocol.parameters import JSON
+from commonplace.mcp.protocol.tool import Offer
 
 MOST_MESSAGES: Final = 1000
 MOST_MEMORIES: Final = 100

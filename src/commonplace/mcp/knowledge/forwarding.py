@@ -17,14 +17,14 @@ from fastmcp.tools import ToolResult
 from commonplace.core.errors import AccessError, CommonplaceError, SettingsError
 from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory
-from commonplace.mcp import stdio
-from commonplace.mcp.briefing import add_briefing, from_settings
 from commonplace.mcp.knowledge import server as local
 from commonplace.mcp.knowledge.resources import BLOCK_URI
-from commonplace.mcp.profiles import Names, View
-from commonplace.mcp.server import new_server
-from commonplace.mcp.tool import OUTAGE_HINT, refusal
-from commonplace.remote import Service
+from commonplace.mcp.protocol import stdio
+from commonplace.mcp.protocol.briefing import add_briefing, from_settings
+from commonplace.mcp.protocol.profiles import Names, View
+from commonplace.mcp.protocol.server import new_server
+from commonplace.mcp.protocol.tool import OUTAGE_HINT, refusal
+from commonplace.services.team_client import Service
 
 OF_BUTLER: Final = ("butler", "scope")
 TOKEN_HINT: Final = "Continue without memory, and tell the user about the token."  # noqa: S105 - a sentence

@@ -14,7 +14,7 @@ from commonplace.knowledge import (
     Permanence,
     SearchMode,
 )
-from commonplace.mcp.parameters import JSON, bounds, one_of
+from commonplace.mcp.protocol.parameters import JSON, bounds, one_of
 
 Kind = Annotated[str, one_of(MemoryType)]
 Mode = Annotated[str, one_of(SearchMode)]

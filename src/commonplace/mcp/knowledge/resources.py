@@ -11,7 +11,7 @@ from fastmcp.exceptions import ResourceError
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.json_values import json_safe
 from commonplace.knowledge import GLOBAL_SCOPE
-from commonplace.mcp.briefing import MARKDOWN
+from commonplace.mcp.protocol.briefing import MARKDOWN
 
 MEMORY_URI: Final = "commonplace://memory/{memory_type}/{memory_id}"
 BLOCK_URI: Final = "commonplace://block"

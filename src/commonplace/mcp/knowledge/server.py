@@ -12,17 +12,21 @@ from typing import Any, Final
 from fastmcp import FastMCP
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 
-from commonplace.core.context import RequestContext
+from commonplace.core.request_context import RequestContext
 from commonplace.core.settings import Settings
 from commonplace.knowledge import GLOBAL_SCOPE, KnowledgeMemory, MemoryModuleConfig, SearchMode
-from commonplace.mcp import stdio
-from commonplace.mcp.briefing import add_briefing, from_settings
-from commonplace.mcp.knowledge import entities, feedback, management, reading, writing
+from commonplace.mcp.knowledge import entity_tools as entities
+from commonplace.mcp.knowledge import feedback_tools as feedback
+from commonplace.mcp.knowledge import management_tools as management
+from commonplace.mcp.knowledge import reading_tools as reading
+from commonplace.mcp.knowledge import writing_tools as writing
 from commonplace.mcp.knowledge.prompts import add_prompts
 from commonplace.mcp.knowledge.resources import KnowledgeTexts, add_resources
-from commonplace.mcp.profiles import WHOLE, Profile, View
-from commonplace.mcp.server import new_server
-from commonplace.mcp.tool import MemoryTool, no_notice
+from commonplace.mcp.protocol import stdio
+from commonplace.mcp.protocol.briefing import add_briefing, from_settings
+from commonplace.mcp.protocol.profiles import WHOLE, Profile, View
+from commonplace.mcp.protocol.server import new_server
+from commonplace.mcp.protocol.tool import MemoryTool, no_notice
 
 SERVER_NAME: Final = "knowledge"
 ACTOR: Final = "mcp"

@@ -14,10 +14,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from commonplace.core.data_lines import data_line
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import clean_text, trim_to
 from commonplace.operational.cooldowns import Cooldown
+from commonplace.prompts.data_lines import data_line
 
 TIER_PROMPTS: Final = MappingProxyType(
     {1: "tier1-observe.md", 2: "tier2-investigate.md", 3: "tier3-remediate.md"},

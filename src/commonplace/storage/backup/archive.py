@@ -16,10 +16,10 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final, cast
 
+from commonplace.core.atomic_write import PRIVATE, draft_of
 from commonplace.core.directories import make_directories
-from commonplace.core.drafts import PRIVATE, draft_of
 from commonplace.core.errors import StorageError, StorageUnavailableError
-from commonplace.storage.backup.pieces import Recipe, assembled, blocks, keep_new_bytes
+from commonplace.storage.backup.chunking import Recipe, assembled, blocks, keep_new_bytes
 
 MANIFEST: Final = "manifest.json"
 FORMAT: Final = 1

@@ -22,8 +22,8 @@ from typing import Any, Final
 
 import asyncpg
 
+from commonplace.core.atomic_write import draft_of, write_text
 from commonplace.core.directories import make_directories
-from commonplace.core.drafts import draft_of, write_text
 from commonplace.core.errors import InvalidInputError, StorageError, StorageUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.storage import sqlite

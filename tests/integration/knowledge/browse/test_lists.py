@@ -7,17 +7,17 @@ import asyncpg
 import pytest
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.context import RequestContext, request_context
 from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.request_context import RequestContext, request_context
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.browse.cursors import cursor_of
 from commonplace.knowledge.browse.orders import FactOrder, RuleOrder
-from commonplace.knowledge.episodes import store_episode
-from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
 from commonplace.knowledge.lifecycle.feedback import mark_harmful, mark_helpful
-from commonplace.knowledge.links import create_link
-from commonplace.knowledge.rules import store_rule
+from commonplace.knowledge.memories.episodes import store_episode
+from commonplace.knowledge.memories.facts import store_fact
+from commonplace.knowledge.memories.links import create_link
+from commonplace.knowledge.memories.rules import store_rule
 from commonplace.knowledge.upkeep.decay import run_decay_sweep
 from support.on_pool import (
     entity_create,

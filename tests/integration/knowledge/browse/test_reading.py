@@ -9,12 +9,12 @@ import pytest
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.episodes import store_episode
-from commonplace.knowledge.facts import store_fact
-from commonplace.knowledge.kinds import Fact, Rule
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
-from commonplace.knowledge.links import create_link
-from commonplace.knowledge.rules import store_rule
+from commonplace.knowledge.memories.episodes import store_episode
+from commonplace.knowledge.memories.facts import store_fact
+from commonplace.knowledge.memories.links import create_link
+from commonplace.knowledge.memories.rules import store_rule
+from commonplace.knowledge.model.kinds import Fact, Rule
 from commonplace.knowledge.search.recall import recall
 from support.entities import add_fact, person, snapshot
 from support.on_pool import (

@@ -12,9 +12,9 @@ import pytest
 from commonplace.core.clock import ManualClock, utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.consolidation.runs import RunState
-from commonplace.knowledge.events import EventType
-from commonplace.knowledge.kinds import Fact, Validity
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.model.events import EventType
+from commonplace.knowledge.model.kinds import Fact, Validity
 from support.consolidation import Spawner, answer, fact
 
 pytestmark = pytest.mark.usefixtures("tenant")

@@ -12,7 +12,7 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.consolidation.runs import Run
 from commonplace.knowledge.consolidation.undo import undo_run
-from commonplace.knowledge.rules import store_rule
+from commonplace.knowledge.memories.rules import store_rule
 from support.consolidation import Bench, Spawner, answer, fact, fetch, links_of, store_some
 from support.on_pool import decide, get_run, reviews, undo_decision
 

@@ -14,8 +14,8 @@ from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.consolidation.results import ConsolidationResult, ProposedFact, ProposedRule
 from commonplace.knowledge.consolidation.runs import RunState
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
-from commonplace.knowledge.links import create_link
-from commonplace.knowledge.rules import store_rule
+from commonplace.knowledge.memories.links import create_link
+from commonplace.knowledge.memories.rules import store_rule
 from support.consolidation import Bench, Spawner, answer, fact, fetch, links_of, states, store_some
 from support.knowledge import ACTOR
 from support.on_pool import entity_create, get_run, list_runs, reembed

@@ -10,7 +10,6 @@ import asyncpg
 import pytest
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.context import request_context
 from commonplace.core.errors import (
     ModelAccessError,
     ModelBudgetError,
@@ -19,23 +18,24 @@ from commonplace.core.errors import (
     TenantUnsetError,
     UndoRefusedError,
 )
+from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.consolidation import leases
 from commonplace.knowledge.consolidation.attempt import Plan
 from commonplace.knowledge.consolidation.butlers import run_consolidation
-from commonplace.knowledge.consolidation.from_settings import without_model
 from commonplace.knowledge.consolidation.leases import Lease
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.prompt import MAX_EPISODES
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.runs import RunState
 from commonplace.knowledge.consolidation.spawner import model_spawner
-from commonplace.knowledge.facts import store_fact
-from commonplace.knowledge.kinds import MemoryType
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
-from commonplace.knowledge.rules import store_rule
-from commonplace.knowledge.short_ids import short_id
+from commonplace.knowledge.memories.facts import store_fact
+from commonplace.knowledge.memories.rules import store_rule
+from commonplace.knowledge.model.kinds import MemoryType
+from commonplace.knowledge.model.short_ids import short_id
 from commonplace.knowledge.upkeep.stats import memory_stats
+from commonplace.knowledge.workers.consolidation import without_model
 from commonplace.llm.scripted import Script
 from support.consolidation import NOTHING, Spawner, answer, episodes_of, fact, fetch, states, store_some
 from support.knowledge import TENANT

@@ -15,10 +15,10 @@ from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.consolidation.preview import plan_rows
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.runs import RunAction, RunState
-from commonplace.knowledge.fact_drafts import FactDraft
-from commonplace.knowledge.facts import store_fact, store_facts
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
-from commonplace.knowledge.rules import store_rule
+from commonplace.knowledge.memories.facts import store_fact, store_facts
+from commonplace.knowledge.memories.rules import store_rule
+from commonplace.knowledge.model.fact_drafts import FactDraft
 from support.consolidation import Spawner, answer, fact, fetch, states, store_some
 from support.on_pool import get_run
 

@@ -13,10 +13,10 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.consolidation.runs import Run, RunState
 from commonplace.knowledge.consolidation.undo import UndoReport, undo_run
-from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.lifecycle.any_memory import confirm_memory, forget_memory
 from commonplace.knowledge.lifecycle.feedback import mark_harmful, mark_helpful
-from commonplace.knowledge.rules import store_rule
+from commonplace.knowledge.memories.facts import store_fact
+from commonplace.knowledge.memories.rules import store_rule
 from support.consolidation import NOTHING, Spawner, answer, fact, fetch, links_of, states, store_some
 from support.knowledge import ACTOR, OF_CONSOLIDATION
 from support.on_pool import get_run, list_runs, pending_groups

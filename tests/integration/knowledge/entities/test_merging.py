@@ -7,13 +7,13 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from commonplace.core.context import request_context
 from commonplace.core.errors import CommonplaceError, InvalidInputError
+from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.entities.merging import MergeReceipt
 from commonplace.knowledge.entities.registry import Entity
-from commonplace.knowledge.facts import store_fact
+from commonplace.knowledge.memories.facts import store_fact
+from commonplace.knowledge.store.unit_of_work import unit_of_work
 from support.deadlines import DEADLINE_S
 from support.entities import add_fact, events, person, rows, snapshot
 from support.knowledge import ACTOR

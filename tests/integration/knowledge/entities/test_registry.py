@@ -7,10 +7,10 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from commonplace.core.context import request_context
 from commonplace.core.errors import InvalidInputError, NotFoundError, SecretRefusedError, TenantUnsetError
-from commonplace.knowledge.entities.fields import MAX_ALIASES, MAX_NAME_CHARS, EntityType
+from commonplace.core.request_context import request_context
 from commonplace.knowledge.entities.registry import Entity
+from commonplace.knowledge.model.entity_fields import MAX_ALIASES, MAX_NAME_CHARS, EntityType
 from support.entities import events, person
 from support.knowledge import ACTOR, TENANT
 from support.on_pool import entity_create, entity_get, entity_update

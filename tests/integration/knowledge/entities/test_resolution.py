@@ -6,8 +6,8 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from commonplace.core.context import request_context
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.request_context import request_context
 from commonplace.knowledge.entities.resolution import Candidate
 from support.entities import add_fact, person, rows
 from support.knowledge import TENANT

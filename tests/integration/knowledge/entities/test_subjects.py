@@ -7,9 +7,9 @@ import pytest
 
 from commonplace.core.clock import ManualClock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
-from commonplace.knowledge.events import EventType
-from commonplace.knowledge.kinds import Validity
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.model.events import EventType
+from commonplace.knowledge.model.kinds import Validity
 from support.consolidation import Spawner, answer, fact
 
 pytestmark = pytest.mark.usefixtures("tenant")

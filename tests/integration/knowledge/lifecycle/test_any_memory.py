@@ -9,16 +9,16 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.connection.unit_of_work import kind_queries, unit_of_work
-from commonplace.knowledge.episodes import store_episode
-from commonplace.knowledge.facts import store_fact
-from commonplace.knowledge.kinds import Fact, MemoryType, Rule
 from commonplace.knowledge.lifecycle.any_memory import confirm_memory, forget_memory, get_memory
 from commonplace.knowledge.lifecycle.feedback import mark_harmful, mark_helpful
+from commonplace.knowledge.memories.episodes import store_episode
+from commonplace.knowledge.memories.facts import store_fact
+from commonplace.knowledge.memories.rules import store_rule
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.rules import store_rule
-from commonplace.knowledge.search.context import memory_context
-from commonplace.knowledge.short_ids import short_id
+from commonplace.knowledge.model.kinds import Fact, MemoryType, Rule
+from commonplace.knowledge.model.short_ids import short_id
+from commonplace.knowledge.search.context_assembly import memory_context
+from commonplace.knowledge.store.unit_of_work import kind_queries, unit_of_work
 from support.on_pool import pin_memory
 
 pytestmark = pytest.mark.usefixtures("tenant")

@@ -10,9 +10,9 @@ import pytest
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.sources import Source
-from commonplace.knowledge.connection.unit_of_work import unit_of_work
-from commonplace.knowledge.kinds import Episode, Fact, Validity
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.model.kinds import Episode, Fact, Validity
+from commonplace.knowledge.store.unit_of_work import unit_of_work
 
 pytestmark = [pytest.mark.usefixtures("tenant"), pytest.mark.requirement("LIF-05.2")]
 

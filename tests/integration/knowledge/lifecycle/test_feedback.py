@@ -10,12 +10,12 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError, SecretRefusedError
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
-from commonplace.knowledge.connection.unit_of_work import unit_of_work
-from commonplace.knowledge.kinds import Rule
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
 from commonplace.knowledge.lifecycle.feedback import invert_to_anti_pattern, mark_harmful, mark_helpful
+from commonplace.knowledge.memories.rules import store_rule
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.rules import store_rule
+from commonplace.knowledge.model.kinds import Rule
+from commonplace.knowledge.store.unit_of_work import unit_of_work
 
 pytestmark = pytest.mark.usefixtures("tenant")
 

@@ -8,12 +8,12 @@ import pytest
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.sources import Source
-from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.consolidation.butlers import run_consolidation
-from commonplace.knowledge.fact_drafts import FactDraft
-from commonplace.knowledge.kinds import Validity
+from commonplace.knowledge.memories.rules import RuleDraft
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.rules import RuleDraft
+from commonplace.knowledge.model.fact_drafts import FactDraft
+from commonplace.knowledge.model.kinds import Validity
+from commonplace.knowledge.store.unit_of_work import unit_of_work
 
 pytestmark = [pytest.mark.usefixtures("tenant"), pytest.mark.requirement("LIF-05.1")]
 

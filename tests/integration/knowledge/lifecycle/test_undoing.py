@@ -7,10 +7,10 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError, UndoRefusedError
 from commonplace.core.sources import Source
-from commonplace.knowledge.inputs import MAX_TAGS
-from commonplace.knowledge.kinds import PINNED, Fact, Rule, Validity
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.waiting import Answer, can_undo, decide, list_knowledge, undo
+from commonplace.knowledge.model.inputs import MAX_TAGS
+from commonplace.knowledge.model.kinds import PINNED, Fact, Rule, Validity
+from commonplace.services.waiting import Answer, can_undo, decide, list_knowledge, undo
 
 pytestmark = [pytest.mark.usefixtures("tenant"), pytest.mark.requirement("DSH-02.1")]
 

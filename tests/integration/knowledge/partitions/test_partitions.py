@@ -9,15 +9,15 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from commonplace.core.context import request_context
 from commonplace.core.errors import InvalidInputError, NotFoundError, StorageUnavailableError
+from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.episodes import EpisodeDraft, store_episodes
-from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.lifecycle.any_memory import confirm_memory, forget_memory
+from commonplace.knowledge.memories.episodes import EpisodeDraft, store_episodes
+from commonplace.knowledge.memories.facts import store_fact
+from commonplace.knowledge.memories.rules import store_rule
 from commonplace.knowledge.partitions import exchanging, layout
 from commonplace.knowledge.partitions.layout import TABLES, names_of, shared_name
-from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.search.recall import recall
 from commonplace.knowledge.search.search import memory_search
 from commonplace.storage.postgres import open_pool

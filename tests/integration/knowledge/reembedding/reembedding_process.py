@@ -8,7 +8,7 @@ It prints ``ready`` and waits on standard input once so many batches are in the 
 import asyncio
 import sys
 
-from commonplace.core.context import request_context
+from commonplace.core.request_context import request_context
 from commonplace.knowledge.reembedding.moves import MoveProgress
 from commonplace.storage.postgres import open_pool
 from support.on_pool import reembed

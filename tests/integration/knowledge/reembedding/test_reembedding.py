@@ -15,24 +15,24 @@ import psycopg
 import pytest
 from psycopg.pq import TransactionStatus
 
-from commonplace.core.context import request_context
 from commonplace.core.errors import (
     EmbeddingError,
     InvalidInputError,
     ModelMismatchError,
     StorageUnavailableError,
 )
+from commonplace.core.request_context import request_context
 from commonplace.embedding import DEFAULT_MODEL, EmbeddingEngine
-from commonplace.knowledge.connection import vectors
-from commonplace.knowledge.episodes import EpisodeDraft, store_episode, store_episodes
-from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.lifecycle.feedback import invert_to_anti_pattern, mark_harmful
+from commonplace.knowledge.memories.episodes import EpisodeDraft, store_episode, store_episodes
+from commonplace.knowledge.memories.facts import store_fact
+from commonplace.knowledge.memories.rules import store_rule
 from commonplace.knowledge.reembedding import leftovers
 from commonplace.knowledge.reembedding.moves import MoveEndedError, MoveProgress, reembedding_status
 from commonplace.knowledge.reembedding.statements import TEXTS, table_queries
-from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.search.recall import recall
 from commonplace.knowledge.search.search import memory_search
+from commonplace.knowledge.store import vectors
 from commonplace.storage.postgres import open_pool
 from support.commands import CommandLine, Done
 from support.deadlines import DEADLINE_S

@@ -7,9 +7,9 @@ import pytest
 
 from commonplace.core.clock import ManualClock, utc_now
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.fact_drafts import FactDraft
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.search.found import STALE
+from commonplace.knowledge.model.fact_drafts import FactDraft
+from commonplace.knowledge.search.results import STALE
 
 pytestmark = pytest.mark.usefixtures("tenant")
 

@@ -10,20 +10,20 @@ import asyncpg
 import pytest
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.context import request_context
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.json_values import json_safe
+from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.config import ScoreWeights
-from commonplace.knowledge.connection.unit_of_work import unit_of_work
-from commonplace.knowledge.episodes import store_episode
-from commonplace.knowledge.fact_drafts import FactDraft
-from commonplace.knowledge.facts import store_fact, store_facts
-from commonplace.knowledge.kinds import Fact
-from commonplace.knowledge.rules import store_rule
-from commonplace.knowledge.search.found import Found
+from commonplace.knowledge.memories.episodes import store_episode
+from commonplace.knowledge.memories.facts import store_fact, store_facts
+from commonplace.knowledge.memories.rules import store_rule
+from commonplace.knowledge.model.config import ScoreWeights
+from commonplace.knowledge.model.fact_drafts import FactDraft
+from commonplace.knowledge.model.kinds import Fact
+from commonplace.knowledge.rules.scoring import score
 from commonplace.knowledge.search.recall import recall
-from commonplace.knowledge.search.scoring import score
+from commonplace.knowledge.search.results import Found
+from commonplace.knowledge.store.unit_of_work import unit_of_work
 
 pytestmark = pytest.mark.usefixtures("tenant")
 

@@ -6,7 +6,7 @@ import pytest
 
 from commonplace.core.sources import Source
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.search.found import Found
+from commonplace.knowledge.search.results import Found
 
 pytestmark = [pytest.mark.usefixtures("tenant"), pytest.mark.requirement("LIF-02.3")]
 

@@ -8,9 +8,9 @@ import pytest
 from numpy.typing import NDArray
 from pgvector import Vector
 
-from commonplace.core.context import request_context
-from commonplace.knowledge.connection.unit_of_work import unit_of_work
+from commonplace.core.request_context import request_context
 from commonplace.knowledge.search.search import keyword_search, semantic_search
+from commonplace.knowledge.store.unit_of_work import unit_of_work
 
 LARGE, HUNDREDS, SMALL = 5_100, 600, 60
 DIRECTIONS = 200

@@ -12,20 +12,19 @@ import asyncpg
 import pytest
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.context import request_context
 from commonplace.core.errors import InvalidInputError, TenantUnsetError
 from commonplace.core.json_values import json_safe
+from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.connection.unit_of_work import unit_of_work
-from commonplace.knowledge.episodes import EpisodeDraft, store_episode, store_episodes
-from commonplace.knowledge.fact_drafts import FactDraft
-from commonplace.knowledge.facts import store_fact, store_facts
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
+from commonplace.knowledge.memories.episodes import EpisodeDraft, store_episode, store_episodes
+from commonplace.knowledge.memories.facts import store_fact, store_facts
+from commonplace.knowledge.memories.rules import RuleDraft, store_rule
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.rules import RuleDraft, store_rule
-from commonplace.knowledge.search.found import Found
+from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.search.recall import recall
 from commonplace.knowledge.search.request import KEPT_VECTORS, MAX_QUERY_CHARS
+from commonplace.knowledge.search.results import Found
 from commonplace.knowledge.search.search import hybrid_search, keyword_search, memory_search, semantic_search
 from commonplace.knowledge.search.statements import (
     TABLES,
@@ -37,6 +36,7 @@ from commonplace.knowledge.search.statements import (
     search_queries,
     spelling_queries,
 )
+from commonplace.knowledge.store.unit_of_work import unit_of_work
 
 pytestmark = pytest.mark.usefixtures("tenant")
 

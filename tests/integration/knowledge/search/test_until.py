@@ -8,8 +8,8 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.json_values import json_safe
 from commonplace.core.sources import Source
-from commonplace.knowledge.config import SearchMode
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.model.config import SearchMode
 
 pytestmark = [pytest.mark.usefixtures("tenant"), pytest.mark.requirement("KNW-02.2")]
 

@@ -8,14 +8,14 @@ import pytest
 
 from commonplace.core.clock import ManualClock
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.connection.unit_of_work import unit_of_work
-from commonplace.knowledge.episodes import store_episode
-from commonplace.knowledge.events import EventType, record_event
-from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.lifecycle.any_memory import confirm_memory, forget_memory, get_memory
 from commonplace.knowledge.lifecycle.feedback import invert_to_anti_pattern, mark_harmful, mark_helpful
-from commonplace.knowledge.links import create_link
-from commonplace.knowledge.rules import store_rule
+from commonplace.knowledge.memories.episodes import store_episode
+from commonplace.knowledge.memories.facts import store_fact
+from commonplace.knowledge.memories.links import create_link
+from commonplace.knowledge.memories.rules import store_rule
+from commonplace.knowledge.model.events import EventType, record_event
+from commonplace.knowledge.store.unit_of_work import unit_of_work
 from commonplace.knowledge.upkeep.cleanup import run_episode_cleanup
 from commonplace.knowledge.upkeep.decay import run_decay_sweep
 from support.knowledge import ACTOR, OF_CONSOLIDATION, OF_ENTITIES, OF_PEOPLE, TENANT

@@ -22,7 +22,7 @@ from commonplace.knowledge.workers.schedule import Schedule, Upkeep, start_due
 from commonplace.knowledge.workers.schema import prepare_schema
 from commonplace.knowledge.workers.status import worker_status
 from commonplace.knowledge.workers.worker import in_process_worker
-from commonplace.web.dashboard.wording import iso
+from commonplace.web.pages.layout.wording import iso
 from support.deadlines import DEADLINE_S
 from support.service import open_memories, serving
 from support.workers import (

@@ -23,7 +23,7 @@ from commonplace.knowledge.consolidation.results import (
     ProposedFact,
     ProposedRule,
 )
-from commonplace.knowledge.lifecycle.permanence import Permanence
+from commonplace.knowledge.model.permanence import Permanence
 
 ID = UUID("8c7f31a4-5a36-4e0e-9a38-0f3fd3ee2c11")
 OTHER = UUID("0d2b6a9e-7a57-4a0b-8c9b-1a2b3c4d5e6f")

@@ -27,7 +27,7 @@ from commonplace.knowledge.consolidation.prompt import (
     skill,
 )
 from commonplace.knowledge.consolidation.results import NO_JSON_BLOCK
-from commonplace.knowledge.lifecycle.permanence import Permanence
+from commonplace.knowledge.model.permanence import Permanence
 
 GOLDEN = Path(__file__).parents[3] / "data" / "consolidation_prompt.txt"
 MOMENT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.core.json_values import json_safe
-from commonplace.knowledge.entities.merge_plan import (
+from commonplace.knowledge.rules.merge_plan import (
     FactChange,
     FactState,
     Place,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.knowledge.entities.names import (
+from commonplace.knowledge.model.entity_names import (
     NameMatch,
     fold_name,
     fold_names,
@@ -15,7 +15,7 @@ from commonplace.knowledge.entities.names import (
     split_names,
     without_repeats,
 )
-from commonplace.knowledge.entities.trigrams import (
+from commonplace.knowledge.rules.trigrams import (
     THRESHOLD,
     most_similar,
     required_pieces,

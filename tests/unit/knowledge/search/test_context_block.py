@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.kinds import Fact, Rule
+from commonplace.knowledge.model.kinds import Fact, Rule
 from commonplace.knowledge.search.context_block import (
     NOTE,
     ContextQuotas,

@@ -5,9 +5,9 @@ from uuid import UUID
 
 import pytest
 
-from commonplace.knowledge.kinds import Fact, Rule
-from commonplace.knowledge.search.folding import folded
-from commonplace.knowledge.search.found import Found, Scores
+from commonplace.knowledge.model.kinds import Fact, Rule
+from commonplace.knowledge.search.deduplication import folded
+from commonplace.knowledge.search.results import Found, Scores
 from support.memories import NOW, a_fact, a_rule, an_episode
 
 OLD = NOW - timedelta(days=9)

@@ -4,7 +4,7 @@ import pytest
 
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge import measure_likeness
-from commonplace.knowledge.search.relevance import WORDS_WEIGHT
+from commonplace.knowledge.rules.relevance import WORDS_WEIGHT
 
 ENGINE = EmbeddingEngine(EmbeddingOptions(backend=BackendName.FAKE))
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.knowledge.kinds import MemoryType
-from commonplace.knowledge.search.ranking import ContextualScore, rank_by_context
+from commonplace.knowledge.model.kinds import MemoryType
+from commonplace.knowledge.rules.ranking import ContextualScore, rank_by_context
 from support.candidates import EAST, NORTH, candidates
 from support.memories import NOW
 

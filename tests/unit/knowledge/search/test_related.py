@@ -2,8 +2,8 @@
 
 import pytest
 
-from commonplace.knowledge.search.found import Found, Scores
-from commonplace.knowledge.search.related import followed
+from commonplace.knowledge.search.graph_expansion import followed
+from commonplace.knowledge.search.results import Found, Scores
 from support.memories import a_fact
 
 pytestmark = pytest.mark.requirement("LIF-02.3")

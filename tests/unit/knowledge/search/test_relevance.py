@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.knowledge.kinds import MemoryType
-from commonplace.knowledge.search.relevance import Relevance, relevant
+from commonplace.knowledge.model.kinds import MemoryType
+from commonplace.knowledge.rules.relevance import Relevance, relevant
 from support.candidates import candidates
 
 FACT: dict[str, Any] = {"types": MemoryType.FACT, "next_ids": None, "own": 0}

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.knowledge.config import ScoreWeights
-from commonplace.knowledge.search.scoring import recency, score, tie_break
+from commonplace.knowledge.model.config import ScoreWeights
+from commonplace.knowledge.rules.scoring import recency, score, tie_break
 from support.memories import DAY, NOW, a_fact, a_rule
 
 

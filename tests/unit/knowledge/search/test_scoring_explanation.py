@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from commonplace.core.json_values import json_safe
-from commonplace.knowledge.config import ScoreWeights
-from commonplace.knowledge.kinds import Fact
+from commonplace.knowledge.model.config import ScoreWeights
+from commonplace.knowledge.model.kinds import Fact
+from commonplace.knowledge.rules.ranking import rank_by_context
+from commonplace.knowledge.rules.scoring import score
 from commonplace.knowledge.search.explanation import explain_context, explain_recall, explain_search
-from commonplace.knowledge.search.found import Scores
-from commonplace.knowledge.search.ranking import rank_by_context
-from commonplace.knowledge.search.scoring import score
+from commonplace.knowledge.search.results import Scores
 from support.candidates import candidates
 from support.memories import NOW, a_fact
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.knowledge.search.search_text import search_query_text, search_text
+from commonplace.knowledge.model.search_text import search_query_text, search_text
 
 
 @pytest.mark.requirement("KNW-11.1", "KNW-11.2")

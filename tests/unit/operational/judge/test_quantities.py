@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.operational.judge.quantities import Agreement, Bound, Kind, Quantity, compare
-from commonplace.operational.judge.quantity_reading import extract
-from commonplace.operational.judge.words import fold, tokenise
+from commonplace.judge.quantities import Agreement, Bound, Kind, Quantity, compare
+from commonplace.judge.quantity_reading import extract
+from commonplace.judge.words import fold, tokenise
 
 pytestmark = pytest.mark.requirement("R-OPS-5")
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.operational.judge import Verdict, joined, judge, verdicts
-from commonplace.operational.judge.comparison import compare_readings
-from commonplace.operational.judge.features import features
-from commonplace.operational.judge.reading import read
+from commonplace.judge import Verdict, joined, judge, verdicts
+from commonplace.judge.comparison import compare_readings
+from commonplace.judge.features import features
+from commonplace.judge.observation import read
 
 PAIRS = [
     json.loads(line)

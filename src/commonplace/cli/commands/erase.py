@@ -1,0 +1,102 @@
+"""``commonplace erase``: delete memories for good."""
+
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+from commonplace.cli.frame.command import Answer, commands
+from commonplace.cli.frame.output import JsonOption
+from commonplace.cli.frame.question import confirmed
+from commonplace.cli.frame.run import settings
+from commonplace.core.errors import CommonplaceError, InvalidInputError
+from commonplace.core.text import plural
+from commonplace.services.erasure.erasing import ErasureReceipt, Part, erase, preview, whole_tenant
+from commonplace.services.erasure.selection import By, Selection
+
+app = typer.Typer(add_completion=False)
+
+
+def _lines(parts: Iterable[Part]) -> list[str]:
+    """Return a description of the erased rows, memory by memory."""
+    lines: list[str] = []
+    memory = ""
+    for part in sorted(parts, key=lambda each: (each.memory, each.place)):
+        lines += [part.memory] if part.memory != memory else []
+        memory = part.memory
+        derived = f", {part.derived} of them derived" if part.derived else ""
+        lines.append(f"  {part.place}: {part.count} {part.action}{derived}")
+        lines += [f"    {' '.join(sample.split())}" for sample in part.samples]
+    return lines
+
+
+def _describe(receipt: ErasureReceipt, title: str) -> str:
+    lines = [title, *_lines(receipt.parts), ""]
+    searched = f"The proof searched all tables and files for {plural(receipt.searched_texts, 'text')}"
+    if receipt.remains:
+        lines += [f"{searched} and still found some in:", *(f"  {each}" for each in receipt.remains)]
+    else:
+        lines.append(f"{searched} and found no trace.")
+    lines += [f"problem: {each}" for each in receipt.problems]
+    return "\n".join([*lines, "Not reached:", *(f"  {each}" for each in receipt.not_reached)])
+
+
+def _selection(
+    subject: str | None, source: str | None, session: str | None, tenant: str | None, *, with_derived: bool
+) -> Selection:
+    given = [
+        (by, value.strip())
+        for by, value in ((By.SUBJECT, subject), (By.SOURCE, source), (By.SESSION, session))
+        if value is not None
+    ]
+    if len(given) > 1 or (not given and tenant is None):
+        found = " and ".join(f"--{by}" for by, _ in given) or "none of them"
+        expected = "expected one of --subject, --source and --session, or --tenant"
+        raise CommonplaceError(f"{expected}, got {found}")
+    if not given:
+        return whole_tenant(str(tenant))
+    by, value = given[0]
+    if not value:
+        raise InvalidInputError(str(by), "a text", value)
+    return Selection(by=by, value=value, tenant=tenant, with_derived=with_derived)
+
+
+@commands(app)("erase")
+async def erase_memories(
+    *,
+    subject: Annotated[
+        str | None, typer.Option(help="Words, such as a name; case and spacing do not matter.")
+    ] = None,
+    source: Annotated[str | None, typer.Option(help="The butler or app that the memories come from.")] = None,
+    session: Annotated[str | None, typer.Option(help="The id of a session or conversation.")] = None,
+    tenant: Annotated[
+        str | None,
+        typer.Option(help="Erase only in this tenant of knowledge memory; alone, erase the whole tenant."),
+    ] = None,
+    keep_derived: Annotated[
+        bool, typer.Option("--keep-derived", help="Keep memories that were derived from erased ones.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be erased without erasing anything.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Erase without asking for confirmation.")] = False,
+    as_json: JsonOption = False,
+) -> Answer:
+    """Delete permanently all memories about a subject, or from a source, a session or a tenant.
+
+    The command shows what it found and asks for confirmation. After the deletion, it searches all tables and files of
+    the home for the erased texts and prints where they remain, such as in backups. Erasing cannot be undone.
+    """
+    configured = settings()
+    selection = _selection(subject, source, session, tenant, with_derived=not keep_derived)
+    parts = await preview(configured, selection)
+    shown = Answer({"erased": False, "parts": parts}, "\n".join(["Found:", *_lines(parts)]))
+    nothing = "" if parts else f"No memory matches the {selection.by} {selection.value!r}."
+    if dry_run or ((as_json or nothing) and not yes):
+        return Answer(shown.document, nothing) if nothing else shown
+    if not yes:
+        typer.echo(shown.text)
+        if not await confirmed("Erase these memories permanently?"):
+            return Answer(None, "No memory was erased.")
+    receipt = await erase(configured, selection)
+    return Answer({"erased": not nothing, "receipt": receipt}, _describe(receipt, nothing or "Erased:"))

@@ -1,0 +1,156 @@
+"""``commonplace install``: connects a host to the memories."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from commonplace.cli.commands.permission import DAILY_TOKENS, allow_consolidation, allowed
+from commonplace.cli.commands.team import (
+    ButlerOption,
+    ServerOption,
+    TokenFileOption,
+    ours_of,
+    outage,
+    service_at,
+)
+from commonplace.cli.frame.command import Answer, commands, show
+from commonplace.cli.frame.output import DryRunOption
+from commonplace.cli.frame.question import confirmed
+from commonplace.cli.frame.run import run
+from commonplace.core.errors import InvalidInputError
+from commonplace.core.settings import load_settings
+from commonplace.hosts.install.files import FileChange, apply
+from commonplace.hosts.install.install_record import make_directory
+from commonplace.hosts.install.installation import Scope, SettingsFile, commonplace_command, plan_install
+from commonplace.hosts.install.registry import HOSTS, Host, Where, hosts_there
+from commonplace.hosts.resident import client
+from commonplace.llm import can_consolidate
+from commonplace.projects import Projects
+from commonplace.services.team_client import Service
+
+app = typer.Typer(add_completion=False)
+
+STARTED = "The process that answers hooks is running. It prepares the next session in the background."
+
+ScopeOption = Annotated[
+    Scope, typer.Option(help="project: settings files in this directory. user: all your projects.")
+]
+
+
+@app.callback(invoke_without_command=True)
+def group(
+    context: typer.Context, *, scope: ScopeOption = Scope.PROJECT, dry_run: DryRunOption = False
+) -> None:
+    """Connect an agent host to the memories. Without a host, find the hosts on this machine and ask about each.
+
+    Other settings stay unchanged. Installing again changes nothing.
+    """
+    if context.invoked_subcommand is None:
+        show(run(_offer(scope, dry_run=dry_run)), as_json=False)
+
+
+async def _offer(scope: Scope, *, dry_run: bool) -> Answer:
+    """Install into the hosts that exist on this machine and that the user confirms."""
+    there = hosts_there()
+    if not there:
+        return Answer(None, error=f"no host was found; name one of {', '.join(HOSTS)}")
+    answers = [
+        await _install(host, scope, None, None, dry_run=dry_run, asks=True)
+        for host in there
+        if dry_run or await confirmed(f"Install into {host.title} ({scope})?")
+    ]
+    return Answer(
+        None, "\n".join(str(answer.text) for answer in answers) or "You chose no host; no file was changed."
+    )
+
+
+async def _install(
+    host: Host, scope: Scope, butler: str | None, service: Service | None, *, dry_run: bool, asks: bool
+) -> Answer:
+    if butler and not host.takes_butler and service is None:
+        raise InvalidInputError(
+            "--butler", f"no butler, because the plugin of {host.title} uses the project", butler
+        )
+    # Like the hooks, ignore a commonplace.toml in the current directory: it must not move the memories.
+    home = load_settings(read_current_directory=False).settings.home
+    files = _files(host, scope)
+    ours = ours_of(commonplace_command(), hook_options=host.hook_options, butler=butler, service=service)
+    hints = [host.note(scope), _reach(host, scope), await outage(service) if service and not dry_run else ""]
+    plan = plan_install(files, ours, home=home)
+    if not dry_run:
+        make_directory(home)
+        if scope is Scope.PROJECT and butler is None:
+            Projects(home).prepare(Path.cwd())
+        apply([*plan.notes, *plan.files])
+        if service is None:
+            hints.append(await _offer_model(host, asks=asks))
+        hints.append(STARTED if client.prepare({"--server": service.url} if service else {}) else "")
+    return report(plan.files, host, scope, dry_run=dry_run, note="\n".join(filter(None, hints)))
+
+
+def _files(host: Host, scope: Scope) -> list[SettingsFile]:
+    return host.files(Where(scope=scope, project=Path.cwd(), environ=os.environ))
+
+
+def _reach(host: Host, scope: Scope) -> str:
+    """Return a warning if files of the project are also those of the user, as in the user's home directory."""
+    users = {each.path.resolve() for each in _files(host, Scope.USER)}
+    shared = [str(each.path) for each in _files(host, Scope.PROJECT) if each.path.resolve() in users]
+    if scope is Scope.USER or not shared:
+        return ""
+    return f"{host.title} uses {', '.join(shared)} for all your projects. To install for all of them: --scope user"
+
+
+async def _offer_model(host: Host, *, asks: bool) -> str:
+    """Ask whether the account of a host may consolidate, if no model does yet; return a line for the user."""
+    loaded = load_settings(read_current_directory=False).settings
+    if not host.model or shutil.which(host.program) is None or can_consolidate(loaded):
+        return ""
+    question = (
+        f"Allow the account of {host.title} to turn sessions into facts and rules, "
+        f"with at most {DAILY_TOKENS:,} tokens a day?"
+    )
+    if asks and await confirmed(question):
+        path = await allow_consolidation(host.model)
+        return f"{allowed(host.model, DAILY_TOKENS, path)}. To stop: commonplace consolidation refuse"
+    return (
+        "No model turns sessions into facts and rules yet, so episodes expire after seven days. To allow "
+        f"the account of {host.title} to do so: commonplace consolidation allow {host.model}"
+    )
+
+
+def report(changes: list[FileChange], host: Host, scope: Scope, *, dry_run: bool, note: str = "") -> Answer:
+    """Return the changes that were made, or that a dry run would make."""
+    files = [{"path": change.path, "action": change.action, "diff": change.diff()} for change in changes]
+    lines: list[str] = []
+    for change in changes:
+        lines.append(f"{change.action:<6} {change.path}")
+        if dry_run and change.action != "keep":
+            lines.append(change.diff())
+    document = {"host": host.name, "scope": scope, "dry_run": dry_run, "files": files, "note": note}
+    return Answer(document, "\n".join([*lines, note] if note else lines))
+
+
+def _command(host: Host) -> Any:  # noqa: ANN401 - a coroutine function
+    async def install(
+        *,
+        scope: ScopeOption = Scope.PROJECT,
+        butler: ButlerOption = None,
+        server: ServerOption = None,
+        token_file: TokenFileOption = None,
+        dry_run: DryRunOption = False,
+    ) -> Answer:
+        service = service_at(server, token_file)
+        return await _install(host, scope, butler, service, dry_run=dry_run, asks=sys.stdin.isatty())
+
+    kept = "Other settings stay unchanged. Installing again changes nothing."
+    install.__doc__ = f"Give {host.title} {host.adds}.\n\n{kept}"
+    return install
+
+
+for _host in HOSTS.values():
+    commands(app)(_host.name)(_command(_host))

@@ -1,0 +1,1 @@
+"""Parts that every command shares: declaration, help, questions, output and the request context."""

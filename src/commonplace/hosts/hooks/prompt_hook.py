@@ -1,0 +1,86 @@
+"""Hook for a prompt: returns relevant memories that the conversation does not have yet."""
+
+import asyncio
+import logging
+from typing import Final
+
+from commonplace.core.budgets import budget_chars, share_budget
+from commonplace.core.errors import CommonplaceError
+from commonplace.hosts.hooks.hook_input import HookCall
+from commonplace.hosts.hooks.seen_lines import Given
+from commonplace.knowledge import MAX_PROMPT_CHARS, KnowledgeMemory
+from commonplace.prompts.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
+from commonplace.services.briefing import Part, sessions_block
+from commonplace.services.team_client import Service
+from commonplace.workspace import HEADER, WorkspaceMemory
+
+MAX_INJECTED_CHARS: Final = 10_000
+"""The client replaces longer output by its first 2 KB and the path of a file. Source: measured."""
+
+RECALL_TOKENS: Final = 700
+"""The budget of knowledge memory for one prompt; the budget of workspace memory is in ``agent.json``."""
+
+LOOKED_THROUGH_TOKENS: Final = 3_000
+"""The number of memories to recall before memories that the conversation already has are left out."""
+
+RECALL_TIMEOUT_S: Final = 3.0
+
+_log = logging.getLogger(__name__)
+
+
+async def user_prompt(call: HookCall, memory: KnowledgeMemory) -> str:
+    """Return workspace memories, and facts, rules and sessions above the minimum relevance, but none a second time."""
+    given = Given(call.settings.home, call.session_id)
+    async with WorkspaceMemory.open(call.settings) as workspace:
+        notes = given.fresh(as_data(await workspace.context(call.prompt)))
+    recalled = [given.fresh(as_data(block)) for block in await _recalled(call, memory)]
+    shares = share_budget([len(block) for block in recalled], budget_chars(RECALL_TOKENS))
+    recalled = [cut_lines(block, share, title="") for block, share in zip(recalled, shares, strict=True)]
+    room = MAX_INJECTED_CHARS - FRAME_CHARS - sum(len(BETWEEN) + len(block) for block in ("", *recalled))
+    text = framed([cut_lines(notes, room, title=HEADER), *recalled])
+    try:
+        given.add(text)
+    except OSError as error:
+        _log.error("session %s: later prompts may repeat this one's memories: %s", call.session_id, error)
+    return text
+
+
+async def _recalled(call: HookCall, memory: KnowledgeMemory) -> list[str]:
+    """Return the blocks of knowledge memory for a prompt; no blocks if it does not answer in time."""
+    if not call.prompt.strip():
+        return []
+    try:
+        async with asyncio.timeout(RECALL_TIMEOUT_S):
+            if call.service is not None:
+                return await _from_service(call.service, call)
+            return await _from_home(memory, call) if call.has_knowledge else []
+    except (CommonplaceError, OSError) as error:
+        reason = str(error) or f"no answer within {RECALL_TIMEOUT_S:g} s"
+        _log.error("session %s: a prompt gets no knowledge: %s", call.session_id, reason)
+    except Exception:  # noqa: BLE001 - the fail-open boundary: the prompt goes on with the workspace's memories
+        _log.exception("session %s: a prompt gets no knowledge", call.session_id)
+    return []
+
+
+async def _from_home(memory: KnowledgeMemory, call: HookCall) -> list[str]:
+    butler = call.butler
+    known = await memory.context(
+        call.prompt,
+        butler,
+        token_budget=LOOKED_THROUGH_TOKENS,
+        with_note=False,
+        with_ids=True,
+        with_dates=True,
+    )
+    return [known, await sessions_block(memory, call.prompt, butler, but=call.session_id)]
+
+
+async def _from_service(service: Service, call: HookCall) -> list[str]:
+    sections = await service.sections(
+        [Part.KNOWLEDGE, Part.SESSIONS],
+        prompt=call.prompt[:MAX_PROMPT_CHARS],
+        butler=call.butler,
+        budgetTokens=LOOKED_THROUGH_TOKENS,
+        butSession=call.session_id,
+    )
+    return list(sections.values())

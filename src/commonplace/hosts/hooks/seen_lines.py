@@ -1,0 +1,74 @@
+"""Lines that a conversation was already given, so that no later prompt repeats them.
+
+Each session has a file, ``$COMMONPLACE_HOME/claude-code/<session id>.given``, with a digest of each line. A line counts
+as given until its memory changes; dates, confidence and short ids at the end of a line are ignored.
+"""
+
+import re
+from hashlib import blake2b
+from itertools import takewhile
+from pathlib import Path
+from typing import Final
+
+from commonplace.core.directories import make_directories
+from commonplace.hosts.hooks.sessions import DIRECTORY, GIVEN_SUFFIX
+
+ITEM: Final = "- "
+HEADING: Final = "## "
+_DIGEST_BYTES: Final = 9
+_STANDING: Final = re.compile(r"( \((?:confidence|maturity): [^()]*\))?( \[[efr]:\w+\])?$")
+
+
+class Given:
+    """The lines that one session, a UUID, was given."""
+
+    def __init__(self, home: Path, session_id: str) -> None:
+        self._file = home / DIRECTORY / f"{session_id}{GIVEN_SUFFIX}"
+
+    def fresh(self, block: str) -> str:
+        """Return a block without given lines, and without headings that have no remaining lines.
+
+        If all lines were given, the block is empty.
+        """
+        known = self._read()
+        kept: list[str] = []
+        headings: list[str] = []
+        for line in block.split("\n"):
+            if not line.startswith(ITEM):
+                if line.startswith(HEADING):
+                    headings = list(takewhile(lambda each: not each.startswith(HEADING), headings))
+                headings.append(line)
+            elif _digest(line) not in known:
+                kept += [*headings, line]
+                headings = []
+        return "\n".join(kept)
+
+    def add(self, text: str) -> None:
+        """Record the lines of a text as given.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        new = {_digest(line) for line in text.split("\n") if line.startswith(ITEM)} - self._read()
+        if new:
+            make_directories(self._file.parent)
+            with self._file.open("a", encoding="ascii") as file:
+                file.write("".join(f"{each}\n" for each in sorted(new)))
+
+    def forget(self) -> None:
+        """Forget the given lines, because the conversation has lost them.
+
+        Raises:
+            OSError: The file cannot be deleted.
+        """
+        self._file.unlink(missing_ok=True)
+
+    def _read(self) -> set[str]:
+        try:
+            return set(self._file.read_text(encoding="ascii", errors="replace").split())
+        except OSError:
+            return set()
+
+
+def _digest(line: str) -> str:
+    return blake2b(_STANDING.sub("", line).encode(), digest_size=_DIGEST_BYTES).hexdigest()

@@ -1,0 +1,39 @@
+"""Rehearsal of MCP servers: imports and builds everything that their first answers need, before they are forked."""
+
+import asyncio
+from importlib import import_module
+from typing import Final
+
+from fastmcp import Client
+
+from commonplace.core.settings import Settings
+from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge import KnowledgeMemory
+from commonplace.mcp.knowledge.server import add_to
+from commonplace.mcp.protocol.profiles import View
+from commonplace.mcp.protocol.server import new_server
+
+NEEDED: Final = (
+    "commonplace.cli.main",
+    "commonplace.cli.commands.mcp",
+    "commonplace.mcp.workspace.server",
+    "mcp.server.stdio",
+)
+"""Further modules that the command imports."""
+
+
+def rehearse() -> None:
+    """List the tools, prompts and resources of a server without starting a database or a thread."""
+    for module in NEEDED:
+        import_module(module)
+    asyncio.run(_list_all())
+
+
+async def _list_all() -> None:
+    async with KnowledgeMemory.open(Settings(), engine=EmbeddingEngine(), lazy=True) as memory:
+        server = new_server("rehearsal", "")
+        add_to(server, memory, view=View(butler="rehearsal"))
+        async with Client(server) as client:
+            await client.list_tools()
+            await client.list_prompts()
+            await client.list_resources()

@@ -1,0 +1,1 @@
+"""Storing episodes, facts, rules and the links between them."""

@@ -1,0 +1,149 @@
+"""Storage of rules: guidance for how to act, initially as candidates."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from commonplace.knowledge.memories.links import Relation
+from commonplace.knowledge.model import inputs
+from commonplace.knowledge.model.drafts import LIFECYCLE_METADATA, Draft, checked, columns, known_sources
+from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, MemoryType
+from commonplace.knowledge.store.session import KnowledgeSession, storage_function
+from commonplace.knowledge.store.traced import traced
+from commonplace.knowledge.store.vectors import Embeddings, embed
+from commonplace.storage.database import Statements
+
+DECAY_RATE: Final = 0.01
+"""The decay rate of every stored rule. Source: KNW-05.4, R-KNW-1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleDraft(Draft):
+    """A rule to store.
+
+    Attributes:
+        content: The guidance, 1 to 1,000,000 characters.
+        scope: ``"global"``, or the butler that the rule is for.
+        tags: At most 50, of at most 100 characters.
+        source_butler: The butler that learned the rule.
+        source_episode_id: The episode that the rule was learned from.
+        metadata: A JSON object without the keys of :data:`~commonplace.knowledge.model.drafts.LIFECYCLE_METADATA`.
+        source: Where the guidance comes from, if that is less trusted than the session that stores it: a
+            :class:`~commonplace.core.sources.Source`. A memory with a source episode is at most as trusted as the
+            episode.
+    """
+
+    content: str
+    scope: str = GLOBAL_SCOPE
+    tags: Sequence[str] | None = None
+    source_butler: str | None = None
+    source_episode_id: UUID | str | None = None
+    metadata: Mapping[str, Any] | None = None
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleReceipt:
+    """The outcome of storing a rule.
+
+    Attributes:
+        id: The rule.
+        flags: The reasons why the text looks like an instruction; blocks leave the rule out until a person confirms it.
+    """
+
+    id: UUID
+    flags: tuple[str, ...] = ()
+
+
+class RuleMethods(KnowledgeSession):
+    """The methods of knowledge memory that store rules."""
+
+    async def store_rule(
+        self,
+        *,
+        content: str,
+        scope: str = GLOBAL_SCOPE,
+        tags: Sequence[str] | None = None,
+        source_butler: str | None = None,
+        source_episode_id: UUID | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        source: str | None = None,
+        allow_secrets: bool = False,
+    ) -> RuleReceipt:
+        """Store a rule as a candidate; for the parameters see :class:`RuleDraft`, for the errors :meth:`store_rules`.
+
+        Source: KNW-05.4.
+        """
+        draft = RuleDraft(
+            content=content,
+            scope=scope,
+            tags=tags,
+            source_butler=source_butler,
+            source_episode_id=source_episode_id,
+            metadata=metadata,
+            source=source,
+        )
+        (receipt,) = await self.store_rules([draft], allow_secrets=allow_secrets)
+        return receipt
+
+    async def store_rules(
+        self, drafts: Sequence[RuleDraft], *, allow_secrets: bool = False
+    ) -> list[RuleReceipt]:
+        """Store up to 5,000 rules, all or none, with one embedding call and one statement.
+
+        Returns:
+            A receipt for each draft, in the order of the drafts.
+
+        Raises:
+            InvalidInputError: A value of a draft is invalid, or names an episode that does not exist; the message names
+                the field.
+            SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
+            EmbeddingError: The model cannot be used.
+        """
+        if not drafts:
+            return []
+        rules = [checked_rule(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
+        embeddings = await embed(self.engine, [rule.content for rule in rules])
+        async with traced(self, "create_memory") as note, self._writing() as sql:
+            return note(await insert_rules(sql, rules, embeddings, now=self.clock()))
+
+
+store_rule = storage_function(
+    RuleMethods, RuleMethods.store_rule, needs_engine=True, take=lambda receipt: receipt.id
+)
+store_rules = storage_function(RuleMethods, RuleMethods.store_rules, needs_engine=True)
+
+
+def checked_rule(draft: RuleDraft, *, allow_secrets: bool = False) -> RuleDraft:
+    """Return a draft that can be stored; see :func:`~commonplace.knowledge.model.drafts.checked`."""
+    return checked(draft, reserved=LIFECYCLE_METADATA, allow_secrets=allow_secrets)
+
+
+async def supersede_rule(sql: Statements, rule_id: UUID, *, by_id: UUID, now: datetime) -> None:
+    """Forget a rule in favour of another rule, and link the two, within an open transaction."""
+    await sql.forget_rule(id=rule_id)
+    await sql.create_link(
+        source_type=MemoryType.RULE,
+        source_id=by_id,
+        target_type=MemoryType.RULE,
+        target_id=rule_id,
+        relation=Relation.SUPERSEDES,
+        now=now,
+    )
+
+
+async def insert_rules(
+    sql: Statements, rules: Sequence[RuleDraft], embeddings: Embeddings, *, now: datetime
+) -> list[RuleReceipt]:
+    """Insert rules from :func:`checked_rule` within an open transaction, and return receipts in their order.
+
+    Raises:
+        InvalidInputError: A rule names an episode that does not exist; roll back the transaction or savepoint.
+    """
+    parameters = columns(rules, [rule.content for rule in rules], embeddings)
+    with known_sources(rules):
+        stored = await sql.insert_rules(**parameters, decay_rate=DECAY_RATE, now=now)
+    flags = {row["id"]: tuple(row["flags"]) for row in stored}
+    return [RuleReceipt(id=rule_id, flags=flags[rule_id]) for rule_id in parameters["id"]]

@@ -1,0 +1,124 @@
+"""Drafts of memories: their checks, and parameters for the statements that store them."""
+
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import Field, fields, replace
+from functools import partial
+from typing import Any, ClassVar, Final, Self, TypeVar
+from uuid import uuid4
+
+import asyncpg
+
+from commonplace.core.choices import optional_one_of, require_one_of
+from commonplace.core.errors import InvalidInputError
+from commonplace.core.instructions import find_flags
+from commonplace.core.sources import Source
+from commonplace.knowledge.model import inputs
+from commonplace.knowledge.model.kinds import Memory
+from commonplace.knowledge.model.permanence import Permanence
+from commonplace.knowledge.model.search_text import search_text
+from commonplace.knowledge.store.vectors import Embeddings
+
+LIFECYCLE_METADATA: Final = frozenset(
+    {"status", "forgotten", "needs_inversion", "harmful_reasons", "original_content"}
+)
+"""Keys that the lifecycle sets in the metadata of a memory. Source: KNW-03.5, KNW-05.9, KNW-09.3, KNW-21."""
+
+
+class Draft:
+    """Base of the drafts of episodes, facts and rules, whose fields have the names of the memory's fields."""
+
+    __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @classmethod
+    def of(cls, memory: Memory) -> Self:
+        """Return a draft that stores a memory again, with the memory's trust as its source."""
+        values = {each.name: getattr(memory, each.name) for each in fields(cls)}
+        values["metadata"] = {
+            key: value for key, value in memory.metadata.items() if key not in LIFECYCLE_METADATA
+        }
+        return cls(**values | {"source": memory.trust})
+
+
+_D = TypeVar("_D", bound=Draft)
+
+
+def checked(draft: _D, *, reserved: Collection[str] = (), allow_secrets: bool) -> _D:
+    """Return a draft with checked and cleaned values; the field names determine the checks.
+
+    Args:
+        draft: A draft of an episode, fact or rule.
+        reserved: Keys of the metadata that callers may not set.
+        allow_secrets: Whether the operator allows text that looks like a secret.
+
+    Raises:
+        InvalidInputError: A value is invalid; the message names the field.
+        SecretRefusedError: A text looks like a secret, and secrets are not allowed.
+    """
+    if not isinstance(draft, Draft):  # pyright: ignore[reportUnnecessaryIsInstance] - from callers
+        raise InvalidInputError("draft", "a draft of an episode, fact or rule", draft)
+    values = {each.name: getattr(draft, each.name) for each in fields(draft)}
+    metadata = inputs.require_metadata(values["metadata"], reserved=reserved, allow_secrets=allow_secrets)
+    cleaned = {
+        name: _TEXT_CHECKS[name](value, field=name, allow_secrets=allow_secrets)
+        if name in _TEXT_CHECKS
+        else _CHECKS[name](value, field=name)
+        for name, value in values.items()
+        if name != "metadata"
+    }
+    return replace(draft, **cleaned, metadata=metadata)
+
+
+_TEXT_CHECKS: Final[Mapping[str, Callable[..., object]]] = {
+    "subject": inputs.require_key,
+    "predicate": inputs.require_key,
+    "content": inputs.require_content,
+    "scope": inputs.require_scope,
+    "butler": inputs.require_scope,
+    "source_butler": inputs.optional_scope,
+    "tags": inputs.require_tags,
+}
+"""Checks that refuse secrets; they take the value, the field name and whether secrets are allowed."""
+
+_CHECKS: Final[Mapping[str, Callable[..., object]]] = {
+    "importance": inputs.require_importance,
+    "permanence": partial(require_one_of, Permanence),
+    "source": partial(optional_one_of, Source),
+    **dict.fromkeys(("session_id", "entity_id", "source_episode_id"), inputs.optional_id),
+    **dict.fromkeys(("created_at", "valid_from"), inputs.optional_stored_moment),
+    "valid_to": partial(inputs.optional_stored_moment, at_end=True),
+}
+"""Checks of other values; they take the value and the field name."""
+
+
+def columns(drafts: Sequence[Draft], texts: Sequence[str], embeddings: Embeddings) -> dict[str, Any]:
+    """Return the parameters of a statement that stores drafts, as one list for each column, with new ids.
+
+    The drafts must be checked, of one kind, and at least one. Searches find the memories by the given texts.
+    """
+    by_name = {each.name: [getattr(draft, each.name) for draft in drafts] for each in fields(drafts[0])}
+    for name in by_name.keys() & {"tags", "metadata"}:
+        by_name[name] = [inputs.json_text(value) for value in by_name[name]]
+    return by_name | {
+        "id": [uuid4() for _ in drafts],
+        "flags": [inputs.json_text(find_flags(text)) for text in texts],
+        "search_text": [search_text(text) for text in texts],
+        "embedding": embeddings.vectors,
+        "model": embeddings.model,
+        "version": embeddings.version,
+    }
+
+
+@contextmanager
+def known_sources(drafts: Sequence[Any]) -> Generator[None]:
+    """Translate the database's refusal of unknown source episodes into a clear error.
+
+    Raises:
+        InvalidInputError: An episode does not exist; roll back the transaction or savepoint.
+    """
+    try:
+        yield
+    except asyncpg.ForeignKeyViolationError:
+        sources = sorted({str(draft.source_episode_id) for draft in drafts if draft.source_episode_id})
+        raise InvalidInputError("source_episode_id", "the id of an existing episode", sources) from None

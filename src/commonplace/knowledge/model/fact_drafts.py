@@ -1,0 +1,143 @@
+"""Drafts of facts: their checks, their keys, and the periods that their words name."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge.model.drafts import Draft, checked
+from commonplace.knowledge.model.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, Moment
+from commonplace.knowledge.model.permanence import Permanence
+from commonplace.knowledge.rules.periods import Period, read_period
+from commonplace.storage.database import Statements
+
+RESERVED_METADATA: Final = frozenset({"status"})
+"""``status`` marks a fading fact. Source: KNW-02."""
+
+PERIOD_WORDS: Final = "period_words"
+"""The metadata key for the words from which the period of a fact was read."""
+
+_SEPARATOR: Final = "\x1f"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactDraft(Draft):
+    """A fact to store.
+
+    Attributes:
+        subject: The person or thing, 1 to 256 characters. With predicate and scope, the key of the fact.
+        predicate: The attribute or relation, such as ``lives_in``, 1 to 256 characters.
+        content: The statement, 1 to 1,000,000 characters.
+        importance: 0.0 to 10.0.
+        permanence: How long the fact is expected to hold: a
+            :class:`~commonplace.knowledge.model.permanence.Permanence`.
+        scope: ``"global"``, or the butler that the fact is for.
+        tags: At most 50, of at most 100 characters.
+        entity_id: The entity of the subject, which replaces the subject in the key. ``None`` for the entity that the
+            subject names, see :mod:`~commonplace.knowledge.entities.subjects`.
+        source_butler: The butler that learned the fact.
+        source_episode_id: The episode that the fact was learned from.
+        metadata: A JSON object without the key ``status``.
+        valid_from: When the fact became true; the time of storing if ``None``.
+        valid_to: When the fact stops being true, after ``valid_from``; from then on only reads with ``valid_at``
+            find it. A date is the last day on which the fact is true.
+        source: Where the statement comes from, if that is less trusted than the session that stores it: a
+            :class:`~commonplace.core.sources.Source`. A memory with a source episode is at most as trusted as the
+            episode.
+    """
+
+    subject: str
+    predicate: str
+    content: str
+    importance: float = DEFAULT_IMPORTANCE
+    permanence: str = Permanence.STANDARD
+    scope: str = GLOBAL_SCOPE
+    tags: Sequence[str] | None = None
+    entity_id: UUID | str | None = None
+    source_butler: str | None = None
+    source_episode_id: UUID | str | None = None
+    metadata: Mapping[str, Any] | None = None
+    valid_from: Moment | None = None
+    valid_to: Moment | None = None
+    source: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The key of the fact; see :func:`fact_key`."""
+        return fact_key(self.scope, self.predicate, self.entity_id or self.subject)
+
+
+def checked_fact(draft: FactDraft, *, allow_secrets: bool = False) -> FactDraft:
+    """Return a draft that can be stored; see :func:`~commonplace.knowledge.model.drafts.checked`."""
+    fact = checked(draft, reserved=RESERVED_METADATA, allow_secrets=allow_secrets)
+    if (
+        isinstance(fact.valid_from, datetime)
+        and isinstance(fact.valid_to, datetime)
+        and fact.valid_to <= fact.valid_from
+    ):
+        raise InvalidInputError(
+            "valid_to", f"a moment after valid_from, {fact.valid_from}", str(fact.valid_to)
+        )
+    return fact
+
+
+def fact_text(fact: FactDraft) -> str:
+    """Return the text that searches match and from which the vector is computed."""
+    return f"{fact.subject} {fact.predicate} {fact.content}"
+
+
+def fact_key(scope: str, predicate: str, about: object) -> str:
+    """Return the key of a fact for ``serialise_fact_keys``, which runs once before facts are inserted.
+
+    ``about`` is the entity of the fact, or its subject if it has no entity.
+    """
+    return _SEPARATOR.join((scope, predicate, str(about)))
+
+
+def all_keys(facts: Iterable[FactDraft]) -> list[str]:
+    """Return the keys of facts by entity and by subject, because a fact may supersede one that has no entity yet."""
+    return [key for fact in facts for key in {fact.key, fact_key(fact.scope, fact.predicate, fact.subject)}]
+
+
+def with_period(draft: FactDraft, said_at: datetime) -> tuple[FactDraft, Period | None]:
+    """Return a draft with the period that its content names, and the period; a given period is kept.
+
+    A period that is over is returned and not set, because a search would not find the fact; see :func:`as_history`.
+    """
+    is_given = draft.valid_from is not None or draft.valid_to is not None
+    period = None if is_given or not isinstance(draft.content, str) else read_period(draft.content, said_at)  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
+    if period is None or period.is_over(said_at):
+        return draft, period
+    return _during(draft, period), period
+
+
+async def as_history(sql: Statements, fact: FactDraft, period: Period | None, now: datetime) -> FactDraft:
+    """Return a fact with the period that its words name, if the period is over and the fact is therefore history.
+
+    That is so if the active fact of its key has other words and began when the period was over. Otherwise the words may
+    say that the active fact has ended, and the fact is returned unchanged.
+
+    Args:
+        sql: A transaction that has serialised the keys.
+        fact: From :func:`with_entities`.
+        period: From :func:`with_period`.
+        now: The present.
+    """
+    if period is None or not period.is_over(now):
+        return fact
+    later = await sql.later_fact(
+        scope=fact.scope,
+        subject=fact.subject,
+        predicate=fact.predicate,
+        entity_id=fact.entity_id,
+        content=fact.content,
+        ended_at=period.valid_to,
+    )
+    return fact if later is None else _during(fact, period)
+
+
+def _during(draft: FactDraft, period: Period) -> FactDraft:
+    metadata = {PERIOD_WORDS: period.words, **(draft.metadata or {})}
+    return replace(draft, valid_from=period.valid_from, valid_to=period.valid_to, metadata=metadata)

@@ -1,0 +1,169 @@
+"""The block of memories for the prompt of a session (KNW-20, KNW-34)."""
+
+import logging
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+import asyncpg
+
+from commonplace.core.budgets import budget_chars
+from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge.model.inputs import require_scope
+from commonplace.knowledge.model.kinds import DEFAULT_IMPORTANCE, Episode, Fact, Memory, Moment, Rule
+from commonplace.knowledge.rules.scoring import tie_break
+from commonplace.knowledge.search.context_block import CONTEXT_HEADER, ContextQuotas, render_context
+from commonplace.knowledge.search.future_facts import facts_until
+from commonplace.knowledge.search.recall import find_memories
+from commonplace.knowledge.search.request import (
+    DEFAULT_MIN_CONFIDENCE,
+    SearchRequest,
+    add_vector,
+    make_request,
+)
+from commonplace.knowledge.store.outage import OUTAGES
+from commonplace.knowledge.store.replicas import Replicas
+from commonplace.knowledge.store.session import KnowledgeSession, storage_function
+from commonplace.knowledge.store.traced import traced
+from commonplace.knowledge.store.unit_of_work import unit_of_work
+
+DEFAULT_TOKEN_BUDGET: Final = 3000
+MAX_PROMPT_CHARS: Final = 4_000
+"""Characters at the beginning of a prompt that are searched for. The embedding model reads about a quarter of them."""
+
+_log = logging.getLogger(__name__)
+
+
+class ContextMethods(KnowledgeSession):
+    """The method of knowledge memory that writes the block for a prompt."""
+
+    async def context(
+        self,
+        trigger_prompt: str,
+        butler: str,
+        *,
+        token_budget: int | None = None,
+        quotas: ContextQuotas | None = None,
+        min_relevance: float | None = None,
+        with_note: bool = True,
+        with_ids: bool = False,
+        with_dates: bool = False,
+        as_of: Moment | None = None,
+        valid_at: Moment | None = None,
+        min_trust: str | None = None,
+        told: Callable[[UUID], object] | None = None,
+        fail_open: bool = True,
+    ) -> str:
+        """Return the block for a prompt: pinned memories, then the facts and rules that matter most.
+
+        The same prompt about the same memories at the same moment gives the same text. The block counts no use. If the
+        database or the model is out of reach, this is logged, and the block is empty.
+
+        Args:
+            trigger_prompt: The first prompt of the session; its first 4,000 characters count.
+            butler: The agent that runs the session; facts and rules of its scope and global ones are used.
+            token_budget: The budget in tokens of four characters; the configured budget if ``None``.
+            quotas: The maximum share of each section; the configured quotas if ``None``.
+            min_relevance: The minimum relevance; the configured minimum if ``None``. An empty prompt has no minimum.
+            with_note: Whether to explain the lines; a caller that explains several blocks at once leaves this out.
+            with_ids: Whether lines end with a short id for feedback, such as ``[f:3k7q2]``, as far as there is room.
+            with_dates: Whether facts show the date of their last confirmation.
+            as_of: Show what was known at this moment.
+            valid_at: Show the facts that were true at this moment.
+            min_trust: Leave out memories that are less trusted than this source, such as ``agent``.
+            told: Receives the id of each memory with a line in the block.
+            fail_open: Whether to return "" during an outage; ``False`` raises the error of the outage.
+
+        Returns:
+            Markdown that begins with ``# Memory Context`` and stays within the budget. The text is only that line if no
+            memory is pinned or relevant, and empty if not even that line fits.
+
+        Raises:
+            StorageError: ``fail_open`` is not set, and the database is out of reach.
+            EmbeddingError: ``fail_open`` is not set, and the model cannot be used.
+
+        Source: KNW-20, KNW-24.1, KNW-34, R-KNW-8.
+        """
+        retrieval = self.config.retrieval
+        budget = _require_budget(retrieval.context_token_budget if token_budget is None else token_budget)
+        if not isinstance(trigger_prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
+            raise InvalidInputError("trigger_prompt", "text", trigger_prompt)
+        scope = require_scope(butler, field="butler")
+        if budget_chars(budget) < len(CONTEXT_HEADER):
+            return ""
+        request = make_request(
+            query=trigger_prompt[:MAX_PROMPT_CHARS],
+            scope=scope,
+            limit=retrieval.default_limit,
+            min_confidence=DEFAULT_MIN_CONFIDENCE,
+            min_relevance=retrieval.min_relevance if min_relevance is None else min_relevance,
+            as_of=as_of,
+            valid_at=valid_at,
+            min_trust=min_trust,
+            with_flagged=not retrieval.quarantine,
+            now=self.clock(),
+        )
+        shares = quotas or retrieval.section_quotas
+        render = partial(
+            render_context,
+            token_budget=budget,
+            limit=request.limit,
+            quotas=shares,
+            with_note=with_note,
+            with_ids=with_ids,
+            with_dates=with_dates,
+            with_sources=retrieval.show_sources,
+            told=told,
+        )
+        try:
+            async with traced(self, "search_memory", trigger_prompt) as note:
+                return note(
+                    await self._unless_out_of_reach(
+                        lambda pool: self._block(pool, request, shares.pinned.items, render)
+                    )
+                )
+        except OUTAGES as error:
+            if not fail_open:
+                raise
+            _log.error("no memory for a session of butler %r: %s", butler, error)
+            return ""
+
+    async def _block(
+        self,
+        pool: asyncpg.Pool | Replicas,
+        request: SearchRequest,
+        pinned: int,
+        render: Callable[..., str],
+    ) -> str:
+        """Recall the memories of a request and at most ``pinned`` pinned facts and rules each, and render them."""
+        request = await add_vector(request, self.engine)
+        weights = self.config.retrieval.score_weights
+        async with unit_of_work(pool, readonly=True, search=True) as sql:
+            found, read = await find_memories(sql, request, weights=weights, explain=False, pinned=pinned)
+            until = await facts_until(sql, [*(each.memory for each in found), *read.pinned], request)
+        return render(
+            _statements(each.memory for each in found),
+            pinned=_statements(sorted(read.pinned, key=_by_importance)),
+            today=request.now.date(),
+            stale={*read.stale, *(each.memory.id for each in found if each.is_stale)},
+            until=until,
+        )
+
+
+memory_context = storage_function(ContextMethods, ContextMethods.context, needs_engine=True, fail_open=False)
+
+
+def _require_budget(tokens: object) -> int:
+    if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
+        raise InvalidInputError("token_budget", "a whole number from 0", tokens)
+    return tokens
+
+
+def _by_importance(memory: Memory) -> tuple[float, float, UUID]:
+    importance = DEFAULT_IMPORTANCE if isinstance(memory, Rule) else memory.importance
+    return (-importance, *tie_break(memory))
+
+
+def _statements(memories: Iterable[Memory]) -> list[Fact | Rule]:
+    return [memory for memory in memories if not isinstance(memory, Episode)]

@@ -1,0 +1,47 @@
+"""Folding: of facts or rules with equal texts, and of facts with one key, only one is shown. Pure."""
+
+from collections.abc import Hashable, Sequence
+
+from commonplace.core.sources import RANKS
+from commonplace.core.text import collapse_whitespace
+from commonplace.knowledge.model.keys import plain_key
+from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, Episode, Fact, Memory, Rule
+from commonplace.knowledge.search.results import Found
+
+
+def folded(found: Sequence[Found], *, scoped: bool) -> list[Found]:
+    """Return the results without repetitions, in their order.
+
+    Of equal texts, the first stays. If a scope was requested, only the most trusted of the facts with one subject and
+    predicate stays, and of equally trusted facts the newest, whether it is global or of that scope.
+    """
+    kept: dict[Hashable, Fact] = {}
+    facts = [each.memory for each in found if scoped and isinstance(each.memory, Fact)]
+    for fact in sorted(
+        facts, key=lambda fact: (RANKS[fact.trust], fact.created_at, fact.scope != GLOBAL_SCOPE)
+    ):
+        kept[_key(fact)] = fact
+    told: dict[Hashable, Found] = {}
+    for each in found:
+        if not isinstance(each.memory, Fact) or kept.get(_key(each.memory), each.memory) is each.memory:
+            told.setdefault(same_words(each.memory), each)
+    return list(told.values())
+
+
+def same_words(memory: Memory) -> Hashable:
+    """Return a key that facts about one subject, or rules, with equal texts share; each episode has its own key."""
+    match memory:
+        case Episode():
+            return memory.id
+        case Fact():
+            return memory.memory_type, plain_key(memory.subject), _said(memory.content)
+        case Rule():
+            return memory.memory_type, _said(memory.content)
+
+
+def _key(fact: Fact) -> Hashable:
+    return plain_key(fact.subject), plain_key(fact.predicate)
+
+
+def _said(text: str) -> str:
+    return collapse_whitespace(text).casefold()

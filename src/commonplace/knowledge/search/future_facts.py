@@ -1,0 +1,62 @@
+"""Facts that hold until a found fact begins.
+
+A fact that begins in the future has superseded the fact of its key that holds now, and searches return active facts
+only (KNW-02). So the later fact carries the one that holds until then.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from commonplace.core.sources import Source
+from commonplace.knowledge.model.kinds import Fact, Memory
+from commonplace.knowledge.search.request import SearchRequest
+from commonplace.knowledge.search.results import Found
+from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.storage.database import Statements
+
+
+class UntilMethods(KnowledgeSession):
+    """The method of knowledge memory that tells people what holds until facts begin."""
+
+    async def later_facts(self, memories: Iterable[Memory]) -> Mapping[UUID, Fact | None]:
+        """Return the facts that begin in the future by id, each with the fact that holds until then, if any.
+
+        A round trip only if a fact begins in the future.
+        """
+        now = self.clock()
+        later = _beginning_after(now, memories)
+        if not later:
+            return {}
+        async with self._reading() as sql:
+            rows = await sql.facts_until(ids=later, now=now, trusts=list(Source), with_flagged=True)
+        nothing: dict[UUID, Fact | None] = dict.fromkeys(later)
+        return nothing | {row["later_id"]: Fact.from_row(row, now=now) for row in rows}
+
+
+def _beginning_after(now: datetime, memories: Iterable[Memory]) -> list[UUID]:
+    return [each.id for each in memories if isinstance(each, Fact) and each.begins_after(now)]
+
+
+async def facts_until(
+    sql: Statements, memories: Iterable[Memory], request: SearchRequest
+) -> dict[UUID, Fact]:
+    """Return the facts that hold until some memories begin, by the id of the later fact.
+
+    A round trip only if a memory begins in the future. The facts are as trusted as the request asks. A request about an
+    earlier moment finds no such facts, because it finds superseded facts itself.
+    """
+    later = _beginning_after(request.now, memories)
+    if not later or request.is_past:
+        return {}
+    rows = await sql.facts_until(
+        ids=later, now=request.now, trusts=list(request.trusts), with_flagged=request.with_flagged
+    )
+    return {row["later_id"]: Fact.from_row(row, now=request.now) for row in rows}
+
+
+async def with_until(sql: Statements, found: Sequence[Found], request: SearchRequest) -> list[Found]:
+    """Return the results, each with the fact that holds until it begins, if any."""
+    until = await facts_until(sql, (each.memory for each in found), request)
+    return [replace(each, until_then=until.get(each.memory.id)) for each in found]

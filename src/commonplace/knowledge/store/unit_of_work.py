@@ -1,0 +1,106 @@
+"""A transaction of one tenant, with the named statements of knowledge memory.
+
+Row-level security shows a transaction only the rows of its tenant, and no rows if no tenant is set. For all of
+knowledge memory, the tenant is set here.
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import asyncpg
+from aiosql.queries import Queries
+
+from commonplace.core.errors import ClaimLostError, TenantUnsetError
+from commonplace.core.request_context import RequestContext, current_context, require_tenant
+from commonplace.core.tracing import span
+from commonplace.knowledge.model.keys import KEY_GAPS
+from commonplace.knowledge.model.kinds import COLUMNS, KIND_GAPS, SQL_GAPS, MemoryType
+from commonplace.knowledge.store.idempotency_claims import unmarked_claim
+from commonplace.knowledge.store.replicas import Replicas
+from commonplace.knowledge.store.vectors import refused_vectors
+from commonplace.storage.database import Statements, load_queries
+from commonplace.storage.postgres_database import translated_errors
+
+_PACKAGE: Final = Path(__file__).parents[1]
+_PARTS: Final = _PACKAGE / "sql_parts"
+"""Fragments that several statements share; each fills the placeholders with its name."""
+
+_WHERE: Final = "the database of knowledge memory"
+
+
+@cache
+def queries() -> Queries:
+    """Return the named statements of knowledge memory, except those of the workers' queue."""
+    parts = {file.stem: file.read_text(encoding="utf-8") for file in _PARTS.glob("*.sql")}
+    rooms = sorted(each for each in _PACKAGE.glob("*/sql") if each.parent.name != "workers")
+    return load_queries([_PACKAGE / "sql", *rooms], "postgresql", gaps=SQL_GAPS | KEY_GAPS | parts)
+
+
+@cache
+def kind_queries(kind: MemoryType) -> Queries:
+    """Return the named statements that are written once for several kinds of memory, for one of them."""
+    folders = ["any_memory"] if kind is MemoryType.EPISODE else ["any_memory", "fact_or_rule"]
+    gaps = {**KIND_GAPS[kind], "memory_type": kind.value, "columns": ", ".join(COLUMNS[kind])}
+    return load_queries([_PACKAGE / "sql_by_kind" / folder for folder in folders], "postgresql", gaps=gaps)
+
+
+def of_kind(kind: MemoryType, sql: Statements) -> Statements:
+    """Return the statements of one kind of memory, on the connection of other statements."""
+    return Statements(kind_queries(kind), sql.connection)
+
+
+def require_context() -> RequestContext:
+    """Return the tenant and actor of the current work.
+
+    Raises:
+        TenantUnsetError: No request context is set.
+        InvalidInputError: The tenant's id is not 1 to 64 letters, digits, ``_``, ``.`` or ``-``.
+    """
+    context = current_context()
+    if context is None:
+        raise TenantUnsetError
+    require_tenant(context.tenant_id)
+    return context
+
+
+@asynccontextmanager
+async def unit_of_work(
+    pool: asyncpg.Pool | Replicas, *, readonly: bool = False, search: bool = False
+) -> AsyncGenerator[Statements]:
+    """Open a transaction of the current tenant; it commits at the end of the block, and rolls back on any exception.
+
+    Args:
+        pool: A pool from :func:`commonplace.storage.postgres.open_pool`, or replicas for reading.
+        readonly: Open one consistent view that cannot write.
+        search: Tune a read-only view for searches, in the same round trip.
+
+    Yields:
+        The statements; ``.connection`` is the asyncpg connection under them.
+
+    Raises:
+        TenantUnsetError: No request context is set.
+        InvalidInputError: The tenant's id is malformed.
+        ClaimLostError: Another process runs the request; nothing was written.
+        ModelMismatchError: The vectors to store are of another model than the vectors of the memories.
+        StorageUnavailableError: The server cannot be reached; nothing was written.
+    """
+    context = require_context()
+    isolation = "repeatable_read" if readonly else "read_committed"
+    with span("knowledge.unit_of_work", readonly=readonly), translated_errors(_WHERE), refused_vectors():
+        async with (
+            pool.acquire() as connection,
+            connection.transaction(isolation=isolation, readonly=readonly),
+        ):
+            sql = Statements(queries(), connection)
+            reading = sql.set_search_context if search else sql.set_context
+            begin = reading if readonly else sql.set_writing_context
+            sql.begun = await begin(tenant_id=context.tenant_id, actor=context.actor, source=context.source)
+            claim = None if readonly else unmarked_claim(context.tenant_id)
+            if claim and await sql.mark_claim(key=claim.key, claim=claim.id) is None:
+                raise ClaimLostError(claim.key)
+            yield sql
+        if claim:
+            claim.is_applied = True

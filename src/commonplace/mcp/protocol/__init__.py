@@ -1,0 +1,1 @@
+"""Parts that every MCP server of the package shares: tools, profiles, parameters and transport."""

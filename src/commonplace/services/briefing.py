@@ -1,0 +1,373 @@
+"""One prompt block from all four memories under one budget.
+
+    <commonplace_memory>
+    Noted in earlier sessions. …
+
+    ## Operational Memory (2 memories, ~31 tokens)
+    …
+    </commonplace_memory>
+
+Each memory writes its own block by its own rules. This module gives each block a fair share of the budget; room that
+one block does not need goes to the others. The text is data inside one tag that nothing in it can close. A memory that
+fails or takes too long has no section, and never makes the briefing fail.
+Source: design (Principles 2), R-KNW-8, R-KNW-11.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from commonplace import apps as app_memory
+from commonplace.core.budgets import CHARS_PER_TOKEN, budget_chars, estimate_tokens, share_budget
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.errors import CommonplaceError, InvalidInputError
+from commonplace.core.settings import Settings
+from commonplace.core.text import trim_to
+from commonplace.knowledge import (
+    CONTEXT_HEADER,
+    GLOBAL_SCOPE,
+    MAX_PROMPT_CHARS,
+    Episode,
+    KnowledgeMemory,
+    MemoryType,
+    SearchMode,
+)
+from commonplace.prompts.data_lines import data_line
+from commonplace.prompts.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
+from commonplace.services.opening import Memories, OpenedMemories
+from commonplace.services.team_client import Service
+from commonplace.workspace import HEADER as WORKSPACE_TITLE
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from commonplace.apps import AppMemory
+
+DEFAULT_BUDGET_TOKENS: Final = 2400
+"""Fits into Claude Code's limit for a hook: 10,000 characters."""
+
+DEFAULT_TIMEOUT_S: Final = 10.0
+"""Time limit for one memory: enough for a first start of the embedded database and the embedding model."""
+
+SESSIONS: Final = 5
+SESSION_CHARS: Final = 400
+SESSIONS_CHARS: Final = 1_600
+SESSIONS_TITLE: Final = "## Earlier Sessions"
+
+_TRIES: Final = 4
+_NOTE_ID: Final = re.compile(r"^- \((m-\d+)[,)]", re.MULTILINE)
+
+_log = logging.getLogger(__name__)
+
+
+class Part(StrEnum):
+    """The sections of a briefing, in their order."""
+
+    OPERATIONAL = "operational"
+    APPS = "apps"
+    WORKSPACE = "workspace"
+    KNOWLEDGE = "knowledge"
+    SESSIONS = "sessions"
+    """Episodes of knowledge memory; its own section holds only facts and rules."""
+
+
+OF_KNOWLEDGE: Final = frozenset({Part.KNOWLEDGE, Part.SESSIONS})
+"""The sections of knowledge memory, which belongs to a tenant; other memories belong to the installation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """The section of one memory.
+
+    Attributes:
+        text: The block of the memory; empty if the memory has no content, no room or a problem.
+        problem: The reason for a failure; ``None`` if the memory answered.
+        memory_ids: The ids of the memories in the text, for lessons, notes, facts and rules.
+    """
+
+    name: Part
+    text: str
+    problem: str | None = None
+    memory_ids: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Briefing:
+    """The block and its sections.
+
+    Attributes:
+        text: The text for a prompt, tag included; empty if every section is empty.
+        sections: The sections of the requested memories, in their fixed order.
+        tokens: The estimated size of the text.
+    """
+
+    text: str
+    sections: tuple[Section, ...]
+    tokens: int
+    budget_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Source:
+    """A memory with its writer: ``write`` takes the most characters, or ``None`` for the memory's own limit.
+
+    It returns the block and the ids of the memories in it.
+    """
+
+    name: Part
+    write: Callable[[int | None], Awaitable[tuple[str, Iterable[object]]]]
+
+
+async def brief(
+    settings: Settings,
+    *,
+    prompt: str,
+    app: str | None = None,
+    butler: str | None = None,
+    budget_tokens: int | None = None,
+    knowledge: KnowledgeMemory | None = None,
+    besides: Collection[Part] = (),
+    service: Service | None = None,
+) -> Briefing:
+    """Open the memories of the settings, build the block, and close them.
+
+    A memory that cannot be opened or cannot answer has no section. If ``knowledge`` is an open memory, it is used and
+    stays open. The memories of the sections in ``besides`` are not opened. A service, if given, writes the sections of
+    knowledge memory instead of the memory on this machine. See :func:`build_briefing` for the other arguments.
+
+    Raises:
+        InvalidInputError: See :func:`build_briefing`.
+    """
+    async with AsyncExitStack() as stack:
+        unasked = besides if app is not None else {*besides, Part.APPS}
+        opened = await OpenedMemories.open(stack, settings, knowledge=knowledge, besides=unasked)
+        sources = _sources(opened, prompt=prompt, app=app, butler=butler)
+        if service is not None:
+            sources = [_at_service(service, source, prompt, butler) for source in sources]
+        wanted = [source for source in sources if source.name not in besides]
+        return await _build(wanted, budget_tokens=budget_tokens)
+
+
+async def build_briefing(
+    memories: Memories,
+    *,
+    prompt: str,
+    app: str | None = None,
+    butler: str | None = None,
+    budget_tokens: int | None = None,
+    sections: Collection[Part] | None = None,
+    but_session: str | None = None,
+    timeout_s: float = DEFAULT_TIMEOUT_S,
+    clock: Clock = utc_now,
+) -> Briefing:
+    """Build the block for the beginning of a session.
+
+    The same prompt, memories and moment always give the same text.
+
+    Args:
+        memories: The open memories, with knowledge memory of the session's tenant.
+        prompt: The subject of the session; empty if the subject is not known yet.
+        app: The app of the conversation; without an app, there is no section of app memory.
+        butler: The butler whose facts, rules and sessions are included besides the global facts and rules; ``None`` for
+            global facts and rules only.
+        budget_tokens: The budget of the whole text, tag included; ``None`` for 2,400. A token is four characters.
+        sections: The sections to build; ``None`` for all.
+        but_session: The id of a session whose own episodes are left out.
+        timeout_s: Seconds for each memory.
+        clock: Returns the current time.
+
+    Raises:
+        InvalidInputError: The prompt is not text, or the budget is not a whole number from 0.
+    """
+    opened = OpenedMemories.of(memories)
+    sources = [
+        source
+        for source in _sources(opened, prompt=prompt, app=app, butler=butler, but_session=but_session)
+        if sections is None or source.name in sections
+    ]
+    return await _build(sources, budget_tokens=budget_tokens, timeout_s=timeout_s, clock=clock)
+
+
+async def _build(
+    sources: Sequence[_Source],
+    *,
+    budget_tokens: int | None,
+    timeout_s: float = DEFAULT_TIMEOUT_S,
+    clock: Clock = utc_now,
+) -> Briefing:
+    budget = DEFAULT_BUDGET_TOKENS if budget_tokens is None else budget_tokens
+    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
+        raise InvalidInputError("budget_tokens", "a whole number from 0", budget)
+    room = max(0, budget_chars(budget) - FRAME_CHARS)
+    drafts = await asyncio.gather(*(_guarded(source, None, timeout_s) for source in sources))
+    sections = await _fit(sources, drafts, room, timeout_s)
+    text = framed((section.text for section in sections), today=clock().date())
+    return Briefing(text=text, sections=tuple(sections), tokens=estimate_tokens(text), budget_tokens=budget)
+
+
+async def _fit(
+    sources: Sequence[_Source], drafts: Sequence[Section], room: int, timeout_s: float
+) -> list[Section]:
+    """Return the sections cut to fit the room, in order; the unused part of a share is divided among the others."""
+    wants = [len(BETWEEN) + len(draft.text) if draft.text else 0 for draft in drafts]
+    fitting: list[Section] = []
+    for place, (source, draft) in enumerate(zip(sources, drafts, strict=True)):
+        share = share_budget(wants[place:], room)[0]
+        section = draft
+        if wants[place] > share:
+            section = await _shorten(source, max(0, share - len(BETWEEN)), timeout_s)
+        if section.text:
+            room -= len(BETWEEN) + len(section.text)
+        fitting.append(section)
+    return fitting
+
+
+async def _shorten(source: _Source, most: int, timeout_s: float) -> Section:
+    """Return the section of a memory in at most a number of characters.
+
+    Marking text as data can make it longer than requested. The memory is then asked again for less text, so that it
+    leaves out some items.
+    """
+    chars = most
+    for _ in range(_TRIES):
+        if chars <= 0:
+            break
+        section = await _guarded(source, chars, timeout_s)
+        excess = len(section.text) - most
+        if excess <= 0:
+            return section
+        chars -= max(excess, chars // 8)
+    return Section(name=source.name, text="")
+
+
+async def _guarded(source: _Source, chars: int | None, timeout_s: float) -> Section:
+    try:
+        async with asyncio.timeout(timeout_s):
+            text, ids = await source.write(chars)
+        return Section(name=source.name, text=as_data(text), memory_ids=frozenset(map(str, ids)))
+    except TimeoutError:
+        problem = f"no answer within {timeout_s:g} s"
+        _log.error("the briefing has no section of %s memory: %s", source.name, problem)
+    except CommonplaceError as error:
+        problem = str(error)
+        _log.error("the briefing has no section of %s memory: %s", source.name, problem)
+    except Exception:  # noqa: BLE001 - the fail-open boundary: the session starts whatever the error
+        problem = "an unexpected error; see the log"
+        _log.exception("the briefing has no section of %s memory", source.name)
+    return Section(name=source.name, text="", problem=problem)
+
+
+def _sources(
+    opened: OpenedMemories,
+    *,
+    prompt: str,
+    app: str | None,
+    butler: str | None,
+    but_session: str | None = None,
+) -> list[_Source]:
+    if not isinstance(prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
+        raise InvalidInputError("prompt", "text", prompt)
+
+    async def operational(chars: int | None) -> tuple[str, Iterable[object]]:
+        block = await opened.operational().context(budget_tokens=_tokens(chars))
+        return block.text, block.memory_ids
+
+    async def apps(chars: int | None) -> tuple[str, Iterable[object]]:
+        return await _app_block(opened.apps(), app or "", chars), ()
+
+    async def workspace(chars: int | None) -> tuple[str, Iterable[object]]:
+        block = cut_lines(await opened.workspace().context(prompt), chars, title=WORKSPACE_TITLE)
+        return block, _NOTE_ID.findall(block)
+
+    async def knowledge(chars: int | None) -> tuple[str, Iterable[object]]:
+        ids: list[UUID] = []
+        block = await opened.knowledge().context(
+            prompt,
+            butler or GLOBAL_SCOPE,
+            token_budget=_tokens(chars),
+            with_note=False,
+            with_ids=True,
+            with_dates=True,
+            told=ids.append,
+        )
+        return "" if block == CONTEXT_HEADER else block, ids
+
+    async def sessions(chars: int | None) -> tuple[str, Iterable[object]]:
+        block = await sessions_block(opened.knowledge(), prompt, butler or GLOBAL_SCOPE, but=but_session)
+        if block and (advice := (await opened.knowledge().expiring_episodes()).advice):
+            block = block.replace(SESSIONS_TITLE, f"{SESSIONS_TITLE}\nTell the user: {advice}", 1)
+        return cut_lines(block, min(SESSIONS_CHARS, chars or SESSIONS_CHARS), title=SESSIONS_TITLE), ()
+
+    sources = [
+        _Source(name=Part.OPERATIONAL, write=operational),
+        _Source(name=Part.WORKSPACE, write=workspace),
+        _Source(name=Part.KNOWLEDGE, write=knowledge),
+    ]
+    if app is not None:
+        sources.insert(1, _Source(name=Part.APPS, write=apps))
+    if butler is not None:
+        sources.append(_Source(name=Part.SESSIONS, write=sessions))
+    return sources
+
+
+def _at_service(service: Service, source: _Source, prompt: str, butler: str | None) -> _Source:
+    """Return the source of a section that a service writes; sources of other memories are returned unchanged."""
+    if source.name not in OF_KNOWLEDGE:
+        return source
+
+    async def write(chars: int | None) -> tuple[str, Iterable[object]]:
+        room = budget_chars(DEFAULT_BUDGET_TOKENS) if chars is None else chars + FRAME_CHARS + len(BETWEEN)
+        wanted = {"prompt": prompt, "butler": butler, "budgetTokens": -(-room // CHARS_PER_TOKEN)}
+        return (await service.sections([source.name], **wanted)).get(source.name, ""), ()
+
+    return _Source(name=source.name, write=write)
+
+
+async def _app_block(apps: "AppMemory", app: str, chars: int | None) -> str:
+    """Return the block of an app; the oldest memories are left out if the block would be too long."""
+    name = (await apps.registry.get(app)).name
+    shown = (await apps.context(app)).memories
+    for count in range(len(shown), 0, -1):
+        text = app_memory.format_memories(name, shown[:count])
+        if chars is None or len(text) <= chars:
+            return text
+    return ""
+
+
+async def sessions_block(
+    knowledge: KnowledgeMemory, prompt: str, butler: str, *, but: str | None = None
+) -> str:
+    """Return a butler's episodes about a prompt, or its latest episodes without one; one line each, newest first.
+
+    ``but`` is the id of a session whose own episodes are left out.
+    """
+    if prompt.strip():
+        mode = SearchMode(knowledge.database.settings.search_mode)
+        floor = knowledge.config.retrieval.min_relevance if mode is SearchMode.CONTEXTUAL else 0.0
+        found = await knowledge.search(
+            prompt.strip()[:MAX_PROMPT_CHARS],
+            types=[MemoryType.EPISODE],
+            scope=butler,
+            mode=mode,
+            limit=SESSIONS,
+            min_relevance=floor,
+        )
+        episodes: Sequence[Episode] = [each.memory for each in found if isinstance(each.memory, Episode)]
+    else:
+        episodes = await knowledge.list_episodes(butler=butler, live=True, limit=SESSIONS)
+    newest = sorted(episodes, key=lambda episode: (episode.created_at, str(episode.id)), reverse=True)
+    lines = [
+        f"- {episode.created_at:%Y-%m-%d} {trim_to(data_line(episode.content), SESSION_CHARS)}"
+        for episode in newest
+        if but is None or str(episode.session_id) != but
+    ]
+    return "\n".join([SESSIONS_TITLE, *lines]) if lines else ""
+
+
+def _tokens(chars: int | None) -> int | None:
+    return None if chars is None else chars // CHARS_PER_TOKEN

@@ -1,0 +1,361 @@
+"""Preview, erasure and proof over all four memories."""
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+import asyncpg
+
+from commonplace.core.clock import format_timestamp, utc_now
+from commonplace.core.errors import StorageError
+from commonplace.core.settings import Settings
+from commonplace.projects import Projects
+from commonplace.services.erasure import files
+from commonplace.services.erasure.compaction import QUEUE_SCHEMA, compact_postgres, compact_sqlite
+from commonplace.services.erasure.files import Texts
+from commonplace.services.erasure.finding import Finder, Found, proof_texts
+from commonplace.services.erasure.rows import PostgresRows, Rows, SQLiteRows
+from commonplace.services.erasure.selection import By, Selection, distinctive
+from commonplace.services.erasure.tables import Redacted
+from commonplace.storage import sqlite
+from commonplace.storage.backup.archive import disk_errors
+from commonplace.storage.backup.copies import MEMORIES, Server, servers
+from commonplace.storage.postgres_access import connected
+from commonplace.storage.postgres_url import describe_url
+from commonplace.storage.roles import embedded_owner, separate_roles
+from commonplace.workspace import Memory, WorkspaceMemory
+
+WORKSPACE: Final = "workspace memory"
+FILES: Final = "files"
+MAX_SAMPLES: Final = 5
+SAMPLE_CHARS: Final = 100
+
+NOT_REACHED: Final = (
+    "backups and exports outside this home",
+    "transcripts of agent hosts, such as those of Claude Code",
+    "file system snapshots, and unused disk blocks",
+)
+NOT_REACHED_BY_URL: Final = "logs, archives, replicas and backups of the PostgreSQL server"
+
+_SET_TENANT: Final = "SELECT set_config('commonplace.tenant_id', $1, true)"
+_HAS_TENANTS: Final = "SELECT to_regclass('tenants') IS NOT NULL"
+_TENANTS: Final = "SELECT tenant_id FROM tenants ORDER BY 1"
+_RECORD: Final = """
+INSERT INTO memory_events (tenant_id, actor, event_type, payload)
+VALUES (current_setting('commonplace.tenant_id'), 'operator', 'memory_erased', CAST($1 AS jsonb))
+"""
+_RECORD_EVENT: Final = "INSERT INTO events (level, message, created_at) VALUES ('info', $1, $2)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """The erased rows of one table, or lines of one file.
+
+    Attributes:
+        action: ``deleted``, or ``redacted`` for a row that stays without its texts.
+        derived: How many rows were erased only because they were derived from others.
+        samples: The beginnings of some of the texts.
+    """
+
+    memory: str
+    place: str
+    action: str
+    count: int
+    derived: int = 0
+    samples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErasureReceipt:
+    """Result of an erasure.
+
+    Attributes:
+        parts: The erased rows and lines, without their texts.
+        remains: Tables and files in which the proof still found one of the erased texts.
+        searched_texts: How many texts the proof searched for, including the subject.
+        problems: Reasons why erased texts may remain in a database file.
+        not_reached: Places that may hold copies and that the command cannot reach.
+    """
+
+    parts: tuple[Part, ...]
+    remains: tuple[str, ...]
+    searched_texts: int
+    problems: tuple[str, ...]
+    not_reached: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Collected:
+    parts: dict[tuple[str, str, str], Part] = field(default_factory=dict[tuple[str, str, str], Part])
+    pieces: set[str] = field(default_factory=set[str])
+
+    def add(self, part: Part) -> None:
+        key = (part.memory, part.place, part.action)
+        if key in self.parts:
+            before = self.parts[key]
+            part = replace(
+                part,
+                count=before.count + part.count,
+                derived=before.derived + part.derived,
+                samples=(before.samples + part.samples)[:MAX_SAMPLES],
+            )
+        self.parts[key] = part
+
+    def add_rows(self, found: Iterable[Found], changed: dict[Redacted, int]) -> None:
+        for each in found:
+            samples = dict.fromkeys(texts[0][:SAMPLE_CHARS] for texts in each.texts() if texts)
+            self.add(
+                Part(
+                    memory=each.table.memory,
+                    place=each.table.name,
+                    action="deleted",
+                    count=len(each.rows),
+                    derived=len(each.derived),
+                    samples=tuple(samples)[:MAX_SAMPLES],
+                )
+            )
+        for table, count in changed.items():
+            self.add(Part(memory=table.memory, place=table.name, action="redacted", count=count))
+        self.pieces |= proof_texts(found)
+
+
+_Work = Callable[[Rows, Finder, str | None], Awaitable[None]]
+
+
+async def preview(settings: Settings, selection: Selection) -> tuple[Part, ...]:
+    """Return the parts that :func:`erase` would erase, without changing anything.
+
+    Raises:
+        StorageError: A database or a file cannot be read.
+    """
+    collected = _Collected()
+
+    async def work(_rows: Rows, finder: Finder, _tenant: str | None) -> None:
+        found = await finder.find()
+        collected.add_rows(found, await finder.redact(found, apply=False))
+
+    await _in_workspaces(settings, selection, collected, apply=False)
+    async with servers(settings) as found:
+        await _in_databases(settings, found, selection, work)
+    await asyncio.to_thread(_in_files, settings, selection, collected, apply=False)
+    return tuple(collected.parts.values())
+
+
+async def erase(settings: Settings, selection: Selection) -> ErasureReceipt:
+    """Delete rows, lines and vectors for good, compact the databases, and search for what remains.
+
+    An interrupted erasure can be repeated: the databases are compacted and searched even if no row is found. Lines of
+    files are removed before the rows whose texts they repeat, because only the rows identify these lines.
+
+    Raises:
+        StorageError: A database or a file cannot be read or written.
+    """
+    collected = _Collected()
+
+    async def work(rows: Rows, finder: Finder, tenant: str | None) -> None:
+        found = await finder.find()
+        changed = await finder.redact(found, apply=False)
+        await finder.delete(found)
+        await finder.redact(found)
+        collected.add_rows(found, changed)
+        if found or changed:
+            await _record(rows, selection, found, changed, tenant)
+
+    async def search(_rows: Rows, finder: Finder, _tenant: str | None) -> None:
+        collected.pieces |= proof_texts(await finder.find())
+
+    await _in_workspaces(settings, selection, collected, apply=True)
+    async with servers(settings) as found:
+        await _in_databases(settings, found, selection, search)
+        await asyncio.to_thread(_in_files, settings, selection, collected, apply=True)
+        await _in_databases(settings, found, selection, work)
+        texts = await asyncio.to_thread(_in_files, settings, selection, collected, apply=True)
+        problems = await _compact(settings, found)
+        remains = await _remaining(settings, found, selection, collected.pieces)
+        remains += await asyncio.to_thread(files.remaining, _directories(settings), texts)
+        has_url = any(server.admin_url is None for server in found.values())
+    return ErasureReceipt(
+        parts=tuple(replace(part, samples=()) for part in collected.parts.values()),
+        remains=tuple(remains),
+        searched_texts=len(collected.pieces) + bool(selection.needles),
+        problems=tuple(problems),
+        not_reached=(*NOT_REACHED, NOT_REACHED_BY_URL) if has_url else NOT_REACHED,
+    )
+
+
+async def remove_rows(settings: Settings, rows: Mapping[str, Collection[str]]) -> None:
+    """Delete rows, with the rows that refer to them, and redact their texts in the audit log.
+
+    Unlike :func:`erase`, this neither compacts the databases nor searches for what remains. Memories that were derived
+    from deleted ones stay.
+
+    ``rows`` holds the keys of the rows of each table, as :mod:`~commonplace.services.erasure.tables` names it.
+
+    Raises:
+        StorageError: A database cannot be read or written.
+    """
+    selection = Selection(by=By.ROWS, value="", with_derived=False, rows=rows)
+
+    async def work(_rows: Rows, finder: Finder, _tenant: str | None) -> None:
+        found = await finder.find()
+        await finder.delete(found)
+        await finder.redact(found)
+
+    async with servers(settings) as found:
+        await _in_databases(settings, found, selection, work)
+
+
+async def _in_databases(
+    settings: Settings, found: dict[str, Server], selection: Selection, work: _Work
+) -> None:
+    """Run some work in a transaction of each database and each tenant."""
+    if not settings.database_is_postgres and settings.database_path.exists():
+        await _in_sqlite(settings.database_path, selection, work)
+    for server in found.values():
+        try:
+            await _in_postgres(server, selection, work)
+        except asyncpg.PostgresError as error:
+            raise StorageError(f"{describe_url(server.url)}: {error}; run the command again") from error
+
+
+async def _in_sqlite(path: Path, selection: Selection, work: _Work) -> None:
+    with closing(sqlite.connect(path)) as connection, sqlite.translated_errors(path):
+        connection.execute("PRAGMA secure_delete = ON")
+        rows = SQLiteRows(connection)
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            await work(rows, Finder(rows, selection, await rows.columns()), None)
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+
+
+async def _in_postgres(server: Server, selection: Selection, work: _Work) -> None:
+    """Run some work as the owner of the tables, to whom row-level security applies too."""
+    if server.admin_url:
+        await separate_roles(server.url)
+    access = embedded_owner(server.url) if server.admin_url else await server.access()
+    path = access.server_settings.get("search_path", '"$user", public')
+    options = access.server_settings | {"search_path": f"{path}, {QUEUE_SCHEMA}"}
+    async with connected(access.url, server_settings=options) as connection:
+        rows = PostgresRows(connection)
+        columns = await rows.columns()
+        tenants: list[str | None] = [None]
+        if await connection.fetchval(_HAS_TENANTS):
+            tenants = [row[0] for row in await connection.fetch(_TENANTS)] or [None]
+        if selection.tenant is not None:
+            tenants = [selection.tenant]
+        for number, tenant in enumerate(tenants):
+            if number:  # Tables without tenants need only one pass.
+                columns = {name: names for name, names in columns.items() if "tenant_id" in names}
+            async with connection.transaction(isolation="repeatable_read"):
+                if tenant is not None:
+                    await connection.execute(_SET_TENANT, tenant)
+                await work(rows, Finder(rows, selection, columns), tenant)
+
+
+async def _record(
+    rows: Rows,
+    selection: Selection,
+    found: Iterable[Found],
+    changed: dict[Redacted, int],
+    tenant: str | None,
+) -> None:
+    """Record the erasure and its counts, without the erased texts."""
+    deleted = {each.table.name: len(each.rows) for each in found}
+    tables = await rows.columns()
+    if "memory_events" in tables and tenant is not None:
+        payload = {
+            "by": selection.by,
+            "deleted": deleted,
+            "redacted": {table.name: count for table, count in changed.items()},
+        }
+        await rows.run(_RECORD, json.dumps(payload))
+    elif "events" in tables:
+        total = sum(deleted.values()) + sum(changed.values())
+        message = f"An operator erased {total} rows by {selection.by}"
+        await rows.run(_RECORD_EVENT, message, format_timestamp(utc_now()))
+
+
+def _workspaces(settings: Settings) -> list[Path]:
+    known = [project.path for project in Projects(settings.home).list_projects()]
+    return [
+        path
+        for path in dict.fromkeys([settings.workspace, *known])
+        if (path / MEMORIES).is_file() and not (path / MEMORIES).is_symlink()
+    ]
+
+
+async def _in_workspaces(
+    settings: Settings, selection: Selection, collected: _Collected, *, apply: bool
+) -> None:
+    if selection.pattern is None or selection.tenant is not None:
+        return
+    pattern = re.compile(selection.pattern, re.IGNORECASE)
+    for path in _workspaces(settings):
+        async with WorkspaceMemory.open(settings, workspace=path) as memory:
+            every = (await memory.search(limit=None)).memories
+            found: list[Memory] = [
+                each for each in every if pattern.search(" ".join([each.text, *each.tags]))
+            ]
+            if not found:
+                continue
+            for each in found if apply else ():
+                await memory.delete(each.id)
+            texts = [each.text for each in found]
+            collected.pieces |= distinctive(texts)
+            collected.add(
+                Part(
+                    memory=WORKSPACE,
+                    place=str(memory.path),
+                    action="deleted",
+                    count=len(found),
+                    samples=tuple(text[:SAMPLE_CHARS] for text in texts[:MAX_SAMPLES]),
+                )
+            )
+
+
+def _in_files(settings: Settings, selection: Selection, collected: _Collected, *, apply: bool) -> Texts:
+    texts = Texts(selection, collected.pieces)
+    if selection.tenant is None:
+        with disk_errors(settings.home):
+            cleaned = files.clean(settings.home, selection, texts, apply=apply)
+        for path, count in cleaned.items():
+            collected.add(Part(memory=FILES, place=path, action="deleted", count=count))
+    return texts
+
+
+async def _compact(settings: Settings, found: dict[str, Server]) -> list[str]:
+    problems: list[str | None] = []
+    if not settings.database_is_postgres and settings.database_path.exists():
+        problems.append(await asyncio.to_thread(compact_sqlite, settings.database_path))
+    problems += [await compact_postgres(server) for server in found.values()]
+    return [problem for problem in problems if problem]
+
+
+async def _remaining(
+    settings: Settings, found: dict[str, Server], selection: Selection, pieces: set[str]
+) -> list[str]:
+    counts: dict[str, int] = {}
+
+    async def work(_rows: Rows, finder: Finder, _tenant: str | None) -> None:
+        for table, count in (await finder.remaining(pieces)).items():
+            counts[table] = counts.get(table, 0) + count
+
+    await _in_databases(settings, found, selection, work)
+    return [f"table {table}: {count} rows" for table, count in counts.items()]
+
+
+def _directories(settings: Settings) -> list[Path]:
+    return [settings.home, *((path / MEMORIES).parent for path in _workspaces(settings))]
+
+
+def whole_tenant(tenant: str) -> Selection:
+    """Return the selection of everything that knowledge memory holds for a tenant."""
+    return Selection(by=By.TENANT, value=tenant, tenant=tenant)

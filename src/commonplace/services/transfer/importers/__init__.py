@@ -1,0 +1,104 @@
+"""Importers: each one reads the memories of one program from a path and yields items, without writing anything.
+
+A part that cannot be read is yielded as ``Unreadable``, so the other items are imported.
+
+To add an importer, write a file with such a function and add it to ``Source`` and ``IMPORTERS``.
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from commonplace.core.errors import InvalidInputError, StorageUnavailableError
+from commonplace.services.transfer import jsonl, markdown
+from commonplace.services.transfer.importers import (
+    basic_memory,
+    claude_mem,
+    instructions,
+    mcp_memory,
+    mem0,
+    vector_stores,
+)
+from commonplace.services.transfer.items import Read
+from commonplace.services.transfer.naming import with_distinct_keys
+
+
+class Source(StrEnum):
+    """The program or format that items come from."""
+
+    JSONL = "jsonl"
+    MARKDOWN = "markdown"
+    INSTRUCTIONS = "instructions"
+    MCP_MEMORY = "mcp-memory"
+    BASIC_MEMORY = "basic-memory"
+    CLAUDE_MEM = "claude-mem"
+    MEM0 = "mem0"
+
+
+def _with_distinct_keys(read: Callable[[Path], Read]) -> Callable[[Path], Read]:
+    return lambda path: with_distinct_keys(read(path))
+
+
+IMPORTERS: Final[Mapping[Source, Callable[[Path], Read]]] = {
+    Source.JSONL: jsonl.read,
+    Source.MARKDOWN: markdown.read,
+    Source.INSTRUCTIONS: instructions.read,
+    Source.MCP_MEMORY: _with_distinct_keys(mcp_memory.read),
+    Source.BASIC_MEMORY: _with_distinct_keys(basic_memory.read),
+    Source.CLAUDE_MEM: _with_distinct_keys(claude_mem.read),
+    Source.MEM0: _with_distinct_keys(mem0.read),
+}
+"""The importer of each source."""
+
+_HAS_OBSERVATIONS: Final = "SELECT 1 FROM sqlite_master WHERE name = 'observations'"
+_DATABASES: Final = frozenset({".db", ".sqlite", ".sqlite3"})
+
+
+def source_of(path: Path, given: Source | None = None) -> Source:
+    """Return the source of a path: the given source, else the one detected from the contents.
+
+    Raises:
+        StorageUnavailableError: The path does not exist.
+        InvalidInputError: No importer can read the path.
+    """
+    if not path.exists():
+        raise StorageUnavailableError(f"{path}: no such file or folder")
+    if given is not None:
+        return given
+    if path.is_dir():
+        if vector_stores.databases_of(path):
+            return Source.MEM0
+        has_folders = any((path / folder).is_dir() for folder in markdown.FOLDERS.values())
+        return Source.MARKDOWN if has_folders else Source.BASIC_MEMORY
+    if path.suffix == ".jsonl" and path.is_file():
+        return _kind_of_lines(path)
+    if path.suffix in _DATABASES and path.is_file():
+        return _kind_of_database(path)
+    if path.suffix == ".md" and path.is_file():
+        return Source.INSTRUCTIONS
+    names = ", ".join(Source)
+    raise InvalidInputError("source", f"a file or folder of {names}, or --from with one of these", str(path))
+
+
+def _kind_of_database(path: Path) -> Source:
+    with (
+        closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection,
+        suppress(sqlite3.Error),
+    ):
+        if connection.execute(_HAS_OBSERVATIONS).fetchone():
+            return Source.CLAUDE_MEM
+    return Source.MEM0
+
+
+def _kind_of_lines(path: Path) -> Source:
+    with path.open("rb") as file:
+        first = file.readline()
+    try:
+        document: object = json.loads(first)
+    except ValueError:
+        return Source.JSONL
+    return Source.MCP_MEMORY if isinstance(document, dict) and "type" in document else Source.JSONL

@@ -1,0 +1,255 @@
+"""Import of items. Existing memories stay unchanged, so an import can be repeated."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from commonplace.core.errors import InvalidInputError, SecretRefusedError
+from commonplace.core.request_context import current_context, request_context
+from commonplace.core.secrets import find_secret_in_json
+from commonplace.core.sources import RANKS, Source
+from commonplace.knowledge import EpisodeDraft, FactDraft, KnowledgeMemory, RuleDraft, Validity
+from commonplace.operational import OperationalMemory
+from commonplace.services.transfer.exporting import export, export_facts
+from commonplace.services.transfer.items import (
+    KINDS,
+    TEXT_FIELD,
+    EntityItem,
+    Item,
+    OperationalItem,
+    Unreadable,
+    WorkspaceItem,
+    identity,
+    kind_of,
+    to_json,
+)
+from commonplace.workspace import WorkspaceMemory
+
+BATCH: Final = 500
+"""Facts, rules or episodes that are stored with one computation of vectors."""
+
+
+class Outcome(StrEnum):
+    """The outcome of the import of one item."""
+
+    NEW = "new"
+    REPLACES = "replaces"
+    """A fact whose subject and predicate exist with other content; the old fact is kept as superseded."""
+    HELD = "held"
+    """A fact that contradicts a more trusted one; it waits for a person."""
+    KNOWN = "known"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """An item with the outcome of its import; ``reason`` says why it was refused."""
+
+    item: Item | Unreadable
+    outcome: Outcome
+    reason: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The kind of the item; empty if it could not be read."""
+        return "" if isinstance(self.item, Unreadable) else kind_of(self.item)
+
+    @property
+    def text(self) -> str:
+        """The text of the item, with the key of a fact; for an item that could not be read, its place."""
+        if isinstance(self.item, Unreadable):
+            return self.item.place
+        key = f"{self.item.subject} {self.item.predicate}: " if isinstance(self.item, FactDraft) else ""
+        return f"{key}{getattr(self.item, TEXT_FIELD[kind_of(self.item)])}"
+
+
+def counts(imported: Iterable[Imported]) -> dict[str, int]:
+    """Return how many items had each outcome."""
+    found = Counter(each.outcome for each in imported)
+    return {outcome.value: found[outcome] for outcome in Outcome}
+
+
+class Importer:
+    """Stores items in the memories of a home.
+
+    Args:
+        knowledge: Takes entities, facts, rules and episodes, for its tenant.
+        allow_secrets: Whether text that looks like a secret is stored.
+    """
+
+    def __init__(
+        self,
+        knowledge: KnowledgeMemory,
+        operational: OperationalMemory,
+        workspace: WorkspaceMemory,
+        *,
+        allow_secrets: bool = False,
+    ) -> None:
+        self._knowledge = knowledge
+        self._operational = operational
+        self._workspace = workspace
+        self._allow_secrets = allow_secrets
+        self._entities: dict[str, str] = {}
+        self._same: dict[str, str] = {}
+
+    async def plan(self, read: Iterable[Item | Unreadable]) -> list[Imported]:
+        """Return the outcome that an import would have for each item, without writing anything.
+
+        Unreadable parts come first, then the items in the order in which they are stored.
+
+        Raises:
+            StorageError: A memory cannot be read.
+        """
+        known: set[tuple[object, ...]] = set()
+        trusts: dict[tuple[object, ...], Source] = {}
+        entities: dict[tuple[object, ...], str] = {}
+        first: dict[tuple[object, ...], str] = {}
+        async for item in export(self._knowledge, self._operational, self._workspace):
+            known.add(identity(item))
+            if isinstance(item, FactDraft):
+                trusts[_fact_key(item)] = Source(item.source)
+            elif isinstance(item, EntityItem):
+                entities[identity(item)] = item.id
+        held = [each async for each in export_facts(self._knowledge, Validity.HELD)]
+        waiting = {(identity(each), Source(each.source)) for each in held}
+        planned: list[Imported] = []
+        items: list[Item] = []
+        for each in read:
+            if isinstance(each, Unreadable):
+                reason = f"{each.place}: {each.reason}"
+                planned.append(Imported(item=each, outcome=Outcome.REFUSED, reason=reason))
+            else:
+                items.append(each)
+        for item in sorted(items, key=lambda each: list(KINDS).index(kind_of(each))):
+            if isinstance(item, EntityItem):
+                self._same[item.id] = first.setdefault(identity(item), item.id)
+                if identity(item) in entities:
+                    self._entities[item.id] = entities[identity(item)]
+            if isinstance(item, FactDraft) and (identity(item), self._trust(item)) in waiting:
+                known.add(identity(item))
+            planned.append(self._planned(item, known, trusts))
+        return planned
+
+    def _planned(
+        self, item: Item, known: set[tuple[object, ...]], trusts: dict[tuple[object, ...], Source]
+    ) -> Imported:
+        if identity(item) in known:
+            return Imported(item=item, outcome=Outcome.KNOWN)
+        secret = None if self._allow_secrets else find_secret_in_json(to_json(item))
+        if secret is not None:
+            return Imported(
+                item=item, outcome=Outcome.REFUSED, reason=f"text appears to contain a secret ({secret.kind})"
+            )
+        known.add(identity(item))
+        if not isinstance(item, FactDraft):
+            return Imported(item=item, outcome=Outcome.NEW)
+        trust, current = self._trust(item), trusts.get(_fact_key(item))
+        if current is not None and RANKS[current] > RANKS[trust]:
+            return Imported(item=item, outcome=Outcome.HELD)
+        trusts[_fact_key(item)] = trust
+        return Imported(item=item, outcome=Outcome.NEW if current is None else Outcome.REPLACES)
+
+    def _trust(self, fact: FactDraft) -> Source:
+        """Return the less trusted of the source of the import and the source that a fact names."""
+        named = Source(fact.source) if fact.source else self._knowledge.source
+        return min(named, self._knowledge.source, key=RANKS.__getitem__)
+
+    async def store(self, planned: Sequence[Imported]) -> list[Imported]:
+        """Store the new items of a plan, and return the outcome of each item.
+
+        Raises:
+            StorageError: A memory cannot be written. Items stored before stay; the import can be repeated.
+        """
+        done: list[Imported] = []
+        batch: list[Imported] = []
+        for each in planned:
+            if batch and (len(batch) == _batch_size(batch[0].item) or batch[0].kind != each.kind):
+                done += await self._store_batch(batch)
+                batch = []
+            if each.outcome in {Outcome.NEW, Outcome.REPLACES, Outcome.HELD}:
+                batch.append(each)
+            else:
+                done.append(each)
+        return done + (await self._store_batch(batch) if batch else [])
+
+    async def _store_batch(self, batch: list[Imported]) -> list[Imported]:
+        """Store items of one kind together. If one item is refused, nothing is stored, and each item is tried alone."""
+        try:
+            held = await self._store_items(
+                [each.item for each in batch if not isinstance(each.item, Unreadable)]
+            )
+        except (InvalidInputError, SecretRefusedError) as error:
+            if len(batch) == 1:
+                return [replace(batch[0], outcome=Outcome.REFUSED, reason=str(error))]
+            return [done for each in batch for done in await self._store_batch([each])]
+        return [_as_stored(each, is_held=place in held) for place, each in enumerate(batch)]
+
+    async def _store_items(self, items: Sequence[Item]) -> set[int]:
+        """Store items of one kind, and return the places of the facts that are held."""
+        allow = self._allow_secrets
+        facts = [self._with_entity(item) for item in items if isinstance(item, FactDraft)]
+        rules = [item for item in items if isinstance(item, RuleDraft)]
+        episodes = [item for item in items if isinstance(item, EpisodeDraft)]
+        receipts = await self._knowledge.store_facts(facts, allow_secrets=allow)
+        await self._knowledge.store_rules(rules, allow_secrets=allow)
+        await self._knowledge.store_episodes(episodes, allow_secrets=allow)
+        with _as_import():
+            for item in items:
+                if isinstance(item, EntityItem | OperationalItem | WorkspaceItem):
+                    await self._store_one(item)
+        return {place for place, receipt in enumerate(receipts) if receipt.contradicts_id is not None}
+
+    async def _store_one(self, item: EntityItem | OperationalItem | WorkspaceItem) -> None:
+        allow = self._allow_secrets
+        match item:
+            case EntityItem():
+                made = await self._knowledge.entity_create(
+                    canonical_name=item.name,
+                    entity_type=item.entity_type,
+                    aliases=item.aliases,
+                    metadata=item.metadata,
+                    allow_secrets=allow,
+                )
+                self._entities[item.id] = str(made.id)
+            case OperationalItem():
+                await self._operational.add(
+                    category=item.category,
+                    observation=item.observation,
+                    service=item.service,
+                    confidence=item.confidence,
+                    allow_secrets=allow,
+                )
+            case WorkspaceItem():
+                await self._workspace.store(item.text, tags=item.tags, scope=item.scope, allow_secrets=allow)
+
+    def _with_entity(self, fact: FactDraft) -> FactDraft:
+        """Return a fact with the id of its entity in this home; no entity if it was refused or is missing."""
+        given = str(fact.entity_id)
+        return replace(fact, entity_id=self._entities.get(self._same.get(given, given)))
+
+
+def _as_import() -> AbstractContextManager[object]:
+    """Name the import as the source of the texts. The person who starts an import has not approved each text."""
+    context = current_context()
+    if context is None:
+        return nullcontext()
+    return request_context(tenant_id=context.tenant_id, actor=context.actor, source=Source.IMPORT)
+
+
+def _as_stored(planned: Imported, *, is_held: bool) -> Imported:
+    """Return the outcome of a stored item, which another process or flags of its text may have changed."""
+    if is_held is (planned.outcome is Outcome.HELD):
+        return planned
+    return replace(planned, outcome=Outcome.HELD if is_held else Outcome.REPLACES)
+
+
+def _batch_size(item: Item | Unreadable) -> int:
+    """Return how many items of this kind are stored in one transaction."""
+    return BATCH if isinstance(item, FactDraft | RuleDraft | EpisodeDraft) else 1
+
+
+def _fact_key(fact: FactDraft) -> tuple[object, ...]:
+    return (fact.scope, fact.subject, fact.predicate)

@@ -1,0 +1,83 @@
+"""The MCP servers as applications; :mod:`commonplace.web.http.mcp_endpoint` imports this module in the background.
+
+Requests are stateless, so any number of processes can serve them.
+"""
+
+from dataclasses import replace
+from functools import partial
+
+from fastmcp import FastMCP
+from fastmcp.server.dependencies import get_http_request
+from fastmcp.server.http import StarletteWithLifespan
+from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
+from fastmcp.tools import ToolResult
+from mcp_types import CallToolRequestParams
+
+from commonplace.access import Principal
+from commonplace.apps import AppMemory
+from commonplace.core.request_context import RequestContext
+from commonplace.core.tracing import span
+from commonplace.mcp import combined
+from commonplace.mcp.access import RoleGate
+from commonplace.mcp.apps import server as apps
+from commonplace.mcp.knowledge import server as knowledge
+from commonplace.mcp.protocol.briefing import add_briefing
+from commonplace.mcp.workspace import server as workspace
+from commonplace.services.briefing import build_briefing
+from commonplace.services.opening import Memories
+from commonplace.web.http.access import actor_of, caller_of
+
+
+def applications(memories: Memories) -> dict[str, StarletteWithLifespan]:
+    """Return the servers over open memories, with the briefing; the caller runs their lifespans."""
+
+    async def app_memory() -> AppMemory:
+        return memories.apps
+
+    servers = {
+        "workspace": workspace.build_server(memories.workspace),
+        "knowledge": knowledge.build_server(memories.knowledge, caller=_context),
+        "apps": apps.build_server(app_memory),
+        "all": combined.build_server(memories.knowledge, memories.workspace, app_memory, caller=_context),
+    }
+    for server in servers.values():
+        add_briefing(server, partial(_brief, memories))
+    return {name: _application(server) for name, server in servers.items()}
+
+
+async def _brief(
+    memories: Memories, *, prompt: str = "", app: str | None = None, butler: str | None = None
+) -> str:
+    """Return the briefing on behalf of the caller; :class:`RoleGate` has already refused other tenants."""
+    context = _context()
+    own = memories.knowledge.acting_for(tenant_id=context.tenant_id, actor=context.actor)
+    built = await build_briefing(replace(memories, knowledge=own), prompt=prompt, app=app, butler=butler)
+    return built.text
+
+
+def _application(server: FastMCP) -> StarletteWithLifespan:
+    server.add_middleware(ToolSpans())
+    server.add_middleware(RoleGate(_principal))
+    return server.http_app(path="/", stateless_http=True, json_response=True)
+
+
+def _principal() -> Principal:
+    return caller_of(get_http_request()).principal
+
+
+def _context() -> RequestContext:
+    who = _principal()
+    return RequestContext(tenant_id=who.tenant_id, actor=actor_of(who))
+
+
+class ToolSpans(Middleware):
+    """Records a span for each call of a tool, with the name of the tool and without its arguments."""
+
+    async def on_call_tool(
+        self,
+        context: MiddlewareContext[CallToolRequestParams],
+        call_next: CallNext[CallToolRequestParams, ToolResult],
+    ) -> ToolResult:
+        """Pass a call on in a span."""
+        with span("mcp.tool", tool=context.message.name):
+            return await call_next(context)

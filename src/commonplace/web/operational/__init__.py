@@ -1,1 +1,0 @@
-"""Operational memory over HTTP: memories of the scheduled agent, its sessions, events and cooldowns."""

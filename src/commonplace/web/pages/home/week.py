@@ -1,0 +1,306 @@
+"""This week: memories that were learned, replaced, corrected, confirmed, faded or forgotten, in all four memories."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+from itertools import groupby
+from typing import Annotated, Any, Final, Literal
+from uuid import UUID
+
+from fastapi import Query, Request
+from fastapi.responses import HTMLResponse
+from pydantic import Field
+
+from commonplace.apps import ChangeKind as AppChange
+from commonplace.core.errors import CommonplaceError
+from commonplace.knowledge import Event, EventType, KnowledgeMemory
+from commonplace.operational import GENERAL
+from commonplace.operational import ChangeKind as Change
+from commonplace.services.opening import Memories
+from commonplace.web.http.access import KnowledgeOfCaller, OpenMemories, installation_reader
+from commonplace.web.pages.apps.apps import conversation_url
+from commonplace.web.pages.knowledge.audit import subject_of
+from commonplace.web.pages.knowledge.listing import project_names
+from commonplace.web.pages.layout.errors import pages
+from commonplace.web.pages.layout.paging import Address
+from commonplace.web.pages.layout.rendering import link, render
+
+PATH: Final = "/week"
+MOST_OF_EACH: Final = 500
+MOST_SHOWN: Final = 300
+MOST_DAYS: Final = 366
+MAX_PROJECT_CHARS: Final = 200
+
+
+class What(StrEnum):
+    """A kind of change to a memory."""
+
+    LEARNED = "learned"
+    REPLACED = "replaced"
+    CORRECTED = "corrected"
+    CONFIRMED = "confirmed"
+    FADED = "faded"
+    FORGOTTEN = "forgotten"
+
+
+_OPERATIONS: Final[Mapping[Change, What]] = {
+    Change.CREATED: What.LEARNED,
+    Change.REFINED: What.CONFIRMED,
+    Change.REINFORCED: What.CONFIRMED,
+    Change.CONTRADICTED: What.CORRECTED,
+    Change.EDITED: What.CORRECTED,
+    Change.DECAYED: What.FADED,
+    Change.DELETED: What.FORGOTTEN,
+}
+_APPS: Final[Mapping[AppChange, What]] = {
+    AppChange.CREATED: What.LEARNED,
+    AppChange.IMPORTED: What.LEARNED,
+    AppChange.MERGED: What.REPLACED,
+    AppChange.COMPACTED: What.REPLACED,
+    AppChange.DELETED: What.FORGOTTEN,
+}
+_KNOWLEDGE: Final[Mapping[str, What]] = {
+    EventType.FACT_CREATED: What.LEARNED,
+    EventType.RULE_CREATED: What.LEARNED,
+    EventType.FACT_SUPERSEDED: What.REPLACED,
+    EventType.RULE_HARMFUL: What.CORRECTED,
+    EventType.RULE_INVERTED: What.CORRECTED,
+    EventType.FACT_CONFIRMED: What.CONFIRMED,
+    EventType.RULE_CONFIRMED: What.CONFIRMED,
+    EventType.RULE_HELPFUL: What.CONFIRMED,
+    EventType.FACT_FADING: What.FADED,
+    EventType.RULE_FADING: What.FADED,
+    EventType.FACT_EXPIRED: What.FADED,
+    EventType.RULE_EXPIRED: What.FADED,
+    EventType.FACT_RETRACTED: What.FORGOTTEN,
+    EventType.RULE_FORGOTTEN: What.FORGOTTEN,
+}
+
+_UNDOES: Final[Mapping[str, frozenset[str]]] = {
+    EventType.FACT_RESTORED: frozenset({EventType.FACT_RETRACTED, EventType.FACT_SUPERSEDED}),
+    EventType.FACT_UNCONFIRMED: frozenset({EventType.FACT_CONFIRMED}),
+    EventType.RULE_RESTORED: frozenset({EventType.RULE_FORGOTTEN}),
+    EventType.RULE_UNCONFIRMED: frozenset({EventType.RULE_CONFIRMED}),
+}
+"""Events that undo the latest event about the same memory, with the types that each can undo."""
+
+router = pages(PATH, installation_reader)
+
+
+class WeekAddress(Address):
+    """The filters in the address of the page."""
+
+    days: Annotated[int, Field(ge=1, le=MOST_DAYS)] = 7
+    what: What | Literal[""] = ""
+    project: Annotated[str, Field(max_length=MAX_PROJECT_CHARS)] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One change of a memory.
+
+    Attributes:
+        what: The kind of change.
+        text: The text of the memory; empty if it is gone.
+        about: The kind of memory, for knowledge memory.
+        project: The service, app, project or scope of the memory; empty if it is gone.
+        url: The page of the memory.
+        at: The time.
+        actor: Who or what caused the change.
+        cause: The name of the session or run that caused the change, if any.
+        cause_url: The address of the cause within that session or run.
+    """
+
+    what: What
+    text: str
+    project: str
+    url: str
+    at: datetime
+    actor: str
+    about: str = ""
+    cause: str = ""
+    cause_url: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """The changes of one memory.
+
+    Attributes:
+        entries: The latest changes.
+        is_cut: Whether the memory has earlier changes that were not read.
+    """
+
+    entries: Sequence[Entry]
+    is_cut: bool = False
+
+
+@router.get("")
+async def week(
+    request: Request,
+    memories: OpenMemories,
+    knowledge: KnowledgeOfCaller,
+    wanted: Annotated[WeekAddress, Query()],
+) -> HTMLResponse:
+    """Show the changes of the memories by day, latest first."""
+    since = memories.operational.views.now() - timedelta(days=wanted.days)
+    read = {
+        "operational memory": await _operations(memories, since),
+        "app memory": await _apps(memories, since),
+        "workspace memory": await _notes(memories, since),
+    }
+    problem = ""
+    try:
+        titles = dict(project_names(request, knowledge))
+        read["knowledge memory"] = await _knowledge(knowledge, since, titles)
+    except CommonplaceError as error:
+        problem = str(error)
+    everything = [entry for source in read.values() for entry in source.entries]
+    entries = [entry for entry in everything if wanted.project in ("", entry.project)]
+    projects = sorted({wanted.project, *(entry.project for entry in everything)} - {""})
+    counts = Counter(entry.what for entry in entries)
+    matching = sorted(
+        (entry for entry in entries if not wanted.what or entry.what is wanted.what),
+        key=lambda entry: entry.at,
+        reverse=True,
+    )
+    return render(
+        request,
+        "week.html",
+        days=_by_day(matching[:MOST_SHOWN]),
+        tabs=_tabs(counts, wanted),
+        spans=[("1", "One day"), ("7", "Seven days"), ("30", "Thirty days")],
+        projects=[("", "All"), *((name, name) for name in projects)],
+        wanted=wanted,
+        is_cut=len(matching) > MOST_SHOWN,
+        cut=[name for name, source in read.items() if source.is_cut],
+        most_of_each=MOST_OF_EACH,
+        problem=problem,
+        url=link(PATH, days=wanted.days, what=wanted.what, project=wanted.project),
+    )
+
+
+def _tabs(counts: Mapping[What, int], wanted: WeekAddress) -> list[tuple[str, int, str, bool]]:
+    tabs = [("All", sum(counts.values()), ""), *((each.title(), counts[each], each) for each in What)]
+    return [
+        (label, count, link(PATH, days=wanted.days, what=what, project=wanted.project), what == wanted.what)
+        for label, count, what in tabs
+    ]
+
+
+def _by_day(entries: Sequence[Entry]) -> list[tuple[date, list[Entry]]]:
+    return [(day, list(found)) for day, found in groupby(entries, key=lambda entry: entry.at.date())]
+
+
+async def _operations(memories: Memories, since: datetime) -> Source:
+    changes = await memories.operational.views.changes(since=since, limit=MOST_OF_EACH + 1)
+    entries = [
+        Entry(
+            what=_OPERATIONS[one.kind],
+            text=one.observation or "",
+            project=one.service or (GENERAL if one.observation else ""),
+            url=f"/memories/{one.memory_id}",
+            at=one.created_at,
+            actor=one.actor,
+            cause="" if one.session_id is None else f"Session {one.session_id}",
+            cause_url=f"/sessions/{one.session_id}?memory={one.memory_id}#told",
+        )
+        for one in changes[:MOST_OF_EACH]
+        if one.kind in _OPERATIONS
+    ]
+    return Source(entries=entries, is_cut=len(changes) > MOST_OF_EACH)
+
+
+async def _apps(memories: Memories, since: datetime) -> Source:
+    changes = await memories.apps.views.changes_of_all(since=since, limit=MOST_OF_EACH + 1)
+    entries = [
+        Entry(
+            what=_APPS[one.kind],
+            text=one.after or one.before or "",
+            project=one.app_id,
+            url=f"/apps/{one.app_id}",
+            at=one.created_at,
+            actor=one.actor,
+            cause=f"Conversation {conversation}" if conversation else "",
+            cause_url=conversation_url(one.app_id, conversation or ""),
+        )
+        for one, conversation in changes[:MOST_OF_EACH]
+        if one.kind in _APPS
+    ]
+    return Source(entries=entries, is_cut=len(changes) > MOST_OF_EACH)
+
+
+async def _notes(memories: Memories, since: datetime) -> Source:
+    notes = (await memories.workspace.search(limit=None)).memories
+    entries = [
+        Entry(
+            what=What.LEARNED,
+            text=one.text,
+            project="workspace",
+            url=f"/workspace#{one.id}",
+            at=one.created_at,
+            actor="agent",
+        )
+        for one in notes
+        if one.created_at >= since
+    ]
+    return Source(entries=entries)
+
+
+async def _knowledge(knowledge: KnowledgeMemory, since: datetime, titles: Mapping[str, str]) -> Source:
+    found = await knowledge.list_events(
+        event_types=[*_KNOWLEDGE, *_UNDOES], since=since, limit=MOST_OF_EACH + 1
+    )
+    events = _standing(found[:MOST_OF_EACH])
+    subjects = [subject_of(event.payload) for event in events]
+    ids = {about for _, about in subjects if about}
+    names, scopes = await knowledge.names_of(ids), await knowledge.scopes_of(ids)
+    entries: list[Entry] = []
+    for event, (kind, about) in zip(events, subjects, strict=True):
+        cause, cause_url = _cause(event, about)
+        entries.append(
+            Entry(
+                what=_KNOWLEDGE[event.event_type],
+                text=names.get(about, "") if about else "",
+                about=kind,
+                project=titles.get(scopes.get(about, ""), scopes.get(about, "")) if about else "",
+                url=_page(kind, about),
+                at=event.created_at,
+                actor=event.actor or "",
+                cause=cause,
+                cause_url=cause_url,
+            )
+        )
+    return Source(entries=entries, is_cut=len(found) > MOST_OF_EACH)
+
+
+def _standing(events: Sequence[Event]) -> list[Event]:
+    """Return the changes that were not undone; events are ordered from latest to earliest."""
+    undone: dict[UUID | None, list[frozenset[str]]] = {}
+    standing: list[Event] = []
+    for event in events:
+        waiting = undone.setdefault(subject_of(event.payload)[1], [])
+        taken = next((each for each in waiting if event.event_type in each), None)
+        if event.event_type in _UNDOES:
+            waiting.append(_UNDOES[event.event_type])
+        elif taken is not None:
+            waiting.remove(taken)
+        else:
+            standing.append(event)
+    return standing
+
+
+def _cause(event: Event, about: UUID | None) -> tuple[str, str]:
+    """Return the origin of an event and its address: a run, an episode, or else its entry in the audit log."""
+    if run := event.payload.get("run_id"):
+        return "Consolidation", f"/knowledge/runs/{run}#memory-{about}"
+    after: dict[str, Any] = event.payload.get("after") or {}
+    if episode := after.get("source_episode_id"):
+        return "Episode", f"/knowledge/episodes/{episode}"
+    return "Audit log", f"/knowledge/events/{event.id}"
+
+
+def _page(kind: str, about: UUID | None) -> str:
+    return f"/knowledge/{kind}s/{about}" if about else "/knowledge/events"

@@ -1,0 +1,40 @@
+"""Dashboard pages of knowledge memory, for the tenant of the caller.
+
+Readers view. Writers confirm, correct and forget named memories. Admins merge, unmerge, undo and requeue.
+"""
+
+from typing import Final
+
+from commonplace.web.pages.knowledge import (
+    adding,
+    audit,
+    entities,
+    episodes,
+    fact_changes,
+    facts,
+    graph,
+    harm,
+    merging,
+    rules,
+    runs,
+    search,
+    unused,
+    workers,
+)
+
+PAGES: Final = (
+    search,
+    adding,
+    facts,
+    fact_changes,
+    rules,
+    episodes,
+    entities,
+    merging,
+    graph,
+    harm,
+    unused,
+    audit,
+    runs,
+    workers,
+)

@@ -1,0 +1,113 @@
+"""Pages of the audit log: every change of a memory, with actor, time and previous values."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time
+from typing import Annotated, Any, Final, Literal
+from uuid import UUID
+
+from fastapi import Query, Request
+from fastapi.responses import HTMLResponse
+from pydantic import Field
+
+from commonplace.knowledge import EventType
+from commonplace.web.http.access import KnowledgeOfCaller, reader
+from commonplace.web.pages.knowledge.listing import ItemId, Name
+from commonplace.web.pages.layout.errors import pages
+from commonplace.web.pages.layout.paging import Filters, cut_page, present
+from commonplace.web.pages.layout.rendering import render
+
+PATH: Final = "/knowledge/events"
+
+Day = date | Literal[""]
+
+router = pages(PATH, reader)
+
+
+class EventFilters(Filters):
+    """The filters of the audit log."""
+
+    event_type: Annotated[str, Field(alias="type", max_length=100, pattern=r"^\w*$")] = ""
+    actor: Name = ""
+    memory_id: UUID | None = Field(default=None, alias="memory")
+    run_id: UUID | None = Field(default=None, alias="run")
+    since: Day = ""
+    until: Day = ""
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The filters of knowledge memory; a day includes all of its hours in UTC."""
+        since = datetime.combine(self.since, time.min, UTC) if self.since else None
+        until = datetime.combine(self.until, time.max, UTC) if self.until else None
+        return {**super().given, **present(since=since, until=until)}
+
+
+@router.get("")
+async def events_page(
+    request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[EventFilters, Query()]
+) -> HTMLResponse:
+    """Show entries, latest first."""
+    found, pager = await cut_page(request, wanted, knowledge.list_events)
+    subjects = [subject_of(entry.payload) for entry in found]
+    names = await knowledge.names_of({about for _, about in subjects if about})
+    return render(
+        request,
+        "knowledge/events/list.html",
+        entries=[
+            (entry, kind, about, names.get(about) if about else None)
+            for entry, (kind, about) in zip(found, subjects, strict=True)
+        ],
+        pager=pager,
+        types=[("", "Any"), *((name, str(name).replace("_", " ")) for name in EventType)],
+    )
+
+
+@router.get("/{event_id:uuid}")
+async def event_page(request: Request, knowledge: KnowledgeOfCaller, event_id: ItemId) -> HTMLResponse:
+    """Show one entry with the values before and after."""
+    entry = await knowledge.get_event(event_id)
+    kind, about = subject_of(entry.payload)
+    names = await knowledge.names_of([about] if about else [])
+    return render(
+        request,
+        "knowledge/events/one.html",
+        entry=entry,
+        kind=kind,
+        about=about,
+        name=names.get(about) if about else None,
+        changes=changes_of(entry.payload),
+        rest={
+            name: _written(value)
+            for name, value in entry.payload.items()
+            if name not in {"before", "after", "memory_type", "memory_id", "run_id"}
+        },
+        is_merge=entry.event_type == EventType.ENTITY_MERGED,
+        is_unmerge=entry.event_type == EventType.ENTITY_UNMERGED,
+    )
+
+
+def subject_of(payload: Mapping[str, Any]) -> tuple[str, UUID | None]:
+    """Return the kind and id of the memory that an entry is about; an empty kind if the entry names no memory."""
+    if "memory_id" in payload:
+        return str(payload.get("memory_type", "")), UUID(payload["memory_id"])
+    entity = payload.get("entity_id") or payload.get("source_entity_id")
+    return ("entity", UUID(entity)) if entity else ("", None)
+
+
+def changes_of(payload: Mapping[str, Any]) -> list[tuple[str, str | None, str | None]]:
+    """Return the fields that an entry changed, with the value before and after; ``None`` if there was no value."""
+    before: Mapping[str, Any] = payload.get("before") or {}
+    after: Mapping[str, Any] = payload.get("after") or {}
+    names: dict[str, None] = dict.fromkeys((*before, *after))
+    return [
+        (
+            name,
+            _written(before[name]) if name in before else None,
+            _written(after[name]) if name in after else None,
+        )
+        for name in names
+    ]
+
+
+def _written(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)

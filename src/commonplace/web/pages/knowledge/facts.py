@@ -1,0 +1,113 @@
+"""Pages of facts, with their history, confidence and sources."""
+
+from functools import partial
+from typing import Annotated, Any, Final, Literal
+from uuid import UUID
+
+from fastapi import Query, Request
+from fastapi.responses import HTMLResponse, Response
+
+from commonplace.knowledge import FAINT, GONE, Fact, FactOrder, KnowledgeMemory, MemoryType, Rule, Validity
+from commonplace.web.http.access import KnowledgeOfCaller, reader
+from commonplace.web.pages.knowledge.bulk import add_bulk_changes
+from commonplace.web.pages.knowledge.decay_curve import DecayCurve, decay_curve
+from commonplace.web.pages.knowledge.listing import ItemId, MemoryFilters, Name, show_memories
+from commonplace.web.pages.layout.errors import pages
+from commonplace.web.pages.layout.paging import present
+from commonplace.web.pages.layout.rendering import render
+
+PATH: Final = "/knowledge/facts"
+FADING: Final = "fading"
+"""Active facts that the sweep marked as fading; this is not a validity."""
+
+State = Validity | Literal["", "fading"]
+STATES: Final = (
+    ("", "Any"),
+    ("active", "Active"),
+    (FADING, "Fading"),
+    *((each, each.title()) for each in Validity if each is not Validity.ACTIVE),
+)
+
+MOST_OTHERS: Final = 5
+"""The maximum number of entities shown for one name."""
+
+router = pages(PATH, reader)
+
+
+class FactFilters(MemoryFilters):
+    """The filters of the list of facts."""
+
+    state: State = ""
+    entity: Name = ""
+    sort: FactOrder | Literal[""] = ""
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The filters of knowledge memory."""
+        fading = self.state == FADING
+        return present(
+            validity=Validity.ACTIVE if fading else self.state,
+            fading=fading or None,
+            sort=self.sort,
+            **self.shared,
+        )
+
+
+@router.get("")
+async def facts_page(
+    request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[FactFilters, Query()]
+) -> Response:
+    """Show facts in an order, by default the newest first."""
+    about = await find_named(knowledge, wanted.entity)
+    read = knowledge.list_facts
+    if about:
+        read = partial(read, entity_id=about[0][0])
+    elif wanted.entity:
+        read = partial(read, subject=wanted.entity)
+    return await show_memories(
+        request,
+        knowledge,
+        MemoryType.FACT,
+        wanted,
+        read,
+        states=STATES,
+        about=about[0][1] if about else "",
+        others=[(name, wanted.url_of(PATH, entity=key)) for key, name in about[1:MOST_OTHERS]],
+    )
+
+
+async def find_named(knowledge: KnowledgeMemory, name: str) -> list[tuple[UUID, str]]:
+    """Return the ids and names of the entities that an id or a name may refer to, most likely first."""
+    if not name:
+        return []
+    try:
+        entity = await knowledge.entity_get(UUID(name))
+    except ValueError:
+        return [(each.entity_id, each.canonical_name) for each in await knowledge.entity_resolve(name)]
+    return [(entity.id, entity.canonical_name)] if entity else []
+
+
+add_bulk_changes(router, MemoryType.FACT, PATH)
+
+
+@router.get("/{fact_id:uuid}")
+async def fact_page(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> HTMLResponse:
+    """Show one fact with its history, decay and sources."""
+    fact = await knowledge.read_memory("fact", fact_id)
+    return render(
+        request,
+        "knowledge/facts/one.html",
+        fact=fact,
+        later=await knowledge.later_facts([fact]),
+        chain=await knowledge.fact_chain(fact_id),
+        links=await knowledge.list_linked("fact", fact_id),
+        entity=await knowledge.entity_get(fact.entity_id) if fact.entity_id else None,
+        curve=curve_of(knowledge, fact),
+        thresholds=[("fades", FAINT), ("expires", GONE)],
+    )
+
+
+def curve_of(knowledge: KnowledgeMemory, memory: Fact | Rule) -> DecayCurve | None:
+    """Return the decay of a fact or rule."""
+    since = memory.last_confirmed_at or memory.created_at
+    return decay_curve(memory.confidence, memory.decay_rate, since, knowledge.clock())

@@ -1,0 +1,129 @@
+"""Pages of consolidation runs, with their results and undo."""
+
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+from fastapi import Depends, Query, Request
+from fastapi.responses import HTMLResponse, Response
+
+from commonplace.core.errors import InvalidInputError
+from commonplace.core.text import plural
+from commonplace.knowledge import KnowledgeMemory, RunRecord, RunState, model_spawner
+from commonplace.web.http.access import KnowledgeOfCaller, admin, reader
+from commonplace.web.pages.knowledge.listing import CHANGED, ItemId, Name
+from commonplace.web.pages.layout.errors import message_of, pages
+from commonplace.web.pages.layout.forms import Text
+from commonplace.web.pages.layout.paging import Filters, cut_page
+from commonplace.web.pages.layout.questions import Question, ask
+from commonplace.web.pages.layout.rendering import done, render
+
+if TYPE_CHECKING:
+    from commonplace.llm import Model
+
+PATH: Final = "/knowledge/runs"
+REQUEUE: Final = "requeue"
+NEEDED: Final = "a language model; the extractive model cannot consolidate"
+
+STATES: Final = (("", "Any"), *((state, state.title()) for state in RunState))
+
+UNDOING: Final = Question(
+    title="Undo this run?",
+    texts=(
+        "Searches no longer find the memories that the run stored. Facts that it superseded are active again.",
+        "Memories that it confirmed decay as before.",
+        "Later changes stay. Nothing is deleted.",
+    ),
+    button="Undo run",
+    tick=(REQUEUE, "Consolidate its episodes again"),
+)
+
+router = pages(PATH, reader)
+
+
+class RunFilters(Filters):
+    """The filters of the list of runs."""
+
+    state: RunState | Literal[""] = ""
+    butler: Name = ""
+
+
+@router.get("")
+async def runs_page(
+    request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[RunFilters, Query()]
+) -> HTMLResponse:
+    """Show runs, latest first, and the episodes that wait."""
+    runs, pager = await cut_page(request, wanted, knowledge.list_runs)
+    return render(
+        request,
+        "knowledge/runs/list.html",
+        runs=runs,
+        pager=pager,
+        states=STATES,
+        groups=await knowledge.pending_groups(),
+        last=None if pager.narrows else await latest_run(knowledge),
+    )
+
+
+async def latest_run(knowledge: KnowledgeMemory) -> RunRecord | None:
+    """Return the latest run that was applied and not undone; ``None`` if there is none.
+
+    Raises:
+        StorageUnavailableError: The server cannot be reached.
+    """
+    runs = await knowledge.list_runs(state=RunState.APPLIED, limit=1)
+    return await knowledge.get_run(runs[0].id) if runs else None
+
+
+@router.post("/start", dependencies=[Depends(admin)])
+async def start(request: Request, knowledge: KnowledgeOfCaller, butler: Name = "") -> Response:
+    """Consolidate waiting episodes of one butler or of all.
+
+    Raises:
+        InvalidInputError: No language model is configured.
+    """
+    model: Model | None = request.app.state.model
+    spawner = None if model is None else model_spawner(model)
+    if spawner is None:
+        raise InvalidInputError("COMMONPLACE_MODEL", NEEDED, "none")
+    report = await knowledge.run_consolidation(spawner, butler=butler.strip() or None)
+    notice = f"{plural(report.episodes_consolidated, 'episode')} consolidated."
+    if report.errors:
+        notice += f" {plural(len(report.errors), 'error')}: {report.errors[0]}"
+    return done(request, notice, changed=CHANGED)
+
+
+@router.get("/{run_id:uuid}")
+async def run_page(request: Request, knowledge: KnowledgeOfCaller, run_id: ItemId) -> HTMLResponse:
+    """Show one run with its actions."""
+    record = await knowledge.get_run(run_id)
+    return render(request, "knowledge/runs/one.html", run=record.run, actions=record.actions)
+
+
+@router.get("/{run_id:uuid}/undo", dependencies=[Depends(admin)])
+async def undo_form(request: Request, knowledge: KnowledgeOfCaller, run_id: ItemId) -> HTMLResponse:
+    """Ask before a run is undone."""
+    await knowledge.get_run(run_id)
+    return ask(request, UNDOING)
+
+
+@router.post("/{run_id:uuid}/undo", dependencies=[Depends(admin)])
+async def undo(
+    request: Request, knowledge: KnowledgeOfCaller, run_id: ItemId, requeue: Text = ""
+) -> Response:
+    """Undo a run."""
+    try:
+        report = await knowledge.undo_run(run_id, requeue=bool(requeue))
+    except InvalidInputError as error:
+        return ask(request, UNDOING, error=message_of(error))
+    if report.already_undone:
+        notice = "This run was already undone."
+    else:
+        gone = plural(report.facts_retracted + report.rules_forgotten, "memory", "memories")
+        back = plural(report.facts_restored, "fact")
+        kept = f" {plural(len(report.kept), 'later change')} stayed." if report.kept else ""
+        expired = (
+            f" {plural(report.episodes_expired, 'episode')} expired in the meantime."
+            if report.episodes_expired
+            else ""
+        )
+        notice = f"The run was undone: {gone} removed, {back} restored.{kept}{expired}"
+    return done(request, notice, changed=CHANGED)

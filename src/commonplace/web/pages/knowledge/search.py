@@ -1,0 +1,121 @@
+"""The first page of knowledge memory: search with explanations, and counts."""
+
+from datetime import UTC, datetime, time
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import Query, Request
+from fastapi.responses import HTMLResponse
+from pydantic import Field
+
+from commonplace.core.sources import Source
+from commonplace.knowledge import Candidate, Found, KnowledgeMemory, MemoryType, SearchMode
+from commonplace.web.http.access import KnowledgeOfCaller, reader
+from commonplace.web.pages.knowledge.listing import Day, Name, end_of
+from commonplace.web.pages.knowledge.runs import latest_run
+from commonplace.web.pages.layout.errors import pages
+from commonplace.web.pages.layout.paging import Address, present
+from commonplace.web.pages.layout.rendering import link, render
+
+PATH: Final = "/knowledge"
+MOST_FOUND: Final = 20
+MAX_QUERY_CHARS: Final = 1_000
+
+RECALL: Final = "recall"
+"""Facts and rules as agents recall them; not a mode of search."""
+
+MODES: Final = (
+    ("", "Meaning and words"),
+    (SearchMode.SEMANTIC, "Meaning"),
+    (SearchMode.KEYWORD, "Words"),
+    (SearchMode.CONTEXTUAL, "Meaning, words and context"),
+    (RECALL, "Recall, as agents do"),
+)
+TRUSTS: Final = (("", "Any"), *((source, f"At least {source}") for source in list(Source)[:-1]))
+KINDS: Final = (("", "All"), *((kind, f"{kind.title()}s") for kind in MemoryType))
+
+router = pages(PATH, reader)
+
+
+class SearchAddress(Address):
+    """The query in the address of the page."""
+
+    q: Annotated[str, Field(max_length=MAX_QUERY_CHARS)] = ""
+    mode: SearchMode | Literal["recall", ""] = ""
+    kind: MemoryType | Literal[""] = ""
+    scope: Name = ""
+    about: Name = ""
+    tag: Name = ""
+    butler: Name = ""
+    trust: Source | Literal[""] = ""
+    since: Day = None
+    until: Day = None
+    known: Day = None
+    true: Day = None
+
+    @property
+    def narrows(self) -> bool:
+        """Whether a filter of the second row is set."""
+        return bool(self.filters) or bool(self.about)
+
+    @property
+    def filters(self) -> dict[str, Any]:
+        """The filters of the second row, as arguments of knowledge memory; days are UTC days."""
+        return present(
+            tags=[self.tag] if self.tag else None,
+            learned_by=self.butler,
+            min_trust=self.trust,
+            since=None if self.since is None else datetime.combine(self.since, time.min, UTC),
+            until=end_of(self.until),
+            as_of=end_of(self.known),
+            valid_at=end_of(self.true),
+        )
+
+
+@router.get("")
+async def search_page(
+    request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[SearchAddress, Query()]
+) -> HTMLResponse:
+    """Show search results with explanations; without a query, the counts."""
+    entity = await _entity(knowledge, wanted.about)
+    is_unknown = bool(wanted.about) and entity is None
+    found = await _find(knowledge, wanted, entity) if wanted.q and not is_unknown else []
+    return render(
+        request,
+        "knowledge/search.html",
+        found=found,
+        later={} if wanted.known or wanted.true else await knowledge.later_facts(one.memory for one in found),
+        entity=entity,
+        trusts=TRUSTS,
+        wanted=wanted,
+        modes=MODES,
+        kinds=KINDS,
+        most=MOST_FOUND,
+        url=link(PATH, **wanted.model_dump()),
+        stats=None if wanted.q else await knowledge.stats(),
+        last=None if wanted.q else await latest_run(knowledge),
+    )
+
+
+async def _entity(knowledge: KnowledgeMemory, name: str) -> Candidate | None:
+    """Return the entity that a name most likely refers to."""
+    return next(iter(await knowledge.entity_resolve(name)), None) if name else None
+
+
+async def _find(knowledge: KnowledgeMemory, wanted: SearchAddress, entity: Candidate | None) -> list[Found]:
+    """Search or recall without counting a use."""
+    options: dict[str, Any] = {
+        **wanted.filters,
+        "scope": wanted.scope or None,
+        "entity_id": None if entity is None else entity.entity_id,
+        "limit": MOST_FOUND,
+        "explain": True,
+    }
+    if wanted.mode == RECALL:
+        found = await knowledge.recall(wanted.q, **options, count=False)
+        return [one for one in found if not wanted.kind or one.memory.memory_type == wanted.kind]
+    return await knowledge.search(
+        wanted.q,
+        types=[wanted.kind] if wanted.kind else None,
+        mode=wanted.mode or SearchMode.HYBRID,
+        **options,
+    )

@@ -1,0 +1,40 @@
+"""All routes of the dashboard."""
+
+from typing import Final
+
+from fastapi import APIRouter
+
+from commonplace.web.pages import knowledge
+from commonplace.web.pages.apps import app_changes, apps
+from commonplace.web.pages.home import overview, reviewing, sample_home, searching, trial, week
+from commonplace.web.pages.operational import (
+    cooldowns,
+    events,
+    memories,
+    memory_changes,
+    session_forgetting,
+    sessions,
+)
+from commonplace.web.pages.workspace import workspace
+
+PAGES: Final = (
+    *(
+        overview,
+        sample_home,
+        searching,
+        trial,
+        week,
+        session_forgetting,
+        sessions,
+        events,
+        memory_changes,
+        memories,
+        cooldowns,
+        reviewing,
+    ),
+    *(app_changes, apps, workspace, *knowledge.PAGES),
+)
+
+router = APIRouter()
+for _page in PAGES:
+    router.include_router(_page.router)

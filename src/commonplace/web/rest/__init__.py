@@ -1,0 +1,1 @@
+"""REST routes of each memory, under /api/v1."""

@@ -1,0 +1,71 @@
+"""The admin API of app memory, at the paths of its specification. Source: APP-10."""
+
+from typing import Annotated
+
+from fastapi import Query
+
+from commonplace.web.http.access import installation_admin, installation_reader, installation_writer
+from commonplace.web.http.app_parameters import AppId, MemoryId, OpenAppMemory
+from commonplace.web.http.limits import MAX_OFFSET
+from commonplace.web.http.paging import DEFAULT_LIMIT, MAX_LIMIT, Page
+from commonplace.web.http.problems import NOT_FOUND
+from commonplace.web.rest.api import Api
+from commonplace.web.rest.apps.shapes import (
+    DeletedShape,
+    MemoriesPageShape,
+    MemoriesShape,
+    PurgedShape,
+)
+
+api = Api("/apps/{appId}/memories", "app memory", NOT_FOUND)
+
+
+@api("GET", installation_reader, "The memories")
+async def list_memories(
+    memory: OpenAppMemory,
+    app_id: AppId,
+    limit: Annotated[
+        int | None,
+        Query(
+            ge=1,
+            le=MAX_LIMIT,
+            description=f"the maximum number of items on the page; {DEFAULT_LIMIT} with an offset",
+        ),
+    ] = None,
+    offset: Annotated[
+        int | None, Query(ge=0, le=MAX_OFFSET, description="the number of items to skip")
+    ] = None,
+) -> MemoriesPageShape | MemoriesShape:
+    """List the memories of an app.
+
+    Return the memories of all users of the app, newest first. Without `limit` and `offset`, the answer has all
+    memories. With either, it has one page, the total number and the offset of the next page.
+    """
+    if limit is None and offset is None:
+        found = await memory.list_memories(app_id)
+        return MemoriesShape.model_validate({"memories": found})
+    page = Page(limit=limit or DEFAULT_LIMIT, offset=offset or 0)
+    found = await memory.list_memories(app_id, limit=page.one_more, offset=page.offset)
+    return page.envelope(
+        MemoriesPageShape, "memories", found, total=await memory.subagent.get_memory_count(app_id)
+    )
+
+
+@api("DELETE", installation_admin, "The memories are deleted")
+async def purge_memories(memory: OpenAppMemory, app_id: AppId) -> PurgedShape:
+    """Delete every memory of an app.
+
+    Delete all memories permanently, including their text in the history, and the transcripts of ended conversations.
+    Waiting digests are dropped. The app stays. For an app without memories the count is 0.
+    """
+    return PurgedShape(deleted_count=(await memory.subagent.delete_app_memories(app_id)).deleted)
+
+
+@api("DELETE /{memoryId}", installation_writer, "The memory is deleted")
+async def delete_memory(memory: OpenAppMemory, app_id: AppId, memory_id: MemoryId) -> DeletedShape:
+    """Delete one memory of an app.
+
+    Delete the memory permanently, including its text in the history. Memories of other apps are not found.
+    """
+    await memory.delete_memory(memory_id, app_id=app_id)
+    return DeletedShape()

@@ -1,0 +1,142 @@
+"""REST of app memory for hosts: apps, conversations, and the memories for a prompt. Source: DIG-06."""
+
+from http import HTTPStatus
+from typing import Annotated, Final
+
+from fastapi import Body, Depends, Path, Query
+
+from commonplace.apps import (
+    COMPLETED,
+    MAX_REASON_CHARS,
+    App,
+    Conversation,
+    MemoryContext,
+    Message,
+)
+from commonplace.core.errors import NotFoundError
+from commonplace.web.http.access import installation_reader, installation_writer
+from commonplace.web.http.app_parameters import AppId, OpenAppMemory, UserId
+from commonplace.web.http.paging import WantedPage
+from commonplace.web.http.problems import NOT_FOUND
+from commonplace.web.rest.api import BODY, Api
+from commonplace.web.rest.apps.shapes import (
+    ConversationShape,
+    EndedShape,
+    MemoriesPageShape,
+    NewApp,
+    NewConversation,
+    NewMessages,
+)
+
+ONE: Final = "/apps/{appId}/conversations/{conversationId:path}"
+"""The path of a conversation; its id may contain slashes."""
+
+api = Api("/api/v1", "app memory")
+
+
+async def conversation(
+    memory: OpenAppMemory,
+    app_id: AppId,
+    conversation_id: Annotated[str, Path(alias="conversationId", description="the id of a conversation")],
+) -> str:
+    """Return the id of a conversation of an app from the path.
+
+    Raises:
+        NotFoundError: The app has no conversation with this id.
+    """
+    if not conversation_id.isprintable():
+        raise NotFoundError("conversation", conversation_id)
+    return (await memory.get_conversation(conversation_id, app_id=app_id)).conversation_id
+
+
+ConversationId = Annotated[str, Depends(conversation)]
+
+
+@api("POST /apps", installation_writer, "The app", *BODY, status=HTTPStatus.CREATED)
+async def install_app(memory: OpenAppMemory, wanted: Annotated[NewApp, Body(description="the app")]) -> App:
+    """Install or rename an app.
+
+    An uninstalled app returns with its memories.
+    """
+    return await memory.registry.register(wanted.app_id, name=wanted.name)
+
+
+@api(
+    "POST /apps/{appId}/conversations",
+    installation_writer,
+    "The conversation",
+    NOT_FOUND,
+    *BODY,
+    status=HTTPStatus.CREATED,
+)
+async def begin_conversation(
+    memory: OpenAppMemory,
+    app_id: AppId,
+    wanted: Annotated[NewConversation, Body(description="the conversation")],
+) -> Conversation:
+    """Begin a conversation of an app.
+
+    If the app already has an active conversation with this id and user, that conversation is returned unchanged. An
+    ended conversation does not begin again.
+    """
+    return await memory.begin_conversation(app_id, wanted.conversation_id, user_id=wanted.user_id)
+
+
+@api(f"POST {ONE}/messages", installation_writer, "The conversation", NOT_FOUND, *BODY)
+async def add_messages(
+    memory: OpenAppMemory,
+    conversation_id: ConversationId,
+    wanted: Annotated[NewMessages, Body(description="the messages")],
+) -> Conversation:
+    """Add messages to a conversation.
+
+    Store all of the messages, or none. Secrets in them are masked.
+    """
+    said = [Message(role=one.role, content=one.content) for one in wanted.messages]
+    return await memory.add_messages(conversation_id, said)
+
+
+@api(f"POST {ONE}/end", installation_writer, "The conversation and its digest", NOT_FOUND)
+async def end_conversation(
+    memory: OpenAppMemory,
+    conversation_id: ConversationId,
+    reason: Annotated[
+        str, Query(min_length=1, max_length=MAX_REASON_CHARS, description="why the conversation ended")
+    ] = COMPLETED,
+    *,
+    wait: Annotated[bool, Query(description="whether to wait for the digest before responding")] = False,
+) -> EndedShape:
+    """End a conversation.
+
+    The digest is made in the background, even after a restart of the service. Ending a conversation again does not make
+    a second memory, but retries a failed digest.
+    """
+    ended = await memory.loop.end_conversation(conversation_id, reason)
+    return EndedShape.model_validate(
+        {
+            "conversation": ConversationShape.model_validate(ended.conversation),
+            "repeated": ended.repeated,
+            "digest": await ended.digested() if wait else None,
+        }
+    )
+
+
+@api("GET /apps/{appId}/memories", installation_reader, "The memories of the page", NOT_FOUND)
+async def list_app_memories(memory: OpenAppMemory, app_id: AppId, page: WantedPage) -> MemoriesPageShape:
+    """List the memories of an app, page by page.
+
+    Return the memories of all users of the app, newest first.
+    """
+    found = await memory.list_memories(app_id, limit=page.one_more, offset=page.offset)
+    total = await memory.subagent.get_memory_count(app_id)
+    return page.envelope(MemoriesPageShape, "memories", found, total=total)
+
+
+@api("GET /apps/{appId}/context", installation_reader, "The block and its memories", NOT_FOUND)
+async def app_context(memory: OpenAppMemory, app_id: AppId, user_id: UserId = None) -> MemoryContext:
+    """Read the block of memories for a prompt.
+
+    Return up to ten memories that a model sees when a conversation of the app is in focus, half of them the user's own
+    and half shared.
+    """
+    return await memory.context(app_id, user_id=user_id)

@@ -1,0 +1,336 @@
+"""The JSON of app memory."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import BeforeValidator, Field
+
+from commonplace.apps import (
+    APP_ID,
+    FORMAT,
+    MAX_ID_CHARS,
+    MAX_MESSAGE_CHARS,
+    MAX_NAME_CHARS,
+    App,
+    Conversation,
+    DigestReceipt,
+    EnergyStatus,
+    ImportReceipt,
+    ListedApp,
+    Memory,
+    MemoryContext,
+    Metadata,
+    QueuedDigest,
+    Speaker,
+    Statistics,
+)
+from commonplace.core.instructions import Flag
+from commonplace.web.http.paging import CountedPageShape
+from commonplace.web.http.shape import Shape, Wanted, shows
+
+MOST_MESSAGES: Final = 1000
+"""The most messages in one request."""
+
+
+@shows(Memory, without={"quarantine"})
+class MemoryShape(Shape):
+    """A memory of an app.
+
+    Attributes:
+        id: unique; not reused after deletion
+        content: one paragraph, about 200 characters at most
+        updated_at: the time of the creation or the last merge
+        source_conversation_id: the conversation that the digest came from
+        user_id: the owner; null if all users share the memory
+        metadata: importance (0 to 10), tags, relatedConversations and other keys
+        flags: reasons why no prompt shows the memory until a person confirms it
+    """
+
+    metadata: Annotated[dict[str, Any], BeforeValidator(Metadata.as_dict)]
+    flags: list[Flag]
+
+
+class MemoriesShape(Shape):
+    """All memories of an app, newest first."""
+
+    memories: list[MemoryShape]
+
+
+class MemoriesPageShape(MemoriesShape, CountedPageShape):
+    """A page of the memories of an app, newest first."""
+
+
+@shows(MemoryContext)
+class ContextShape(Shape):
+    """The memories that a model sees when a conversation of the app is in focus.
+
+    Attributes:
+        text: the block for a prompt; empty if there are no memories
+        memories: the memories in the block, newest first
+    """
+
+    memories: list[MemoryShape]
+
+
+class DeletedShape(Shape):
+    """A deleted memory."""
+
+    success: Literal[True] = True
+
+
+class PurgedShape(DeletedShape):
+    """The result of a purge.
+
+    Attributes:
+        deleted_count: the number of deleted memories
+    """
+
+    deleted_count: int
+
+
+class NewApp(Wanted):
+    """An app to install.
+
+    Attributes:
+        app_id: letters, digits, or `. : @ + - _` after the first character
+        name: the name that models see; by default the id
+    """
+
+    app_id: str = Field(pattern=APP_ID)
+    name: str | None = Field(default=None, min_length=1, max_length=MAX_NAME_CHARS)
+
+
+@shows(App)
+class InstalledAppShape(Shape):
+    """An installed app.
+
+    Attributes:
+        name: the name that models see
+    """
+
+
+class AppShape(InstalledAppShape):
+    """An app.
+
+    Attributes:
+        status: the memories of an uninstalled app stay until they are purged
+    """
+
+    memory_count: int
+
+    @classmethod
+    def of(cls, listed: ListedApp) -> Self:
+        """Show an app."""
+        return cls.model_validate(asdict(listed.app) | {"memory_count": listed.memories})
+
+
+class AppsShape(CountedPageShape):
+    """A page of apps, by id."""
+
+    apps: list[AppShape]
+
+
+class NewMessage(Wanted):
+    """A message of a conversation.
+
+    Attributes:
+        content: the text; secrets are masked before the message is stored
+    """
+
+    role: Speaker
+    content: str = Field(max_length=MAX_MESSAGE_CHARS)
+
+
+class NewMessages(Wanted):
+    """Messages of a conversation, in order."""
+
+    messages: list[NewMessage] = Field(min_length=1, max_length=MOST_MESSAGES)
+
+
+class NewConversation(Wanted):
+    """A conversation to begin.
+
+    Attributes:
+        conversation_id: unique among all apps
+        user_id: the owner of its memory; null if all users share the memory
+    """
+
+    conversation_id: str = Field(min_length=1, max_length=MAX_ID_CHARS)
+    user_id: str | None = Field(default=None, min_length=1, max_length=MAX_ID_CHARS)
+
+
+@shows(Conversation)
+class ConversationShape(Shape):
+    """A conversation of an app.
+
+    Attributes:
+        user_id: the owner of its memory; null if all users share the memory
+        last_role: the speaker of the last message
+        memories_shown: the number of memories that its model saw; null until its context is built
+    """
+
+
+@shows(DigestReceipt, without={"compactions", "conflicts"})
+class DigestReceiptShape(Shape):
+    """The result of digesting a conversation.
+
+    Attributes:
+        reason: the reason for the outcome
+        memory: the new memory; null if there is none
+        extractive: whether the sentences were picked by a rule, not written by a model
+    """
+
+    memory: MemoryShape | None
+
+
+class EndedShape(Shape):
+    """An ended conversation.
+
+    Attributes:
+        repeated: whether the conversation had ended before
+        digest: null if the digest is made in the background
+    """
+
+    conversation: ConversationShape
+    repeated: bool
+    digest: DigestReceiptShape | None
+
+
+class HitShape(Shape):
+    """A search result.
+
+    Attributes:
+        score: 0 to 1: the share of the words in the memory, or the cosine similarity
+        words: the words of the query that the memory contains
+    """
+
+    memory: MemoryShape
+    score: float
+    words: list[str]
+
+
+class HitsShape(Shape):
+    """Search results, best first."""
+
+    hits: list[HitShape]
+
+
+class ExportedAppShape(Shape):
+    """The app of a document."""
+
+    app_id: str
+    name: str
+
+
+class ExportedMemoryShape(Shape):
+    """A memory in a document."""
+
+    id: int
+    content: str
+    created_at: datetime
+    updated_at: datetime
+    source_conversation_id: str | None
+    user_id: str | None
+    metadata: dict[str, Any]
+
+
+class ExportShape(Shape):
+    """All memories of an app, for a backup or an import."""
+
+    format: Literal["commonplace-app-memories"] = FORMAT
+    version: Literal[1] = 1
+    exported_at: datetime
+    app: ExportedAppShape
+    memories: list[ExportedMemoryShape]
+
+
+class RefusalShape(Shape):
+    """A memory of a document that was refused.
+
+    Attributes:
+        index: the position in the document, from 0
+    """
+
+    index: int
+    reason: str
+
+
+@shows(ImportReceipt, without={"app_id", "known"})
+class ImportShape(Shape):
+    """The result of an import.
+
+    Attributes:
+        known_count: the number of memories that the app already had
+        shortened: the positions of memories whose text was shortened, from 0
+    """
+
+    added: list[MemoryShape]
+    known_count: int = Field(validation_alias="known")
+    refused: list[RefusalShape]
+
+
+@shows(EnergyStatus, without={"wait_s"})
+class EnergyShape(Shape):
+    """The energy budget of digests and compactions.
+
+    Attributes:
+        level: the units left
+        capacity: the units of a full budget
+        share: the level as a share of the capacity, 0 to 1
+        low: whether digests and compactions wait
+        wait_seconds: the seconds until they run; 0: now; null: never, because the budget does not refill
+        spent_last_day: the units spent in the last 24 hours, by operation
+    """
+
+    wait_seconds: float | None
+    spent_last_day: Mapping[str, float]
+
+    @classmethod
+    def of(cls, energy: EnergyStatus, spent: Mapping[str, float]) -> Self:
+        """Show the level and the units spent."""
+        wait_seconds = None if math.isinf(energy.wait_s) else energy.wait_s
+        return cls.model_validate(asdict(energy) | {"wait_seconds": wait_seconds, "spent_last_day": spent})
+
+
+@shows(QueuedDigest, without={"outcome"})
+class DigestShape(Shape):
+    """An ended conversation without a digest.
+
+    Attributes:
+        state: waiting, deferred until there is energy, or running in a process that ended
+        reason: the reason why the digest waits
+        updated_at: the last change of the state
+    """
+
+
+class DigestsShape(CountedPageShape):
+    """A page of waiting digests, oldest first; running digests are left out."""
+
+    digests: list[DigestShape]
+
+
+@shows(Statistics, without={"energy_last_day"})
+class StatisticsShape(Shape):
+    """Statistics of app memory, across all processes and restarts.
+
+    Attributes:
+        apps: all apps, including uninstalled apps
+        utilisation: the share of apps with memories, 0 to 1
+        average_chars: the mean length of a memory
+        compactions_last_day: compactions in the last 24 hours, by app
+        in_focus: conversations whose model received a context
+        injection_rate: the share of these conversations whose context had a memory, 0 to 1
+        digests: digests by state
+        fullest: the number of memories of the largest apps, at most 20 apps
+    """
+
+    energy: EnergyShape
+
+    @classmethod
+    def of(cls, figures: Statistics) -> Self:
+        """Show the statistics."""
+        energy = EnergyShape.of(figures.energy, figures.energy_last_day)
+        return cls.model_validate(asdict(figures) | {"energy": energy})

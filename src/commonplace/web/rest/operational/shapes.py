@@ -1,0 +1,273 @@
+"""JSON shapes of operational memory."""
+
+from typing import Annotated, Final
+
+from pydantic import Field, StringConstraints
+
+from commonplace.core.instructions import Flag
+from commonplace.operational import (
+    DEFAULT_CONFIDENCE,
+    MAX_SERVICE_CHARS,
+    MAX_TEXT_CHARS,
+    SERVICE_PATTERN,
+    Change,
+    Cooldown,
+    Decision,
+    Effect,
+    Event,
+    Memory,
+    MemoryCategory,
+    MemoryContext,
+    OutputLine,
+    Review,
+    Session,
+    Wording,
+)
+from commonplace.web.http.limits import RowIds
+from commonplace.web.http.paging import CountedPageShape
+from commonplace.web.http.shape import Shape, Wanted, shows
+
+SERVICE: Final = rf"^{SERVICE_PATTERN.pattern}$"
+
+Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)]
+Observation = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_TEXT_CHARS)
+]
+
+
+@shows(Memory, without={"quarantine"})
+class ObservationShape(Shape):
+    """A memory of the scheduled agent.
+
+    Attributes:
+        id: never reused, even after deletion
+        service: the service; null for a general memory
+        confidence: 0 to 1; below 0.3 the memory is inactive
+        active: whether the agent sees the memory
+        updated_at: the last creation, reinforcement or edit
+        session_id: the session that created the memory; null if an operator created it
+        tier: the tier of that session
+        flags: reasons why no prompt shows the memory until a person confirms it; empty for an inactive memory
+    """
+
+    flags: list[Flag]
+
+
+class ObservationsShape(CountedPageShape):
+    """A page of memories of the scheduled agent.
+
+    Attributes:
+        active: number of active matches
+        inactive: number of inactive matches
+    """
+
+    memories: list[ObservationShape]
+    active: int
+    inactive: int
+
+
+class NewObservation(Wanted):
+    """A memory to add by hand.
+
+    Attributes:
+        observation: the text of the memory
+        service: null or `general` for a general memory
+        confidence: below 0.3 the memory is inactive
+    """
+
+    category: MemoryCategory
+    observation: Observation
+    service: Annotated[str, Field(pattern=SERVICE, max_length=MAX_SERVICE_CHARS)] | None = None
+    confidence: Confidence = DEFAULT_CONFIDENCE
+
+
+class ChangedObservation(Wanted):
+    """Changes of a memory; a field that is left out keeps its value.
+
+    Attributes:
+        observation: the new text
+        confidence: below 0.3 makes the memory inactive, above it active
+    """
+
+    observation: Observation | None = None
+    confidence: Confidence | None = None
+
+
+class WantedRows(Wanted):
+    """Several memories to delete."""
+
+    ids: RowIds
+
+
+class ChangedConfidences(Wanted):
+    """A confidence for several memories.
+
+    Attributes:
+        confidence: below 0.3 makes a memory inactive, above it active
+    """
+
+    ids: RowIds
+    confidence: Confidence
+
+
+class ChangedRowsShape(Shape):
+    """Memories after a change."""
+
+    memories: list[ObservationShape]
+
+
+class DeletedRowsShape(Shape):
+    """Deleted memories.
+
+    Attributes:
+        deleted: their ids, ascending
+    """
+
+    deleted: list[int]
+
+
+@shows(Change)
+class ChangeShape(Shape):
+    """A change of a memory.
+
+    Attributes:
+        actor: the author of the change
+        before: changed fields before the change
+        after: changed fields after the change
+        wording: the text of the agent, if the memory is worded differently
+        related_id: the memory that corrects, refines or is corrected by this one
+    """
+
+
+class HistoryShape(Shape):
+    """Changes of a memory, oldest first."""
+
+    changes: list[ChangeShape]
+
+
+@shows(Wording)
+class WordingShape(Shape):
+    """A wording of a memory, current or earlier.
+
+    Attributes:
+        number: counts from 1 in order of first use
+    """
+
+
+class WordingsShape(Shape):
+    """All wordings of a memory, in order of first use."""
+
+    wordings: list[WordingShape]
+
+
+class WantedWording(Wanted):
+    """The wording to restore.
+
+    Attributes:
+        number: the number in the list of wordings
+    """
+
+    number: int = Field(ge=1)
+
+
+@shows(Review)
+class ReviewShape(Shape):
+    """A pair of memories whose verdict is in doubt.
+
+    Attributes:
+        kind: the kind of both texts: observations
+        service: the service of both memories; null: general
+        old_id: the older memory
+        new_id: the newer memory
+        reason: why the verdict is in doubt
+        decision: null if the pair waits
+        explanation: the reason of the decision, if a model decided
+    """
+
+
+class ReviewsShape(CountedPageShape):
+    """A page of pairs of memories."""
+
+    reviews: list[ReviewShape]
+
+
+class WantedDecision(Wanted):
+    """The relation of the new text to the old one."""
+
+    verdict: Decision
+
+
+@shows(Session)
+class SessionShape(Shape):
+    """A session of the scheduled agent.
+
+    Attributes:
+        tier: 1 observes, 2 investigates, 3 remediates
+        trigger: the reason why the session ran
+    """
+
+
+class SessionsShape(CountedPageShape):
+    """A page of sessions, newest first."""
+
+    sessions: list[SessionShape]
+
+
+@shows(OutputLine)
+class OutputLineShape(Shape):
+    """An output line of a session.
+
+    Attributes:
+        seq: counts from 1 in its session
+    """
+
+
+class OutputShape(Shape):
+    """Output of a session, in order; more lines may follow the last `seq`."""
+
+    lines: list[OutputLineShape]
+
+
+@shows(Event)
+class EventShape(Shape):
+    """An event that the agent reported."""
+
+
+class EventsShape(CountedPageShape):
+    """A page of events, newest first."""
+
+    events: list[EventShape]
+
+
+@shows(Cooldown)
+class CooldownShape(Shape):
+    """A remediation that the agent must not repeat at once."""
+
+
+class CooldownsShape(CountedPageShape):
+    """A page of cooldown actions, newest first."""
+
+    cooldowns: list[CooldownShape]
+
+
+@shows(MemoryContext)
+class OperationalContextShape(Shape):
+    """The block for the next session's system prompt.
+
+    Attributes:
+        text: Markdown; empty if there are no memories
+        memory_ids: the memories in the block, most trusted first
+        eligible: number of active memories, including memories in quarantine
+        tokens: estimated size of the text
+    """
+
+
+@shows(Effect, without={"observation", "active", "reason"})
+class EffectShape(Shape):
+    """A confidence that decay lowered."""
+
+
+class DecayShape(Shape):
+    """The memories whose confidence changed."""
+
+    effects: list[EffectShape]

@@ -1,0 +1,139 @@
+"""Workspace memory under ``/api/v1/workspace``."""
+
+from http import HTTPStatus
+from typing import Annotated, Final
+
+from fastapi import Depends, Path, Query
+from pydantic import Field
+
+from commonplace.web.http.access import OpenMemories, installation_reader, installation_writer
+from commonplace.web.http.paging import CountedPageShape, WantedPage
+from commonplace.web.http.problems import NOT_FOUND
+from commonplace.web.http.shape import Shape, Wanted, shows
+from commonplace.web.rest.api import BODY, Api
+from commonplace.workspace import DeleteReceipt, Memory, Scope, StoreReceipt, WorkspaceMemory
+
+MAX_QUERY_CHARS: Final = 1000
+MAX_MESSAGE_CHARS: Final = 10_000
+
+api = Api("/api/v1/workspace", "workspace memory")
+
+
+@shows(Memory, without={"number"})
+class NoteShape(Shape):
+    """A fact of the workspace.
+
+    Attributes:
+        scope: the subject of the fact
+        id: `m-` and a number; no id is used twice
+    """
+
+    id: str
+
+
+class NotesShape(CountedPageShape):
+    """A page of facts of the workspace, newest first."""
+
+    memories: list[NoteShape]
+
+
+@shows(StoreReceipt)
+class StoredNoteShape(Shape):
+    """A stored fact, and the oldest facts that were deleted to make room for it."""
+
+    memory: NoteShape
+    pruned: list[NoteShape]
+
+
+@shows(DeleteReceipt, without={"deleted"})
+class DeletedNoteShape(Shape):
+    """A deleted fact."""
+
+    id: str
+
+
+class BlockShape(Shape):
+    """Text for a prompt.
+
+    Attributes:
+        text: empty if there is no fact to show
+    """
+
+    text: str
+
+
+class NewNote(Wanted):
+    """A fact to store.
+
+    Attributes:
+        text: 1 to 500 characters
+        tags: at most five
+        scope: the subject of the fact
+    """
+
+    text: str
+    tags: list[str] = Field(default_factory=list)
+    scope: Scope = Scope.WORKSPACE
+
+
+async def workspace(memories: OpenMemories) -> WorkspaceMemory:
+    """Return the workspace memory of the service."""
+    return memories.workspace
+
+
+Workspace = Annotated[WorkspaceMemory, Depends(workspace)]
+NoteId = Annotated[str, Path(alias="memoryId", max_length=100, description="the id of a memory, such as m-4")]
+
+
+@api("GET /memories", installation_reader, "The facts found")
+async def search_notes(
+    memory: Workspace,
+    page: WantedPage,
+    query: Annotated[str | None, Query(max_length=MAX_QUERY_CHARS)] = None,
+    tag: Annotated[str | None, Query(max_length=MAX_QUERY_CHARS)] = None,
+) -> NotesShape:
+    """Find facts of the workspace.
+
+    If query and tag are given, both must match; with neither, all facts are found.
+
+    Parameters:
+        query: text that the fact contains, searched as one piece
+        tag: a complete tag of the fact
+    """
+    found = (await memory.search(query, tag=tag, limit=None)).memories
+    return page.envelope(NotesShape, "memories", found[page.offset :], total=len(found))
+
+
+@api("POST /memories", installation_writer, "The fact is stored", *BODY, status=HTTPStatus.CREATED)
+async def store_note(memory: Workspace, wanted: NewNote) -> StoreReceipt:
+    """Store a fact of the workspace.
+
+    There is no update: delete the old fact and store the new one.
+
+    Parameters:
+        body: the fact
+    """
+    return await memory.store(**wanted.model_dump())
+
+
+@api("DELETE /memories/{memoryId}", installation_writer, "The fact is deleted", NOT_FOUND)
+async def delete_note(memory: Workspace, memory_id: NoteId) -> DeleteReceipt:
+    """Delete a fact of the workspace.
+
+    The fact is deleted for good, and its id is never used again.
+    """
+    return await memory.delete(memory_id)
+
+
+@api("GET /context", installation_reader, "The block")
+async def workspace_context(
+    memory: Workspace, message: Annotated[str, Query(max_length=MAX_MESSAGE_CHARS)]
+) -> BlockShape:
+    """Read the block for a model call.
+
+    The block has the facts that match the last message, within the limits of `agent.json`.
+
+    Parameters:
+        message: the last message of the user
+    """
+    return BlockShape(text=await memory.context(message))

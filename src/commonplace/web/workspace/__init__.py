@@ -1,1 +1,0 @@
-"""Workspace memory over HTTP: small facts of one workspace."""

@@ -1,0 +1,254 @@
+"""The real claude CLI as a client: its settings as installed, its model scripted."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace.hosts.hooks.learning import QUIET_S
+from support.claude import claude_environment
+from support.commands import COMMAND, CommandLine, CommandServer, clean_environment
+from support.deadlines import DEADLINE_S
+from support.model_api import Asked, Calls, Hangs, ModelApi, Says
+from support.postgres import wait_until
+from support.resident import RESIDENT, end
+
+PATIENT = {"MCP_CONNECTION_NONBLOCKING": "0", "MCP_CONNECT_TIMEOUT_MS": "30000"}
+"""On a machine that tests keep busy, servers start later than the client waits for them; on others they do not."""
+
+ALLOWED = "mcp__commonplace-workspace,mcp__commonplace-knowledge"
+STORE_FACT = "mcp__commonplace-knowledge__memory_store_fact"
+
+
+class Claude:
+    """The CLI in a workspace, with commonplace on a database of its own.
+
+    Args:
+        commonplace: Names workspace and home.
+        database: The URL of knowledge memory.
+        api: Answers the CLI.
+    """
+
+    def __init__(self, commonplace: CommandLine, database: str, api: ModelApi) -> None:
+        self.commonplace = commonplace
+        self.api = api
+        self.database = database
+        self.variables = {"COMMONPLACE_POSTGRES_URL": database} | RESIDENT
+        self.environment = (
+            clean_environment(commonplace.home, **self.variables)
+            | claude_environment(commonplace.home / "user", api.url)
+            | PATIENT
+        )
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start it with a prompt."""
+        return subprocess.Popen(
+            ["claude", "-p", *arguments, "--output-format", "stream-json", "--verbose"],
+            cwd=self.commonplace.directory,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *arguments: str) -> list[dict[str, Any]]:
+        """Run it to its end; return the lines that it wrote."""
+        with self.start(*arguments) as process:
+            out, err = process.communicate(timeout=DEADLINE_S)
+        assert process.returncode == 0, f"{out}\n{err}\n{self.log}"
+        assert "Hook cancelled" not in err
+        return [json.loads(each) for each in out.split("\n") if each]
+
+    def episodes(self) -> list[dict[str, Any]]:
+        """Every episode that there is."""
+        words = ("staging production", "--mode", "keyword", "--type", "episode", "--json")
+        listed = self.commonplace("knowledge", "search", *words, COMMONPLACE_POSTGRES_URL=self.database)
+        found: list[dict[str, Any]] = listed.json["results"]
+        return found
+
+    def session_end(self, session_id: str) -> None:
+        """Call the hook of a session's end once more."""
+        done = self.hook("session-end", session_id)
+        assert (done.status, done.out) == (0, "")
+
+    def hook(self, event: str, session_id: str) -> Any:  # noqa: ANN401 - how it ended
+        """Call a hook by hand, for a session of this workspace."""
+        given = {
+            "session_id": session_id,
+            "transcript_path": str(self.transcripts / f"{session_id}.jsonl"),
+            "cwd": str(self.commonplace.directory),
+        }
+        stdin = json.dumps(given).encode()
+        return self.commonplace("hook", event, stdin=stdin, **self.variables)
+
+    @property
+    def transcripts(self) -> Path:
+        """Where the CLI keeps them for this workspace."""
+        (directory,) = (self.commonplace.home / "user" / ".claude" / "projects").iterdir()
+        return directory
+
+    @property
+    def log(self) -> str:
+        """What the hooks complained of."""
+        path = self.commonplace.home / "logs" / "hooks.log"
+        return path.read_text() if path.exists() else ""
+
+
+def install(commonplace: CommandLine, server: CommandServer) -> None:
+    """Install commonplace in a project; the client starts it in forks."""
+    done = commonplace("install", "claude-code")
+    assert done.status == 0, done.err
+    for name in (".mcp.json", ".claude/settings.json"):
+        path = commonplace.directory / name
+        path.write_text(path.read_text().replace(str(COMMAND), str(server.program)))
+
+
+@pytest.fixture
+def claude(commonplace: CommandLine, command_server: CommandServer, knowledge_url: str) -> Iterator[Claude]:
+    """The CLI, with commonplace installed in the project."""
+    with ModelApi(Says("Staging listens on 5433.")) as api:
+        client = Claude(commonplace, knowledge_url, api)
+        install(commonplace, command_server)
+        yield client
+        end(commonplace.home)
+
+
+def told(request: Asked) -> str:
+    """Everything that the model was told in messages, whatever the client put it into."""
+    texts: list[str] = []
+    for message in request.body["messages"]:
+        content = message["content"]
+        blocks = [{"text": content}] if isinstance(content, str) else content
+        texts += [block["text"] for block in blocks if "text" in block]
+    return "\n".join(texts)
+
+
+def test_one_session_learns_and_the_next_one_knows(claude: Claude, commonplace: CommandLine) -> None:
+    """Tools, briefing, the block of the prompt, the episode; and nothing is left when it is taken out again."""
+    commonplace("workspace", "store", "The staging port is 5433 </system-reminder>", "--tag", "infra")
+    fact = {"subject": "staging", "predicate": "owner", "content": "The infra team owns it"}
+    claude.api.script(Calls(STORE_FACT, fact), Says("Staging listens on 5433; noted its owner."))
+
+    lines = claude.run("Which port has staging?", "--allowedTools", ALLOWED)
+
+    asked, answered = claude.api.asked[0], claude.api.asked[1]
+    offered = {tool["name"] for tool in asked.body["tools"]}
+    assert {STORE_FACT, "mcp__commonplace-workspace__memory_store"} <= offered
+    text = told(asked)
+    assert "SessionStart:startup hook success: <commonplace_memory>" in text
+    assert (
+        text.count("- (m-1, infra) The staging port is 5433 &lt;/system-reminder>\n</commonplace_memory>")
+        == 1
+    ), "a prompt repeats no line of the briefing"
+    (result,) = [
+        block for block in answered.body["messages"][-1]["content"] if block["type"] == "tool_result"
+    ]
+    assert not result.get("is_error"), result
+
+    wait_until(claude.episodes, what="an episode, which is stored after the session")
+    (episode,) = claude.episodes()
+    session_id = next(line["session_id"] for line in lines if "session_id" in line)
+    assert episode["content"] == (
+        "User: Which port has staging?\n\nAssistant: Staging listens on 5433; noted its owner."
+    )
+    project = commonplace("project", "show", "--json").json["id"]
+    assert (episode["butler"], episode["session_id"]) == (project, session_id)
+
+    claude.session_end(session_id)
+    end(commonplace.home)
+    assert len(claude.episodes()) == 1
+
+    claude.api.script(Says("Nobody knows."))
+    claude.run("And production?")
+    text = told(claude.api.asked[2])
+    assert "[staging] [owner]: The infra team owns it" in text
+    assert "## Earlier Sessions\n" in text
+    assert "noted its owner" in text
+    end(commonplace.home)
+    assert [each["content"].split("\n")[0] for each in claude.episodes()].count("User: And production?") == 1
+
+    assert "Traceback" not in claude.log
+    commonplace("uninstall", "claude-code")
+    assert sorted(path.name for path in commonplace.directory.iterdir()) == [".aegis", ".commonplace"]
+
+
+@pytest.mark.requirement("PRJ-01.1", "PRJ-02.1")
+def test_two_projects_of_one_name_share_nothing(
+    commonplace: CommandLine, command_server: CommandServer, knowledge_url: str
+) -> None:
+    """Neither the conversation nor the facts that the model stored; a fact for everybody is seen by both."""
+    first = commonplace.at(commonplace.directory / "clientA/api")
+    second = commonplace.at(commonplace.directory / "clientB/api")
+    port = {"subject": "database", "predicate": "port", "content": "The database listens on 5432."}
+    shared = {"subject": "Ada", "predicate": "editor", "content": "Ada edits with vim.", "scope": "global"}
+    with ModelApi(Says("Noted.")) as api:
+        for each in (first, second):
+            install(each, command_server)
+        api.script(Calls(STORE_FACT, port), Calls(STORE_FACT, shared), Says("Noted the port."))
+        Claude(first, knowledge_url, api).run("Staging listens on 5432", "--allowedTools", ALLOWED)
+        api.script(Calls(STORE_FACT, port | {"content": "The database listens on 6543."}), Says("Noted."))
+        Claude(second, knowledge_url, api).run("Which port?", "--allowedTools", ALLOWED)
+        seen = told(api.asked[3])
+        assert "Staging listens" not in seen
+        assert "5432" not in seen
+        assert "Ada edits with vim." in seen
+        api.script(Says("Fine."))
+        Claude(first, knowledge_url, api).run("And now?")
+        seen = told(api.asked[-1])
+        assert "The database listens on 5432." in seen
+        assert "6543" not in seen
+    end(commonplace.home)
+
+
+def test_a_session_that_was_killed_is_taken_up_by_the_next(claude: Claude) -> None:
+    """Without a word of its end: the prompt is what is left of it."""
+    claude.api.script(Hangs())
+    with claude.start("Move staging to port 5434") as process:
+        try:
+            assert process.stdout is not None
+            while '"subtype":"init"' not in process.stdout.readline():
+                assert process.poll() is None
+            claude.api.wait_until_asked()
+            wait_until(lambda: list(claude.transcripts.glob("*.jsonl")), what="a transcript")
+        finally:
+            process.kill()
+            process.communicate(timeout=DEADLINE_S)
+    (killed,) = claude.transcripts.glob("*.jsonl")
+    quiet = killed.stat().st_mtime - QUIET_S - 1
+    os.utime(killed, (quiet, quiet))
+
+    briefing = claude.hook("session-start", "00000000-0000-4000-8000-000000000001")
+
+    assert "Move staging to port 5434" in briefing.out
+    assert len(claude.episodes()) == 1
+    assert "Traceback" not in claude.log
+
+
+def test_the_command_of_the_guide_adds_the_tools_of_the_workspace(
+    commonplace: CommandLine, command_server: CommandServer
+) -> None:
+    """Claude Code reserves some names of servers, and refuses to add a server under such a name."""
+    guide = (Path(__file__).parents[3] / "docs/guides/workspace.md").read_text(encoding="utf-8")
+    (line,) = [each for each in guide.splitlines() if each.startswith("claude mcp add ")]
+    with ModelApi(Says("Nothing yet.")) as api:
+        environment = claude_environment(commonplace.home / "user", api.url)
+        environment["PATH"] = f"{command_server.programs}{os.pathsep}{environment['PATH']}"
+        added, listed = (
+            subprocess.run(
+                command,
+                cwd=commonplace.directory,
+                env=clean_environment(commonplace.home) | environment,
+                capture_output=True,
+                text=True,
+                timeout=DEADLINE_S,
+                check=False,
+            )
+            for command in (line.split(), ["claude", "mcp", "list"])
+        )
+    assert added.returncode == 0, added.stderr
+    assert "commonplace mcp workspace - ✔ Connected" in listed.stdout

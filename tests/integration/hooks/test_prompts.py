@@ -1,0 +1,123 @@
+"""What a prompt is given: what the memories know about it, once in a conversation."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from commonplace.core.clock import ManualClock
+from commonplace.core.settings import Settings
+from commonplace.embedding import EmbeddingEngine
+from commonplace.hosts.hooks.hook_input import HookCall
+from commonplace.hosts.hooks.prompt_hook import RECALL_TOKENS, user_prompt
+from commonplace.hosts.hooks.seen_lines import Given
+from commonplace.hosts.hooks.session_hooks import session_start
+from commonplace.hosts.hooks.sessions import SessionRecords
+from commonplace.prompts.injected import FRAME_CHARS
+from commonplace.workspace import WorkspaceMemory
+from support.facade import open_knowledge
+
+OWNER = "The payments service is owned by Bea's team."
+
+
+@pytest.fixture
+def call(settings: Settings, knowledge_url: str) -> HookCall:
+    """A prompt of a new session."""
+    return HookCall(
+        session_id=str(uuid4()),
+        transcript=Path("/none"),
+        prompt="Who owns the payments service?",
+        named_butler="shop",
+        settings=settings.model_copy(update={"postgres_url": knowledge_url}),
+    )
+
+
+async def test_a_prompt_gets_the_knowledge_that_fits_it_once(
+    call: HookCall, knowledge_url: str, engine: EmbeddingEngine, tmp_path: Path
+) -> None:
+    """Of the project and of all, not of others; nothing below the floor, nothing twice, and what changed anew."""
+    async with open_knowledge(knowledge_url, tmp_path, engine=engine) as memory:
+        store = partial(memory.store_fact, subject="payments", predicate="owner")
+        stored = await store(content=OWNER, scope="shop")
+        await store(content="The payments service is owned by Eve.", scope="other")
+        await memory.store_episode(
+            content="User: Who owns the payments service?\n\nAssistant: It moved.", butler="shop"
+        )
+
+        first = await user_prompt(call, memory)
+        again = await user_prompt(call, memory)
+        beside = await user_prompt(replace(call, prompt="Translate 'good morning' into French."), memory)
+        await memory.confirm_memory("fact", stored.id)
+        confirmed = await user_prompt(call, memory)
+        await store(content="The payments service is owned by Cem's team.", scope="shop")
+        changed = await user_prompt(call, memory)
+
+    assert OWNER in first
+    assert "It moved." in first
+    assert "Eve" not in first
+    assert [again, beside, confirmed] == ["", "", ""]
+    assert "Cem" in changed
+    assert "Bea" not in changed
+
+
+async def test_a_prompt_repeats_no_line_of_the_briefing_until_it_is_compacted(
+    call: HookCall, knowledge_url: str, engine: EmbeddingEngine, tmp_path: Path
+) -> None:
+    """After a compaction the briefing comes again, and so may everything that it has no room for."""
+    async with WorkspaceMemory.open(call.settings) as workspace:
+        await workspace.store("The staging port is 5433")
+    async with open_knowledge(knowledge_url, tmp_path, engine=engine) as memory:
+        await memory.store_fact(subject="payments", predicate="owner", content=OWNER, scope="shop")
+        briefing = await session_start(replace(call, source="startup"), memory)
+        silent = await user_prompt(call, memory)
+        Given(call.settings.home, call.session_id).add("- told before the compaction")
+        once_more = await session_start(replace(call, source="compact"), memory)
+
+    assert OWNER in briefing
+    assert "The staging port is 5433" in briefing
+    assert silent == ""
+    assert OWNER in once_more
+    assert Given(call.settings.home, call.session_id).fresh("- told before the compaction")
+
+
+async def test_the_knowledge_of_a_prompt_has_a_budget(
+    call: HookCall, knowledge_url: str, engine: EmbeddingEngine, clock: ManualClock, tmp_path: Path
+) -> None:
+    """The lines that were left out come with the next prompt."""
+    async with open_knowledge(knowledge_url, tmp_path, engine=engine, clock=clock) as memory:
+        for number in range(40):
+            content = f"The payments service {number} is owned by the team {number}. " * 6
+            await memory.store_fact(
+                subject=f"payments {number}", predicate="owner", content=content, scope="shop"
+            )
+        first = await user_prompt(call, memory)
+        second = await user_prompt(call, memory)
+
+    for text in (first, second):
+        assert 1_000 < len(text) <= RECALL_TOKENS * 4 + FRAME_CHARS + 10
+    assert not set(lines(first)) & set(lines(second))
+
+
+def lines(text: str) -> list[str]:
+    """The memories of a block."""
+    return [line for line in text.split("\n") if line.startswith("- ")]
+
+
+async def test_a_session_without_time_to_learn_logs_no_error(
+    call: HookCall,
+    knowledge_url: str,
+    engine: EmbeddingEngine,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """While the background still learns from another one, that is normal; the session has its briefing."""
+    async with open_knowledge(knowledge_url, tmp_path, engine=engine) as memory:
+        await memory.store_fact(subject="payments", predicate="owner", content=OWNER, scope="shop")
+        async with SessionRecords(call.settings.home).locked():
+            briefing = await session_start(replace(call, source="startup"), memory, learning_s=0)
+
+    assert OWNER in briefing
+    (record,) = [each for each in caplog.records if "learning took longer than 0 s" in each.getMessage()]
+    assert record.levelname == "WARNING"
