@@ -6,8 +6,8 @@ from uuid import UUID
 
 import numpy as np
 
+from commonplace.knowledge.model.candidates import Candidates
 from commonplace.knowledge.model.kinds import MemoryType
-from commonplace.knowledge.search.candidates import Candidates
 from support.memories import NOW
 
 EAST, NORTH = np.eye(384, dtype=np.float32)[:2]

@@ -23,7 +23,7 @@ from commonplace.core.errors import InvalidInputError, NotFoundError, StorageErr
 from commonplace.core.request_context import DEFAULT_TENANT, require_tenant
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import require_text
-from commonplace.storage.opening import open_database
+from commonplace.storage.migrations.opening import open_database
 from commonplace.storage.rows import Noun
 from commonplace.storage.store import Store
 

@@ -38,7 +38,7 @@ from commonplace.core.text import preprocess_search_query
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.llm import Model, open_model
 from commonplace.storage.database import Database, Statements
-from commonplace.storage.opening import open_database
+from commonplace.storage.migrations.opening import open_database
 from commonplace.storage.store import Store
 
 

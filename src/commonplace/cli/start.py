@@ -5,9 +5,7 @@ import sys
 from importlib import import_module
 from types import ModuleType
 
-COLLECT_AFTER = 50_000
-"""Allocations before a garbage collection. Imports create hundreds of thousands of objects and free few; with Python's
-default of 700, collections take a tenth of the start time. Source: measured."""
+from commonplace.core.interpreter import COLLECT_AFTER
 
 
 def main() -> None:

@@ -38,8 +38,6 @@ from commonplace.knowledge.entities.registry import Entity as Entity
 from commonplace.knowledge.entities.relations import EntityRelation as EntityRelation
 from commonplace.knowledge.entities.resolution import Candidate as Candidate
 from commonplace.knowledge.entities.unmerging import UnmergeReceipt as UnmergeReceipt
-from commonplace.knowledge.lifecycle.feedback import Outcome as Outcome
-from commonplace.knowledge.lifecycle.feedback import RuleApplication as RuleApplication
 from commonplace.knowledge.lifecycle.review import DuplicatePair as DuplicatePair
 from commonplace.knowledge.lifecycle.review import WaitingMemory as WaitingMemory
 from commonplace.knowledge.memories.episodes import EpisodeDraft as EpisodeDraft
@@ -65,6 +63,8 @@ from commonplace.knowledge.model.entity_fields import EntityType as EntityType
 from commonplace.knowledge.model.entity_names import NameMatch as NameMatch
 from commonplace.knowledge.model.events import EventType as EventType
 from commonplace.knowledge.model.fact_drafts import FactDraft as FactDraft
+from commonplace.knowledge.model.feedback import Outcome as Outcome
+from commonplace.knowledge.model.feedback import RuleApplication as RuleApplication
 from commonplace.knowledge.model.inputs import MAX_TAGS as MAX_TAGS
 from commonplace.knowledge.model.kinds import DEFAULT_IMPORTANCE as DEFAULT_IMPORTANCE
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE as GLOBAL_SCOPE
@@ -78,7 +78,10 @@ from commonplace.knowledge.model.kinds import MemoryType as MemoryType
 from commonplace.knowledge.model.kinds import Moment as Moment
 from commonplace.knowledge.model.kinds import Rule as Rule
 from commonplace.knowledge.model.kinds import Validity as Validity
+from commonplace.knowledge.model.maturity import Maturity as Maturity
 from commonplace.knowledge.model.permanence import Permanence as Permanence
+from commonplace.knowledge.model.quotas import ContextQuotas as ContextQuotas
+from commonplace.knowledge.model.quotas import SectionQuota as SectionQuota
 from commonplace.knowledge.model.short_ids import short_id as short_id
 from commonplace.knowledge.partitions.layout import Partition as Partition
 from commonplace.knowledge.reembedding.moves import BATCH_ROWS as BATCH_ROWS
@@ -86,14 +89,11 @@ from commonplace.knowledge.reembedding.moves import MoveProgress as MoveProgress
 from commonplace.knowledge.reembedding.moves import MoveState as MoveState
 from commonplace.knowledge.reembedding.moves import MoveStatus as MoveStatus
 from commonplace.knowledge.reembedding.moving import MoveReceipt as MoveReceipt
-from commonplace.knowledge.rules.maturity import Maturity as Maturity
 from commonplace.knowledge.rules.periods import Period as Period
 from commonplace.knowledge.scopes.moving import ScopeMove as ScopeMove
 from commonplace.knowledge.search.context_assembly import DEFAULT_TOKEN_BUDGET as DEFAULT_TOKEN_BUDGET
 from commonplace.knowledge.search.context_assembly import MAX_PROMPT_CHARS as MAX_PROMPT_CHARS
 from commonplace.knowledge.search.context_block import CONTEXT_HEADER as CONTEXT_HEADER
-from commonplace.knowledge.search.context_block import ContextQuotas as ContextQuotas
-from commonplace.knowledge.search.context_block import SectionQuota as SectionQuota
 from commonplace.knowledge.search.likeness import measure_likeness as measure_likeness
 from commonplace.knowledge.search.request import DEFAULT_MIN_CONFIDENCE as DEFAULT_MIN_CONFIDENCE
 from commonplace.knowledge.search.request import MAX_QUERY_CHARS as MAX_QUERY_CHARS

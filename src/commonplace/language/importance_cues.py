@@ -129,7 +129,7 @@ def signals_of(text: str, language: str | None = None) -> Signals:
 
 @cache
 def _table() -> tuple[tuple[str, float, dict[str, re.Pattern[str]]], ...]:
-    tables = tomllib.loads(Path(__file__).with_name("signals.toml").read_text(encoding="utf-8"))
+    tables = tomllib.loads(Path(__file__).with_name("importance_cues.toml").read_text(encoding="utf-8"))
     return tuple(
         (tag, table.pop("points"), {language: _pattern(words, language) for language, words in table.items()})
         for tag, table in tables.items()

@@ -18,7 +18,6 @@ from commonplace.llm.opening import (
     open_model,
 )
 from commonplace.llm.scripted import Hang, Script
-from commonplace.prompts.fence import data_notice, fence, fenced_texts
 
 __all__ = [
     "Completion",
@@ -33,9 +32,6 @@ __all__ = [
     "Usage",
     "can_consolidate",
     "consolidation_ledger",
-    "data_notice",
-    "fence",
-    "fenced_texts",
     "names_language_model",
     "open_consolidation_model",
     "open_model",

@@ -36,7 +36,7 @@ from commonplace.operational.transcript.stream import Damaged, read_events
 from commonplace.operational.views import OperationalViews
 from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.database import Database
-from commonplace.storage.opening import open_database
+from commonplace.storage.migrations.opening import open_database
 from commonplace.storage.store import Store
 
 SQL_DIRECTORY: Final = Path(__file__).parent / "sql"

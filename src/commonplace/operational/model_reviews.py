@@ -13,10 +13,10 @@ from pydantic import BaseModel, Field
 from commonplace.core.errors import CommonplaceError, InvalidInputError, ModelError, NotFoundError
 from commonplace.core.settings import Settings
 from commonplace.core.text import plural
-from commonplace.llm import Model, data_notice, names_language_model, open_model
+from commonplace.llm import Model, names_language_model, open_model
 from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.reviews import Decision, Review
-from commonplace.prompts import fence
+from commonplace.prompts.fence import data_notice, fence
 
 MOST_PAIRS: Final = 20
 """Number of pairs in one request; the rest waits for the next session."""

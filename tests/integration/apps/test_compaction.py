@@ -22,9 +22,10 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import ModelRefusedError
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
-from commonplace.llm import Hang, Request, Script, fenced_texts
+from commonplace.llm import Hang, Request, Script
 from commonplace.llm.scripted import Step
-from commonplace.storage.opening import open_database
+from commonplace.prompts.fence import fenced_texts
+from commonplace.storage.migrations.opening import open_database
 from support.apps import FaultyDatabase, Meanwhile, digests, fill, said
 
 Opener = Callable[..., AbstractAsyncContextManager[AppMemory]]

@@ -31,8 +31,9 @@ from commonplace.core.errors import (
 )
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
-from commonplace.llm import Hang, Request, Script, fenced_texts
+from commonplace.llm import Hang, Request, Script
 from commonplace.llm.scripted import Step
+from commonplace.prompts.fence import fenced_texts
 from support.apps import Meanwhile, digests, eventually, fill, said
 from support.deadlines import DEADLINE_S
 

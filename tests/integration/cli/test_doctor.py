@@ -13,7 +13,7 @@ from commonplace.core.errors import ModelAccessError, ModelOutputError, ModelUna
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import SQL_DIRECTORY, OperationalMemory
 from commonplace.storage.database import Database, load_queries
-from commonplace.storage.opening import open_database
+from commonplace.storage.migrations.opening import open_database
 from commonplace.storage.trial import trial
 from support.commands import CommandLine
 from support.deadlines import DEADLINE_S

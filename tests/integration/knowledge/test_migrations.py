@@ -9,8 +9,9 @@ import pytest
 
 from commonplace.core.errors import DatabaseTooNewError
 from commonplace.core.request_context import request_context
-from commonplace.knowledge.model.events import EventType, record_event
+from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.kinds import MemoryType
+from commonplace.knowledge.store.events import record_event
 from commonplace.knowledge.store.unit_of_work import kind_queries, queries, unit_of_work
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.migrations.runner import HEADS, migrate_postgres

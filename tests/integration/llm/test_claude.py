@@ -25,7 +25,7 @@ from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
 from commonplace.llm import Model, Request, open_model
 from commonplace.llm.cli_backend import CliBackend
 from commonplace.llm.options import CliOptions
-from commonplace.prompts import fence
+from commonplace.prompts.fence import fence
 from support.claude import claude_environment
 from support.deadlines import DEADLINE_S
 from support.model_api import (

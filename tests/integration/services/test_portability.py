@@ -12,7 +12,7 @@ from commonplace.projects import Projects
 from commonplace.services.transfer.exporting import PAGE, export_knowledge
 from support.commands import CommandLine, Done
 
-DATA = Path(__file__).parents[1] / "data" / "importers"
+DATA = Path(__file__).parents[2] / "data" / "importers"
 
 
 @pytest.fixture

@@ -39,8 +39,8 @@ from commonplace.storage.backup.taking import DIRECTORY, KEPT, back_up, back_up_
 from commonplace.storage.cluster import APPLICATION_ROLE, SUPERUSER
 from commonplace.storage.dumps import run_program
 from commonplace.storage.embedded import remove_cluster
+from commonplace.storage.migrations.opening import open_database
 from commonplace.storage.migrations.runner import migrate_sqlite
-from commonplace.storage.opening import open_database
 from commonplace.workspace import WorkspaceMemory
 from support.commands import CommandLine
 from support.disks import small_disk

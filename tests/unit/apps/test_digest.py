@@ -17,7 +17,7 @@ from commonplace.apps.digests.digest import (
     read_digest,
 )
 from commonplace.core.secrets import find_secret
-from commonplace.llm import fenced_texts
+from commonplace.prompts.fence import fenced_texts
 from support.apps import memory, said
 
 NOW = datetime(2026, 11, 4, 23, 30, tzinfo=UTC)

@@ -7,13 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.knowledge.rules.maturity import (
-    Maturity,
-    Standing,
-    after_harmful,
-    after_helpful,
-    anti_pattern_text,
-)
+from commonplace.knowledge.model.maturity import Maturity
+from commonplace.knowledge.rules.maturity import Standing, after_harmful, after_helpful, anti_pattern_text
 
 NEW = Standing(maturity=Maturity.CANDIDATE, effectiveness=0.0, applied=0, successes=0, harms=0)
 OLD = timedelta(days=30)

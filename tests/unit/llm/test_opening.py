@@ -11,7 +11,7 @@ from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
 from commonplace.llm import Usage, open_model
 from commonplace.llm.key_file import read_key
 from commonplace.llm.opening import NO_KEY, api_options, ollama_url
-from commonplace.prompts import fence
+from commonplace.prompts.fence import fence
 
 ENGINE = EmbeddingEngine(EmbeddingOptions(backend=BackendName.FAKE))
 KEYS = {"ANTHROPIC_API_KEY": "a", "GEMINI_API_KEY": "g", "OPENAI_API_KEY": "o"}

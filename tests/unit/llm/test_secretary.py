@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from commonplace.llm import Request
 from commonplace.llm.extractive import Turn, read_turns, take_notes
 from commonplace.llm.extractive_backend import ExtractiveBackend
-from commonplace.prompts import fence
+from commonplace.prompts.fence import fence
 
 speech = st.text(alphabet="abc ABC.,!?;0123456789\n'é息。", max_size=120)
 conversations = st.lists(st.tuples(st.sampled_from(["user", "assistant"]), speech), max_size=8)

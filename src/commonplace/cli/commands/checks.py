@@ -41,8 +41,8 @@ from commonplace.storage.backup.restoring import check as check_restorable
 from commonplace.storage.backup.taking import BackupReceipt
 from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.database import Database
+from commonplace.storage.migrations.opening import open_database
 from commonplace.storage.migrations.runner import Branch
-from commonplace.storage.opening import open_database
 from commonplace.storage.probe import probe_postgres
 from commonplace.storage.trial import trial
 from commonplace.workspace import MAX_RESULTS, WorkspaceMemory

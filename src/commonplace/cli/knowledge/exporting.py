@@ -17,7 +17,7 @@ async def export(memory: KnowledgeMemory, target: TargetArgument) -> Answer:
 
     The export omits times, confidence and history; `commonplace backup` keeps everything.
     """
-    from commonplace.cli.commands.export import written  # noqa: PLC0415 - the forms take time to import
+    from commonplace.cli.frame.export_target import written  # noqa: PLC0415 - the forms take time to import
     from commonplace.services.transfer.exporting import export_knowledge  # noqa: PLC0415
 
     return written([item async for item in export_knowledge(memory)], target)

@@ -24,7 +24,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any, Final, NoReturn, cast
 
-from commonplace.cli.start import COLLECT_AFTER
+from commonplace.core.interpreter import COLLECT_AFTER
 from commonplace.hosts.resident.client import LENGTH, TAKEN, build
 from commonplace.hosts.resident.resident_socket import MCP, Place
 

@@ -12,7 +12,7 @@ import sys
 import threading
 from importlib import import_module
 
-from commonplace.cli.start import COLLECT_AFTER
+from commonplace.core.interpreter import COLLECT_AFTER
 from commonplace.hosts.resident.client import build
 from commonplace.hosts.resident.resident_socket import Place
 

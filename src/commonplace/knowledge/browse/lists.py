@@ -10,13 +10,13 @@ from commonplace.core.sources import Source
 from commonplace.knowledge.browse.cursors import moment_after, name_after, place_after
 from commonplace.knowledge.browse.entries import ListedEntity
 from commonplace.knowledge.browse.orders import FactOrder, RuleOrder
-from commonplace.knowledge.lifecycle.feedback import RuleApplication
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.config import LIST_LIMIT, MAX_LIMIT
 from commonplace.knowledge.model.entity_fields import EntityType
 from commonplace.knowledge.model.entity_names import fold_name
+from commonplace.knowledge.model.feedback import RuleApplication
 from commonplace.knowledge.model.kinds import Episode, EpisodeStatus, Fact, MemoryType, Moment, Rule, Validity
-from commonplace.knowledge.rules.maturity import Maturity
+from commonplace.knowledge.model.maturity import Maturity
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.rows import Noun
 

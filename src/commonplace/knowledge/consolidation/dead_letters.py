@@ -11,7 +11,7 @@ from uuid import UUID
 from commonplace.core.errors import UndoRefusedError
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.kinds import MemoryType
-from commonplace.knowledge.model.short_ids import find_id
+from commonplace.knowledge.store.id_lookup import find_id
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.rows import Noun
 

@@ -11,10 +11,11 @@ from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.config import LIST_LIMIT
 from commonplace.knowledge.model.entity_fields import EntityType
 from commonplace.knowledge.model.entity_names import fold_name
-from commonplace.knowledge.model.events import EventType, record_decision
+from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.fact_drafts import fact_key
 from commonplace.knowledge.model.kinds import MemoryType, Validity
-from commonplace.knowledge.model.short_ids import find_id
+from commonplace.knowledge.store.events import record_decision
+from commonplace.knowledge.store.id_lookup import find_id
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.database import Statements
 from commonplace.storage.rows import Noun

@@ -15,9 +15,10 @@ from commonplace.knowledge.entities.registry import (
 )
 from commonplace.knowledge.model.entity_fields import MERGED_INTO
 from commonplace.knowledge.model.entity_names import without_repeats
-from commonplace.knowledge.model.events import EventType, record_event
+from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.inputs import require_id
 from commonplace.knowledge.rules.merge_plan import FactChange, FactState, MergePlan, plan_merge
+from commonplace.knowledge.store.events import record_event
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.database import Row, Statements
 from commonplace.storage.rows import read_row

@@ -23,9 +23,10 @@ from commonplace.knowledge.model.entity_fields import (
     require_name,
 )
 from commonplace.knowledge.model.entity_names import fold_names, without_repeats
-from commonplace.knowledge.model.events import EventType, record_event
+from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.inputs import optional_moment, require_id, require_metadata
 from commonplace.knowledge.model.kinds import Moment
+from commonplace.knowledge.store.events import record_event
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.database import Row, Statements
 from commonplace.storage.rows import Noun, read_row

@@ -17,9 +17,10 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.entities.merging import lock_facts, payload_of, point_facts, set_validities
 from commonplace.knowledge.entities.registry import Entity, lock_entities, require_tenant, write_entity
 from commonplace.knowledge.model.entity_fields import MERGED_INTO
-from commonplace.knowledge.model.events import EventType, record_event
+from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.inputs import require_id
 from commonplace.knowledge.rules.merge_plan import FactChange, UnmergePlan, plan_unmerge
+from commonplace.knowledge.store.events import record_event
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.database import Statements
 

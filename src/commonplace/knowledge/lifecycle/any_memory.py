@@ -16,7 +16,7 @@ from commonplace.knowledge.browse.single_memories import read_one, read_then, re
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import PINNED, Fact, Memory, MemoryType, Moment, Rule, Validity
-from commonplace.knowledge.model.short_ids import find_id
+from commonplace.knowledge.store.id_lookup import find_id
 from commonplace.knowledge.store.session import KnowledgeSession, storage_function
 from commonplace.knowledge.store.traced import traced
 from commonplace.knowledge.store.unit_of_work import of_kind

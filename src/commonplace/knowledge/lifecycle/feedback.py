@@ -3,49 +3,32 @@
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
-from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
 from commonplace.core.errors import EmbeddingError, InvalidInputError, NotFoundError, StorageError
 from commonplace.core.text import collapse_whitespace, trim_to
 from commonplace.knowledge.model import inputs
-from commonplace.knowledge.model.events import EventType, record_event
+from commonplace.knowledge.model.events import EventType
+from commonplace.knowledge.model.feedback import Outcome
 from commonplace.knowledge.model.kinds import MemoryType, Rule
+from commonplace.knowledge.model.maturity import Maturity
 from commonplace.knowledge.model.search_text import search_text
-from commonplace.knowledge.model.short_ids import find_id
 from commonplace.knowledge.rules import maturity
-from commonplace.knowledge.rules.maturity import Maturity, Standing
+from commonplace.knowledge.rules.maturity import Standing
+from commonplace.knowledge.store.events import record_event
+from commonplace.knowledge.store.id_lookup import find_id
 from commonplace.knowledge.store.session import KnowledgeSession, storage_function
 from commonplace.knowledge.store.vectors import embed
 from commonplace.storage.database import Statements
-from commonplace.storage.rows import Noun
 
 _log = logging.getLogger(__name__)
 
 MAX_REASON_CHARS: Final = 1_000
 MAX_REASONS: Final = 100
 """The number of latest reasons in a rule's metadata; ``rule_applications`` keeps all reasons."""
-
-
-class Outcome(StrEnum):
-    """The outcome of an application of a rule."""
-
-    HELPFUL = "helpful"
-    HARMFUL = "harmful"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleApplication(Noun):
-    """An application of a rule, and the feedback on it."""
-
-    outcome: Outcome
-    reason: str | None
-    actor: str | None
-    applied_at: datetime
-    context: Mapping[str, Any]
 
 
 class FeedbackMethods(KnowledgeSession):

@@ -13,9 +13,9 @@ from commonplace.knowledge.browse.lists import require_page
 from commonplace.knowledge.memories.rules import supersede_rule
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.config import LIST_LIMIT
-from commonplace.knowledge.model.events import record_decision
 from commonplace.knowledge.model.kinds import MemoryType, Validity
-from commonplace.knowledge.model.short_ids import find_id
+from commonplace.knowledge.store.events import record_decision
+from commonplace.knowledge.store.id_lookup import find_id
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.knowledge.upkeep.decay import FAINT

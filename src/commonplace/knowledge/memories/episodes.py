@@ -11,8 +11,9 @@ from uuid import UUID
 
 from commonplace.core.lookahead import one_ahead
 from commonplace.knowledge.model import inputs
-from commonplace.knowledge.model.drafts import Draft, checked, columns
+from commonplace.knowledge.model.drafts import Draft, checked
 from commonplace.knowledge.model.kinds import DEFAULT_IMPORTANCE, Moment
+from commonplace.knowledge.store.draft_rows import columns
 from commonplace.knowledge.store.outage import OUTAGES
 from commonplace.knowledge.store.session import KnowledgeSession, storage_function
 from commonplace.knowledge.store.traced import traced
@@ -100,8 +101,7 @@ class EpisodeMethods(KnowledgeSession):
     ) -> EpisodeReceipt:
         """Store an episode; if the database or the model is out of reach, log this and report it in the receipt.
 
-        For the parameters see :class:`~commonplace.knowledge.memories.episodes.EpisodeDraft`. With ``fail_open=False``, an
-        outage raises its error instead.
+        For the parameters see :class:`EpisodeDraft`. With ``fail_open=False``, an outage raises its error instead.
 
         Raises:
             InvalidInputError: A value is malformed; nothing was written.

@@ -12,7 +12,6 @@ from commonplace.core.instructions import find_flags
 from commonplace.core.sources import Source, at_least
 from commonplace.knowledge.entities.subjects import Subjects, find_subjects, link_subjects, plain_type
 from commonplace.knowledge.model import inputs
-from commonplace.knowledge.model.drafts import columns, known_sources
 from commonplace.knowledge.model.fact_drafts import (
     FactDraft,
     all_keys,
@@ -25,6 +24,7 @@ from commonplace.knowledge.model.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, 
 from commonplace.knowledge.model.permanence import DECAY_RATES, Permanence
 from commonplace.knowledge.model.search_text import search_text
 from commonplace.knowledge.rules.periods import Period
+from commonplace.knowledge.store.draft_rows import columns, known_sources
 from commonplace.knowledge.store.session import KnowledgeSession, storage_function
 from commonplace.knowledge.store.traced import traced
 from commonplace.knowledge.store.unit_of_work import of_kind
@@ -38,7 +38,10 @@ LEAST_IMPORTANCE: Final = 8.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearFact(Noun):
-    """An active fact whose key is another spelling of the key of a new fact; see :mod:`~commonplace.knowledge.model.keys`."""
+    """An active fact whose key is another spelling of the key of a new fact.
+
+    See :mod:`~commonplace.knowledge.model.keys`.
+    """
 
     id: UUID
     subject: str
@@ -107,7 +110,8 @@ class FactMethods(KnowledgeSession):
 
         Without ``valid_from`` and ``valid_to``, a period that the sentence names ("since May") is read and stored; see
         :func:`~commonplace.knowledge.rules.periods.read_period`. If the period is over ("from 2010 to 2015"), see
-        :func:`~commonplace.knowledge.model.fact_drafts.as_history`. To correct a period, store the fact again with a period.
+        :func:`~commonplace.knowledge.model.fact_drafts.as_history`. To correct a period, store the fact again with
+        a period.
 
         For the parameters see :class:`FactDraft`, for the errors :meth:`store_facts`.
 

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from commonplace.core.settings import DEFAULT_MIN_RELEVANCE, Settings
-from commonplace.knowledge.search.context_block import ContextQuotas
+from commonplace.knowledge.model.quotas import ContextQuotas
 
 MAX_LIMIT: Final = 1_000
 """Maximum number of results of one search or list."""

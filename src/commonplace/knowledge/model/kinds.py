@@ -13,8 +13,8 @@ from uuid import UUID
 
 from commonplace.core.confidence import effective_confidence
 from commonplace.core.sources import Source
+from commonplace.knowledge.model.maturity import Maturity
 from commonplace.knowledge.model.permanence import Permanence
-from commonplace.knowledge.rules.maturity import Maturity
 from commonplace.storage.database import Row
 from commonplace.storage.rows import read_row
 

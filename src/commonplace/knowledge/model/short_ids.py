@@ -6,27 +6,21 @@ first four or more digits of a UUID name a memory too.
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from commonplace.core.errors import InvalidInputError, NotFoundError
-from commonplace.core.text import collapse_whitespace, trim_to
+from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.model.kinds import MemoryType
-from commonplace.knowledge.store.unit_of_work import of_kind
-from commonplace.storage.database import Row, Statements
 
 SHORT_ID_CHARS: Final = 5
 SHORT_ID_FORM: Final = r"\[?([EFRefr]):([0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{4,25})\]?"
 _UUID_HEAD_FORM: Final = r"[0-9a-fA-F]{4,31}"
 _HEX_BITS: Final = 4
 _DIGITS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
-_DIGIT_BITS: Final = 5
-_ID_BITS: Final = 128
+DIGIT_BITS: Final = 5
+ID_BITS: Final = 128
 _TYPES: Final = {memory_type[0]: memory_type for memory_type in MemoryType}
-_MOST_CANDIDATES: Final = 5
-_SHOWN_CHARS: Final = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +34,8 @@ class ShortId:
 
 def short_id(memory_type: MemoryType, memory_id: UUID, *, chars: int = SHORT_ID_CHARS) -> str:
     """Return the short id of a memory."""
-    head = memory_id.int >> (_ID_BITS - _DIGIT_BITS * chars)
-    digits = (_DIGITS[head >> _DIGIT_BITS * place & 31] for place in reversed(range(chars)))
+    head = memory_id.int >> (ID_BITS - DIGIT_BITS * chars)
+    digits = (_DIGITS[head >> DIGIT_BITS * place & 31] for place in reversed(range(chars)))
     return f"{memory_type[0]}:{''.join(digits)}"
 
 
@@ -67,52 +61,12 @@ def parse_id(value: UUID | str, memory_type: MemoryType, *, field: str) -> UUID 
         raise InvalidInputError(field, f"the id of a memory of type {memory_type}", value)
     head = 0
     for digit in digits:
-        head = head << _DIGIT_BITS | _DIGITS.index(digit)
-    return _beginning(f"{letter}:{digits}", head, bits=_DIGIT_BITS * len(digits))
+        head = head << DIGIT_BITS | _DIGITS.index(digit)
+    return _beginning(f"{letter}:{digits}", head, bits=DIGIT_BITS * len(digits))
 
 
 def _beginning(text: str, head: int, *, bits: int) -> ShortId:
     """Return the range of the ids that begin with some bits."""
-    free = _ID_BITS - bits
+    free = ID_BITS - bits
     first = head << free
     return ShortId(text=text, first=UUID(int=first), last=UUID(int=first | (1 << free) - 1))
-
-
-async def find_id(sql: Statements, given: UUID | str, memory_type: MemoryType, *, field: str) -> UUID:
-    """Return the id of the only memory of the tenant that a short id names; a UUID is returned unchanged.
-
-    Raises:
-        NotFoundError: No memory has the short id.
-        InvalidInputError: The id is malformed (see :func:`parse_id`), or several memories have the short id; in that
-            case the message lists them.
-    """
-    wanted = parse_id(given, memory_type, field=field)
-    if isinstance(wanted, UUID):
-        return wanted
-    rows: list[Row] = await of_kind(memory_type, sql).between(
-        first=wanted.first, last=wanted.last, most=_MOST_CANDIDATES + 1
-    )
-    if not rows:
-        raise NotFoundError(memory_type, wanted.text)
-    if len(rows) > 1:
-        raise InvalidInputError(
-            field, f"the id of one {memory_type}, such as {_listed(rows, memory_type)}", wanted.text
-        )
-    found: UUID = rows[0]["id"]
-    return found
-
-
-def _listed(rows: Sequence[Row], memory_type: MemoryType) -> str:
-    shown = rows[:_MOST_CANDIDATES]
-    chars = next(
-        (
-            chars
-            for chars in range(SHORT_ID_CHARS, _ID_BITS // _DIGIT_BITS + 1)
-            if len({short_id(memory_type, row["id"], chars=chars) for row in rows}) == len(rows)
-        ),
-        None,
-    )
-    names = [row["id"] if chars is None else short_id(memory_type, row["id"], chars=chars) for row in shown]
-    texts = [trim_to(collapse_whitespace(row["content"]), _SHOWN_CHARS) for row in shown]
-    candidates = [f"{name} ({text})" for name, text in zip(names, texts, strict=True)]
-    return ", ".join(candidates) + (", or another one" if len(rows) > len(shown) else "")

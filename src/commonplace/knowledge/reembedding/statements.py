@@ -9,7 +9,7 @@ from aiosql.queries import Queries
 
 from commonplace.storage.database import Statements, load_queries
 
-_DIRECTORY: Final = Path(__file__).parent / "sql_by_table"
+_DIRECTORY: Final = Path(__file__).parents[1] / "store" / "sql_by_table" / "reembedding"
 
 TEXTS: Final[Mapping[str, str]] = {
     "episodes": "content",

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from enum import StrEnum
 from typing import Final
 
 from commonplace.core.text import collapse_whitespace
+from commonplace.knowledge.model.maturity import Maturity
 
 HARM_WEIGHT: Final = 4
 _SMOOTHING: Final = 0.01
@@ -20,15 +20,6 @@ INVERSION_HARMS: Final = 3
 INVERSION_EFFECTIVENESS: Final = 0.3
 
 NO_REASON: Final = "no reason was given"
-
-
-class Maturity(StrEnum):
-    """The states of a rule."""
-
-    CANDIDATE = "candidate"
-    ESTABLISHED = "established"
-    PROVEN = "proven"
-    ANTI_PATTERN = "anti_pattern"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

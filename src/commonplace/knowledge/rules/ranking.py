@@ -19,8 +19,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from commonplace.knowledge.model.candidates import Array, Candidates
 from commonplace.knowledge.model.kinds import MemoryType
-from commonplace.knowledge.search.candidates import Array, Candidates
 
 NEIGHBOUR_WEIGHT: Final = 0.4
 WINDOW: Final = 2

@@ -16,10 +16,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from commonplace.knowledge.model.candidates import Array, Candidates
 from commonplace.knowledge.model.kinds import MemoryType
 from commonplace.knowledge.rules.ranking import best_first
 from commonplace.knowledge.rules.scoring import RRF_K
-from commonplace.knowledge.search.candidates import Array, Candidates
 
 SAME_COSINE: Final = 0.7
 """The cosine that counts as the same topic, 1.0."""

@@ -12,8 +12,9 @@ from commonplace.core.budgets import budget_chars
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.model.inputs import require_scope
 from commonplace.knowledge.model.kinds import DEFAULT_IMPORTANCE, Episode, Fact, Memory, Moment, Rule
+from commonplace.knowledge.model.quotas import ContextQuotas
 from commonplace.knowledge.rules.scoring import tie_break
-from commonplace.knowledge.search.context_block import CONTEXT_HEADER, ContextQuotas, render_context
+from commonplace.knowledge.search.context_block import CONTEXT_HEADER, render_context
 from commonplace.knowledge.search.future_facts import facts_until
 from commonplace.knowledge.search.recall import find_memories
 from commonplace.knowledge.search.request import (

@@ -8,17 +8,16 @@ Source: KNW-20, KNW-34.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
 from commonplace.core.budgets import budget_chars
-from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import trim_to
 from commonplace.knowledge.model.kinds import Fact, MemoryType, Rule
+from commonplace.knowledge.model.quotas import ContextQuotas, Part, SectionQuota
 from commonplace.knowledge.model.short_ids import short_id
 from commonplace.knowledge.search.deduplication import same_words
 from commonplace.prompts.data_lines import data_line
@@ -47,14 +46,6 @@ LEAST_SHORTENED: Final = 80
 """The minimum length to which the text of a pinned memory is shortened."""
 
 
-class Part(StrEnum):
-    """The sections of a block, in their order."""
-
-    PINNED = "pinned"
-    FACTS = "facts"
-    RULES = "rules"
-
-
 HEADINGS: Final[Mapping[Part, str]] = {
     Part.PINNED: "\n## Pinned\n",
     Part.FACTS: "\n## Key Facts\n",
@@ -64,37 +55,6 @@ _PARTS: Final = {MemoryType.FACT: Part.FACTS, MemoryType.RULE: Part.RULES}
 
 MAX_LINES: Final = 20
 """Source: KNW-20.3."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SectionQuota:
-    """Upper limit and reserve of a section.
-
-    Attributes:
-        items: The maximum number of lines.
-        share: The maximum share of the whole budget, heading included, 0.0 to 1.0.
-        reserve: The number of lines that the other section cannot take.
-    """
-
-    items: int = 20
-    share: float = 1.0
-    reserve: int = 5
-
-    def __post_init__(self) -> None:
-        for name in ("items", "reserve"):
-            if getattr(self, name) < 0:
-                raise InvalidInputError(name, "a whole number from 0", getattr(self, name))
-        if not 0.0 <= self.share <= 1.0:
-            raise InvalidInputError("share", "a number from 0.0 to 1.0", self.share)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextQuotas:
-    """Quotas of the sections. Pinned memories come first and need no reserve. Source: KNW-34.2."""
-
-    pinned: SectionQuota = SectionQuota(items=10, share=0.25, reserve=0)
-    facts: SectionQuota = SectionQuota()
-    rules: SectionQuota = SectionQuota()
 
 
 DEFAULT_QUOTAS: Final = ContextQuotas()

@@ -5,11 +5,12 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
+from commonplace.knowledge.model.candidates import Candidates
 from commonplace.knowledge.model.config import MAX_LIMIT, ScoreWeights
 from commonplace.knowledge.model.kinds import Episode, Memory, MemoryType, Moment
 from commonplace.knowledge.rules.relevance import DEPTH, Relevance, relevant
 from commonplace.knowledge.rules.scoring import score, tie_break
-from commonplace.knowledge.search.candidates import Candidates, ReadMemories, read_candidates
+from commonplace.knowledge.search.candidates import ReadMemories, read_candidates
 from commonplace.knowledge.search.deduplication import folded
 from commonplace.knowledge.search.explanation import explain_recall
 from commonplace.knowledge.search.filters import Filters
@@ -85,9 +86,9 @@ class RecallMethods(KnowledgeSession):
         Returns:
             Facts and rules with ``composite_score``, ``likeness`` and the ranks by meaning and words, the best first;
             ties: the newest first, then by id. The score of a stale memory counts seven tenths. Up to three facts one
-            relation away follow; see :mod:`~commonplace.knowledge.search.graph_expansion`. Left out are equal texts, older
-            facts of the same key and, unless the configuration turns this off, memories in quarantine. The counts of
-            uses include this recall; the scores do not.
+            relation away follow; see :mod:`~commonplace.knowledge.search.graph_expansion`. Left out are equal texts,
+            older facts of the same key and, unless the configuration turns this off, memories in quarantine. The counts
+            of uses include this recall; the scores do not.
 
         Raises:
             InvalidInputError: A value has the wrong type or is out of range.

@@ -196,8 +196,8 @@ class SearchMethods(KnowledgeSession):
             Memories with the scores of the mode, the best first; ties: the newest first, then by id. The score of a
             stale memory counts seven tenths, a fused score nine tenths. Up to three facts one relation away follow, and
             take at most a quarter of the places from direct results; see
-            :mod:`~commonplace.knowledge.search.graph_expansion`. The mode ``keyword`` follows no relation. An empty query finds
-            nothing. If the memories have moved to another model than that of the engine, only words count:
+            :mod:`~commonplace.knowledge.search.graph_expansion`. The mode ``keyword`` follows no relation. An empty
+            query finds nothing. If the memories have moved to another model than that of the engine, only words count:
             ``similarity`` is ``None``, and ``semantic`` finds what ``keyword`` finds.
 
         Raises:

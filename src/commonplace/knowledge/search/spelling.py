@@ -12,8 +12,9 @@ from typing import Final
 
 import numpy as np
 
+from commonplace.knowledge.model.candidates import Candidates
 from commonplace.knowledge.rules.relevance import is_common
-from commonplace.knowledge.search.candidates import Candidates, find_candidates
+from commonplace.knowledge.search.candidates import find_candidates
 from commonplace.knowledge.search.filters import NO_FILTERS
 from commonplace.knowledge.search.request import SearchRequest, parameters
 from commonplace.knowledge.search.statements import SearchTable, spelling_queries

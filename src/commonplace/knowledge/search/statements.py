@@ -32,7 +32,7 @@ PRODUCTS: Final = ("product_0", "product_1", "product_2", "product_3", "product_
 """Columns with the product of the vectors of a turn and of the turn 0, 1, 2, 3 or 4 places after it."""
 
 _STEPS: Final = (20, 40, 60, 100, 200, 500, 1000, 2 * MAX_LIMIT)
-_DIRECTORY: Final = Path(__file__).parent / "sql_by_table"
+_DIRECTORY: Final = Path(__file__).parents[1] / "store" / "sql_by_table" / "search"
 _OWN: Final = "tenant_id = current_setting('commonplace.tenant_id', true)"
 _CONFIDENT: Final = (
     "(CAST(:min_confidence AS float8) IS NULL OR CASE WHEN last_confirmed_at IS NULL AND decay_rate <> 0 THEN 0"

@@ -16,8 +16,8 @@ from commonplace.core.settings import Settings
 from commonplace.knowledge.store.replicas import Replicas
 from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.embedded import EmbeddedPostgres
+from commonplace.storage.migrations.opening import before_upgrade
 from commonplace.storage.migrations.runner import migrate_postgres
-from commonplace.storage.opening import before_upgrade
 from commonplace.storage.postgres import access_to, close_pool, open_pool
 from commonplace.storage.postgres_access import Access, PostgresUrls, with_owner
 from commonplace.storage.postgres_url import require_direct

@@ -24,8 +24,8 @@ from commonplace.knowledge.store.vectors import refused_vectors
 from commonplace.storage.database import Statements, load_queries
 from commonplace.storage.postgres_database import translated_errors
 
-_PACKAGE: Final = Path(__file__).parents[1]
-_PARTS: Final = _PACKAGE / "sql_parts"
+_STORE: Final = Path(__file__).parent
+_PARTS: Final = _STORE / "sql_parts"
 """Fragments that several statements share; each fills the placeholders with its name."""
 
 _WHERE: Final = "the database of knowledge memory"
@@ -35,8 +35,7 @@ _WHERE: Final = "the database of knowledge memory"
 def queries() -> Queries:
     """Return the named statements of knowledge memory, except those of the workers' queue."""
     parts = {file.stem: file.read_text(encoding="utf-8") for file in _PARTS.glob("*.sql")}
-    rooms = sorted(each for each in _PACKAGE.glob("*/sql") if each.parent.name != "workers")
-    return load_queries([_PACKAGE / "sql", *rooms], "postgresql", gaps=SQL_GAPS | KEY_GAPS | parts)
+    return load_queries([_STORE / "sql"], "postgresql", gaps=SQL_GAPS | KEY_GAPS | parts)
 
 
 @cache
@@ -44,7 +43,7 @@ def kind_queries(kind: MemoryType) -> Queries:
     """Return the named statements that are written once for several kinds of memory, for one of them."""
     folders = ["any_memory"] if kind is MemoryType.EPISODE else ["any_memory", "fact_or_rule"]
     gaps = {**KIND_GAPS[kind], "memory_type": kind.value, "columns": ", ".join(COLUMNS[kind])}
-    return load_queries([_PACKAGE / "sql_by_kind" / folder for folder in folders], "postgresql", gaps=gaps)
+    return load_queries([_STORE / "sql_by_kind" / folder for folder in folders], "postgresql", gaps=gaps)
 
 
 def of_kind(kind: MemoryType, sql: Statements) -> Statements:

@@ -1,7 +1,7 @@
 """The ``workspace`` MCP server: the three memory tools of one workspace.
 
-Start it with ``python -m commonplace.mcp.workspace.server``. A client may wait no longer than a second for the first answer,
-so nothing imported here needs a database or a model.
+Start it with ``python -m commonplace.mcp.workspace.server``. A client may wait no longer than a second for the first
+answer, so nothing imported here needs a database or a model.
 """
 
 import sys

@@ -71,7 +71,7 @@ async def log_out(request: Request) -> Response:
 @router.get("/docs.css")
 async def style() -> Response:
     """Return the style sheet of the login and the documentation."""
-    text = files("commonplace.web").joinpath("templates/plain.css").read_text(encoding="utf-8")
+    text = files("commonplace.web.http").joinpath("templates/plain.css").read_text(encoding="utf-8")
     return Response(text, media_type="text/css", headers={"Cache-Control": "max-age=3600"})
 
 

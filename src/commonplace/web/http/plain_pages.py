@@ -6,7 +6,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 _TEMPLATES: Final = Environment(
-    loader=PackageLoader("commonplace.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    loader=PackageLoader("commonplace.web.http"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
 )
 
 

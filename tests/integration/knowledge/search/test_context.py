@@ -11,8 +11,8 @@ from commonplace.knowledge.memories.facts import store_facts
 from commonplace.knowledge.memories.rules import store_rule
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import Fact, Rule
+from commonplace.knowledge.model.quotas import ContextQuotas, SectionQuota
 from commonplace.knowledge.search.context_assembly import memory_context
-from commonplace.knowledge.search.context_block import ContextQuotas, SectionQuota
 from commonplace.knowledge.search.recall import recall
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 

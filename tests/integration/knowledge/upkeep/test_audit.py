@@ -14,7 +14,8 @@ from commonplace.knowledge.memories.episodes import store_episode
 from commonplace.knowledge.memories.facts import store_fact
 from commonplace.knowledge.memories.links import create_link
 from commonplace.knowledge.memories.rules import store_rule
-from commonplace.knowledge.model.events import EventType, record_event
+from commonplace.knowledge.model.events import EventType
+from commonplace.knowledge.store.events import record_event
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 from commonplace.knowledge.upkeep.cleanup import run_episode_cleanup
 from commonplace.knowledge.upkeep.decay import run_decay_sweep

@@ -12,11 +12,8 @@ from hypothesis import strategies as st
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.model.kinds import Fact, Rule
-from commonplace.knowledge.search.context_block import (
-    NOTE,
-    ContextQuotas,
-    SectionQuota,
-)
+from commonplace.knowledge.model.quotas import ContextQuotas, SectionQuota
+from commonplace.knowledge.search.context_block import NOTE
 from commonplace.knowledge.search.context_block import render_context as render_block
 from commonplace.knowledge.search.context_block import render_line as render_memory
 from support.memories import NOW, a_fact, a_rule

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.cli.commands.export import write
+from commonplace.cli.frame.export_target import write
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.knowledge import EpisodeDraft, FactDraft, RuleDraft
 from commonplace.services.transfer import jsonl, markdown
@@ -29,7 +29,7 @@ from commonplace.services.transfer.items import (
 )
 from support.disks import small_disk
 
-DATA = Path(__file__).parents[2] / "data" / "importers"
+DATA = Path(__file__).parents[3] / "data" / "importers"
 AT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 ITEMS: tuple[Item, ...] = (
     EntityItem(

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Scope
 STATIC_PATH: Final = "/static"
 """The path of :func:`static_app`."""
 
-DIRECTORY: Final = Path(__file__).parent / "static"
+DIRECTORY: Final = Path(__file__).parents[1] / "static"
 VENDORED: Final = ("vendor/htmx.js", "vendor/idiomorph.js", "vendor/uplot.js", "vendor/uplot.css")
 """Third-party files that pages need: charts load uPlot, all pages load the others. The graph page needs one more."""
 

@@ -1,0 +1,55 @@
+"""Find the memory that a short id names."""
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.text import collapse_whitespace, trim_to
+from commonplace.knowledge.model.kinds import MemoryType
+from commonplace.knowledge.model.short_ids import DIGIT_BITS, ID_BITS, SHORT_ID_CHARS, parse_id, short_id
+from commonplace.knowledge.store.unit_of_work import of_kind
+from commonplace.storage.database import Row, Statements
+
+_MOST_CANDIDATES: Final = 5
+_SHOWN_CHARS: Final = 60
+
+
+async def find_id(sql: Statements, given: UUID | str, memory_type: MemoryType, *, field: str) -> UUID:
+    """Return the id of the only memory of the tenant that a short id names; a UUID is returned unchanged.
+
+    Raises:
+        NotFoundError: No memory has the short id.
+        InvalidInputError: The id is malformed (see :func:`parse_id`), or several memories have the short id; in that
+            case the message lists them.
+    """
+    wanted = parse_id(given, memory_type, field=field)
+    if isinstance(wanted, UUID):
+        return wanted
+    rows: list[Row] = await of_kind(memory_type, sql).between(
+        first=wanted.first, last=wanted.last, most=_MOST_CANDIDATES + 1
+    )
+    if not rows:
+        raise NotFoundError(memory_type, wanted.text)
+    if len(rows) > 1:
+        raise InvalidInputError(
+            field, f"the id of one {memory_type}, such as {_listed(rows, memory_type)}", wanted.text
+        )
+    found: UUID = rows[0]["id"]
+    return found
+
+
+def _listed(rows: Sequence[Row], memory_type: MemoryType) -> str:
+    shown = rows[:_MOST_CANDIDATES]
+    chars = next(
+        (
+            chars
+            for chars in range(SHORT_ID_CHARS, ID_BITS // DIGIT_BITS + 1)
+            if len({short_id(memory_type, row["id"], chars=chars) for row in rows}) == len(rows)
+        ),
+        None,
+    )
+    names = [row["id"] if chars is None else short_id(memory_type, row["id"], chars=chars) for row in shown]
+    texts = [trim_to(collapse_whitespace(row["content"]), _SHOWN_CHARS) for row in shown]
+    candidates = [f"{name} ({text})" for name, text in zip(names, texts, strict=True)]
+    return ", ".join(candidates) + (", or another one" if len(rows) > len(shown) else "")
