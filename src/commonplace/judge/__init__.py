@@ -1,4 +1,4 @@
-"""Judge of operational memory, which compares a new observation with an old one.
+"""Judge: compares a new text with an old one.
 
 `verdicts` decides by `features`; the other modules read and compare texts. Import what `__all__` lists.
 """

@@ -44,7 +44,7 @@ Butler = Annotated[
 @app.command()
 def workspace(*, prefix: Prefix = "", profile: Shown = Profile.FULL) -> None:
     """Serve workspace memory of the current directory, or of COMMONPLACE_WORKSPACE, until the client disconnects."""
-    _serve("workspace", View(prefix=prefix, profile=profile))
+    _serve("workspace.server", View(prefix=prefix, profile=profile))
 
 
 @app.command()

@@ -1,1 +1,1 @@
-"""Claude Code as a client: its settings and its hooks."""
+"""Hooks of agent hosts: what a session reads at its start and with each prompt, and what is learned from it."""

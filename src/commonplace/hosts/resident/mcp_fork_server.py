@@ -28,7 +28,7 @@ from commonplace.core.interpreter import COLLECT_AFTER
 from commonplace.hosts.resident.client import LENGTH, TAKEN, build
 from commonplace.hosts.resident.resident_socket import MCP, Place
 
-REHEARSAL: Final = "commonplace.hosts.resident.preload"
+PRELOAD: Final = "commonplace.hosts.resident.preload"
 """The module that imports everything that servers need for their first answers."""
 
 LATER: Final = (
@@ -76,7 +76,7 @@ def _fork_for_each(listener: socket.socket, place: Place, code: str) -> None:
         if not is_asked and PARENT in readable and not os.read(PARENT, 1):
             return
         if not is_ready:
-            import_module(REHEARSAL).rehearse()
+            import_module(PRELOAD).preload()
             is_ready, later = True, list(LATER)
         elif is_asked:
             _fork(listener, place, code)

@@ -1,4 +1,4 @@
-"""Rehearsal of MCP servers: imports and builds everything that their first answers need, before they are forked."""
+"""Preload of MCP servers: imports and builds everything that their first answers need, before they are forked."""
 
 import asyncio
 from importlib import import_module
@@ -22,7 +22,7 @@ NEEDED: Final = (
 """Further modules that the command imports."""
 
 
-def rehearse() -> None:
+def preload() -> None:
     """List the tools, prompts and resources of a server without starting a database or a thread."""
     for module in NEEDED:
         import_module(module)
@@ -31,8 +31,8 @@ def rehearse() -> None:
 
 async def _list_all() -> None:
     async with KnowledgeMemory.open(Settings(), engine=EmbeddingEngine(), lazy=True) as memory:
-        server = new_server("rehearsal", "")
-        add_to(server, memory, view=View(butler="rehearsal"))
+        server = new_server("preload", "")
+        add_to(server, memory, view=View(butler="preload"))
         async with Client(server) as client:
             await client.list_tools()
             await client.list_prompts()
