@@ -53,7 +53,7 @@ async def fill(memories: Memories, _home: Path, _clock: ManualClock) -> None:
     """Store the entities and their facts; the fifth fact of an entity names another entity."""
     knowledge = memories.knowledge
     found = [
-        await knowledge.entity_create(
+        await knowledge.entities.create(
             canonical_name=f"Node {number:03}", entity_type=KINDS[number % len(KINDS)]
         )
         for number in range(MOST_ENTITIES)

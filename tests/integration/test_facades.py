@@ -143,9 +143,9 @@ async def test_knowledge_memory_refuses_values_of_a_wrong_type(knowledge: Knowle
     """No error of asyncpg, no naive time, and no text in place of a list."""
     await take_or_refuse(knowledge)
     with pytest.raises(InvalidInputError, match="since: expected a datetime with a time zone"):
-        await knowledge.list_events(since=datetime(2026, 1, 1))  # noqa: DTZ001 - without a zone
+        await knowledge.events.list(since=datetime(2026, 1, 1))  # noqa: DTZ001 - without a zone
     with pytest.raises(InvalidInputError, match=r"value: expected .* got .*boolean"):
-        await knowledge.list_facts(fading="yes")  # type: ignore[arg-type]
+        await knowledge.lists.facts(fading="yes")  # type: ignore[arg-type]
 
 
 async def test_operational_memory_refuses_values_of_a_wrong_type(operational: OperationalMemory) -> None:

@@ -111,7 +111,7 @@ async def test_a_process_that_lost_its_claim_writes_nothing(
     knowledge: KnowledgeMemory, knowledge_pool: asyncpg.Pool
 ) -> None:
     """It stood still for longer than its claim lasts, and another process has the request now."""
-    answers = KeptAnswers(knowledge)
+    answers = KeptAnswers(knowledge.session)
     claim = await answers.claim("a", "same")
     assert isinstance(claim, Claim)
     assert await answers.claim("a", "same") is Conflict.RUNNING

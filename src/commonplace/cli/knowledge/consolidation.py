@@ -144,11 +144,11 @@ async def dead_letters(
 ) -> Answer:
     """List dead letters (episodes with no retries left) with their last errors, or requeue them."""
     if requeue:
-        number = await memory.requeue_dead_letters(butler=butler)
+        number = await memory.dead_letters.requeue(butler=butler)
         return Answer({"requeued": number}, f"requeued {plural(number, 'episode')}")
     return listing(
         "dead_letters",
-        await memory.list_dead_letters(butler=butler),
+        await memory.dead_letters.list(butler=butler),
         ("id", "butler", "since (UTC)", "attempts", "last error"),
         lambda each: (each.id, each.butler, each.created_at, each.retry_count, _cut(each.last_error)),
         if_empty="No dead letters.",
@@ -164,14 +164,14 @@ async def list_runs(
     limit: Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="Maximum number of runs.")] = LIST_LIMIT,
 ) -> Answer:
     """List runs, latest first."""
-    found = await memory.list_runs(butler=butler, state=state, limit=limit)
+    found = await memory.runs.list(butler=butler, state=state, limit=limit)
     return listing("runs", found, RUN_COLUMNS, _run_row, if_empty="No runs.")
 
 
 @runs_command("show")
 async def show_run(memory: KnowledgeMemory, run_id: IdArgument) -> Answer:
     """Show the changes that a run made, and the current state of each memory."""
-    record = await memory.get_run(run_id)
+    record = await memory.runs.get(run_id)
     rows = [
         (
             each.action.replace("_", " "),
@@ -200,7 +200,7 @@ async def undo(
     requeue: Annotated[bool, typer.Option("--requeue", help="Consolidate the run's episodes again.")] = False,
 ) -> Answer:
     """Undo a run: retract the memories that it stored and restore the memories that it replaced, if unchanged since."""
-    report = await memory.undo_run(run_id, requeue=requeue)
+    report = await memory.runs.undo(run_id, requeue=requeue)
     if report.already_undone:
         return Answer(report, f"run {report.run_id} was already undone; nothing was changed")
     counts = [(name.replace("_", " "), n) for name, n in json_safe(report).items() if type(n) is int]

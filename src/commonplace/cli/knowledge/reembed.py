@@ -55,9 +55,9 @@ async def reembed_command(
     if status + abort + drop_former > 1:
         raise typer.BadParameter("expected one of --status, --abort and --drop-former, got several")
     if status:
-        return _status(await memory.reembedding_status())
+        return _status(await memory.reembedding.status())
     if abort or drop_former:
-        remove = memory.abort_reembedding if abort else memory.drop_former_vectors
+        remove = memory.reembedding.abort if abort else memory.reembedding.drop_former_vectors
         removed = await remove(batch_rows=batch)
         return Answer({"removed": removed}, f"removed {plural(removed, 'unused vector')}")
     loaded = settings()
@@ -78,7 +78,7 @@ async def _move(memory: KnowledgeMemory, options: EmbeddingOptions, batch: int) 
             bar.update(task, description=progress.step, completed=progress.done, total=progress.total)
 
         try:
-            return await memory.reembed(engine, batch_rows=batch, on_progress=show)
+            return await memory.reembedding.run(engine, batch_rows=batch, on_progress=show)
         finally:
             engine.close()
 

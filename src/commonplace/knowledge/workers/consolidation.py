@@ -41,10 +41,10 @@ async def consolidate(
     """
     policy, settings = Policy(), memory.database.settings
     if dry_run or not can_consolidate(settings):
-        report = await memory.run_consolidation(None, butler=butler, policy=policy)
+        report = await memory.runs.consolidate(None, butler=butler, policy=policy)
         return report if can_consolidate(settings) else without_model(report)
     async with open_consolidation_model(settings, clock=memory.clock) as model:
-        return await memory.run_consolidation(
+        return await memory.runs.consolidate(
             model_spawner(model, policy=policy), butler=butler, policy=policy, approve=approve, notify=notify
         )
 

@@ -57,7 +57,7 @@ class Idempotency(HttpMiddleware):
         try:
             _require_key(key)
             body = await request.body()
-            answers = KeptAnswers(knowledge_of(request))
+            answers = KeptAnswers(knowledge_of(request).session)
             found = await answers.claim(key, _fingerprint(request, body))
         except CommonplaceError as error:
             await answer(request, problem_of(error))(scope, receive, send)

@@ -162,7 +162,7 @@ async def show_memories(
     projects = project_names(request, knowledge)
     wanted.scope = scope_of(wanted.scope, projects)
     minute = int(knowledge.clock().timestamp()) // MINUTE_S
-    stamp = f"{await knowledge.change_stamp()}-{minute}"
+    stamp = f"{await knowledge.events.stamp()}-{minute}"
     if wanted.stamp == stamp and wants_fragment(request):
         return Response(status_code=HTTPStatus.NO_CONTENT, headers=NOT_KEPT)
     memories, pager = await read_memories(request, knowledge, kind, wanted, read)
@@ -172,7 +172,7 @@ async def show_memories(
         f"knowledge/{kind}s/list.html",
         kind=kind,
         memories=memories,
-        later=await knowledge.later_facts(memories),
+        later=await knowledge.history.later_facts(memories),
         pager=pager,
         live_url=f"{pager.url}{'&' if '?' in pager.url else '?'}stamp={stamp}",
         wanted=wanted,
