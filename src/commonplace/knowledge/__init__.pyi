@@ -1,6 +1,3 @@
-from commonplace.knowledge.browse.cursors import cursor_of as cursor_of
-from commonplace.knowledge.browse.entity_graph import ENTITIES as ENTITIES
-from commonplace.knowledge.browse.entity_graph import MOST_ENTITIES as MOST_ENTITIES
 from commonplace.knowledge.browse.entity_graph import Edge as Edge
 from commonplace.knowledge.browse.entity_graph import EntityGraph as EntityGraph
 from commonplace.knowledge.browse.entity_graph import Graph as Graph
@@ -18,13 +15,10 @@ from commonplace.knowledge.consolidation.butlers import Notify as Notify
 from commonplace.knowledge.consolidation.butlers import PendingGroup as PendingGroup
 from commonplace.knowledge.consolidation.dead_letters import DeadLetter as DeadLetter
 from commonplace.knowledge.consolidation.dead_letters import DeadLetters as DeadLetters
-from commonplace.knowledge.consolidation.leases import this_worker as this_worker
 from commonplace.knowledge.consolidation.policy import Policy as Policy
 from commonplace.knowledge.consolidation.preview import PlannedChange as PlannedChange
-from commonplace.knowledge.consolidation.preview import plan_rows as plan_rows
 from commonplace.knowledge.consolidation.report import ConsolidationReport as ConsolidationReport
 from commonplace.knowledge.consolidation.reviews import FactReview as FactReview
-from commonplace.knowledge.consolidation.runs import RUN_COUNTS as RUN_COUNTS
 from commonplace.knowledge.consolidation.runs import ActionKind as ActionKind
 from commonplace.knowledge.consolidation.runs import Run as Run
 from commonplace.knowledge.consolidation.runs import RunAction as RunAction
@@ -95,7 +89,6 @@ from commonplace.knowledge.parts.reembedding import Reembedding as Reembedding
 from commonplace.knowledge.parts.reviews import KnowledgeReviews as KnowledgeReviews
 from commonplace.knowledge.parts.runs import ConsolidationRuns as ConsolidationRuns
 from commonplace.knowledge.parts.upkeep import KnowledgeUpkeep as KnowledgeUpkeep
-from commonplace.knowledge.reembedding.moves import BATCH_ROWS as BATCH_ROWS
 from commonplace.knowledge.reembedding.moves import MoveProgress as MoveProgress
 from commonplace.knowledge.reembedding.moves import MoveState as MoveState
 from commonplace.knowledge.reembedding.moves import MoveStatus as MoveStatus
@@ -118,8 +111,6 @@ from commonplace.knowledge.search.results import Scores as Scores
 from commonplace.knowledge.search.results import json_fields as json_fields
 from commonplace.knowledge.store.database import KnowledgeDatabase as KnowledgeDatabase
 from commonplace.knowledge.store.idempotency_claims import Claim as Claim
-from commonplace.knowledge.store.idempotency_claims import claimed as claimed
-from commonplace.knowledge.store.idempotency_store import LEASE as LEASE
 from commonplace.knowledge.store.idempotency_store import Conflict as Conflict
 from commonplace.knowledge.store.idempotency_store import KeptAnswer as KeptAnswer
 from commonplace.knowledge.store.idempotency_store import KeptAnswers as KeptAnswers
@@ -141,5 +132,3 @@ from commonplace.knowledge.workers import Worker as Worker
 from commonplace.knowledge.workers import WorkerStatus as WorkerStatus
 from commonplace.knowledge.workers import in_process_worker as in_process_worker
 from commonplace.knowledge.workers import worker_status as worker_status
-from commonplace.knowledge.workers.consolidation import consolidate as consolidate
-from commonplace.knowledge.workers.consolidation import without_model as without_model

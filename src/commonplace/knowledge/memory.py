@@ -800,7 +800,7 @@ class KnowledgeMemory:
     async def pin(self, memory_type: str, memory_id: UUID | str, *, pinned: bool = True) -> Memory:
         """Add or remove the tag ``pinned`` of an active fact, or of a rule that is not forgotten.
 
-        A pinned memory appears in every block of its scope. For the errors see :meth:`tag_memory`.
+        A pinned memory appears in every block of its scope. For the errors see :meth:`tag`.
         """
         return await self._memories.pin(memory_type, memory_id, pinned=pinned)
 

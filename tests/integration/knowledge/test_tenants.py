@@ -75,7 +75,7 @@ BY_CHANCE = {
 }
 """Functions that need two calls in a row to fit."""
 
-NOT_CALLED = {"open", "acting_for", "begin"}
+NOT_CALLED = {"open", "acting_for", "begin", "lists.cursor_of"}
 """What of the facade reads and writes nothing by itself."""
 
 
@@ -314,6 +314,7 @@ FUNCTIONS: Mapping[str, Call] = {
     ),
     "events.get": lambda m, w: m.events.get(w.pick("event")),
     "runs.consolidate": consolidate,
+    "runs.consolidate_as_configured": lambda m, _: m.runs.consolidate_as_configured(dry_run=True),
     "reviews.list": lambda m, w: m.reviews.list(decided=w.dice.choice([True, False])),
     "reviews.decide": decide,
     "reviews.undo": undo_decision,
@@ -361,15 +362,15 @@ TOOLS: Mapping[str, Arguments] = {
     "memory_confirm": MEMORY,
     "memory_mark_helpful": lambda w: {"rule_id": w.pick("rule")},
     "memory_mark_harmful": lambda w: {"rule_id": w.pick("rule"), "reason": w.text()},
-    "entities.create": lambda w: {
+    "entity_create": lambda w: {
         "canonical_name": w.text(), "entity_type": "other", "tenant_id": w.whose(),
     },
-    "entities.get": lambda w: {"entity_id": w.pick("entity"), "tenant_id": w.whose()},
-    "entities.update": lambda w: {
+    "entity_get": lambda w: {"entity_id": w.pick("entity"), "tenant_id": w.whose()},
+    "entity_update": lambda w: {
         "entity_id": w.pick("entity"), "aliases": [w.text()], "tenant_id": w.whose(),
     },
-    "entities.resolve": lambda w: {"name": "Anna", "tenant_id": w.whose()},
-    "entities.merge": lambda w: {
+    "entity_resolve": lambda w: {"name": "Anna", "tenant_id": w.whose()},
+    "entity_merge": lambda w: {
         "source_entity_id": w.pick("entity"), "target_entity_id": w.pick("entity"),
     },
     "memory_forget": MEMORY,

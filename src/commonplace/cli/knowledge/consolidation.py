@@ -16,14 +16,11 @@ from commonplace.core.text import plural, trim_to
 from commonplace.knowledge import (
     LIST_LIMIT,
     MAX_LIMIT,
-    RUN_COUNTS,
     ConsolidationReport,
     KnowledgeMemory,
     Plan,
     Run,
     RunState,
-    consolidate,
-    plan_rows,
 )
 
 SHOWN_CHARS = 120
@@ -31,7 +28,7 @@ SHOWN_CHARS = 120
 
 RUN_COLUMNS = (
     *("run", "butler", "state", "started (UTC)", "episodes"),
-    *(name.replace("_", " ") for name in RUN_COUNTS),
+    *(name.replace("_", " ") for name in Run.COUNTS),
     "not done",
 )
 
@@ -74,8 +71,7 @@ async def consolidate_command(
     with talk.status("consolidating") as status:
         if preview or dry_run:
             status.stop()
-        report = await consolidate(
-            memory,
+        report = await memory.runs.consolidate_as_configured(
             butler=butler,
             dry_run=dry_run,
             approve=approve if preview else None,
@@ -89,7 +85,7 @@ async def consolidate_command(
 def _show_plan(out: Console, plan: Plan) -> None:
     rows = [
         (each.sign, each.what, _cut(each.before), _cut(each.after), each.evidence_count)
-        for each in plan_rows(plan.rehearsal)
+        for each in plan.changes
     ]
     title = f"{plural(len(plan.lease.episodes), 'episode')} of {plan.lease.butler}"
     out.print(table("", "memory", "now", "then", "episodes", title=title, rows=rows))
@@ -217,7 +213,7 @@ def _runs_table(runs: Sequence[Run]) -> Table:
 
 
 def _run_row(run: Run) -> tuple[object, ...]:
-    counts = (getattr(run, name) for name in RUN_COUNTS)
+    counts = (getattr(run, name) for name in Run.COUNTS)
     return (
         *(run.id, run.butler, run.state, run.started_at, len(run.episode_ids)),
         *counts,

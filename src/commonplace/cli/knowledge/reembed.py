@@ -13,12 +13,12 @@ from commonplace.cli.knowledge.options import opened
 from commonplace.core.text import plural
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge import (
-    BATCH_ROWS,
     KnowledgeMemory,
     MoveProgress,
     MoveReceipt,
     MoveState,
     MoveStatus,
+    Reembedding,
 )
 
 app = typer.Typer()
@@ -36,7 +36,7 @@ async def reembed_command(
             show_default="the embedding_model of the settings",
         ),
     ] = None,
-    batch: Annotated[int, typer.Option(help="Memories per batch.")] = BATCH_ROWS,
+    batch: Annotated[int, typer.Option(help="Memories per batch.")] = Reembedding.BATCH_ROWS,
     status: Annotated[
         bool, typer.Option("--status", help="Show the progress of the move without changing anything.")
     ] = False,

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 from uuid import UUID
 
 from commonplace.core.choices import require_items
@@ -72,7 +72,15 @@ class Graph:
 
 
 class EntityGraph:
-    """The graph of entities, facts and links."""
+    """The graph of entities, facts and links: ``memory.graph``.
+
+    Attributes:
+        LIMIT: The default number of entities.
+        MAX_LIMIT: The maximum number of entities.
+    """
+
+    LIMIT: ClassVar[int] = ENTITIES
+    MAX_LIMIT: ClassVar[int] = MOST_ENTITIES
 
     def __init__(self, session: KnowledgeSession) -> None:
         self._session = session

@@ -7,7 +7,7 @@ from uuid import UUID
 from commonplace.core import pages
 from commonplace.core.choices import optional_one_of, require_one_of
 from commonplace.core.sources import Source
-from commonplace.knowledge.browse.cursors import moment_after, name_after, place_after
+from commonplace.knowledge.browse.cursors import cursor_of, moment_after, name_after, place_after
 from commonplace.knowledge.browse.entries import ListedEntity
 from commonplace.knowledge.browse.orders import FactOrder, RuleOrder
 from commonplace.knowledge.lifecycle.feedback import RuleApplication
@@ -15,7 +15,16 @@ from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.config import LIST_LIMIT, MAX_LIMIT
 from commonplace.knowledge.model.entity_fields import EntityType
 from commonplace.knowledge.model.entity_names import fold_name
-from commonplace.knowledge.model.kinds import Episode, EpisodeStatus, Fact, MemoryType, Moment, Rule, Validity
+from commonplace.knowledge.model.kinds import (
+    Episode,
+    EpisodeStatus,
+    Fact,
+    Memory,
+    MemoryType,
+    Moment,
+    Rule,
+    Validity,
+)
 from commonplace.knowledge.rules.maturity import Maturity
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.rows import Noun
@@ -82,7 +91,7 @@ class Lists:
             reverse: Return the facts in the opposite order.
             limit: Maximum number of facts, 1 to 1,000.
             offset: The number of facts to skip.
-            after: The cursor of the last fact before the page, from ``cursor_of`` with the same order.
+            after: The cursor of the last fact before the page, from :meth:`cursor_of` with the same order.
         """
         require_page(limit, offset)
         order = require_one_of(FactOrder, sort, field="sort")
@@ -134,7 +143,7 @@ class Lists:
     ) -> list[Rule]:
         """Return rules in an order, by default newest first.
 
-        The parameters are those of :meth:`list_facts`, but ``sort`` is a :class:`RuleOrder`. ``maturity`` is a
+        The parameters are those of :meth:`facts`, but ``sort`` is a :class:`RuleOrder`. ``maturity`` is a
         :class:`Maturity`; ``forgotten`` returns only forgotten rules, or only other rules. ``as_of`` returns rules that
         were stored at this moment, with ``forgotten`` as it was then; their fields are those of today.
         """
@@ -190,7 +199,7 @@ class Lists:
             live: Leave out expired and forgotten episodes that wait for cleanup.
             limit: Maximum number of episodes, 1 to 1,000.
             offset: The number of episodes to skip.
-            after: The cursor of the last episode before the page, from ``cursor_of``.
+            after: The cursor of the last episode before the page, from :meth:`cursor_of`.
         """
         require_page(limit, offset)
         now = self._session.clock()
@@ -224,7 +233,7 @@ class Lists:
             merged: Return only entities that were merged into another, only other entities, or all for ``None``.
             limit: Maximum number of entities, 1 to 1,000.
             offset: The number of entities to skip.
-            after: The cursor of the last entity before the page, from ``cursor_of``.
+            after: The cursor of the last entity before the page, from :meth:`cursor_of`.
         """
         require_page(limit, offset)
         asked = inputs.require_items([name] if isinstance(name, str) else name or [], field="name")
@@ -278,6 +287,11 @@ class Lists:
         """
         async with self._session.reading() as sql:
             return {row["id"]: row["scope"] for row in await sql.scopes_of(ids=inputs.require_ids(ids))}
+
+    @staticmethod
+    def cursor_of(last: Memory | ListedEntity, *, sort: str = FactOrder.STORED) -> str:
+        """Return the cursor of the page that begins after an item of a list in an order."""
+        return cursor_of(last, sort=sort)
 
 
 def require_page(limit: int, offset: int = 0) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import ClassVar, Final
 from uuid import UUID
 
 from commonplace.core.choices import optional_one_of
@@ -85,7 +85,10 @@ class Run(Noun):
         notes: Effects that the answer does not state: values that were added to keys, facts that were superseded.
         errors: The parts of the answer that were not applied, with the reasons, or why the whole run failed.
         undone_by: The actor who undid the run.
+        COUNTS: The fields that count actions.
     """
+
+    COUNTS: ClassVar[tuple[str, ...]] = RUN_COUNTS
 
     id: UUID
     butler: str

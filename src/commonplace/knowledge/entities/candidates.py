@@ -81,7 +81,7 @@ class SubjectReviews:
     async def undo(self, fact_id: UUID | str, entity_id: UUID | str) -> None:
         """Undo the decision whether the subject of a fact is an entity; the pair is listed again.
 
-        For the parameters see :meth:`decide_subject`. If the subject was the entity, its facts lose the entity, the
+        For the parameters see :meth:`decide`. If the subject was the entity, its facts lose the entity, the
         facts that the decision superseded are active again, and the entity loses the alias. Later changes stay.
 
         Raises:

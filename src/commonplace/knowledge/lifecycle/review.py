@@ -157,7 +157,7 @@ class DuplicateReviews:
     async def undo(self, memory_type: str, older_id: UUID | str, newer_id: UUID | str) -> None:
         """Undo a decision about a pair; the pair waits again.
 
-        For the parameters see :meth:`decide_duplicate`.
+        For the parameters see :meth:`decide`.
 
         Raises:
             InvalidInputError: A parameter is malformed.

@@ -1,5 +1,7 @@
 """Moves of knowledge memory to another embedding model."""
 
+from typing import ClassVar
+
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.reembedding.leftovers import VectorLeftovers
 from commonplace.knowledge.reembedding.moves import BATCH_ROWS, MoveStatus, OnProgress, silent
@@ -8,7 +10,13 @@ from commonplace.knowledge.store.session import KnowledgeSession
 
 
 class Reembedding:
-    """Moves of all memories to another embedding model: ``memory.reembedding``."""
+    """Moves of all memories to another embedding model: ``memory.reembedding``.
+
+    Attributes:
+        BATCH_ROWS: The default number of memories per batch.
+    """
+
+    BATCH_ROWS: ClassVar[int] = BATCH_ROWS
 
     def __init__(self, session: KnowledgeSession) -> None:
         self._move = VectorMove(session)

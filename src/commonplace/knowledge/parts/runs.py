@@ -17,12 +17,14 @@ from commonplace.knowledge.consolidation.spawner import Spawner
 from commonplace.knowledge.consolidation.undo import RunUndo, UndoReport
 from commonplace.knowledge.model.config import LIST_LIMIT
 from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.workers.consolidation import consolidate
 
 
 class ConsolidationRuns:
     """Consolidation of episodes, and its runs: ``memory.runs``."""
 
     def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
         self._consolidation = Consolidation(session)
         self._records = RunRecords(session)
         self._undo = RunUndo(session)
@@ -58,6 +60,34 @@ class ConsolidationRuns:
         """
         return await self._consolidation.run(
             cc_spawner, butler=butler, worker=worker, policy=policy, approve=approve, notify=notify
+        )
+
+    async def consolidate_as_configured(
+        self,
+        *,
+        butler: str | None = None,
+        dry_run: bool = False,
+        approve: Approve | None = None,
+        notify: Notify | None = None,
+    ) -> ConsolidationReport:
+        """Consolidate waiting episodes with the configured model; without a language model, only count them.
+
+        A dry run does not open the model.
+
+        Args:
+            butler: Only this butler's episodes.
+            dry_run: Only count episodes and list the planned runs.
+            approve: Called with each plan before it is applied.
+            notify: Called with each run.
+
+        Raises:
+            SettingsError: The model is unknown, or a setting that it needs is missing.
+            StorageError: The database cannot be opened or reached.
+
+        Source: KNW-12.2, KNW-12.3.
+        """
+        return await consolidate(
+            self._session, butler=butler, dry_run=dry_run, approve=approve, notify=notify
         )
 
     async def pending(self) -> list[PendingGroup]:

@@ -156,7 +156,7 @@ class Scopes:
     async def undo_all(self, source: str, target: str) -> list[ScopeMove]:
         """Undo all moves from one scope to another that were not undone, latest first; return the moves back.
 
-        See :meth:`undo_scope_move` for memories that stay in place. All moves are undone, or none.
+        See :meth:`undo` for memories that stay in place. All moves are undone, or none.
 
         Raises:
             InvalidInputError: A scope is malformed, or both are the same.

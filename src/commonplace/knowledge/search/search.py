@@ -134,7 +134,7 @@ class Search:
         """Find memories of a table by meaning and by words, and fuse both lists by Reciprocal Rank Fusion.
 
         Both lists are as long as the limit. A memory that is missing in a list has the rank ``limit + 1`` there. For
-        the parameters see :meth:`semantic_search` and :meth:`keyword_search`.
+        the parameters see :meth:`semantic` and :meth:`keyword`.
 
         Returns:
             Memories with ``similarity``, ``rank``, ``semantic_rank``, ``keyword_rank`` and ``rrf_score``, which is

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from commonplace.knowledge.store.idempotency_claims import Claim
 from commonplace.knowledge.store.session import KnowledgeSession
@@ -52,7 +52,12 @@ class KeptAnswers:
 
     Args:
         session: A session of the tenant.
+
+    Attributes:
+        lease: The time after which an unrenewed claim ends.
     """
+
+    lease: ClassVar[timedelta] = LEASE
 
     def __init__(self, session: KnowledgeSession) -> None:
         self._session = session
@@ -82,7 +87,7 @@ class KeptAnswers:
         return Conflict.LOST if row["is_lost"] else Conflict.RUNNING
 
     async def renew(self, claim: Claim) -> None:
-        """Renew a claim for as long as :data:`LEASE`."""
+        """Renew a claim for another :attr:`lease`."""
         async with self._session.writing() as sql:
             await sql.renew_claim(key=claim.key, claim=claim.id, lease=LEASE)
 

@@ -18,7 +18,6 @@ from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.spawner import model_spawner
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.workers.consolidation import without_model
 from commonplace.knowledge.workers.outcomes import AGAIN_IN_S
 from commonplace.knowledge.workers.queue_work import queue_work
 from commonplace.knowledge.workers.schedule import Upkeep
@@ -114,7 +113,7 @@ async def consolidate(means: Means, memory: KnowledgeMemory, butler: str) -> Res
     if spawner is None:
         groups = await memory.runs.pending()
         counted = {group.butler: group.episodes for group in groups if group.butler == butler}
-        return _result(without_model(ConsolidationReport(dry_run=True, groups=counted)), None)
+        return _result(ConsolidationReport(dry_run=True, groups=counted).without_model(), None)
     report = await memory.runs.consolidate(spawner, butler=butler, worker=means.worker, policy=policy)
     again_in_s = _again_in_s(report.again_at, memory.clock())
     if len(report.errors) > sum(len(run.errors) for run in report.runs):

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from commonplace.access import Role
 from commonplace.core.errors import SettingsError
-from commonplace.knowledge import CleanupReceipt, KnowledgeMemory, MemoryStats, consolidate
+from commonplace.knowledge import CleanupReceipt, KnowledgeMemory, MemoryStats
 from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName
 from commonplace.mcp.protocol.parameters import bounds
 from commonplace.mcp.protocol.tool import Offer
@@ -76,7 +76,7 @@ async def memory_run_consolidation(memory: KnowledgeMemory) -> Consolidated:
     Returns the number of episodes of each butler and the results.
     """
     try:
-        report = await consolidate(memory)
+        report = await memory.runs.consolidate_as_configured()
     except SettingsError as error:
         report = replace(await memory.runs.consolidate(), note=f"Nothing was changed. {error}")
     shown = (

@@ -11,10 +11,10 @@ from commonplace.knowledge import (
     FactDraft,
     KnowledgeMemory,
     ListedEntity,
+    Lists,
     Rule,
     RuleDraft,
     Validity,
-    cursor_of,
 )
 from commonplace.operational import OperationalMemory
 from commonplace.services.transfer.items import EntityItem, Item, OperationalItem, WorkspaceItem
@@ -78,4 +78,4 @@ async def _all(page: Callable[[str | None], Awaitable[Sequence[T]]]) -> AsyncIte
     while found := await page(after):
         for each in found:
             yield each
-        after = cursor_of(found[-1])
+        after = Lists.cursor_of(found[-1])

@@ -37,7 +37,6 @@ from commonplace.knowledge.storage_functions import (
     store_fact,
     store_rule,
 )
-from commonplace.knowledge.workers.consolidation import without_model
 from commonplace.llm.scripted import Script
 from support.consolidation import NOTHING, Spawner, answer, episodes_of, fact, fetch, states, store_some
 from support.knowledge import TENANT
@@ -127,7 +126,7 @@ async def test_without_a_spawner_episodes_are_counted(consolidate: Consolidate) 
     assert (report.dry_run, report.groups, report.runs) == (True, {"mail": 1, "ops": 2}, ())
     assert "no model was asked" in report.note
     assert "COMMONPLACE_MODEL" not in report.note
-    assert "COMMONPLACE_MODEL" in without_model(report).note
+    assert "COMMONPLACE_MODEL" in report.without_model().note
     assert model_spawner(Script().model(extractive=True)) is None
     assert {status for _, status in await states(consolidate.pool)} == {"pending"}
     assert await memory_on(consolidate.pool).runs.list() == []

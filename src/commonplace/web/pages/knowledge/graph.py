@@ -11,7 +11,7 @@ from fastapi import Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import Field
 
-from commonplace.knowledge import ENTITIES, MOST_ENTITIES, Graph, KnowledgeMemory, ListedEntity, Node
+from commonplace.knowledge import EntityGraph, Graph, KnowledgeMemory, ListedEntity, Node
 from commonplace.web.http.access import KnowledgeOfCaller, reader
 from commonplace.web.pages.knowledge.listing import MAX_NAME_CHARS
 from commonplace.web.pages.layout.errors import pages
@@ -52,7 +52,7 @@ class GraphAddress(Address):
     q: Annotated[str, Field(max_length=2 * MAX_NAME_CHARS)] = ""
     entity: UUID | Literal[""] = ""
     all: bool = False
-    entities: Annotated[int, Field(ge=1, le=MOST_ENTITIES)] = ENTITIES
+    entities: Annotated[int, Field(ge=1, le=EntityGraph.MAX_LIMIT)] = EntityGraph.LIMIT
     kind: Literal["", "fact", "rule", "episode"] = ""
     scope: Annotated[str, Field(max_length=MAX_NAME_CHARS)] = ""
     since: date | Literal[""] = ""

@@ -16,10 +16,10 @@ from commonplace.knowledge import (
     Fact,
     FactOrder,
     KnowledgeMemory,
+    Lists,
     MemoryType,
     Rule,
     SearchMode,
-    cursor_of,
 )
 from commonplace.projects import Projects
 from commonplace.web.http.access import caller_of
@@ -203,7 +203,7 @@ async def read_memories(
             request,
             wanted,
             read,
-            lambda memory: cursor_of(memory, sort=wanted.query["sort"] or FactOrder.STORED),
+            lambda memory: Lists.cursor_of(memory, sort=wanted.query["sort"] or FactOrder.STORED),
         )
     found = await knowledge.search(
         wanted.search, types=[kind], mode=SearchMode.SEMANTIC, limit=NEAREST, fold=False, min_confidence=0.0

@@ -13,7 +13,6 @@ from commonplace.knowledge import (
     RunState,
     UndoReport,
     model_spawner,
-    without_model,
 )
 from commonplace.llm import Model  # noqa: TC001 - beside names of the module that are needed when it runs
 from commonplace.web.http.access import KnowledgeOfCaller, admin, reader
@@ -153,4 +152,4 @@ async def consolidate(
     model: Model | None = request.app.state.model
     spawner = None if model is None else model_spawner(model)
     report = await memory.runs.consolidate(spawner, butler=butler)
-    return without_model(report) if spawner is None else report
+    return report.without_model() if spawner is None else report

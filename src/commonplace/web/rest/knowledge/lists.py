@@ -14,11 +14,11 @@ from commonplace.knowledge import (
     EpisodeStatus,
     FactOrder,
     ListedEntity,
+    Lists,
     Maturity,
     Memory,
     RuleOrder,
     Validity,
-    cursor_of,
 )
 from commonplace.web.http.access import KnowledgeOfCaller, reader
 from commonplace.web.http.limits import MAX_CURSOR_CHARS, FilterText
@@ -185,5 +185,5 @@ async def _page(
     found = await read(limit=limit, after=cursor)
     if len(found) < limit:
         return found, None
-    last = cursor_of(found[-1], sort=sort)
+    last = Lists.cursor_of(found[-1], sort=sort)
     return found, last if await read(limit=1, after=last) else None
