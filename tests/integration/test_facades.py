@@ -61,7 +61,7 @@ WRONG = (
     *(None, 7, 10**30, float("nan"), "xx", "\x00", "\ud800"),
     *(["x"], [None], {"a": 1}, datetime(2026, 1, 1)),  # noqa: DTZ001 - without a zone
 )
-OBJECTS = {"memories", "on_progress", "quotas", "told", "wanted"}
+OBJECTS = {"cc_spawner", "memories", "on_progress", "policy", "quotas", "told", "wanted"}
 """Parameters that take objects of the program, not data."""
 NOT_CALLED = {"changes_of_session", "import_episodes", "ingest", "run"}
 """Take objects of the program, or open the database."""
