@@ -107,7 +107,7 @@ async def kept(home: Path) -> dict[str, set[str]]:
             "knowledge": set[str](),
         }
         if (home / "postgres").exists():
-            async with knowledge._reading() as sql:  # noqa: SLF001 - every id, in one statement
+            async with knowledge.session.reading() as sql:
                 rows = await sql.connection.fetch("SELECT id FROM episodes")
             found["knowledge"] = {str(row["id"]) for row in rows}
         return found
@@ -230,7 +230,7 @@ def clock_jump(home: Path) -> Outcome:
             now = machine_now()
             at = format_timestamp(datetime.now(UTC) - timedelta(days=400))
             (home / FILE).write_text(json.dumps({"at": at, "uptime_s": now.uptime_s, "boot": now.boot}))
-            for upkeep in (knowledge.run_episode_cleanup, knowledge.run_decay_sweep):
+            for upkeep in (knowledge.upkeep.cleanup, knowledge.upkeep.sweep):
                 try:
                     await upkeep()
                     outcome.wrong.append(f"{upkeep.__name__} ran with a wrong clock")

@@ -26,8 +26,8 @@ from rich.table import Table
 
 from commonplace.core.request_context import request_context
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
-from commonplace.knowledge.consolidation.butlers import run_consolidation
-from commonplace.knowledge.memories.episodes import EpisodeDraft, store_episodes
+from commonplace.knowledge.memories.episodes import EpisodeDraft
+from commonplace.knowledge.storage_functions import run_consolidation, store_episodes
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
 from scratch_server import scratch_server

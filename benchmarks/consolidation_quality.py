@@ -35,11 +35,11 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.request_context import request_context
 from commonplace.core.settings import load_settings
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
-from commonplace.knowledge.consolidation.butlers import run_consolidation
-from commonplace.knowledge.consolidation.reviews import FactReviewMethods
+from commonplace.knowledge import KnowledgeMemory
 from commonplace.knowledge.consolidation.spawner import model_spawner
-from commonplace.knowledge.memories.episodes import EpisodeDraft, store_episodes
-from commonplace.knowledge.store.session import storage_function
+from commonplace.knowledge.memories.episodes import EpisodeDraft
+from commonplace.knowledge.storage_functions import run_consolidation, store_episodes
+from commonplace.knowledge.store.database import KnowledgeDatabase
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 from commonplace.llm import open_model
 from commonplace.storage.migrations.runner import migrate_postgres
@@ -179,7 +179,8 @@ async def play(
     """Consolidate the episodes of a new tenant run by run, each with all its attempts, and score what stands."""
     engine = EmbeddingEngine(EmbeddingOptions(backend=BackendName.FAKE))
     first = 0
-    with request_context(tenant_id=f"quality-{name}", actor="benchmark"):
+    tenant_id = f"quality-{name}"
+    with request_context(tenant_id=tenant_id, actor="benchmark"):
         for number, run in enumerate(data["runs"]):
             clock = ManualClock(datetime.fromisoformat(run["at"]))
             episodes = data["episodes"][first : first + run["count"]]
@@ -204,7 +205,8 @@ async def play(
         async with unit_of_work(pool, readonly=True) as sql:
             texts = [row["text"] for row in await sql.connection.fetch(STANDING)]
             unread = await sql.connection.fetchval(OPEN)
-        waiting = await storage_function(FactReviewMethods, FactReviewMethods.reviews)(pool)
+        memory = KnowledgeMemory(KnowledgeDatabase.of(pool), engine, tenant_id=tenant_id, actor="benchmark")
+        waiting = await memory.reviews.list()
     return score(name, data, texts, unread, len(waiting)), texts
 
 

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from commonplace.core.clock import ManualClock
-from commonplace.knowledge import MOST_ENTITIES, FactDraft
+from commonplace.knowledge import EntityGraph, FactDraft
 from commonplace.services.opening import Memories
 from dashboard_tasks import HEIGHT, WIDTH, chromium, served
 
@@ -53,16 +53,16 @@ async def fill(memories: Memories, _home: Path, _clock: ManualClock) -> None:
     """Store the entities and their facts; the fifth fact of an entity names another entity."""
     knowledge = memories.knowledge
     found = [
-        await knowledge.entity_create(
+        await knowledge.entities.create(
             canonical_name=f"Node {number:03}", entity_type=KINDS[number % len(KINDS)]
         )
-        for number in range(MOST_ENTITIES)
+        for number in range(EntityGraph.MAX_LIMIT)
     ]
     drafts = [
         FactDraft(
             subject=entity.canonical_name,
             predicate=f"{VERBS[number]}",
-            content=f"{found[(7 * place + 3 * number) % MOST_ENTITIES].canonical_name} since week {place % 52}"
+            content=f"{found[(7 * place + 3 * number) % EntityGraph.MAX_LIMIT].canonical_name} since week {place % 52}"
             if number == FACTS - 1
             else f"Shelf {place * FACTS + number} of the archive",
             entity_id=entity.id,
@@ -135,7 +135,7 @@ async def run(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Fill a home, serve it, and measure the small and the large graph."""
     with tempfile.TemporaryDirectory() as directory:
         async with served(Path(directory), fill) as url, chromium() as browser:
-            sizes = (SMALL, MOST_ENTITIES)
+            sizes = (SMALL, EntityGraph.MAX_LIMIT)
             return [await look(browser, url, entities, options.screenshots) for entities in sizes]
 
 

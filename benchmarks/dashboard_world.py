@@ -59,7 +59,7 @@ async def fill(memories: Memories, home: Path, clock: ManualClock) -> None:
         await knowledge.store_fact(subject=topic, predicate="note", content=f"The {topic} was moved")
     clock.now = october - timedelta(days=20)
     anna, ben = [
-        await knowledge.entity_create(canonical_name=name, entity_type="person") for name in ("Anna", "Ben")
+        await knowledge.entities.create(canonical_name=name, entity_type="person") for name in ("Anna", "Ben")
     ]
     await knowledge.store_fact(
         subject="Anna", predicate="team", content="Anna is on the platform team", entity_id=anna.id
@@ -71,7 +71,7 @@ async def fill(memories: Memories, home: Path, clock: ManualClock) -> None:
         stored = await knowledge.store_fact(
             subject=who.canonical_name, predicate="migration", content=text, entity_id=who.id
         )
-        await knowledge.create_link(
+        await knowledge.links.create(
             source_type="fact",
             source_id=stored.id,
             target_type="episode",
@@ -105,7 +105,7 @@ async def fill(memories: Memories, home: Path, clock: ManualClock) -> None:
     said = [Message(role="user", content="Please remember that the staging database is closed on Sundays.")]
     await memories.apps.ingest("cal", "first", said)
     answer = f"```json\n{json.dumps(_LEARNED)}\n```"
-    await knowledge.run_consolidation(model_spawner(Script(answer).model()))
+    await knowledge.runs.consolidate(model_spawner(Script(answer).model()))
     clock.now = datetime.now(UTC)
     await _operate(memories, clock, until=SESSION, first=SESSION)
 

@@ -35,8 +35,8 @@ from rich.table import Table
 
 from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, Weights
-from commonplace.knowledge.memories.episodes import EpisodeDraft, store_episodes
-from commonplace.knowledge.search.search import memory_search
+from commonplace.knowledge.memories.episodes import EpisodeDraft
+from commonplace.knowledge.storage_functions import memory_search, store_episodes
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
 from query_weights import add_query_weights
@@ -187,7 +187,7 @@ class Memory:
     def __init__(self, pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:
         self._pool = pool
         self._engine = engine
-        self._places: dict[UUID, int] = {}
+        self._places: dict[UUID | None, int] = {}
 
     async def store(self, conversation: Conversation) -> None:
         """Store every turn."""

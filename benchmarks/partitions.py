@@ -34,9 +34,9 @@ from rich.table import Table
 from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import KnowledgeMemory
-from commonplace.knowledge.memories.episodes import EpisodeDraft, store_episodes
-from commonplace.knowledge.search.search import hybrid_search, semantic_search
-from commonplace.knowledge.store.session import storage_function
+from commonplace.knowledge.memories.episodes import EpisodeDraft
+from commonplace.knowledge.storage_functions import hybrid_search, semantic_search, store_episodes
+from commonplace.knowledge.store.database import KnowledgeDatabase
 from commonplace.storage.cluster import APPLICATION_ROLE, SUPERUSER
 from commonplace.storage.embedded import Membership
 from commonplace.storage.migrations.runner import migrate_postgres
@@ -44,9 +44,6 @@ from commonplace.storage.postgres import open_pool
 from scale import PrecomputedEngine
 from scale_corpus import Corpus, Vectors, fill, index_memory_mb, make_corpus, moved_vectors, tenant_name
 from scratch_server import scratch_server
-
-prepare_partitions = storage_function(KnowledgeMemory, KnowledgeMemory.prepare_partitions)
-isolate_tenant = storage_function(KnowledgeMemory, KnowledgeMemory.isolate_tenant)
 
 NEAREST: Final = 10
 WARM_UP: Final = 20
@@ -232,15 +229,16 @@ async def _partitioned(url: str, load: Load, *, is_apart: bool) -> Isolated:
     """Partition the tables with the methods behind the commands."""
     async with await open_pool(url) as pool:
         with request_context(actor="benchmark"):
-            await prepare_partitions(pool)
+            engine = PrecomputedEngine({load.corpus.texts[-1]: load.corpus.vectors[-1].tolist()})
+            memory = KnowledgeMemory(KnowledgeDatabase.of(pool), engine, actor="benchmark")
+            await memory.partitions.prepare()
             if not is_apart:
                 return Isolated()
-            engine = PrecomputedEngine({load.corpus.texts[-1]: load.corpus.vectors[-1].tolist()})
             await engine.embed_async(None)  # loads the model for its name
             done = asyncio.Event()
             writer = asyncio.create_task(_longest_wait(pool, engine, load, done))
             began_s = time.perf_counter()
-            await isolate_tenant(pool, tenant_name(0))
+            await memory.partitions.isolate(tenant_name(0))
             isolating_s = time.perf_counter() - began_s
             done.set()
             longest_wait_s = await writer

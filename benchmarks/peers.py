@@ -35,7 +35,7 @@ from rich.table import Table
 
 from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.search.search import hybrid_search, semantic_search
+from commonplace.knowledge.storage_functions import hybrid_search, semantic_search
 from commonplace.storage.cluster import SUPERUSER
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool

@@ -39,7 +39,6 @@ from commonplace.core.request_context import request_context
 from commonplace.core.settings import Settings
 from commonplace.core.sources import Source
 from commonplace.knowledge import GLOBAL_SCOPE, EpisodeDraft, FactDraft, KnowledgeMemory, RuleDraft
-from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.operational import OperationalMemory
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.workspace import WorkspaceMemory
@@ -131,7 +130,7 @@ async def _reaches(homes: Homes, path: str, case: Case) -> bool:
     kind, stored_id = await _store(homes, path, case)
     block = await memory.context(text, BUTLER)
     if stored_id is not None:
-        await memory.forget_memory(kind, stored_id)
+        await memory.forget(kind, stored_id)
     return _shows(block, text)
 
 
@@ -142,7 +141,7 @@ async def _store(homes: Homes, path: str, case: Case) -> tuple[str, UUID | None]
         keeper = homes.imported if path == "import" else memory
         receipts = [(await keeper.store_rules([draft], allow_secrets=True))[0] for _ in range(REPETITIONS)]
         for receipt in receipts[1:]:
-            await memory.forget_memory("rule", receipt.id)
+            await memory.forget("rule", receipt.id)
         return "rule", receipts[0].id
     if path in {"fact", "web"}:
         draft = FactDraft(
@@ -154,15 +153,14 @@ async def _store(homes: Homes, path: str, case: Case) -> tuple[str, UUID | None]
         [EpisodeDraft(content=f"A page says: {text}", butler=BUTLER, source="web")], allow_secrets=True
     )
 
-    async def model(_: str, *, trigger_source: str) -> str:
-        del trigger_source
+    async def model(prompt: str, *, trigger_source: str) -> str:
+        del prompt, trigger_source
         return json.dumps({"new_rules": [{"content": text}]})
 
-    async with memory.acting() as pool:
-        report = await run_consolidation(pool, memory.engine, model, butler=BUTLER)
+    report = await memory.runs.consolidate(model, butler=BUTLER)
     if not report.runs or report.failed:
         raise SystemExit(f"the consolidation failed: {report}")
-    rules = await memory.list_rules(forgotten=False, scope=BUTLER)
+    rules = await memory.lists.rules(forgotten=False, scope=BUTLER)
     return "rule", rules[0].id if rules else None
 
 
@@ -221,8 +219,8 @@ async def displaced(homes: Homes, path: str, case: Correction) -> bool:
     block = await homes.agent.context(f"{case.subject} {case.predicate}", BUTLER, min_relevance=0.0)
     shows_poison = f"{case.predicate}]: {case.poison}" in block or f"{case.predicate}: {case.poison}" in block
     lost = not _shows(block, case.trusted) or (shows_poison and path != "lookalike")
-    for fact in await homes.agent.list_facts(limit=100):
-        await homes.agent.forget_memory("fact", fact.id)
+    for fact in await homes.agent.lists.facts(limit=100):
+        await homes.agent.forget("fact", fact.id)
     return lost or (path == "lookalike" and shows_poison)
 
 
@@ -235,12 +233,11 @@ async def _consolidate_against(memory: KnowledgeMemory, path: str, trusted: obje
         else {"retractions": [{"target_id": str(trusted), "reason": "outdated"}], "new_facts": [fact]}
     )
 
-    async def model(_: str, *, trigger_source: str) -> str:
-        del trigger_source
+    async def model(prompt: str, *, trigger_source: str) -> str:
+        del prompt, trigger_source
         return json.dumps(answer)
 
-    async with memory.acting() as pool:
-        report = await run_consolidation(pool, memory.engine, model, butler=BUTLER)
+    report = await memory.runs.consolidate(model, butler=BUTLER)
     if not report.runs or report.failed:
         raise SystemExit(f"the consolidation failed: {report}")
 

@@ -31,14 +31,18 @@ from rich.table import Table
 from commonplace.core.clock import Clock
 from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, Weights
-from commonplace.knowledge.lifecycle.any_memory import confirm_memory
-from commonplace.knowledge.memories.episodes import EpisodeDraft, store_episodes
-from commonplace.knowledge.memories.facts import store_facts
-from commonplace.knowledge.memories.rules import RuleDraft, store_rules
+from commonplace.knowledge.memories.episodes import EpisodeDraft
+from commonplace.knowledge.memories.rules import RuleDraft
 from commonplace.knowledge.model.fact_drafts import FactDraft
-from commonplace.knowledge.search.context_assembly import memory_context
-from commonplace.knowledge.search.recall import recall
-from commonplace.knowledge.search.search import memory_search
+from commonplace.knowledge.storage_functions import (
+    confirm_memory,
+    memory_context,
+    memory_search,
+    recall,
+    store_episodes,
+    store_facts,
+    store_rules,
+)
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
 from query_weights import add_query_weights

@@ -32,9 +32,9 @@ from rich.table import Table
 
 from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, Weights
-from commonplace.knowledge.memories.episodes import EpisodeDraft, store_episodes
+from commonplace.knowledge.memories.episodes import EpisodeDraft
 from commonplace.knowledge.model.config import DEFAULT_MIN_RELEVANCE
-from commonplace.knowledge.search.search import memory_search
+from commonplace.knowledge.storage_functions import memory_search, store_episodes
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
 from locomo import Bm25

@@ -34,10 +34,16 @@ from rich.table import Table
 
 from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
-from commonplace.knowledge.memories.episodes import EpisodeDraft, import_episodes, store_episodes
-from commonplace.knowledge.search.context_assembly import memory_context
-from commonplace.knowledge.search.recall import recall
-from commonplace.knowledge.search.search import hybrid_search, memory_search, semantic_search
+from commonplace.knowledge.memories.episodes import EpisodeDraft
+from commonplace.knowledge.storage_functions import (
+    hybrid_search,
+    import_episodes,
+    memory_context,
+    memory_search,
+    recall,
+    semantic_search,
+    store_episodes,
+)
 from commonplace.storage.cluster import SUPERUSER
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool

@@ -28,9 +28,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from commonplace.core.request_context import request_context
-from commonplace.knowledge.search.search import hybrid_search
-from commonplace.knowledge.upkeep.cleanup import run_episode_cleanup
-from commonplace.knowledge.upkeep.decay import run_decay_sweep
+from commonplace.knowledge.storage_functions import hybrid_search, run_decay_sweep, run_episode_cleanup
 from commonplace.storage.cluster import SUPERUSER
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool

@@ -34,7 +34,7 @@ async def test_a_search_says_why(page: Page, dashboard: Dashboard) -> None:
     await page.get_by_label("Match").select_option("recall")
     await expect(first).to_contain_text("most of it for")
     await expect(first.locator(".scores")).to_contain_text("Importance")
-    assert (await knowledge.read_memory("fact", known.port)).reference_count == 0
+    assert (await knowledge.read("fact", known.port)).reference_count == 0
     await page.get_by_label("Match").select_option("keyword")
     await page.get_by_label("Search knowledge").fill("zebra")
     await expect(page.get_by_text("No results")).to_be_visible()
@@ -65,7 +65,7 @@ async def test_the_history_of_a_fact(page: Page, dashboard: Dashboard, screensho
     await dialog(page).get_by_label("Correct content").fill("6543")
     await dialog(page).get_by_role("button", name="Store the correction").click()
     await expect(history).to_have_count(4)
-    [fact] = [one for one in await knowledge.fact_chain(known.port) if one.validity == "active"]
+    [fact] = [one for one in await knowledge.history.chain(known.port) if one.validity == "active"]
     assert (fact.content, fact.supersedes_id, fact.entity_id) == ("6543", known.port, known.postgres)
 
     await page.get_by_role("link", name="Forget").click()
@@ -145,10 +145,10 @@ async def test_facts_are_added_ordered_ticked_and_forgotten(
     await check_accessibility(page)
     await dialog(page).get_by_role("button", name="Forget").click()
     await expect(page.get_by_text("2 facts forgotten.")).to_be_visible()
-    assert len(await knowledge.list_facts(validity="retracted")) == 2
+    assert len(await knowledge.lists.facts(validity="retracted")) == 2
     await page.get_by_role("button", name="Undo").click()
     await expect(page.locator("#facts").get_by_text("retracted")).to_have_count(0)
-    assert len(await knowledge.list_facts(validity="active")) == 4
+    assert len(await knowledge.lists.facts(validity="active")) == 4
 
 
 async def test_the_last_of_many_facts_and_a_filter_by_keyboard(page: Page, dashboard: Dashboard) -> None:
@@ -204,7 +204,7 @@ async def test_merge_and_unmerge(page: Page, dashboard: Dashboard, screenshot: S
     await expect(dialog(page).locator("ins")).to_have_text("works at: the observatory in Bern")
     await check_accessibility(page)
     await screenshot("knowledge-merge")
-    assert (await knowledge.entity_get(known.bob)).merged_into is None  # type: ignore[union-attr]
+    assert (await knowledge.entities.get(known.bob)).merged_into is None  # type: ignore[union-attr]
     await dialog(page).get_by_role("button", name="Merge").click()
     await expect(page).to_have_url(f"{dashboard.url}/knowledge/entities/{known.robert}")
     await expect(page.get_by_role("region", name="Facts")).to_contain_text("black coffee")
@@ -216,14 +216,14 @@ async def test_merge_and_unmerge(page: Page, dashboard: Dashboard, screenshot: S
     await dialog(page).get_by_role("button", name="Undo merge").click()
     await expect(page.get_by_role("region", name="Facts")).to_contain_text("black coffee")
     await expect(page.get_by_role("link", name="Merge into another")).to_be_visible()
-    facts = await knowledge.list_facts(validity="active", entity_id=known.robert)
+    facts = await knowledge.lists.facts(validity="active", entity_id=known.robert)
     assert [fact.content for fact in facts] == ["the observatory in Bern"]
 
 
 async def test_an_entity_is_added_and_its_error_stands_at_its_field(page: Page, dashboard: Dashboard) -> None:
     """A name that is taken is refused at the name; another one is added with its aliases."""
     knowledge = dashboard.memories.knowledge
-    await knowledge.entity_create(canonical_name="Ada", entity_type="person")
+    await knowledge.entities.create(canonical_name="Ada", entity_type="person")
     await page.goto("/knowledge/entities")
     await page.get_by_role("link", name="Add entity").click()
     await dialog(page).get_by_label("Name", exact=True).fill("Ada")
@@ -273,7 +273,7 @@ async def test_undo_of_a_run(page: Page, dashboard: Dashboard, screenshot: Scree
     ).to_be_visible()
     await expect(plan.first).to_contain_text("retracted")
     await expect(page.get_by_role("link", name="Undo")).to_have_count(0)
-    episode = await knowledge.read_memory("episode", known.consolidated)
+    episode = await knowledge.read("episode", known.consolidated)
     assert episode.consolidation_status == "pending"
 
 
@@ -287,12 +287,12 @@ async def test_dead_letters_are_tried_again(page: Page, dashboard: Dashboard) ->
     await expect(dialog(page)).to_contain_text("Retry 1 dead letter?")
     await dialog(page).get_by_role("button", name="Retry").click()
     await expect(page.get_by_text("1 episode will be retried.")).to_be_visible()
-    episode = await knowledge.read_memory("episode", known.dead)
+    episode = await knowledge.read("episode", known.dead)
     assert (episode.consolidation_status, episode.retry_count) == ("pending", 0)
     await page.keyboard.press("u")
     await expect(page.get_by_text("The retry of 1 episode was undone.")).to_be_visible()
     await expect(page.locator(f"#episode-{known.dead}")).to_contain_text("No JSON block found")
-    assert [letter.id for letter in await knowledge.list_dead_letters()] == [known.dead]
+    assert [letter.id for letter in await knowledge.dead_letters.list()] == [known.dead]
 
 
 async def test_feedback_on_a_rule(page: Page, dashboard: Dashboard) -> None:
@@ -306,7 +306,7 @@ async def test_feedback_on_a_rule(page: Page, dashboard: Dashboard) -> None:
     await dialog(page).get_by_label("Reason").fill("It was Sunday")
     await dialog(page).get_by_role("button", name="Mark as harmful").click()
     await expect(page.get_by_role("region", name="Applications")).to_contain_text("It was Sunday")
-    rule = await knowledge.read_memory("rule", known.rule)
+    rule = await knowledge.read("rule", known.rule)
     assert (rule.success_count, rule.harmful_count) == (7, 2)
 
 
@@ -350,8 +350,8 @@ async def test_an_empty_page_says_what_to_do(page: Page) -> None:
 async def test_every_page_is_accessible(page: Page, dashboard: Dashboard, screenshot: Screenshot) -> None:
     """Nothing serious is wrong with any of them, light or dark."""
     known = await fill(dashboard.memories.knowledge)
-    entries = await dashboard.memories.knowledge.list_events(event_type="fact_confirmed", limit=1)
-    entries += await dashboard.memories.knowledge.list_events(limit=1)
+    entries = await dashboard.memories.knowledge.events.list(event_type="fact_confirmed", limit=1)
+    entries += await dashboard.memories.knowledge.events.list(limit=1)
     for name, path in {
         "knowledge": "/knowledge",
         "knowledge-search": "/knowledge?q=database+listens",

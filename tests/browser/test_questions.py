@@ -74,8 +74,8 @@ async def test_this_week_says_what_happened_and_why(
     await page.goto("/week")
     await expect(page.get_by_text("No changes")).to_be_visible()
     await learn(dashboard)
-    [fact] = [one for one in await dashboard.memories.knowledge.list_facts() if one.subject == "Ada"]
-    await dashboard.memories.knowledge.forget_memory("fact", fact.id)
+    [fact] = [one for one in await dashboard.memories.knowledge.lists.facts() if one.subject == "Ada"]
+    await dashboard.memories.knowledge.forget("fact", fact.id)
     await dashboard.operational.delete([(await dashboard.operational.list_memories())[0].id])
     await page.goto("/week")
     for text in ("listens on port 5433", "host db-3", "Deleted memory"):
@@ -150,18 +150,18 @@ async def test_the_graph_answers_a_question(page: Page, dashboard: Dashboard, sc
     knowledge = dashboard.memories.knowledge
     shared = await knowledge.store_episode(content="Ada and Bob moved the orders table", butler="ops")
     for name in ("Ada", "Bob"):
-        entity = await knowledge.entity_create(canonical_name=name, entity_type="person")
+        entity = await knowledge.entities.create(canonical_name=name, entity_type="person")
         fact = await knowledge.store_fact(
             subject=name, predicate="migrated", content=f"{name} moved orders", entity_id=entity.id
         )
-        await knowledge.create_link(
+        await knowledge.links.create(
             source_type="fact",
             source_id=fact.id,
             target_type="episode",
             target_id=str(shared.id),
             relation="derived_from",
         )
-    await knowledge.entity_create(canonical_name="Cid", entity_type="person")
+    await knowledge.entities.create(canonical_name="Cid", entity_type="person")
     await page.goto("/knowledge/graph")
     await expect(page.get_by_role("link", name="Ada")).to_be_visible()
     await expect(page.get_by_placeholder("Name an entity, or two: Anna and Ben")).to_be_focused()
@@ -224,9 +224,9 @@ async def test_what_a_session_taught_is_forgotten_and_comes_back(
     await expect(dialog.get_by_text("3 memories forgotten.")).to_be_visible()
     await expect(dialog.get_by_text("Undo does not bring 1 episode back.")).to_be_visible()
     assert not (await dashboard.operational.get(lesson.id)).active
-    assert (await knowledge.read_memory("fact", fact.id)).validity == "retracted"
+    assert (await knowledge.read("fact", fact.id)).validity == "retracted"
     await dialog.get_by_role("button", name="Undo").click()
     await expect(page.get_by_text("2 memories restored.")).to_be_visible()
     restored = await dashboard.operational.get(lesson.id)
     assert (restored.active, restored.confidence) == (True, lesson.confidence)
-    assert (await knowledge.read_memory("fact", fact.id)).validity == "active"
+    assert (await knowledge.read("fact", fact.id)).validity == "active"

@@ -70,7 +70,7 @@ async def execute(server: Server, statement: str) -> None:
 
 async def contents(memory: KnowledgeMemory) -> set[str]:
     """Return the contents of all facts that a list shows."""
-    return {each.content for each in await memory.list_facts(limit=1000)}
+    return {each.content for each in await memory.lists.facts(limit=1000)}
 
 
 async def test_another_process_reads_each_write_from_the_replica(
@@ -94,7 +94,7 @@ async def test_a_recall_reads_from_the_replica_and_counts_on_the_primary(memory:
     for count in (1, 2):
         (found,) = await memory.recall("green tea")
         assert found.memory.id == receipt.id
-        assert (await memory.list_facts())[0].reference_count == count
+        assert (await memory.lists.facts())[0].reference_count == count
     assert of(memory).reads_of_primary == 0
     assert (await state(memory)).reads == 4
 
@@ -116,7 +116,7 @@ async def test_tenants_are_kept_apart_on_the_replica(memory: KnowledgeMemory) ->
         acting = memory.acting_for(tenant_id=tenant, actor="tester")
         await acting.store_fact(subject="Ann", predicate="drinks", content=f"tea of {tenant}")
     for tenant in ("one", "other"):
-        async with memory.acting_for(tenant_id=tenant, actor="tester").acting():
+        async with memory.acting_for(tenant_id=tenant, actor="tester").session.acting():
             async with unit_of_work(of(memory), readonly=True) as sql:
                 rows = await sql.connection.fetch("SELECT content, pg_is_in_recovery() AS there FROM facts")
             assert [tuple(row) for row in rows] == [(f"tea of {tenant}", True)]

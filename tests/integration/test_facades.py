@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.operational.memory import OperationalMemory
 from commonplace.workspace.memory import WorkspaceMemory
+from support.facades import parts_of
 from support.streams import chunks
 
 NO_ID = "6f1e4c1e-0000-4000-8000-000000000000"
@@ -59,18 +61,25 @@ WRONG = (
     *(None, 7, 10**30, float("nan"), "xx", "\x00", "\ud800"),
     *(["x"], [None], {"a": 1}, datetime(2026, 1, 1)),  # noqa: DTZ001 - without a zone
 )
-OBJECTS = {"memories", "on_progress", "quotas", "told", "wanted"}
+OBJECTS = {"cc_spawner", "memories", "on_progress", "policy", "quotas", "told", "wanted"}
 """Parameters that take objects of the program, not data."""
-NOT_CALLED = {"begin", "changes_of_session", "import_episodes", "ingest", "reembed"}
+NOT_CALLED = {"changes_of_session", "import_episodes", "ingest", "run"}
 """Take objects of the program, or open the database."""
 
 
 def coroutines(memory: object) -> Iterator[tuple[str, Callable[..., Any], Mapping[str, inspect.Parameter]]]:
-    """Yield the methods of a memory, each with its name and parameters."""
+    """Yield the methods of a memory or a part, each with its name and parameters."""
     for name, method in inspect.getmembers(memory, inspect.iscoroutinefunction):
         parameters = inspect.signature(method).parameters
         if not name.startswith("_") and name not in NOT_CALLED:
             yield name, method, parameters
+
+
+def with_parts(memory: KnowledgeMemory) -> Iterator[tuple[str, object]]:
+    """Yield a memory and its parts, each with the beginning of the dotted names of its methods."""
+    yield "", memory
+    for name in parts_of(KnowledgeMemory):
+        yield f"{name}.", attrgetter(name)(memory)
 
 
 def required(parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
@@ -110,8 +119,11 @@ async def test_lists_of_knowledge_memory_refuse_a_page_that_does_not_exist(
     knowledge: KnowledgeMemory,
 ) -> None:
     """Reviews and duplicates too; PostgreSQL would refuse a negative limit with an error of its own."""
-    called = await refuse_pages(knowledge)
-    assert {"reviews", "list_waiting", "list_duplicates", "list_facts", "search", "recall"} <= called
+    called = {
+        f"{prefix}{name}" for prefix, part in with_parts(knowledge) for name in await refuse_pages(part)
+    }
+    paged = {"reviews.list", "reviews.waiting", "reviews.duplicates.list", "lists.facts", "search", "recall"}
+    assert paged <= called
 
 
 async def test_lists_of_operational_memory_refuse_a_page_that_does_not_exist(
@@ -141,11 +153,12 @@ async def test_the_search_of_workspace_memory_refuses_a_page_that_does_not_exist
 @pytest.mark.long
 async def test_knowledge_memory_refuses_values_of_a_wrong_type(knowledge: KnowledgeMemory) -> None:
     """No error of asyncpg, no naive time, and no text in place of a list."""
-    await take_or_refuse(knowledge)
+    for _, part in with_parts(knowledge):
+        await take_or_refuse(part)
     with pytest.raises(InvalidInputError, match="since: expected a datetime with a time zone"):
-        await knowledge.list_events(since=datetime(2026, 1, 1))  # noqa: DTZ001 - without a zone
+        await knowledge.events.list(since=datetime(2026, 1, 1))  # noqa: DTZ001 - without a zone
     with pytest.raises(InvalidInputError, match=r"value: expected .* got .*boolean"):
-        await knowledge.list_facts(fading="yes")  # type: ignore[arg-type]
+        await knowledge.lists.facts(fading="yes")  # type: ignore[arg-type]
 
 
 async def test_operational_memory_refuses_values_of_a_wrong_type(operational: OperationalMemory) -> None:

@@ -12,15 +12,13 @@ import asyncpg
 from commonplace.core.clock import ManualClock
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.consolidation import executor, leases
-from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.consolidation.known import known_to
 from commonplace.knowledge.consolidation.leases import Lease
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.results import ConsolidationResult
 from commonplace.knowledge.consolidation.runs import Run
-from commonplace.knowledge.lifecycle.any_memory import get_memory
-from commonplace.knowledge.memories.episodes import EpisodeDraft, store_episodes
-from commonplace.knowledge.memories.facts import store_fact
+from commonplace.knowledge.memories.episodes import EpisodeDraft
+from commonplace.knowledge.storage_functions import get_memory, run_consolidation, store_episodes, store_fact
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 
 _EPISODE_ID = re.compile(r"^Episode \d+ of \d+: id ([0-9a-f-]{36})", re.MULTILINE)

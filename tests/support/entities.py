@@ -7,7 +7,7 @@ import asyncpg
 
 from commonplace.knowledge.entities.registry import Entity
 from commonplace.knowledge.store.unit_of_work import unit_of_work
-from support.on_pool import entity_create
+from support.on_pool import memory_on
 
 _ADD_FACT = """
 INSERT INTO facts (tenant_id, id, subject, predicate, content, scope, confidence, validity, entity_id, supersedes_id)
@@ -17,8 +17,8 @@ VALUES (current_setting('commonplace.tenant_id'), $1, 'subject', $2, $3, $4, $5,
 
 async def person(pool: asyncpg.Pool, name: str, *aliases: str, **metadata: object) -> Entity:
     """Create a person."""
-    return await entity_create(
-        pool, canonical_name=name, entity_type="person", aliases=list(aliases), metadata=metadata
+    return await memory_on(pool).entities.create(
+        canonical_name=name, entity_type="person", aliases=list(aliases), metadata=metadata
     )
 
 

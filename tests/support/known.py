@@ -42,7 +42,7 @@ async def fill(memory: KnowledgeMemory) -> Known:
     """Store half a year."""
     old = earlier(memory, 180)
     robert, bob, postgres = [
-        (await old.entity_create(canonical_name=name, entity_type=kind, aliases=aliases)).id
+        (await old.entities.create(canonical_name=name, entity_type=kind, aliases=aliases)).id
         for name, kind, aliases in (
             ("Robert Miller", "person", ["R. Miller"]),
             ("Bob", "person", ["Bobby"]),
@@ -58,7 +58,7 @@ async def fill(memory: KnowledgeMemory) -> Known:
     await _know(earlier(memory, 40), "Bob", "works at", "a bakery", entity_id=bob)
     await _know(earlier(memory, 40), "Bob", "likes", "black coffee before nine", entity_id=bob)
     fading = await _know(earlier(memory, 70), "sprint", "ends on", "Friday", permanence="volatile")
-    await memory.run_decay_sweep()
+    await memory.upkeep.sweep()
     rule = await _teach(memory)
     run, consolidated = await _consolidate(memory)
     dead = await _fail(memory)
@@ -102,7 +102,7 @@ async def _consolidate(memory: KnowledgeMemory) -> tuple[Run, UUID]:
         ],
         new_rules=[{"content": "Do not plan observations on service days"}],
     )
-    report = await memory.run_consolidation(Spawner(said), butler="home")
+    report = await memory.runs.consolidate(Spawner(said), butler="home")
     assert stored.id is not None
     return report.runs[0], stored.id
 
@@ -113,9 +113,9 @@ async def _fail(memory: KnowledgeMemory) -> UUID:
     dead = await past.store_episode(content="A transcript that no model could read.", butler="archive")
     for days in range(6):
         at = earlier(memory, 2.5 - days * 0.3)
-        await at.run_consolidation(Spawner("no JSON at all"), butler="archive")
+        await at.runs.consolidate(Spawner("no JSON at all"), butler="archive")
     await memory.store_episode(content="The deploy took forty minutes.", butler="ops")
-    await memory.run_consolidation(Spawner(ModelUnavailableError("the model is busy")), butler="ops")
+    await memory.runs.consolidate(Spawner(ModelUnavailableError("the model is busy")), butler="ops")
     await memory.store_episode(content="Lunch moved to half past twelve.", butler="home")
     assert dead.id is not None
     return dead.id

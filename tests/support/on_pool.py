@@ -1,42 +1,22 @@
-"""Methods of knowledge memory on a test's own pool, as the tenant and actor of the test."""
+"""Knowledge memory on a test's own pool, as the tenant and actor of the test."""
 
+import asyncpg
+
+from commonplace.core.clock import Clock, utc_now
+from commonplace.embedding import get_embedding_engine
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.store.session import storage_function
+from commonplace.knowledge.store.database import KnowledgeDatabase
+from commonplace.knowledge.store.unit_of_work import require_context
 
-abort_reembedding = storage_function(KnowledgeMemory, KnowledgeMemory.abort_reembedding)
-decide = storage_function(KnowledgeMemory, KnowledgeMemory.decide)
-drop_former_vectors = storage_function(KnowledgeMemory, KnowledgeMemory.drop_former_vectors)
-entity_create = storage_function(KnowledgeMemory, KnowledgeMemory.entity_create)
-entity_get = storage_function(KnowledgeMemory, KnowledgeMemory.entity_get)
-entity_merge = storage_function(KnowledgeMemory, KnowledgeMemory.entity_merge)
-entity_resolve = storage_function(KnowledgeMemory, KnowledgeMemory.entity_resolve)
-entity_unmerge = storage_function(KnowledgeMemory, KnowledgeMemory.entity_unmerge)
-entity_update = storage_function(KnowledgeMemory, KnowledgeMemory.entity_update)
-fact_chain = storage_function(KnowledgeMemory, KnowledgeMemory.fact_chain)
-get_event = storage_function(KnowledgeMemory, KnowledgeMemory.get_event)
-get_run = storage_function(KnowledgeMemory, KnowledgeMemory.get_run)
-isolate_tenant = storage_function(KnowledgeMemory, KnowledgeMemory.isolate_tenant)
-knowledge_graph = storage_function(KnowledgeMemory, KnowledgeMemory.knowledge_graph)
-list_applications = storage_function(KnowledgeMemory, KnowledgeMemory.list_applications)
-list_dead_letters = storage_function(KnowledgeMemory, KnowledgeMemory.list_dead_letters)
-list_entities = storage_function(KnowledgeMemory, KnowledgeMemory.list_entities)
-list_episodes = storage_function(KnowledgeMemory, KnowledgeMemory.list_episodes)
-list_events = storage_function(KnowledgeMemory, KnowledgeMemory.list_events)
-list_facts = storage_function(KnowledgeMemory, KnowledgeMemory.list_facts)
-list_linked = storage_function(KnowledgeMemory, KnowledgeMemory.list_linked)
-list_partitions = storage_function(KnowledgeMemory, KnowledgeMemory.list_partitions)
-list_rules = storage_function(KnowledgeMemory, KnowledgeMemory.list_rules)
-list_runs = storage_function(KnowledgeMemory, KnowledgeMemory.list_runs)
-names_of = storage_function(KnowledgeMemory, KnowledgeMemory.names_of)
-pending_groups = storage_function(KnowledgeMemory, KnowledgeMemory.pending_groups)
-pin_memory = storage_function(KnowledgeMemory, KnowledgeMemory.pin_memory)
-prepare_partitions = storage_function(KnowledgeMemory, KnowledgeMemory.prepare_partitions)
-preview_merge = storage_function(KnowledgeMemory, KnowledgeMemory.preview_merge)
-read_memory = storage_function(KnowledgeMemory, KnowledgeMemory.read_memory)
-reembed = storage_function(KnowledgeMemory, KnowledgeMemory.reembed)
-requeue_dead_letters = storage_function(KnowledgeMemory, KnowledgeMemory.requeue_dead_letters)
-undo_requeue = storage_function(KnowledgeMemory, KnowledgeMemory.undo_requeue)
-reviews = storage_function(KnowledgeMemory, KnowledgeMemory.reviews)
-tag_memory = storage_function(KnowledgeMemory, KnowledgeMemory.tag_memory)
-timeline = storage_function(KnowledgeMemory, KnowledgeMemory.timeline)
-undo_decision = storage_function(KnowledgeMemory, KnowledgeMemory.undo_decision)
+
+def memory_on(pool: asyncpg.Pool, *, clock: Clock = utc_now) -> KnowledgeMemory:
+    """Return knowledge memory on a pool, acting as the request context says."""
+    context = require_context()
+    return KnowledgeMemory(
+        KnowledgeDatabase.of(pool),
+        get_embedding_engine(),
+        tenant_id=context.tenant_id,
+        actor=context.actor,
+        source=context.source,
+        clock=clock,
+    )

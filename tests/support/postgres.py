@@ -30,7 +30,7 @@ from commonplace.storage.postgres import open_pool
 from commonplace.storage.postgres_url import is_pooled, server_url
 from commonplace.storage.server_account import server_account
 from support.deadlines import DEADLINE_S
-from support.on_pool import prepare_partitions
+from support.on_pool import memory_on
 from support.pooler import MODE, pooled_url, pooler
 
 PARTITIONED: Final = bool(os.environ.get("TESTS_PARTITIONS"))
@@ -103,7 +103,7 @@ async def make_template(cluster: Membership, *branches: Branch) -> str:
     if PARTITIONED and "memory" in branches:
         async with await open_pool(cluster.url(database=name)) as pool:
             with request_context(actor="tester"):
-                await prepare_partitions(pool)
+                await memory_on(pool).partitions.prepare()
     return name
 
 

@@ -3,7 +3,6 @@
 import ast
 import inspect
 import tomllib
-import types
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -13,9 +12,11 @@ import pytest
 from pydantic import BaseModel
 
 from commonplace import AppMemory, KnowledgeMemory, OperationalMemory, WorkspaceMemory
+from commonplace.knowledge import storage_functions
 from commonplace.mcp.knowledge.server import OFFERS
 from commonplace.mcp.protocol.tool import arguments_of
 from commonplace.web.rest.knowledge import shapes
+from support.facades import methods_of, parts_of
 
 SOURCE = Path(__file__).parents[2] / "src" / "commonplace"
 DOORS = ("cli", "host", "mcp", "web")
@@ -25,14 +26,16 @@ CLOSED = {"memory_type", "mode", "permanence", "entity_type", "types"}
 BOUNDED = {"importance", "limit", "min_confidence", "token_budget", "max_entries"}
 
 
-def methods(facade: type) -> Iterator[tuple[str, types.FunctionType]]:
-    """Yield the public methods of a facade and of its bases."""
-    for name, member in inspect.getmembers(facade, inspect.isfunction):
-        if not name.startswith("_"):
-            yield f"{facade.__name__}.{name}", member
-
-
-METHODS = dict(pair for facade in FACADES for pair in methods(facade))
+METHODS = {
+    f"{facade.__name__}.{name}": method for facade in FACADES for name, method in methods_of(facade).items()
+}
+SPECIFIED = {
+    "create_link", "get_links", "get_memory", "confirm_memory", "forget_memory", "mark_helpful", "mark_harmful",
+    "invert_to_anti_pattern", "store_episode", "store_episodes", "import_episodes", "store_fact", "store_facts",
+    "store_rule", "store_rules", "semantic_search", "keyword_search", "hybrid_search", "memory_search", "recall",
+    "memory_context", "memory_stats", "run_decay_sweep", "run_episode_cleanup", "run_consolidation", "undo_run",
+}  # fmt: skip
+"""The storage functions of knowledge memory that the specification names, and their siblings."""
 
 
 def parts(annotation: object) -> Iterator[object]:
@@ -68,6 +71,49 @@ def test_a_signature_is_that_of_the_code(name: str) -> None:
         if each.kind is each.KEYWORD_ONLY and each.default is not each.empty
     }
     assert shown == (inner.__kwdefaults__ or {})
+
+
+@pytest.mark.requirement("FLR-02.1")
+@pytest.mark.parametrize("facade", FACADES, ids=lambda facade: facade.__name__)
+def test_a_facade_and_its_parts_inherit_nothing(facade: type) -> None:
+    """A reader finds each method in the class where it is called."""
+    assert {owner.__name__: owner.__bases__ for owner in (facade, *parts_of(facade).values())} == {
+        owner.__name__: (object,) for owner in (facade, *parts_of(facade).values())
+    }
+
+
+@pytest.mark.requirement("FLR-02.1")
+@pytest.mark.parametrize("facade", FACADES, ids=lambda facade: facade.__name__)
+def test_a_part_does_not_repeat_its_noun(facade: type) -> None:
+    """``memory.entities.merge``, not ``memory.entities.merge_entity``."""
+    for name in methods_of(facade):
+        *parts, method = name.split(".")
+        nouns = {part.rstrip("s") for part in parts}
+        assert nouns & {word.rstrip("s") for word in method.split("_")} == set(), name
+
+
+@pytest.mark.requirement("FLR-02.2")
+def test_the_specified_storage_functions_are_in_one_module() -> None:
+    """Each is written out: its code has the parameters that ``help()`` shows, the pool first."""
+    functions = {
+        name: function
+        for name, function in inspect.getmembers(storage_functions, inspect.isfunction)
+        if function.__module__ == storage_functions.__name__ and not name.startswith("_")
+    }
+    assert functions.keys() == SPECIFIED
+    for function in functions.values():
+        parameters = inspect.signature(function).parameters
+        code = function.__code__
+        assert (*parameters,) == code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        assert next(iter(parameters)) == "pool"
+        assert "clock" in parameters
+    others = [
+        (path.relative_to(SOURCE).as_posix(), node.name)
+        for path in sorted((SOURCE / "knowledge").rglob("*.py"))
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.AsyncFunctionDef) and node.name in SPECIFIED
+    ]
+    assert {path for path, _ in others} == {"knowledge/storage_functions.py"}
 
 
 def contextlib_file() -> str:

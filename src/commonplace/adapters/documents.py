@@ -70,17 +70,17 @@ class Documents:
 
     async def delete(self, document: Fact) -> None:
         """Forget a document; its history stays for the audit trail."""
-        await self._memory.forget_memory(MemoryType.FACT, document.id)
+        await self._memory.forget(MemoryType.FACT, document.id)
 
     async def touch(self, document: Fact) -> None:
         """Set the time of a document's last confirmation to now."""
-        await self._memory.confirm_memory(MemoryType.FACT, document.id)
+        await self._memory.confirm(MemoryType.FACT, document.id)
 
     async def list_documents(self, *, folder: str | None = None, name: str | None = None) -> list[Fact]:
         """Return the documents, of one folder or name or of all, the newest first."""
         found: list[Fact] = []
         for offset in count(step=MAX_LIMIT):
-            page = await self._memory.list_facts(
+            page = await self._memory.lists.facts(
                 validity=Validity.ACTIVE,
                 scope=self._scope,
                 subject=folder,
@@ -95,7 +95,7 @@ class Documents:
 
     async def versions(self, document: Fact) -> list[Fact]:
         """Return the versions of a document, the newest first."""
-        return [each for each in await self._memory.fact_chain(document.id) if _is_document(each)]
+        return [each for each in await self._memory.history.chain(document.id) if _is_document(each)]
 
     async def search(self, query: str) -> list[tuple[Fact, float | None]]:
         """Return the documents that match a query with their scores, the best first, at most 1,000."""

@@ -9,6 +9,7 @@ all) takes under 5 % of the 217,000 units of a day. Source: APP-11, R-APP-3.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -156,7 +157,7 @@ class EnergyBudget:
             raise InvalidInputError("units", "a number of at least 0", units)
         return status_of(self.policy, await self._take(Operation.HOST, units) or 0.0)
 
-    async def spent(self, within: timedelta) -> dict[str, float]:
+    async def spent(self, within: timedelta) -> Mapping[str, float]:
         """Return the units that each operation took within a time up to now."""
         since = format_timestamp(self._store.now() - within)
         return {row["operation"]: row["units"] for row in await self._store.reads.energy_spent(since=since)}

@@ -177,7 +177,7 @@ class AppViews:
             hits = by_meaning(held, query, await self._vectors.likeness(query, app_id, held))
         return [hit.memory for hit in hits]
 
-    async def shares(self, app_id: str) -> dict[int, list[str]]:
+    async def shares(self, app_id: str) -> Mapping[int, list[str]]:
         """Return the apps that an app's memories are shared with, by memory id."""
         rows = await self._store.reads.shares_from(app_id=app_id)
         found: dict[int, list[str]] = {}
@@ -253,7 +253,7 @@ class AppViews:
         """Return the newest memories of all apps."""
         return self._memories(await self._store.reads.newest_memories(limit=limit))
 
-    async def created_by_day(self, *, since: datetime) -> dict[date, int]:
+    async def created_by_day(self, *, since: datetime) -> Mapping[date, int]:
         """Return the number of memories created on each day (UTC); days without any are left out."""
         rows = await self._store.reads.created_by_day(since=format_timestamp(since))
         return {date.fromisoformat(row["day"]): row["memories"] for row in rows}

@@ -1,6 +1,6 @@
 """Pages of memories, sessions, events and cooldowns for an operator, with totals."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Generic, TypeVar
@@ -208,7 +208,7 @@ class OperationalViews:
         row = await self._store.reads.change_stamp()
         return "-".join(str(value) for value in tuple(row))
 
-    async def learned_by_day(self, *, since: datetime) -> dict[date, int]:
+    async def learned_by_day(self, *, since: datetime) -> Mapping[date, int]:
         """Return the number of memories by day of creation (UTC), without days that have none."""
         rows = await self._store.reads.learned_by_day(since=format_timestamp(since))
         return {date.fromisoformat(row["day"]): row["memories"] for row in rows}

@@ -299,7 +299,7 @@ def _sources(
 
     async def sessions(chars: int | None) -> tuple[str, Iterable[object]]:
         block = await sessions_block(opened.knowledge(), prompt, butler or GLOBAL_SCOPE, but=but_session)
-        if block and (advice := (await opened.knowledge().expiring_episodes()).advice):
+        if block and (advice := (await opened.knowledge().runs.expiring()).advice):
             block = block.replace(SESSIONS_TITLE, f"{SESSIONS_TITLE}\nTell the user: {advice}", 1)
         return cut_lines(block, min(SESSIONS_CHARS, chars or SESSIONS_CHARS), title=SESSIONS_TITLE), ()
 
@@ -359,7 +359,7 @@ async def sessions_block(
         )
         episodes: Sequence[Episode] = [each.memory for each in found if isinstance(each.memory, Episode)]
     else:
-        episodes = await knowledge.list_episodes(butler=butler, live=True, limit=SESSIONS)
+        episodes = await knowledge.lists.episodes(butler=butler, live=True, limit=SESSIONS)
     newest = sorted(episodes, key=lambda episode: (episode.created_at, str(episode.id)), reverse=True)
     lines = [
         f"- {episode.created_at:%Y-%m-%d} {trim_to(data_line(episode.content), SESSION_CHARS)}"

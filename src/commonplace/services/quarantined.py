@@ -1,7 +1,7 @@
 """Operational, app and workspace memories whose text looks like an instruction, and a person's decisions about them.
 
 Blocks leave such a memory out until a person approves its text; see :mod:`commonplace.core.quarantine`. Knowledge
-memory lists its own in :meth:`~commonplace.knowledge.KnowledgeMemory.list_waiting`.
+memory lists its own in ``KnowledgeMemory.reviews.waiting()``.
 """
 
 import asyncio

@@ -195,11 +195,11 @@ async def _knowledge(
 ) -> list[Item]:
     if not query:
         validity = "active" if as_of is None else None
-        facts = await knowledge.list_facts(validity=validity, as_of=as_of, limit=limit)
+        facts = await knowledge.lists.facts(validity=validity, as_of=as_of, limit=limit)
         if as_of is not None:
             return [_memory(one) for one in facts]
-        rules = await knowledge.list_rules(forgotten=False, limit=limit)
-        episodes = await knowledge.list_episodes(live=True, limit=limit)
+        rules = await knowledge.lists.rules(forgotten=False, limit=limit)
+        episodes = await knowledge.lists.episodes(live=True, limit=limit)
         newest = sorted([*facts, *rules, *episodes], key=lambda one: one.created_at, reverse=True)
         return [_memory(one) for one in newest[:limit]]
     found = await knowledge.search(
@@ -221,7 +221,7 @@ async def _entities(knowledge: KnowledgeMemory, query: str, limit: int) -> list[
     if not words:
         return []
     ranked: list[tuple[int, Item]] = []
-    for one in await knowledge.list_entities(name=list(words), limit=_MOST_ENTITIES):
+    for one in await knowledge.lists.entities(name=list(words), limit=_MOST_ENTITIES):
         names = fold(" ".join([one.canonical_name, *one.aliases]))
         held = [f"“{typed}”" for word, typed in words.items() if word in names]
         item = Item(

@@ -133,11 +133,11 @@ async def list_knowledge(knowledge: KnowledgeMemory) -> list[Item]:
         StorageUnavailableError: The server cannot be reached.
     """
     return [
-        *map(_replaced, await knowledge.reviews(limit=MOST)),
-        *map(_twins, await knowledge.list_duplicates(limit=MOST)),
-        *map(_subject, await knowledge.list_subject_candidates(limit=MOST)),
-        *map(_single, await knowledge.list_waiting(limit=MOST)),
-        *map(_failure, (await knowledge.list_dead_letters())[:MOST]),
+        *map(_replaced, await knowledge.reviews.list(limit=MOST)),
+        *map(_twins, await knowledge.reviews.duplicates.list(limit=MOST)),
+        *map(_subject, await knowledge.reviews.subjects.list(limit=MOST)),
+        *map(_single, await knowledge.reviews.waiting(limit=MOST)),
+        *map(_failure, (await knowledge.dead_letters.list())[:MOST]),
     ]
 
 
@@ -154,16 +154,16 @@ async def decide(knowledge: KnowledgeMemory, item_id: str, answer: Answer) -> No
         raise InvalidInputError("verdict", f"one of {', '.join(answers)}", answer)
     kind, older, newer = _parts(item_id)
     if kind is None:
-        await knowledge.decide(int(item_id[1:]), answer)
+        await knowledge.reviews.decide(int(item_id[1:]), answer)
     elif newer and ":" not in newer:
-        await knowledge.decide_subject(older, newer, same=answer is Answer.SAME)
+        await knowledge.reviews.subjects.decide(older, newer, same=answer is Answer.SAME)
     elif newer:
-        await knowledge.decide_duplicate(kind, older, newer, same=answer is Answer.SAME)
+        await knowledge.reviews.duplicates.decide(kind, older, newer, same=answer is Answer.SAME)
     elif answer is Answer.CONFIRM:
-        await knowledge.confirm_memory(kind, older)
+        await knowledge.confirm(kind, older)
     elif answer is Answer.FORGET:
-        await knowledge.forget_memory(kind, older)
-    elif not await knowledge.requeue_dead_letters(episode_id=older):
+        await knowledge.forget(kind, older)
+    elif not await knowledge.dead_letters.requeue(episode_id=older):
         raise NotFoundError("dead letter", older)
 
 
@@ -177,17 +177,17 @@ async def undo(knowledge: KnowledgeMemory, item_id: str) -> None:
     """
     kind, older, newer = _parts(item_id)
     if kind is None:
-        await knowledge.undo_decision(int(item_id[1:]))
+        await knowledge.reviews.undo(int(item_id[1:]))
     elif newer and ":" not in newer:
-        await knowledge.undo_subject(older, newer)
+        await knowledge.reviews.subjects.undo(older, newer)
     elif newer:
-        await knowledge.undo_duplicate(kind, older, newer)
+        await knowledge.reviews.duplicates.undo(kind, older, newer)
     elif kind is MemoryType.EPISODE:
-        await knowledge.undo_requeue(older)
+        await knowledge.dead_letters.undo_requeue(older)
     else:
-        memory = await knowledge.read_memory(kind, older)
+        memory = await knowledge.read(kind, older)
         is_forgotten = isinstance(memory, Fact | Rule) and memory.is_forgotten
-        take_back = knowledge.restore_memory if is_forgotten else knowledge.undo_confirmation
+        take_back = knowledge.restore if is_forgotten else knowledge.undo_confirmation
         await take_back(kind, older)
 
 

@@ -103,8 +103,8 @@ async def test_an_item_keeps_its_birth_and_its_history(memory: KnowledgeMemory, 
     await store.aput(("n",), "k", {"v": 2})
     item = await store.aget(("n",), "k")
     assert (item.created_at, item.updated_at) == (born, clock.now)
-    (fact,) = await memory.list_facts(validity="active", scope="langgraph")
-    assert [each.content for each in await memory.fact_chain(fact.id)] == ['{"v": 2}', '{"v": 1}']
+    (fact,) = await memory.lists.facts(validity="active", scope="langgraph")
+    assert [each.content for each in await memory.history.chain(fact.id)] == ['{"v": 2}', '{"v": 1}']
 
 
 async def test_a_search_finds_by_words_and_ranks(memory: KnowledgeMemory) -> None:

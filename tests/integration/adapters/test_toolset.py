@@ -28,7 +28,7 @@ async def test_a_model_calls_tools_by_its_api(memory: KnowledgeMemory) -> None:
     stored = await tools.call("brain_memory_store_fact", json.dumps(fact))
     assert not stored.is_error
     assert "superseded_id" not in json.loads(stored.text)
-    assert (await memory.list_facts(scope="ops"))[0].content == "5434"
+    assert (await memory.lists.facts(scope="ops"))[0].content == "5434"
     found = json.loads((await tools.call("brain_memory_search", {"query": "staging port"})).text)
     assert found["results"][0]["content"] == "5434"
     assert len(Toolset(memory, profile=Profile.FULL).tools) == 19
@@ -64,7 +64,7 @@ async def test_an_agent_of_pydantic_ai_has_the_tools(memory: KnowledgeMemory) ->
     model = TestModel(call_tools=["memory_store_fact", "memory_store_rule", "memory_recall", "memory_search"])
     result = await Agent(model, toolsets=[toolset]).run("Remember this")
     assert set(json.loads(result.output)) == set(model.call_tools)
-    assert len(await memory.list_facts()) == 1
+    assert len(await memory.lists.facts()) == 1
     parameters = model.last_model_request_parameters
     assert parameters is not None
     assert len(parameters.function_tools) == 9
@@ -88,7 +88,7 @@ async def test_a_refusal_does_not_end_the_run(memory: KnowledgeMemory) -> None:
     agent = Agent(FunctionModel(answer), toolsets=[memory_toolset(memory)])
     assert (await agent.run("Remember c")).output == "done"
     assert "permanence: expected one of permanent, stable" in answers[0]
-    (fact,) = await memory.list_facts()
+    (fact,) = await memory.lists.facts()
     assert fact.permanence == "stable"
 
 

@@ -278,7 +278,7 @@ async def test_the_whole_life_with_the_real_cli(
         async with Host.open(butler(memory={}), knowing, runtime, modules=[module], clock=clock) as host:
             first = await host.run_session("Move the database to another port")
             assert first.failure is None
-            report = await module.memory.run_consolidation(host.spawn)
+            report = await module.memory.runs.consolidate(host.spawn)
             assert (report.errors, report.episodes_consolidated) == ((), 1)
             await host.run_session("Which port does the database use?")
     learning, consolidating, knowing_session = (json.dumps(asked.body) for asked in api.asked)
@@ -329,9 +329,9 @@ async def test_an_outage_counts_as_no_attempt_of_an_episode(
         async with Host.open(butler(memory={}), knowing, runtime, modules=[module]) as host:
             stored = await module.memory.store_episode(content="something", butler="dev")
             assert stored.id is not None
-            report = await module.memory.run_consolidation(host.spawn)
+            report = await module.memory.runs.consolidate(host.spawn)
             assert "ModelUnavailableError" in report.errors[0]
-            waiting = await module.memory.read_memory("episode", stored.id)
+            waiting = await module.memory.read("episode", stored.id)
     assert (waiting.consolidation_status, waiting.retry_count) == ("failed", 0)
 
 

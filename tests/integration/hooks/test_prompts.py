@@ -49,7 +49,7 @@ async def test_a_prompt_gets_the_knowledge_that_fits_it_once(
         first = await user_prompt(call, memory)
         again = await user_prompt(call, memory)
         beside = await user_prompt(replace(call, prompt="Translate 'good morning' into French."), memory)
-        await memory.confirm_memory("fact", stored.id)
+        await memory.confirm("fact", stored.id)
         confirmed = await user_prompt(call, memory)
         await store(content="The payments service is owned by Cem's team.", scope="shop")
         changed = await user_prompt(call, memory)

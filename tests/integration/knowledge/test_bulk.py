@@ -9,7 +9,8 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, TenantUnsetError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.memories.episodes import EpisodeDraft, import_episodes
+from commonplace.knowledge.memories.episodes import EpisodeDraft
+from commonplace.knowledge.storage_functions import import_episodes
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 from support.deadlines import DEADLINE_S
 

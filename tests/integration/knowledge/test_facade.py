@@ -24,6 +24,7 @@ from commonplace.knowledge.store import outage
 from commonplace.storage.embedded import Membership, join_server, remove_cluster
 from support.deadlines import DEADLINE_S
 from support.facade import open_knowledge
+from support.facades import methods_of
 from support.postgres import wait_until
 
 AT_ONCE_S = 15.0
@@ -55,13 +56,14 @@ async def test_a_host_stores_and_finds(memory: KnowledgeMemory) -> None:
     assert {each.memory.id for each in recalled} == {second.id, rule.id}
     assert all(each.explanation and each.explanation.why for each in recalled)
     assert "listens on 5434" in await memory.context("port of staging", "ops")
-    assert [link.relation for link in await memory.get_links("fact", second.id)] == ["supersedes"]
+    assert [link.relation for link in await memory.links.list("fact", second.id)] == ["supersedes"]
 
 
 async def test_methods_show_what_a_caller_passes() -> None:
     """Pool, engine and clock are the facade's to know."""
-    for name in ("recall", "search", "store_rule", "entity_merge", "run_decay_sweep", "get_links"):
-        parameters = inspect.signature(getattr(KnowledgeMemory, name)).parameters
+    methods = methods_of(KnowledgeMemory)
+    for name in ("recall", "search", "store_rule", "entities.merge", "upkeep.sweep", "links.list"):
+        parameters = inspect.signature(methods[name]).parameters
         assert next(iter(parameters)) == "self"
         assert not {"pool", "engine", "clock"} & parameters.keys()
 
@@ -75,10 +77,10 @@ async def test_a_tenant_sees_and_changes_only_what_is_its_own(memory: KnowledgeM
     assert theirs.superseded_id is None
     assert [each.memory.content for each in await memory.recall("Anna")] == ["Lisbon"]
     assert [each.memory.content for each in await other.recall("Anna")] == ["Oslo"]
-    for change in (other.get_memory, other.confirm_memory, other.forget_memory):
+    for change in (other.get, other.confirm, other.forget):
         with pytest.raises(NotFoundError):
             await change("fact", mine.id)
-    assert (await memory.read_memory("fact", mine.id)).validity == "active"
+    assert (await memory.read("fact", mine.id)).validity == "active"
 
 
 @pytest.mark.parametrize("tenant_id", ["", "a b", "x" * 65, "a'; DROP TABLE facts; --", "a\x00"])
@@ -110,7 +112,7 @@ async def test_changes_are_recorded_under_who_made_them(memory: KnowledgeMemory)
     """The actor is the one that the memory was opened or asked for."""
     await memory.store_rule(content="be kind")
     await memory.acting_for(tenant_id="default", actor="robot").store_rule(content="be quick")
-    async with memory.acting() as pool, pool.acquire() as connection, connection.transaction():
+    async with memory.session.acting() as pool, pool.acquire() as connection, connection.transaction():
         await connection.execute("SELECT set_config('commonplace.tenant_id', 'default', true)")
         actors = await connection.fetch("SELECT actor FROM memory_events ORDER BY created_at")
     assert [row["actor"] for row in actors] == ["operator", "robot"]
@@ -125,11 +127,11 @@ async def test_the_clock_reaches_every_function(
         episode = await memory.store_episode(content="fleeting", butler="ops")
         assert len(await memory.search("fleeting")) == 2
         clock.advance(days=40)
-        swept = await memory.run_decay_sweep()
+        swept = await memory.upkeep.sweep()
         assert (swept.facts_expired, await memory.search("fleeting")) == (1, [])
         with pytest.raises(NotFoundError):
-            await memory.get_memory("episode", str(episode.id))
-        assert (await memory.run_episode_cleanup()).expired_deleted == 1
+            await memory.get("episode", str(episode.id))
+        assert (await memory.upkeep.cleanup()).expired_deleted == 1
 
 
 @pytest.mark.requirement("KNW-23.1", "KNW-23.2", "KNW-20.2", "KNW-34.2")
@@ -163,8 +165,8 @@ async def test_the_configuration_is_used(knowledge_url: str, tmp_path: Path, eng
         assert "peel" not in block
         assert "kiwi 3" in block
         # What lists and blocks hold is not a search.
-        assert len(await memory.list_facts()) == 4
-        assert len(await memory.list_events()) == 5
+        assert len(await memory.lists.facts()) == 4
+        assert len(await memory.events.list()) == 5
 
 
 @pytest.mark.requirement("KNW-23.1")
@@ -175,7 +177,7 @@ async def test_lists_keep_the_limits_of_their_signatures(
     async with open_knowledge(knowledge_url, tmp_path, engine=engine) as memory:
         for number in range(30):
             await memory.store_rule(content=f"peel kiwi {number}")
-        assert len(await memory.list_rules()) == len(await memory.list_events()) == 30
+        assert len(await memory.lists.rules()) == len(await memory.events.list()) == 30
         assert len(await memory.search("kiwi")) == 20
 
 
@@ -199,8 +201,8 @@ async def test_what_waits_for_consolidation_is_counted_by_butler(memory: Knowled
     for butler in ("ops", "mail", "ops"):
         await memory.store_episode(content="something happened", butler=butler)
     forgotten = await memory.store_episode(content="never mind", butler="mail")
-    await memory.forget_memory("episode", str(forgotten.id))
-    groups = await memory.pending_groups()
+    await memory.forget("episode", str(forgotten.id))
+    groups = await memory.runs.pending()
     assert [(group.butler, group.episodes) for group in groups] == [("mail", 1), ("ops", 2)]
     assert memory.clock() - groups[0].oldest_at < timedelta(minutes=1)
 
@@ -210,15 +212,15 @@ async def test_episodes_that_expire_unconsolidated_are_counted(memory: Knowledge
     for number in range(2):
         await memory.store_episode(content=f"something happened {number}", butler="ops")
     forgotten = await memory.store_episode(content="never mind", butler="ops")
-    await memory.forget_memory("episode", str(forgotten.id))
+    await memory.forget("episode", str(forgotten.id))
 
-    expiring = await memory.expiring_episodes(within_s=8 * 86_400.0)
+    expiring = await memory.runs.expiring(within_s=8 * 86_400.0)
 
     assert expiring.episodes == 2
     assert expiring.first_at is not None
     assert abs(expiring.first_at - memory.clock() - timedelta(days=7)) < timedelta(minutes=1)
     assert "2 sessions expire without becoming knowledge" in expiring.advice
-    assert (await memory.expiring_episodes()).advice == ""
+    assert (await memory.runs.expiring()).advice == ""
 
 
 async def test_a_lazy_memory_opens_at_its_first_call(
@@ -318,7 +320,7 @@ async def test_the_embedded_server_comes_back_by_itself(tmp_path: Path, engine: 
         deadline = time.monotonic() + DEADLINE_S
         while not (await memory.store_episode(content="after the crash", butler="ops")).stored:
             assert time.monotonic() < deadline
-        assert (await memory.get_memory("fact", stored.id)).content == "survives"
+        assert (await memory.get("fact", stored.id)).content == "survives"
         other.leave()
     remove_cluster(tmp_path / "postgres")
 
@@ -385,7 +387,7 @@ async def test_what_breaks_an_invariant_is_raised(memory: KnowledgeMemory) -> No
         await memory.store_episode(content=" ", butler="ops")
     with pytest.raises(InvalidInputError, match="token_budget"):
         await memory.context("x", "ops", token_budget="many")  # type: ignore[arg-type]
-    async with memory.acting() as pool:
+    async with memory.session.acting() as pool:
         await pool.execute("ALTER TABLE episodes ADD CONSTRAINT broken CHECK (butler <> 'ops')")
     with pytest.raises(asyncpg.IntegrityConstraintViolationError):
         await memory.store_episode(content="against the rules", butler="ops")
@@ -410,7 +412,7 @@ async def test_an_answer_to_another_is_an_answer(
     monkeypatch.setattr(outage, "PATIENCE_S", 0.01)
     monkeypatch.setattr(outage, "ANSWER_S", 0.05)
     may_end = asyncio.Event()
-    async with memory.acting() as pool, AsyncExitStack() as taken:
+    async with memory.session.acting() as pool, AsyncExitStack() as taken:
         for _ in range(pool.get_max_size()):
             await taken.enter_async_context(pool.acquire())
         slow = asyncio.create_task(outage.while_it_answers(memory.database, pool, may_end.wait()))
@@ -429,7 +431,7 @@ async def test_a_process_that_stands_still_does_not_take_its_database_for_silent
     """Loading a model keeps the event loop from running for longer than a database has to answer."""
     monkeypatch.setattr(outage, "PATIENCE_S", 0.01)
     monkeypatch.setattr(outage, "ANSWER_S", 2.0)
-    async with memory.acting() as pool:
+    async with memory.session.acting() as pool:
 
         async def load() -> str:
             while pool.get_idle_size():  # noqa: ASYNC110 - the question to the server sets no event

@@ -305,7 +305,7 @@ async def test_results_are_json_without_vectors(client: Client[Any], memory: Kno
     for answer in answers:
         assert not re.search(r'"(embedding|search_vector)":', json.dumps(answer))
     read = answers[4]
-    assert read.keys() == json_fields(await memory.read_memory("fact", read["id"])).keys()
+    assert read.keys() == json_fields(await memory.read("fact", read["id"])).keys()
     assert "effective_confidence" in read
     assert not read.keys() & {"tenant_id", "embedding_model", "embedding_version"}
     assert re.fullmatch(r"[0-9a-f-]{36}", read["id"])
@@ -503,7 +503,7 @@ async def test_a_failure_of_our_own_is_no_traceback_for_a_model(
     memory: KnowledgeMemory, client: Client[Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     """The model reads that it is not to blame, the operator reads why; neither tables nor statements are shown."""
-    async with memory.acting() as pool:
+    async with memory.session.acting() as pool:
         await pool.execute("ALTER TABLE rules ADD CONSTRAINT broken CHECK (content <> 'x')")
     error = await refused(client, "memory_store_rule", content="x")
     assert "not the call's fault" in error["message"]

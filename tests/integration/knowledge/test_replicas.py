@@ -36,7 +36,7 @@ async def test_without_a_usable_replica_the_service_is_degraded(
     url = read_url if "://" in read_url else knowledge_url
     there = settings.model_copy(update={"postgres_url": knowledge_url, "postgres_read_url": url})
     async with open_memories(there) as memories:
-        assert await memories.knowledge.list_facts() == []
+        assert await memories.knowledge.lists.facts() == []
         parts = await Checks(memories=memories).run()
         metrics = {each.name: each.samples for each in await figures(memories.knowledge)}
     part = parts["read replicas"]

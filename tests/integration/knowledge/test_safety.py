@@ -15,6 +15,7 @@ from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.sources import Source
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.search.search import Search
 from commonplace.mcp.knowledge.server import build_server
 from support.facade import open_knowledge
 
@@ -60,14 +61,14 @@ async def test_sql_in_any_field_is_text(memory: KnowledgeMemory, text: str) -> N
     )
     episode = await memory.store_episode(content=text, butler=text, metadata={text: [text]})
     rule_id = (await memory.store_rule(content=text, scope=text, tags=[text], source_butler=text)).id
-    read = await memory.read_memory("fact", fact.id)
+    read = await memory.read("fact", fact.id)
     assert {read.subject, read.predicate, read.content, read.scope} == {text.strip()}
     assert (read.tags, read.metadata) == ((text.strip(),), {text: text})
     await memory.mark_harmful(rule_id, reason=text)
-    entity = await memory.entity_create(canonical_name=text, entity_type="other", aliases=[f"also {text}"])
-    (candidate,) = await memory.entity_resolve(text)
+    entity = await memory.entities.create(canonical_name=text, entity_type="other", aliases=[f"also {text}"])
+    (candidate,) = await memory.entities.resolve(text)
     assert (candidate.entity_id, candidate.name_match) == (entity.id, "exact")
-    assert (await memory.entity_resolve(text, enable_fuzzy=True, context_hints={"topic": text}))[
+    assert (await memory.entities.resolve(text, enable_fuzzy=True, context_hints={"topic": text}))[
         0
     ].score >= 100
     for mode in ("hybrid", "semantic", "keyword", "contextual"):
@@ -76,8 +77,8 @@ async def test_sql_in_any_field_is_text(memory: KnowledgeMemory, text: str) -> N
     if fact.flags:  # it looks like an instruction, so no prompt shows it before a person confirms it
         assert await memory.recall(text, scope=text) == []
         person = memory.acting_for(tenant_id=memory.tenant_id, actor="ada", source=Source.PERSON)
-        await person.confirm_memory("fact", fact.id)
-        await person.confirm_memory("rule", rule_id)
+        await person.confirm("fact", fact.id)
+        await person.confirm("rule", rule_id)
     assert len(await memory.recall(text, scope=text)) == 2
     assert (await memory.stats(scope=text)).facts.active == 1
     block = await memory.context(text, text)
@@ -125,7 +126,7 @@ async def test_characters_that_no_database_takes_are_cleaned(
     fact = await memory.store_fact(
         subject=text, predicate=text, content=text, tags=[text], metadata={text: text}
     )
-    read = await memory.read_memory("fact", fact.id)
+    read = await memory.read("fact", fact.id)
     assert (read.subject, read.predicate, read.content) == (stored, stored, stored)
     assert (read.tags, read.metadata) == ((stored,), {stored: stored})
     episode = await memory.store_episode(content=text, butler=text, metadata={"a": [text]})
@@ -133,9 +134,9 @@ async def test_characters_that_no_database_takes_are_cleaned(
     assert (await memory.mark_harmful(rule_id, reason=text)).metadata["harmful_reasons"] == [stored]
     found = await memory.search(text, scope=stored)
     assert {each.memory.id for each in found} == {fact.id, episode.id, rule_id}
-    entity = await memory.entity_create(canonical_name=text, entity_type="other", metadata={"a": text})
+    entity = await memory.entities.create(canonical_name=text, entity_type="other", metadata={"a": text})
     assert (entity.canonical_name, entity.metadata) == (stored, {"a": stored})
-    assert [each.entity_id for each in await memory.entity_resolve(text)] == [entity.id]
+    assert [each.entity_id for each in await memory.entities.resolve(text)] == [entity.id]
     assert stored in await memory.context(text, "ops")
     await memory.acting_for(tenant_id="default", actor=f"a {text}").store_rule(content="by whoever")
     for scope in (text, stored):
@@ -153,8 +154,8 @@ async def test_ten_megabytes_are_refused_at_once(memory: KnowledgeMemory, client
         lambda: memory.store_rule(content="x", scope=HUGE),
         lambda: memory.search(HUGE),
         lambda: memory.recall(HUGE),
-        lambda: memory.entity_create(canonical_name=HUGE, entity_type="other"),
-        lambda: memory.entity_resolve(HUGE),
+        lambda: memory.entities.create(canonical_name=HUGE, entity_type="other"),
+        lambda: memory.entities.resolve(HUGE),
     )
     for call in calls:
         with pytest.raises(InvalidInputError) as refused:
@@ -175,7 +176,7 @@ async def test_deep_json_is_refused(memory: KnowledgeMemory, client: Client[Any]
     with pytest.raises(InvalidInputError, match="metadata"):
         await memory.store_fact(subject="a", predicate="b", content="c", metadata=DEEP)
     with pytest.raises(InvalidInputError, match="metadata"):
-        await memory.entity_create(canonical_name="A", entity_type="other", metadata=DEEP)
+        await memory.entities.create(canonical_name="A", entity_type="other", metadata=DEEP)
     deeper = "[" * 100_000 + "]" * 100_000
     entity = {"canonical_name": "A", "entity_type": "other", "tenant_id": "default"}
     for tool, field, value in (
@@ -217,13 +218,13 @@ async def test_numbers_that_are_none_are_refused_inside_values(
     memory: KnowledgeMemory, number: float
 ) -> None:
     """In metadata, vectors and hints."""
-    entity = await memory.entity_create(canonical_name="A", entity_type="other")
+    entity = await memory.entities.create(canonical_name="A", entity_type="other")
     calls = (
         lambda: memory.store_fact(subject="a", predicate="b", content="c", metadata={"n": [number]}),
         lambda: memory.store_episode(content="a", butler="b", metadata={"n": {"m": number}}),
-        lambda: memory.entity_update(entity.id, metadata={"n": number}),
-        lambda: memory.semantic_search([number] * 384, "facts"),
-        lambda: memory.entity_resolve("A", context_hints={"domain_scores": {str(entity.id): number}}),
+        lambda: memory.entities.update(entity.id, metadata={"n": number}),
+        lambda: Search(memory.session).semantic([number] * 384, "facts"),
+        lambda: memory.entities.resolve("A", context_hints={"domain_scores": {str(entity.id): number}}),
     )
     for call in calls:
         with pytest.raises(InvalidInputError):
@@ -240,7 +241,7 @@ async def test_many_at_once_leave_one_truth(memory: KnowledgeMemory) -> None:
         "active": 1, "fading": 0, "superseded": 49, "expired": 0, "retracted": 0,
     }  # fmt: skip
     made = await asyncio.gather(
-        *(memory.entity_create(canonical_name="Anna", entity_type="person") for _ in range(20)),
+        *(memory.entities.create(canonical_name="Anna", entity_type="person") for _ in range(20)),
         return_exceptions=True,
     )
     assert sum(not isinstance(each, BaseException) for each in made) == 1

@@ -11,13 +11,23 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError, SecretRefusedError, SupersededError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.lifecycle.any_memory import confirm_memory, forget_memory, get_memory
-from commonplace.knowledge.memories.episodes import EpisodeDraft, store_episode, store_episodes
-from commonplace.knowledge.memories.facts import store_fact, store_facts
-from commonplace.knowledge.memories.links import create_link, get_links
-from commonplace.knowledge.memories.rules import RuleDraft, store_rule, store_rules
+from commonplace.knowledge.memories.episodes import EpisodeDraft
+from commonplace.knowledge.memories.rules import RuleDraft
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.search_text import search_query_text
+from commonplace.knowledge.storage_functions import (
+    confirm_memory,
+    create_link,
+    forget_memory,
+    get_links,
+    get_memory,
+    store_episode,
+    store_episodes,
+    store_fact,
+    store_facts,
+    store_rule,
+    store_rules,
+)
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 
 pytestmark = pytest.mark.usefixtures("tenant")

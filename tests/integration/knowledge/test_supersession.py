@@ -13,11 +13,11 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.lifecycle.any_memory import forget_memory
-from commonplace.knowledge.memories.facts import NearFact, store_fact, store_facts
+from commonplace.knowledge.memories.facts import NearFact
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.keys import KEY_GAPS, plain_key
+from commonplace.knowledge.storage_functions import forget_memory, store_fact, store_facts
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 
 WRITERS = 50
@@ -125,18 +125,16 @@ async def test_the_same_words_inherit_what_the_fact_before_them_earned(
     began = clock.now
     first = await knowledge.store_fact(**key, content="Lives in  Porto", importance=9)
     for _ in range(3):
-        await knowledge.get_memory("fact", first.id)
+        await knowledge.get("fact", first.id)
     clock.advance(days=5)
     drafts = [FactDraft(**key, content=text) for text in ("lives in porto", "Lives in Porto")]
     *_, again = await knowledge.store_facts(drafts)
-    fact = await knowledge.read_memory("fact", again.id)
+    fact = await knowledge.read("fact", again.id)
     assert (fact.reference_count, fact.importance, fact.valid_from) == (3, 9.0, began)
     assert (fact.last_referenced_at, fact.last_confirmed_at) == (began, clock.now)
     lower = await knowledge.store_fact(**key, content="Lives in Porto", importance=2)
-    assert (await knowledge.read_memory("fact", lower.id)).importance == 2.0
-    other = await knowledge.read_memory(
-        "fact", (await knowledge.store_fact(**key, content="Lives in Rome")).id
-    )
+    assert (await knowledge.read("fact", lower.id)).importance == 2.0
+    other = await knowledge.read("fact", (await knowledge.store_fact(**key, content="Lives in Rome")).id)
     assert (other.reference_count, other.importance, other.valid_from) == (0, 5.0, None)
 
 
@@ -153,7 +151,7 @@ async def test_a_fact_ends_where_its_successor_begins(knowledge: KnowledgeMemory
     )
     clock.advance(days=1)
     receipts.append(await knowledge.store_fact(**key, content="Paris"))
-    ends = [(await knowledge.read_memory("fact", receipt.id)).valid_to for receipt in receipts]
+    ends = [(await knowledge.read("fact", receipt.id)).valid_to for receipt in receipts]
     assert ends == [may, min(june, max(may, clock.now - timedelta(days=1))), clock.now, None]
 
 
@@ -193,9 +191,9 @@ async def test_a_fact_whose_period_has_ended_goes_into_the_history(
         (madrid,) = await knowledge.store_facts([MADRID])
     assert (madrid.superseded_id, madrid.contradicts_id) == (None, None)
     assert (madrid.current_id, madrid.current_text) == (porto.id, PORTO.content)
-    current = await knowledge.read_memory("fact", porto.id)
+    current = await knowledge.read("fact", porto.id)
     assert (current.validity, current.valid_from, current.valid_to) == ("active", PORTO.valid_from, None)
-    past = await knowledge.read_memory("fact", madrid.id)
+    past = await knowledge.read("fact", madrid.id)
     assert (past.validity, past.valid_from, past.valid_to) == (
         "superseded",
         MADRID.valid_from,
@@ -206,7 +204,7 @@ async def test_a_fact_whose_period_has_ended_goes_into_the_history(
         assert found.memory.id == expected
     (now,) = await knowledge.search("where does Uma live?")
     assert now.memory.id == porto.id
-    assert [fact.id for fact in await knowledge.timeline("Uma")] == [madrid.id, porto.id]
+    assert [fact.id for fact in await knowledge.history.timeline("Uma")] == [madrid.id, porto.id]
     clock.advance(days=1)
     assert not await knowledge.search(
         "where does Uma live?", valid_at="2012-01-01", as_of=clock.now - timedelta(days=2)
@@ -222,7 +220,7 @@ async def test_a_sentence_about_the_past_goes_into_the_history(knowledge: Knowle
     assert (madrid.superseded_id, madrid.current_id) == (None, porto.id)
     assert madrid.period is not None
     assert madrid.period.words == "from 2010 to 2015"
-    past = await knowledge.read_memory("fact", madrid.id)
+    past = await knowledge.read("fact", madrid.id)
     assert (past.validity, past.valid_from, past.valid_to) == (
         "superseded",
         madrid.period.valid_from,
@@ -281,7 +279,7 @@ async def test_a_receipt_names_the_fact_of_a_near_key(
 async def test_a_near_key_of_an_entity_is_found_by_the_entity(knowledge: KnowledgeMemory) -> None:
     """Under any of its names; a namesake's fact is not near."""
     entity, namesake = [
-        (await knowledge.entity_create(canonical_name="Ann Lee", entity_type=kind, aliases=["Annie"])).id
+        (await knowledge.entities.create(canonical_name="Ann Lee", entity_type=kind, aliases=["Annie"])).id
         for kind in ("person", "place")
     ]
     key: dict[str, Any] = {"subject": "Annie", "content": "x"}
@@ -319,7 +317,7 @@ async def test_a_later_period_of_the_past_replaces_an_earlier_one(knowledge: Kno
     )
     (rome,) = await knowledge.store_facts([later])
     assert (rome.superseded_id, rome.superseded_text) == (madrid.id, MADRID.content)
-    assert (await knowledge.read_memory("fact", madrid.id)).valid_to == MADRID.valid_to
+    assert (await knowledge.read("fact", madrid.id)).valid_to == MADRID.valid_to
 
 
 async def test_no_fact_ends_before_it_begins(knowledge: KnowledgeMemory, clock: ManualClock) -> None:
@@ -328,12 +326,12 @@ async def test_no_fact_ends_before_it_begins(knowledge: KnowledgeMemory, clock: 
     old = await knowledge.store_fact(**key, content="Lives in Porto")
     since = datetime(2010, 1, 1, tzinfo=UTC)
     await knowledge.store_fact(**key, content="Lives in Rome", valid_from=since)
-    corrected = await knowledge.read_memory("fact", old.id)
+    corrected = await knowledge.read("fact", old.id)
     assert corrected.valid_to == corrected.created_at
     other: dict[str, Any] = {"subject": "Uma", "predicate": "works_at", "content": "Works at Acme"}
     await knowledge.store_fact(**other, valid_from=clock.now - timedelta(days=9))
     ended = await knowledge.store_fact(**other, valid_to=since)
-    fact = await knowledge.read_memory("fact", ended.id)
+    fact = await knowledge.read("fact", ended.id)
     assert (fact.valid_from, fact.valid_to) == (None, since)
 
 
@@ -341,14 +339,14 @@ async def test_the_same_words_inherit_permanence_and_tags(knowledge: KnowledgeMe
     """Unless the new fact states others."""
     key: dict[str, Any] = {"subject": "Tim", "predicate": "allergic_to", "content": "Tim is allergic to nuts"}
     await knowledge.store_fact(**key, importance=10, permanence="permanent", tags=["health", "pinned"])
-    again = await knowledge.read_memory("fact", (await knowledge.store_fact(**key)).id)
+    again = await knowledge.read("fact", (await knowledge.store_fact(**key)).id)
     assert (again.importance, again.permanence, again.decay_rate) == (10.0, "permanent", 0.0)
     assert again.tags == ("health", "pinned")
     stated = await knowledge.store_fact(**key, permanence="stable", tags=["allergy"])
-    other = await knowledge.read_memory("fact", stated.id)
+    other = await knowledge.read("fact", stated.id)
     assert (other.permanence, other.decay_rate, other.tags) == ("stable", 0.002, ("allergy", "pinned"))
     new = await knowledge.store_fact(**{**key, "content": "Tim is allergic to kiwi"})
-    fresh = await knowledge.read_memory("fact", new.id)
+    fresh = await knowledge.read("fact", new.id)
     assert (fresh.permanence, fresh.tags) == ("standard", ("pinned",))
 
 
@@ -370,14 +368,14 @@ async def test_a_replaced_fact_that_matters_waits_for_a_review(
     old = await knowledge.store_fact(**key, content="Allergic to nuts", **matters)
     same = await knowledge.store_fact(**key, content="allergic to  nuts")
     assert (same.superseded_id, same.review_id) == (old.id, None)
-    edited = await knowledge.edit_memory("fact", same.id, "Allergic to peanuts")
-    assert await knowledge.reviews() == []
+    edited = await knowledge.edit("fact", same.id, "Allergic to peanuts")
+    assert await knowledge.reviews.list() == []
     new = await knowledge.store_fact(**key, content="Allergic to kiwi")
     assert (new.superseded_id, new.superseded_text) == (edited.id, "Allergic to peanuts")
-    assert [(each.id, each.reason, each.run_id) for each in await knowledge.reviews()] == (
+    assert [(each.id, each.reason, each.run_id) for each in await knowledge.reviews.list()] == (
         [] if reason is None else [(new.review_id, reason, None)]
     )
     if new.review_id is not None:
-        await knowledge.decide(new.review_id, "distinct")
+        await knowledge.reviews.decide(new.review_id, "distinct")
         for each in (edited.id, new.id):
-            assert (await knowledge.read_memory("fact", each)).validity == "active"
+            assert (await knowledge.read("fact", each)).validity == "active"

@@ -10,16 +10,21 @@ import pytest
 from commonplace.core.errors import InvalidInputError, NotFoundError, TenantUnsetError
 from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.lifecycle.any_memory import confirm_memory, forget_memory, get_memory
-from commonplace.knowledge.lifecycle.feedback import mark_helpful
-from commonplace.knowledge.memories.episodes import store_episode
-from commonplace.knowledge.memories.facts import store_fact
-from commonplace.knowledge.memories.links import create_link, get_links
-from commonplace.knowledge.memories.rules import store_rule
+from commonplace.knowledge.storage_functions import (
+    confirm_memory,
+    create_link,
+    forget_memory,
+    get_links,
+    get_memory,
+    mark_helpful,
+    memory_stats,
+    run_decay_sweep,
+    run_episode_cleanup,
+    store_episode,
+    store_fact,
+    store_rule,
+)
 from commonplace.knowledge.store.unit_of_work import unit_of_work
-from commonplace.knowledge.upkeep.cleanup import run_episode_cleanup
-from commonplace.knowledge.upkeep.decay import run_decay_sweep
-from commonplace.knowledge.upkeep.stats import memory_stats
 
 TENANTS = ("tenant-a", "tenant-b")
 

@@ -146,7 +146,7 @@ async def test_without_a_prompt_the_latest_sessions_are_told(memories: Memories,
     for number in range(6):
         clock.advance(minutes=1)
         last = await memories.knowledge.store_episode(content=f"Counted the till {number}", butler="shop")
-    await memories.knowledge.forget_memory("episode", str(last.id))
+    await memories.knowledge.forget("episode", str(last.id))
     await memories.knowledge.store_episode(content="Mowed the lawn", butler="garden")
     (section,) = [each for each in (await brief(memories, prompt=" ")).sections if each.name == Part.SESSIONS]
     told = [line.split(" ", 2)[2] for line in section.text.splitlines()[1:]]
@@ -328,7 +328,7 @@ async def test_both_servers_offer_it_as_a_resource(
     memories: Memories, settings: Settings, knowledge_url: str, server: str
 ) -> None:
     """For the workspace as it is, and for a prompt, an app and a butler that the reader names."""
-    memories.knowledge.clock = utc_now
+    memories.knowledge.session.clock = utc_now
     await remember(memories)
     environment = clean_environment(settings.home, COMMONPLACE_POSTGRES_URL=knowledge_url)
     transport = StdioTransport(

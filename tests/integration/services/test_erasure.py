@@ -142,14 +142,14 @@ async def fill(settings: Settings) -> None:
 async def fill_knowledge(knowledge: Any) -> None:  # noqa: ANN401 - the facade, or one that acts for a tenant
     """Store an episode, facts of an entity, a derived fact, a rule with a harmful mark, and a merge of two entities."""
     episode = await knowledge.store_episode(content=f"Talked with {NAME} on travel", butler="b")
-    ada = await knowledge.entity_create(canonical_name=NAME, entity_type="person", aliases=["Countess"])
-    countess = await knowledge.entity_create(canonical_name=f"{NAME} II", entity_type="person")
-    await knowledge.entity_merge(countess.id, ada.id)
+    ada = await knowledge.entities.create(canonical_name=NAME, entity_type="person", aliases=["Countess"])
+    countess = await knowledge.entities.create(canonical_name=f"{NAME} II", entity_type="person")
+    await knowledge.entities.merge(countess.id, ada.id)
     await knowledge.store_fact(subject="Countess", predicate="drinks", content="tea", entity_id=ada.id)
     derived = await knowledge.store_fact(
         subject="traveller", predicate="travel", content=DERIVED, source_episode_id=episode.id
     )
-    await knowledge.create_link(
+    await knowledge.links.create(
         source_type="fact",
         source_id=derived.id,
         target_type="episode",
@@ -230,7 +230,7 @@ async def test_an_erased_subject_is_in_no_table_and_no_file(
     async with open_memories(settings) as opened, WorkspaceMemory.open(settings) as workspace:
         assert [each.observation for each in await opened.operational.list_memories()] == [KEPT]
         assert [each.text for each in (await workspace.search()).memories] == [KEPT]
-        events = await opened.knowledge.list_events(event_type="memory_erased")
+        events = await opened.knowledge.events.list(event_type="memory_erased")
         assert events[0].payload["deleted"]["facts"] == 2
         pool = await opened.knowledge.database.pool()
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
@@ -368,9 +368,9 @@ async def test_a_source_and_a_tenant_lose_what_is_theirs_alone(
                 await knowledge.store_fact(
                     subject=butler, predicate="own", content=f"The {butler} own fact", source_butler=butler
                 )
-            await knowledge.entity_create(canonical_name="The default entity", entity_type="person")
+            await knowledge.entities.create(canonical_name="The default entity", entity_type="person")
             other = knowledge.acting_for(tenant_id="other", actor="test")
-            await other.entity_create(canonical_name="The other entity", entity_type="person")
+            await other.entities.create(canonical_name="The other entity", entity_type="person")
             await other.store_rule(content="The other rule")
             for app in ("first", "third"):
                 await memories.apps.registry.register(app)

@@ -102,7 +102,7 @@ async def test_an_export_leaves_out_only_what_was_forgotten(
             assert isinstance(item, FactDraft)
             exported.append(item.subject)
             if len(exported) == 1:
-                await memory.forget_memory("fact", receipts[-1].id)
+                await memory.forget("fact", receipts[-1].id)
         assert len(set(exported)) == PAGE + 1
 
 

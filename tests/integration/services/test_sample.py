@@ -19,10 +19,10 @@ async def _texts(memories: Memories) -> list[str]:
             *(one.observation for one in await memories.operational.list_memories()),
             *(one.text for one in (await memories.workspace.search(limit=None)).memories),
             *(one.content for one in await memories.apps.views.newest(limit=100)),
-            *(one.content for one in await knowledge.list_facts()),
-            *(one.content for one in await knowledge.list_rules()),
-            *(one.content for one in await knowledge.list_episodes()),
-            *(one.canonical_name for one in await knowledge.list_entities()),
+            *(one.content for one in await knowledge.lists.facts()),
+            *(one.content for one in await knowledge.lists.rules()),
+            *(one.content for one in await knowledge.lists.episodes()),
+            *(one.canonical_name for one in await knowledge.lists.entities()),
         ]
     )
 
@@ -56,10 +56,10 @@ async def test_dropping_the_sample_keeps_what_others_added(settings: Settings) -
         with pytest.raises(InvalidInputError, match="--beside-others"):
             await load(memories)
         await load(memories, beside_others=True)
-        anna = next(one for one in await knowledge.list_entities() if one.canonical_name == "Anna")
+        anna = next(one for one in await knowledge.lists.entities() if one.canonical_name == "Anna")
         team = next(
             one
-            for one in await knowledge.list_facts(entity_id=anna.id, validity=Validity.ACTIVE)
+            for one in await knowledge.lists.facts(entity_id=anna.id, validity=Validity.ACTIVE)
             if one.predicate == "team"
         )
         await knowledge.store_fact(

@@ -30,7 +30,7 @@ async def test_every_memory_answers(settings: Settings, knowledge_url: str) -> N
         await memories.knowledge.store_fact(
             subject="WireGuard", predicate="port", content="WireGuard listens on 51820"
         )
-        await memories.knowledge.entity_create(canonical_name="WireGuard", entity_type="other")
+        await memories.knowledge.entities.create(canonical_name="WireGuard", entity_type="other")
         await memories.apps.registry.register("cal", name="Calendar")
         await memories.apps.ingest(
             "cal", "c1", said("Please remember: WireGuard must stay off on Fridays.", "Yes.")

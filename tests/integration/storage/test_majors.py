@@ -68,7 +68,7 @@ def contents_of(home: Path) -> list[str]:
     async def read() -> list[str]:
         engine = EmbeddingEngine(EmbeddingOptions(backend=BackendName.FAKE))
         async with KnowledgeMemory.open(Settings(home=home), engine=engine) as memory:
-            return [fact.content for fact in await memory.list_facts()]
+            return [fact.content for fact in await memory.lists.facts()]
 
     return asyncio.run(read())
 

@@ -93,9 +93,9 @@ async def test_the_application_cannot_switch_row_level_security_off(
     await asyncio.gather(opened(), opened())
     with_one_role.leave()
     async with KnowledgeMemory.open(Settings(home=postgres_directory.parent), engine=engine) as memory:
-        assert (await memory.get_memory("fact", fact.id)).content == "It is 5432."
+        assert (await memory.get("fact", fact.id)).content == "It is 5432."
         assert (await memory.store_fact(subject="port", predicate="is", content="It is 5433.")).superseded_id
-        async with memory.acting() as pool, pool.acquire() as connection:
+        async with memory.session.acting() as pool, pool.acquire() as connection:
             assert await connection.fetchval("SELECT current_user") == "commonplace"
             for statement in (*SWITCHES_OFF, f"SET ROLE {OWNER_ROLE}"):
                 with pytest.raises(asyncpg.InsufficientPrivilegeError):
@@ -107,8 +107,8 @@ async def test_the_application_cannot_switch_row_level_security_off(
         access = await memory.database.access()
         async with open_queue(access, name="tester", concurrency=1, on_register=lambda _: None) as app:
             assert await app.job_manager.list_jobs_async() == []
-        assert (await memory.reembed(TurnedEngine())).moved
-        async with memory.acting() as pool:
+        assert (await memory.reembedding.run(TurnedEngine())).moved
+        async with memory.session.acting() as pool:
             owners = await pool.fetch("SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'")
             assert [row["tableowner"] for row in owners] == [OWNER_ROLE]
 
@@ -126,7 +126,7 @@ async def test_by_url_the_application_owns_nothing(
         await operational.add(category="timing", observation="The backup takes an hour")
         assert (await memory.store_fact(subject="port", predicate="is", content="It is 5432.")).id
         await prepare_schema(await memory.database.access(as_owner=True))
-        assert (await memory.reembed(TurnedEngine())).moved
+        assert (await memory.reembedding.run(TurnedEngine())).moved
     alone = settings.model_copy(update={"postgres_owner_url": None})
     async with (
         OperationalMemory.open(alone) as operational,
@@ -139,7 +139,7 @@ async def test_by_url_the_application_owns_nothing(
             await memory.database.access(), name="tester", concurrency=1, on_register=lambda _: None
         ) as app:
             assert await app.job_manager.list_jobs_async() == []
-        async with memory.acting() as pool, pool.acquire() as connection:
+        async with memory.session.acting() as pool, pool.acquire() as connection:
             owner = await connection.fetchval("SELECT tableowner FROM pg_tables WHERE tablename = 'facts'")
             for statement in (*SWITCHES_OFF, f"SET ROLE {owner}"):
                 with pytest.raises(asyncpg.InsufficientPrivilegeError):
@@ -180,7 +180,7 @@ async def test_a_database_with_one_role_is_changed_over_by_its_operator(
     await connection.close()
     changed = two.model_copy(update={"postgres_url": as_role(knowledge_url, name)})
     async with KnowledgeMemory.open(changed, engine=engine) as memory:
-        assert (await memory.get_memory("fact", fact.id)).content == "It is 5432."
+        assert (await memory.get("fact", fact.id)).content == "It is 5432."
 
 
 @pytest.mark.parametrize("wrong", ["owner", "superuser"])
@@ -222,4 +222,4 @@ async def test_a_restore_gives_the_tables_to_the_owner(
     async with KnowledgeMemory.open(
         two.model_copy(update={"postgres_owner_url": None}), engine=engine
     ) as memory:
-        assert (await memory.get_memory("fact", fact.id)).content == "It is 5432."
+        assert (await memory.get("fact", fact.id)).content == "It is 5432."

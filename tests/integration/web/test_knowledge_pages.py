@@ -97,11 +97,11 @@ async def test_this_week_leaves_out_what_was_undone(service: Secured) -> None:
     fact = await knowledge.store_fact(subject="Ada", predicate="drinks", content="Tea")
     rule = await knowledge.store_rule(content="Ask first")
     for kind, key in (("fact", fact.id), ("rule", rule.id)):
-        await knowledge.confirm_memory(kind, key)
+        await knowledge.confirm(kind, key)
         await knowledge.undo_confirmation(kind, key)
-        await knowledge.forget_memory(kind, key)
-        await knowledge.restore_memory(kind, key)
-    await knowledge.forget_memory("fact", fact.id)
+        await knowledge.forget(kind, key)
+        await knowledge.restore(kind, key)
+    await knowledge.forget("fact", fact.id)
     async with service.client("reader") as client:
         page = (await client.get("/week")).text
     counts = dict(re.findall(r">\s*(Learned|Confirmed|Forgotten)\s*<span[^>]*>(\d+)<", page))
@@ -203,10 +203,10 @@ async def test_a_corrected_fact_keeps_everything_but_its_text(service: Secured) 
     old = await knowledge.store_fact(subject="staging", predicate="port", content="the port is 5433", **kept)
     async with service.client("writer") as client:
         stored = await client.post(f"/knowledge/facts/{old.id}/correct", data={"content": "the port is 5434"})
-    new = await knowledge.read_memory("fact", stored.headers["location"].rpartition("/")[2])
+    new = await knowledge.read("fact", stored.headers["location"].rpartition("/")[2])
     assert (new.content, new.supersedes_id) == ("the port is 5434", old.id)
     assert {name: getattr(new, name) for name in kept} == kept
-    assert await knowledge.reviews() == []
+    assert await knowledge.reviews.list() == []
 
 
 async def test_text_of_memories_is_text(service: Secured) -> None:
@@ -310,8 +310,10 @@ async def test_a_tab_that_refreshes_gets_a_list_only_if_it_changed(
 async def test_a_filter_is_a_chip_that_removes_it(service: Secured) -> None:
     """An entity is found by name or alias, a subject without an entity by its text; a day shows what was known."""
     knowledge = service.memories.knowledge
-    anna = await knowledge.entity_create(canonical_name="Anna Miller", entity_type="person", aliases=["Anna"])
-    await knowledge.entity_create(canonical_name="Anna Smith", entity_type="person")
+    anna = await knowledge.entities.create(
+        canonical_name="Anna Miller", entity_type="person", aliases=["Anna"]
+    )
+    await knowledge.entities.create(canonical_name="Anna Smith", entity_type="person")
     await knowledge.store_fact(
         subject="Anna Miller", predicate="is", content="a baker", entity_id=anna.id, tags=["bread"]
     )
@@ -374,7 +376,7 @@ async def test_facts_and_rules_by_origin_confidence_and_meaning(service: Secured
         assert "Offer tea first" in rules
         assert "Offer coffee second" not in rules
         await client.post("/knowledge/facts/pin", data={"ids": [str(one.id) for one in stored.values()]})
-    assert len(await knowledge.list_facts(tag="pinned")) == 3
+    assert len(await knowledge.lists.facts(tag="pinned")) == 3
 
 
 @pytest.mark.parametrize("mode", ["", "recall"])
@@ -382,7 +384,7 @@ async def test_a_search_takes_every_filter(service: Secured, mode: str) -> None:
     """By tag, time, writer, trust and entity; a recall does so too."""
     knowledge = service.memories.knowledge
     for name, tag, source, butler in (("Ada", "hot", "web", "ops"), ("Ben", "cold", "agent", "shop")):
-        await knowledge.entity_create(canonical_name=name, entity_type="person")
+        await knowledge.entities.create(canonical_name=name, entity_type="person")
         await knowledge.store_fact(
             subject=name, predicate="drinks", content="tea", tags=[tag], source=source, source_butler=butler
         )
@@ -420,13 +422,13 @@ async def test_a_rule_is_added_and_corrected(service: Secured) -> None:
         assert "Offer tea" in refused.text
         added = {"content": "Offer tea", "tags": "kitchen, guests"}
         assert (await client.post("/knowledge/rules", data=added)).status_code == 303
-        [rule] = await knowledge.list_rules()
+        [rule] = await knowledge.lists.rules()
         assert (rule.content, rule.tags, rule.scope) == ("Offer tea", ("kitchen", "guests"), "global")
         path = f"/knowledge/rules/{rule.id}/correct"
         assert "Offer tea" in (await client.get(path)).text
         assert (await client.post(path, data={"content": ""})).status_code == 422
         await client.post(path, data={"content": "Offer coffee"})
-    assert [one.content for one in await knowledge.list_rules(forgotten=False)] == ["Offer coffee"]
+    assert [one.content for one in await knowledge.lists.rules(forgotten=False)] == ["Offer coffee"]
 
 
 async def test_several_facts_are_made_global(service: Secured) -> None:
@@ -436,11 +438,11 @@ async def test_several_facts_are_made_global(service: Secured) -> None:
         (await knowledge.store_fact(subject=name, predicate="is", content=name, scope=scope)).id
         for name, scope in (("Ada", "ops"), ("Ben", "global"), ("Cleo", "ops"))
     ]
-    await knowledge.forget_memory("fact", ids[2])
+    await knowledge.forget("fact", ids[2])
     async with service.client("writer", **{"hx-request": "true"}) as client:
         answer = await client.post("/knowledge/facts/promote", data={"ids": [str(one) for one in ids]})
     assert answer.status_code in {200, 204}
-    assert [one.scope for one in await knowledge.list_facts(sort="subject")] == ["global", "global", "ops"]
+    assert [one.scope for one in await knowledge.lists.facts(sort="subject")] == ["global", "global", "ops"]
 
 
 def undo_form(page: str) -> dict[str, list[str]]:
@@ -463,7 +465,7 @@ async def test_a_change_of_several_memories_is_undone(service: Secured, kind: st
         return (await knowledge.store_rule(content=name, scope="ops")).id
 
     async def states() -> list[tuple[object, ...]]:
-        found = [await knowledge.read_memory(kind, key) for key in ids]
+        found = [await knowledge.read(kind, key) for key in ids]
         return [
             (one.last_confirmed_at, one.tags, one.scope, getattr(one, "validity", ""), one.metadata)
             for one in found
@@ -471,7 +473,7 @@ async def test_a_change_of_several_memories_is_undone(service: Secured, kind: st
         ]
 
     ids = [await put(name) for name in ("Ada", "Ben", "Cleo")]
-    await knowledge.forget_memory(kind, ids[2])
+    await knowledge.forget(kind, ids[2])
     before = await states()
     async with service.client("writer", **{"hx-request": "true"}) as client:
         form = {"ids": [str(one) for one in ids], "tag": "kitchen"}
@@ -497,9 +499,9 @@ async def test_the_undo_of_a_promotion_moves_back_one_memory_alone(service: Secu
         (await knowledge.store_fact(subject=name, predicate="likes", content="tea", scope="shop")).id
         for name in ("Ada", "Ben")
     ]
-    merged = (await knowledge.move_scope("shop", "garden")).event_id
-    promoted = (await knowledge.move_memory("fact", ids[0], "global")).event_id
-    await knowledge.move_memory("fact", ids[0], "shop")
+    merged = (await knowledge.scopes.move("shop", "garden")).event_id
+    promoted = (await knowledge.scopes.move_memory("fact", ids[0], "global")).event_id
+    await knowledge.scopes.move_memory("fact", ids[0], "shop")
     async with service.client("writer", **{"hx-request": "true"}) as client:
         for event_id in (merged, promoted, uuid4()):
             answer = await client.post(
@@ -508,7 +510,7 @@ async def test_the_undo_of_a_promotion_moves_back_one_memory_alone(service: Secu
                 headers={"hx-current-url": "http://localhost/knowledge/facts"},
             )
             assert "The change of 1 fact could not be undone." in answer.headers["hx-trigger"], event_id
-    assert [one.scope for one in await knowledge.list_facts(ids=ids, sort="subject")] == ["shop", "garden"]
+    assert [one.scope for one in await knowledge.lists.facts(ids=ids, sort="subject")] == ["shop", "garden"]
 
 
 async def test_a_wrong_tag_is_refused_in_the_dialog(service: Secured) -> None:
@@ -610,14 +612,14 @@ async def test_old_facts_that_were_never_used_are_forgotten_at_once(
             name: (await knowledge.store_fact(subject=name, predicate="is", content=f"{name} fact")).id
             for name in ("plain", "confirmed", "pinned", "used")
         }
-        await knowledge.pin_memory("fact", ids["pinned"])
+        await knowledge.pin("fact", ids["pinned"])
         await knowledge.recall("used fact", limit=1)
         clock.advance(days=31)
-        await knowledge.confirm_memory("fact", ids["confirmed"])
+        await knowledge.confirm("fact", ids["confirmed"])
         await knowledge.store_fact(subject="new", predicate="is", content="new fact")
         page = (await writes.get("/knowledge/unused")).text
         assert re.findall(r"(\w+) fact</span>", page) == ["plain"]
         form = {"ids": str(ids["plain"]), "csrf_token": re.findall(r'csrf_token" value="([^"]*)"', page)[0]}
         await writes.post("/knowledge/facts/forget", data=form)
-        assert (await knowledge.read_memory("fact", ids["plain"])).validity == "retracted"
+        assert (await knowledge.read("fact", ids["plain"])).validity == "retracted"
         assert "was used or confirmed" in (await writes.get("/knowledge/unused")).text

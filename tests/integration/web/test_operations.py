@@ -133,7 +133,7 @@ async def test_alerts_name_metrics_and_routes_that_exist(settings: Settings, kno
     """A service with a replica serves every metric of the alerting rules and of the handbook."""
     settings = settings.model_copy(update={"postgres_url": knowledge_url, "postgres_read_url": knowledge_url})
     async with open_memories(settings) as memories, Tokens.open(settings) as tokens:
-        await memories.knowledge.list_facts()
+        await memories.knowledge.lists.facts()
         app = create_app(memories, tokens=tokens, settings=settings)
         async with serving_app(app) as url, httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as client:
             text = (await client.get("/metrics")).text

@@ -207,16 +207,16 @@ def relink(cluster: AbandonedCluster) -> str:
 async def check_knowledge(settings: Settings) -> str:
     """Write, read, search and delete an episode of a separate tenant."""
     async with KnowledgeMemory.open(settings) as memory:
-        stats, expiring = await memory.stats(), await memory.expiring_episodes()
-        doubtful = sum(each.reason in DOUBTFUL for each in await memory.list_waiting(limit=MOST_WAITING))
+        stats, expiring = await memory.stats(), await memory.runs.expiring()
+        doubtful = sum(each.reason in DOUBTFUL for each in await memory.reviews.waiting(limit=MOST_WAITING))
         scratch = memory.acting_for(tenant_id=TENANT, actor="doctor")
         stored = await scratch.store_episode(content=WORD, butler="doctor")
         if stored.id is None:
             raise StorageUnavailableError(stored.reason)
-        read = await scratch.get_memory("episode", stored.id)
+        read = await scratch.get("episode", stored.id)
         found = await scratch.search(WORD, types=["episode"])
-        await scratch.forget_memory("episode", stored.id)
-        left = (await scratch.run_episode_cleanup()).remaining
+        await scratch.forget("episode", stored.id)
+        left = (await scratch.upkeep.cleanup()).remaining
         if read.id != stored.id or stored.id not in [each.memory.id for each in found] or left:
             raise StorageUnavailableError(
                 f"episode {stored.id} was stored and deleted, but the results do not match"

@@ -66,9 +66,9 @@ async def show() -> Answer:
     """Show the model, the tokens and cost of today, and the episodes that wait or expire soon."""
     chosen = settings()
     async with KnowledgeMemory.open(chosen) as memory:
-        waiting = sum(each.episodes for each in await memory.pending_groups())
-        expiring = await memory.expiring_episodes()
-        failed = await memory.list_episodes(status="failed", live=True, limit=1)
+        waiting = sum(each.episodes for each in await memory.runs.pending())
+        expiring = await memory.runs.expiring()
+        failed = await memory.lists.episodes(status="failed", live=True, limit=1)
     document: dict[str, object] = {
         "model": chosen.consolidation_model or (chosen.model if names_language_model(chosen) else None),
         "episodes_waiting": waiting,

@@ -121,7 +121,7 @@ async def merge(
             return Answer(None, error=f"{joining.id} cannot be merged into itself")
         advice = f"run `commonplace project unmerge {other.id}` first"
         return Answer(None, error=f"{other.id} already uses the memory of {joining.id}: {advice}")
-    move = await memory.move_scope(source if joining is None else joining.id, target.id, dry_run=dry_run)
+    move = await memory.scopes.move(source if joining is None else joining.id, target.id, dry_run=dry_run)
     if joining is None and not move.count:
         raise InvalidInputError("source", "a project, or a scope with memories", source)
     if joining is not None and not dry_run:
@@ -144,7 +144,7 @@ async def unmerge(memory: KnowledgeMemory, project: ProjectArgument) -> Answer:
             project,
         )
     # The memories move first, so that after an interruption a second run does the rest.
-    moves = await memory.undo_scope_moves(merged.id, target.id)
+    moves = await memory.scopes.undo_all(merged.id, target.id)
     projects.set_merged(merged.id, None)
     return _moved(moves, f"{merged.id} uses its own memory again")
 
@@ -158,7 +158,7 @@ async def adopt(memory: KnowledgeMemory, *, dry_run: DryRunOption = False) -> An
     """
     home = settings().home
     moves = [
-        await memory.move_scope(each.butler, each.project.id, sessions=each.sessions, dry_run=dry_run)
+        await memory.scopes.move(each.butler, each.project.id, sessions=each.sessions, dry_run=dry_run)
         for each in plan_adoption(SessionRecords(home), Projects(home))
     ]
     return _moved([move for move in moves if move.count], dry_run=dry_run)
@@ -167,7 +167,7 @@ async def adopt(memory: KnowledgeMemory, *, dry_run: DryRunOption = False) -> An
 @on_knowledge()
 async def promote(memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument) -> Answer:
     """Make a fact or rule of one project global, so that every project reads it."""
-    return _moved([await memory.move_memory(memory_type, memory_id, GLOBAL_SCOPE)])
+    return _moved([await memory.scopes.move_memory(memory_type, memory_id, GLOBAL_SCOPE)])
 
 
 @on_knowledge()
@@ -177,7 +177,7 @@ async def demote(
     """Restrict a global fact or rule to one project."""
     projects = _projects()
     target = projects.standing_for(projects.get(project)).id
-    return _moved([await memory.move_memory(memory_type, memory_id, target)])
+    return _moved([await memory.scopes.move_memory(memory_type, memory_id, target)])
 
 
 def _projects() -> Projects:

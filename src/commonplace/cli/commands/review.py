@@ -187,12 +187,12 @@ async def _listed(*, decided: bool) -> _Found:
         return found
     try:
         async with KnowledgeMemory.open(loaded, source=source()) as knowledge:
-            found.fact_reviews = await knowledge.reviews(decided=decided, limit=MOST)
+            found.fact_reviews = await knowledge.reviews.list(decided=decided, limit=MOST)
             if not decided:
-                found.duplicates = await knowledge.list_duplicates()
-                found.subjects = await knowledge.list_subject_candidates()
-                found.waiting = await knowledge.list_waiting()
-                found.dead_letters = await knowledge.list_dead_letters()
+                found.duplicates = await knowledge.reviews.duplicates.list()
+                found.subjects = await knowledge.reviews.subjects.list()
+                found.waiting = await knowledge.reviews.waiting()
+                found.dead_letters = await knowledge.dead_letters.list()
     except StorageError as error:
         console(stderr=True).print(f"Facts and rules are left out: {shown(str(error))}")
     return found
@@ -229,8 +229,8 @@ async def _decide_fact(review_id: str, verdict: Word) -> FactReview:
     async with KnowledgeMemory.open(settings(), source=source()) as memory:
         try:
             if verdict == UNDO:
-                return await memory.undo_decision(number)
-            return await memory.decide(number, verdict)
+                return await memory.reviews.undo(number)
+            return await memory.reviews.decide(number, verdict)
         except NotFoundError as error:
             raise NotFoundError(error.kind, review_id) from None
 

@@ -16,7 +16,6 @@ from commonplace.knowledge import (
     KnowledgeMemory,
     Worker,
     WorkerStatus,
-    this_worker,
     worker_status,
 )
 
@@ -54,7 +53,7 @@ async def _work(chosen: Settings) -> None:
 
 async def _announce(working: Worker) -> None:
     await working.began.wait()
-    typer.echo(f"worker {this_worker()} is running; press Ctrl-C to stop", err=True)
+    typer.echo(f"worker {working.name} is running; press Ctrl-C to stop", err=True)
 
 
 def _on_first_signal(stop: Callable[[], None]) -> None:

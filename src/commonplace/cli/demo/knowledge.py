@@ -87,7 +87,7 @@ async def consolidate(out: Console, settings: Settings) -> None:
     spawner = model_spawner(Script(answer).model())
     async with KnowledgeMemory.open(settings) as memory:
         before = await memory.context(QUESTION, "ops")
-        report = await memory.run_consolidation(spawner)
+        report = await memory.runs.consolidate(spawner)
         (run,) = report.runs
         rows = [
             (
@@ -95,7 +95,7 @@ async def consolidate(out: Console, settings: Settings) -> None:
                 " ".join(filter(None, (action.subject, action.predicate))),
                 action.content,
             )
-            for action in (await memory.get_run(run.id)).actions
+            for action in (await memory.runs.get(run.id)).actions
         ]
         out.print(
             table("action", "subject", "text", rows=rows, title=f"{len(run.episode_ids)} episodes, one run")

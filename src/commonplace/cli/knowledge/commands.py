@@ -314,7 +314,7 @@ async def get(
     memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument, *, as_of: AsOfOption = None
 ) -> Answer:
     """Print all fields of a memory, and count a use unless --as-of is given."""
-    found = await memory.get_memory(memory_type, memory_id, as_of=as_of)
+    found = await memory.get(memory_type, memory_id, as_of=as_of)
     return record(json_safe(found), json_fields(found))
 
 

@@ -16,14 +16,11 @@ from commonplace.core.text import plural, trim_to
 from commonplace.knowledge import (
     LIST_LIMIT,
     MAX_LIMIT,
-    RUN_COUNTS,
     ConsolidationReport,
     KnowledgeMemory,
     Plan,
     Run,
     RunState,
-    consolidate,
-    plan_rows,
 )
 
 SHOWN_CHARS = 120
@@ -31,7 +28,7 @@ SHOWN_CHARS = 120
 
 RUN_COLUMNS = (
     *("run", "butler", "state", "started (UTC)", "episodes"),
-    *(name.replace("_", " ") for name in RUN_COUNTS),
+    *(name.replace("_", " ") for name in Run.COUNTS),
     "not done",
 )
 
@@ -74,8 +71,7 @@ async def consolidate_command(
     with talk.status("consolidating") as status:
         if preview or dry_run:
             status.stop()
-        report = await consolidate(
-            memory,
+        report = await memory.runs.consolidate_as_configured(
             butler=butler,
             dry_run=dry_run,
             approve=approve if preview else None,
@@ -89,7 +85,7 @@ async def consolidate_command(
 def _show_plan(out: Console, plan: Plan) -> None:
     rows = [
         (each.sign, each.what, _cut(each.before), _cut(each.after), each.evidence_count)
-        for each in plan_rows(plan.rehearsal)
+        for each in plan.changes
     ]
     title = f"{plural(len(plan.lease.episodes), 'episode')} of {plan.lease.butler}"
     out.print(table("", "memory", "now", "then", "episodes", title=title, rows=rows))
@@ -144,11 +140,11 @@ async def dead_letters(
 ) -> Answer:
     """List dead letters (episodes with no retries left) with their last errors, or requeue them."""
     if requeue:
-        number = await memory.requeue_dead_letters(butler=butler)
+        number = await memory.dead_letters.requeue(butler=butler)
         return Answer({"requeued": number}, f"requeued {plural(number, 'episode')}")
     return listing(
         "dead_letters",
-        await memory.list_dead_letters(butler=butler),
+        await memory.dead_letters.list(butler=butler),
         ("id", "butler", "since (UTC)", "attempts", "last error"),
         lambda each: (each.id, each.butler, each.created_at, each.retry_count, _cut(each.last_error)),
         if_empty="No dead letters.",
@@ -164,14 +160,14 @@ async def list_runs(
     limit: Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="Maximum number of runs.")] = LIST_LIMIT,
 ) -> Answer:
     """List runs, latest first."""
-    found = await memory.list_runs(butler=butler, state=state, limit=limit)
+    found = await memory.runs.list(butler=butler, state=state, limit=limit)
     return listing("runs", found, RUN_COLUMNS, _run_row, if_empty="No runs.")
 
 
 @runs_command("show")
 async def show_run(memory: KnowledgeMemory, run_id: IdArgument) -> Answer:
     """Show the changes that a run made, and the current state of each memory."""
-    record = await memory.get_run(run_id)
+    record = await memory.runs.get(run_id)
     rows = [
         (
             each.action.replace("_", " "),
@@ -200,7 +196,7 @@ async def undo(
     requeue: Annotated[bool, typer.Option("--requeue", help="Consolidate the run's episodes again.")] = False,
 ) -> Answer:
     """Undo a run: retract the memories that it stored and restore the memories that it replaced, if unchanged since."""
-    report = await memory.undo_run(run_id, requeue=requeue)
+    report = await memory.runs.undo(run_id, requeue=requeue)
     if report.already_undone:
         return Answer(report, f"run {report.run_id} was already undone; nothing was changed")
     counts = [(name.replace("_", " "), n) for name, n in json_safe(report).items() if type(n) is int]
@@ -217,7 +213,7 @@ def _runs_table(runs: Sequence[Run]) -> Table:
 
 
 def _run_row(run: Run) -> tuple[object, ...]:
-    counts = (getattr(run, name) for name in RUN_COUNTS)
+    counts = (getattr(run, name) for name in Run.COUNTS)
     return (
         *(run.id, run.butler, run.state, run.started_at, len(run.episode_ids)),
         *counts,

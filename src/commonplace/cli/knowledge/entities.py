@@ -40,7 +40,7 @@ async def create(
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
     """Add an entity. The combination of name and type must be unique."""
-    entity = await memory.entity_create(
+    entity = await memory.entities.create(
         canonical_name=name,
         entity_type=kind,
         aliases=alias,
@@ -53,7 +53,7 @@ async def create(
 @command()
 async def get(memory: KnowledgeMemory, entity: EntityArgument, *, as_of: AsOfOption = None) -> Answer:
     """Print an entity. If it was merged, survivor_id names the entity that replaced it."""
-    found = await memory.entity_get(await entity_of(memory, entity), as_of=as_of)
+    found = await memory.entities.get(await entity_of(memory, entity), as_of=as_of)
     return record(found, json_safe(found))
 
 
@@ -70,7 +70,7 @@ async def relations(
     """List the relations of an entity: facts about one entity that mention another."""
     return listing(
         "relations",
-        await memory.list_relations(
+        await memory.entities.relations(
             await entity_of(memory, entity), scope=scope, as_of=as_of, valid_at=valid_at, limit=limit
         ),
         ("entity", "relation", "entity", "fact"),
@@ -96,7 +96,7 @@ async def update(
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
     """Change an entity. New aliases replace the old list; metadata keys are set one by one."""
-    entity = await memory.entity_update(
+    entity = await memory.entities.update(
         entity_id,
         canonical_name=name,
         aliases=[] if no_aliases else alias,
@@ -122,7 +122,7 @@ async def resolve(
     """Find the entities that a name may refer to, most likely first."""
     hints = {"topic": topic, "mentioned_with": mentioned_with}
     given = {key: value for key, value in hints.items() if value}
-    found = await memory.entity_resolve(
+    found = await memory.entities.resolve(
         name, entity_type=kind, context_hints=given or None, enable_fuzzy=fuzzy
     )
     return listing(
@@ -148,7 +148,7 @@ async def merge(
     target_id: Annotated[str, typer.Argument(metavar="TARGET", help="The entity that stays.")],
 ) -> Answer:
     """Merge two entries for the same entity; names and facts move to the target."""
-    receipt = await memory.entity_merge(source_id, target_id)
+    receipt = await memory.entities.merge(source_id, target_id)
     conflicts = [
         f"{each.predicate}: kept {each.kept_text!r}, superseded {each.superseded_text!r}"
         for each in receipt.conflicts
@@ -162,5 +162,5 @@ async def unmerge(
     source_id: Annotated[str, typer.Argument(metavar="SOURCE", help="The entity that was merged.")],
 ) -> Answer:
     """Undo a merge. Fields that changed since the merge stay, and the output lists them."""
-    receipt = await memory.entity_unmerge(source_id)
+    receipt = await memory.entities.unmerge(source_id)
     return record(receipt, json_safe(receipt))

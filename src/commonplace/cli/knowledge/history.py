@@ -37,7 +37,7 @@ async def diff(
 ) -> Answer:
     """Print the facts and rules that were added and removed between two moments."""
     try:
-        changed = await memory.diff(since, until, scope=scope, limit=limit, offset=offset)
+        changed = await memory.history.diff(since, until, scope=scope, limit=limit, offset=offset)
     except InvalidInputError as error:
         given = {"since": ("--from", since), "until": ("--to", until)}
         if error.field not in given:
@@ -76,7 +76,7 @@ async def timeline(
     entity_id = await entity_of(memory, entity) if entity is not None else None
     return listing(
         "facts",
-        await memory.timeline(subject, entity_id=entity_id, limit=limit, offset=offset),
+        await memory.history.timeline(subject, entity_id=entity_id, limit=limit, offset=offset),
         ("from (UTC)", "to (UTC)", "state", "predicate", "text"),
         lambda each: (
             *(each.valid_from or each.created_at, each.valid_to or ""),

@@ -51,7 +51,7 @@ async def facts(
 ) -> Answer:
     """List facts."""
     is_past = as_of is not None or valid_at is not None
-    found = await memory.list_facts(
+    found = await memory.lists.facts(
         validity=validity or (None if is_past else Validity.ACTIVE),
         fading=fading or None,
         scope=scope,
@@ -63,7 +63,7 @@ async def facts(
         limit=limit,
         offset=offset,
     )
-    later = await memory.later_facts([] if is_past else found)
+    later = await memory.history.later_facts([] if is_past else found)
     return listing(
         "facts",
         found,
@@ -91,7 +91,7 @@ async def rules(
     offset: OffsetOption = 0,
 ) -> Answer:
     """List rules."""
-    found = await memory.list_rules(
+    found = await memory.lists.rules(
         maturity=maturity, forgotten=forgotten, scope=scope, as_of=as_of, limit=limit, offset=offset
     )
     return listing(
@@ -118,7 +118,7 @@ async def episodes(
     offset: OffsetOption = 0,
 ) -> Answer:
     """List episodes."""
-    found = await memory.list_episodes(
+    found = await memory.lists.episodes(
         status=status, butler=butler, live=not expired, limit=limit, offset=offset
     )
     return listing(
@@ -149,7 +149,9 @@ async def entities(
     offset: OffsetOption = 0,
 ) -> Answer:
     """List entities. Entities have no short ids."""
-    found = await memory.list_entities(name=name, entity_type=kind, merged=merged, limit=limit, offset=offset)
+    found = await memory.lists.entities(
+        name=name, entity_type=kind, merged=merged, limit=limit, offset=offset
+    )
     return listing(
         "entities",
         found,

@@ -108,7 +108,7 @@ async def entity_of(memory: KnowledgeMemory, name: str) -> UUID:
         return UUID(name)
     if not name.strip():
         raise InvalidInputError("entity", "a name or an id", name)
-    found = await memory.entity_resolve(name)
+    found = await memory.entities.resolve(name)
     best = [each for each in found if each.name_match is found[0].name_match]
     if len(best) != 1:
         known = ", ".join(f"{each.canonical_name} ({each.entity_id})" for each in best[:3])

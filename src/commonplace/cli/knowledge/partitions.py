@@ -21,13 +21,13 @@ _BYTES_PER_MB = 1_000_000
 @command("list")
 async def list_command(memory: KnowledgeMemory) -> Answer:
     """Print the partitions with their row counts, as the server last estimated them."""
-    return _partitions(await memory.list_partitions())
+    return _partitions(await memory.partitions.list())
 
 
 @command()
 async def prepare(memory: KnowledgeMemory) -> Answer:
     """Prepare the tables for partitions: each table of memories becomes the partition that all tenants share."""
-    return _partitions(await memory.prepare_partitions())
+    return _partitions(await memory.partitions.prepare())
 
 
 @command()
@@ -38,7 +38,7 @@ async def isolate(
     """Move the memories of a large tenant to its own partitions; storing and searching continue meanwhile."""
     with Progress(TextColumn("{task.description}"), console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("copying")
-        found = await memory.isolate_tenant(
+        found = await memory.partitions.isolate(
             tenant, on_copied=lambda rows: bar.update(task, description=f"copied {rows} rows")
         )
     return _partitions([found])

@@ -13,12 +13,12 @@ from commonplace.cli.knowledge.options import opened
 from commonplace.core.text import plural
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge import (
-    BATCH_ROWS,
     KnowledgeMemory,
     MoveProgress,
     MoveReceipt,
     MoveState,
     MoveStatus,
+    Reembedding,
 )
 
 app = typer.Typer()
@@ -36,7 +36,7 @@ async def reembed_command(
             show_default="the embedding_model of the settings",
         ),
     ] = None,
-    batch: Annotated[int, typer.Option(help="Memories per batch.")] = BATCH_ROWS,
+    batch: Annotated[int, typer.Option(help="Memories per batch.")] = Reembedding.BATCH_ROWS,
     status: Annotated[
         bool, typer.Option("--status", help="Show the progress of the move without changing anything.")
     ] = False,
@@ -55,9 +55,9 @@ async def reembed_command(
     if status + abort + drop_former > 1:
         raise typer.BadParameter("expected one of --status, --abort and --drop-former, got several")
     if status:
-        return _status(await memory.reembedding_status())
+        return _status(await memory.reembedding.status())
     if abort or drop_former:
-        remove = memory.abort_reembedding if abort else memory.drop_former_vectors
+        remove = memory.reembedding.abort if abort else memory.reembedding.drop_former_vectors
         removed = await remove(batch_rows=batch)
         return Answer({"removed": removed}, f"removed {plural(removed, 'unused vector')}")
     loaded = settings()
@@ -78,7 +78,7 @@ async def _move(memory: KnowledgeMemory, options: EmbeddingOptions, batch: int) 
             bar.update(task, description=progress.step, completed=progress.done, total=progress.total)
 
         try:
-            return await memory.reembed(engine, batch_rows=batch, on_progress=show)
+            return await memory.reembedding.run(engine, batch_rows=batch, on_progress=show)
         finally:
             engine.close()
 

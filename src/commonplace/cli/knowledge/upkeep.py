@@ -57,7 +57,7 @@ command_with_progress = commands(app, _opened_with_progress)
 @command()
 async def confirm(memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument) -> Answer:
     """Confirm that a fact or rule still holds; its decay restarts."""
-    await memory.confirm_memory(memory_type, memory_id)
+    await memory.confirm(memory_type, memory_id)
     return _done("confirmed", memory_type, memory_id)
 
 
@@ -71,28 +71,28 @@ async def edit(
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
     """Change the text of a fact or rule. A new memory replaces the old one, which stays in the audit trail."""
-    edited = await memory.edit_memory(memory_type, memory_id, text, allow_secrets=allow_secrets)
+    edited = await memory.edit(memory_type, memory_id, text, allow_secrets=allow_secrets)
     return Answer(json_safe(edited), f"{memory_type} {memory_id} is now {memory_type} {edited.id}")
 
 
 @command()
 async def pin(memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument) -> Answer:
     """Show a fact or rule in the block of every prompt; adds the tag pinned."""
-    await memory.pin_memory(memory_type, memory_id)
+    await memory.pin(memory_type, memory_id)
     return _done("pinned", memory_type, memory_id)
 
 
 @command()
 async def unpin(memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument) -> Answer:
     """Show a fact or rule only where it is relevant; removes the tag pinned."""
-    await memory.pin_memory(memory_type, memory_id, pinned=False)
+    await memory.pin(memory_type, memory_id, pinned=False)
     return _done("unpinned", memory_type, memory_id)
 
 
 @command()
 async def forget(memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument) -> Answer:
     """Remove a memory from every search and prompt; the audit trail keeps it."""
-    await memory.forget_memory(memory_type, memory_id)
+    await memory.forget(memory_type, memory_id)
     return _done("forgot", memory_type, memory_id)
 
 
@@ -138,13 +138,13 @@ async def cleanup(
     ] = None,
 ) -> Answer:
     """Delete expired episodes, then the oldest consolidated episodes above a limit."""
-    return _counts(await upkeep.memory.run_episode_cleanup(max_entries=max_entries, on_progress=upkeep.show))
+    return _counts(await upkeep.memory.upkeep.cleanup(max_entries=max_entries, on_progress=upkeep.show))
 
 
 @command_with_progress()
 async def sweep(upkeep: _Upkeep) -> Answer:
     """Fade unconfirmed facts and rules, and finally expire them."""
-    return _counts(await upkeep.memory.run_decay_sweep(on_progress=upkeep.show))
+    return _counts(await upkeep.memory.upkeep.sweep(on_progress=upkeep.show))
 
 
 def _standing(rule: Rule) -> Answer:

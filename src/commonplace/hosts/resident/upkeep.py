@@ -7,7 +7,7 @@ from typing import Final
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.settings import CRON_OFF, Settings
-from commonplace.knowledge import KnowledgeMemory, consolidate
+from commonplace.knowledge import KnowledgeMemory
 from commonplace.llm import can_consolidate
 
 EVERY_S: Final = 600.0
@@ -49,7 +49,7 @@ class Consolidation:
         self._began_at = time.monotonic()
         self.is_running = True
         try:
-            report = await consolidate(self._memory)
+            report = await self._memory.runs.consolidate_as_configured()
             if not report.groups:
                 # No episode waited, so the next session that ends need not wait.
                 self._began_at = float("-inf")

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 from uuid import UUID
 
 from commonplace.core.choices import require_items
@@ -71,10 +71,21 @@ class Graph:
         return Graph(nodes=nodes, edges=edges)
 
 
-class GraphMethods(KnowledgeSession):
-    """The methods of knowledge memory that draw entities, facts and links."""
+class EntityGraph:
+    """The graph of entities, facts and links: ``memory.graph``.
 
-    async def knowledge_graph(
+    Attributes:
+        LIMIT: The default number of entities.
+        MAX_LIMIT: The maximum number of entities.
+    """
+
+    LIMIT: ClassVar[int] = ENTITIES
+    MAX_LIMIT: ClassVar[int] = MOST_ENTITIES
+
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+
+    async def read(
         self,
         *,
         entity_id: UUID | str | None = None,
@@ -101,7 +112,7 @@ class GraphMethods(KnowledgeSession):
         own = inputs.optional_scope(scope)
         oldest = inputs.optional_moment(since, field="since")
         require_page(limit, max_limit=MOST_ENTITIES)
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             entities = await sql.graph_entities(entity_id=key, limit=limit)
             if key is not None and not entities:
                 raise NotFoundError("entity", str(key))
@@ -120,7 +131,7 @@ class GraphMethods(KnowledgeSession):
                     scopes=None if own is None else [GLOBAL_SCOPE, own],
                     as_of=None,
                     valid_at=None,
-                    now=self.clock(),
+                    now=self._session.clock(),
                     limit=MOST_LINKS,
                 )
                 relations = [row for row in relations if oldest is None or row["created_at"] >= oldest]
@@ -128,7 +139,7 @@ class GraphMethods(KnowledgeSession):
         graph = _drawn(entities, facts, relations, links)
         return graph if kinds is None else graph.only(require_items(kinds, field="kinds"))
 
-    async def connect_entities(self, first_id: UUID | str, second_id: UUID | str) -> Graph:
+    async def between(self, first_id: UUID | str, second_id: UUID | str) -> Graph:
         """Return the shortest path from one entity to another, via facts, links and memories.
 
         The search goes up to six steps and follows up to 5,000 edges per step.
@@ -141,7 +152,7 @@ class GraphMethods(KnowledgeSession):
         second = inputs.require_id(second_id, field="second_id")
         before: dict[UUID, Row | None] = {first: None}
         frontier = [first]
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             for _ in range(MOST_STEPS):
                 if second in before or not frontier:
                     break
@@ -151,7 +162,7 @@ class GraphMethods(KnowledgeSession):
                 frontier = list(fresh)
             way = _way(before, second)
             ids = [first, *(edge["to_id"] for edge in way)]
-            names = {row["id"]: row["name"] for row in await sql.names_of(ids=ids, now=self.clock())}
+            names = {row["id"]: row["name"] for row in await sql.names_of(ids=ids, now=self._session.clock())}
         return _walked(first, way, names)
 
 

@@ -24,8 +24,11 @@ class KnowledgeDiff:
     removed: tuple[Fact | Rule, ...]
 
 
-class HistoryMethods(KnowledgeSession):
-    """The methods of knowledge memory that show the past."""
+class ChangeHistory:
+    """The past of facts and rules."""
+
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
 
     async def diff(
         self,
@@ -36,20 +39,9 @@ class HistoryMethods(KnowledgeSession):
         limit: int = MAX_LIMIT,
         offset: int = 0,
     ) -> KnowledgeDiff:
-        """Return the changes between two moments.
-
-        Args:
-            since: The earlier moment.
-            until: The later moment; now if ``None``. A date stands for the end of that day.
-            scope: Return only global facts and rules and those of this scope; ``None`` for all.
-            limit: Maximum number of facts, and of rules, 1 to 1,000.
-            offset: The number of facts, and of rules, to skip.
-
-        Raises:
-            InvalidInputError: A parameter is malformed, or the later moment is not later.
-        """
+        """Return the changes between two moments."""
         require_page(limit, offset)
-        now = self.clock()
+        now = self._session.clock()
         earlier, later = (
             inputs.optional_moment(since, field="since"),
             inputs.optional_moment(until, field="until", at_end=True),
@@ -64,7 +56,7 @@ class HistoryMethods(KnowledgeSession):
             "limit": limit,
             "offset": offset,
         }
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             facts = await sql.facts_changed(**wanted)
             rules = await sql.rules_changed(**wanted)
         changed = [
@@ -84,24 +76,18 @@ class HistoryMethods(KnowledgeSession):
         limit: int = MAX_LIMIT,
         offset: int = 0,
     ) -> list[Fact]:
-        """Return the facts of a subject or an entity, in the order in which they became true.
-
-        Superseded and expired facts are included; forgotten facts are not.
-
-        Args:
-            subject: The subject; case, separators and a leading article do not matter.
-            entity_id: The entity.
-            limit: Maximum number of facts, 1 to 1,000.
-            offset: The number of facts to skip.
-
-        Raises:
-            InvalidInputError: A parameter is malformed, or neither a subject nor an entity is given.
-        """
+        """Return the facts of a subject or an entity, in the order in which they became true."""
         require_page(limit, offset)
         key = inputs.optional_id(entity_id, field="entity_id")
         wanted = inputs.optional_filter(subject, field="subject") or ""
         if not wanted and key is None:
             raise InvalidInputError("subject", "a subject or the id of an entity", subject)
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             rows = await sql.timeline(subject=wanted, entity_id=key, limit=limit, offset=offset)
-            return Fact.from_rows(rows, now=self.clock())
+            return Fact.from_rows(rows, now=self._session.clock())
+
+    async def chain(self, fact_id: UUID | str) -> list[Fact]:
+        """Return a fact with its predecessors and successors, newest first; an empty list if it does not exist."""
+        key = inputs.require_id(fact_id, field="fact_id")
+        async with self._session.reading() as sql:
+            return Fact.from_rows(await sql.fact_chain(id=key), now=self._session.clock())

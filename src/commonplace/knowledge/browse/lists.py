@@ -1,13 +1,13 @@
 """Lists of memories and entities for people. Reading them does not count as a use."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from commonplace.core import pages
 from commonplace.core.choices import optional_one_of, require_one_of
 from commonplace.core.sources import Source
-from commonplace.knowledge.browse.cursors import moment_after, name_after, place_after
+from commonplace.knowledge.browse.cursors import cursor_of, moment_after, name_after, place_after
 from commonplace.knowledge.browse.entries import ListedEntity
 from commonplace.knowledge.browse.orders import FactOrder, RuleOrder
 from commonplace.knowledge.model import inputs
@@ -15,7 +15,16 @@ from commonplace.knowledge.model.config import LIST_LIMIT, MAX_LIMIT
 from commonplace.knowledge.model.entity_fields import EntityType
 from commonplace.knowledge.model.entity_names import fold_name
 from commonplace.knowledge.model.feedback import RuleApplication
-from commonplace.knowledge.model.kinds import Episode, EpisodeStatus, Fact, MemoryType, Moment, Rule, Validity
+from commonplace.knowledge.model.kinds import (
+    Episode,
+    EpisodeStatus,
+    Fact,
+    Memory,
+    MemoryType,
+    Moment,
+    Rule,
+    Validity,
+)
 from commonplace.knowledge.model.maturity import Maturity
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.rows import Noun
@@ -30,10 +39,13 @@ class SessionMemory(Noun):
     text: str
 
 
-class ListMethods(KnowledgeSession):
-    """The methods of knowledge memory that list memories and entities."""
+class Lists:
+    """Lists of memories and entities for people. Reading them does not count as a use."""
 
-    async def list_facts(
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+
+    async def facts(
         self,
         *,
         ids: Collection[UUID] | None = None,
@@ -79,11 +91,11 @@ class ListMethods(KnowledgeSession):
             reverse: Return the facts in the opposite order.
             limit: Maximum number of facts, 1 to 1,000.
             offset: The number of facts to skip.
-            after: The cursor of the last fact before the page, from ``cursor_of`` with the same order.
+            after: The cursor of the last fact before the page, from :meth:`cursor_of` with the same order.
         """
         require_page(limit, offset)
         order = require_one_of(FactOrder, sort, field="sort")
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             rows = await sql.list_facts(
                 ids=None if ids is None else inputs.require_ids(ids),
                 validity=optional_one_of(Validity, validity, field="validity"),
@@ -100,22 +112,16 @@ class ListMethods(KnowledgeSession):
                 source=optional_one_of(Source, source, field="source"),
                 source_butler=inputs.optional_filter(source_butler, field="source_butler"),
                 max_confidence=max_confidence,
-                now=self.clock(),
+                now=self._session.clock(),
                 sort=order,
                 reverse=reverse,
                 limit=limit,
                 offset=offset,
                 **place_after(after, Fact, order),
             )
-            return Fact.from_rows(rows, now=self.clock())
+            return Fact.from_rows(rows, now=self._session.clock())
 
-    async def fact_chain(self, fact_id: UUID | str) -> list[Fact]:
-        """Return a fact with its predecessors and successors, newest first; an empty list if it does not exist."""
-        key = inputs.require_id(fact_id, field="fact_id")
-        async with self._reading() as sql:
-            return Fact.from_rows(await sql.fact_chain(id=key), now=self.clock())
-
-    async def list_rules(
+    async def rules(
         self,
         *,
         ids: Collection[UUID] | None = None,
@@ -137,13 +143,13 @@ class ListMethods(KnowledgeSession):
     ) -> list[Rule]:
         """Return rules in an order, by default newest first.
 
-        The parameters are those of :meth:`list_facts`, but ``sort`` is a :class:`RuleOrder`. ``maturity`` is a
+        The parameters are those of :meth:`facts`, but ``sort`` is a :class:`RuleOrder`. ``maturity`` is a
         :class:`Maturity`; ``forgotten`` returns only forgotten rules, or only other rules. ``as_of`` returns rules that
         were stored at this moment, with ``forgotten`` as it was then; their fields are those of today.
         """
         require_page(limit, offset)
         order = require_one_of(RuleOrder, sort, field="sort")
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             rows = await sql.list_rules(
                 ids=None if ids is None else inputs.require_ids(ids),
                 maturity=optional_one_of(Maturity, maturity, field="maturity"),
@@ -155,7 +161,7 @@ class ListMethods(KnowledgeSession):
                 source=optional_one_of(Source, source, field="source"),
                 source_butler=inputs.optional_filter(source_butler, field="source_butler"),
                 max_confidence=max_confidence,
-                now=self.clock(),
+                now=self._session.clock(),
                 sort=order,
                 reverse=reverse,
                 as_of=inputs.optional_moment(as_of, field="as_of", at_end=True),
@@ -163,21 +169,19 @@ class ListMethods(KnowledgeSession):
                 offset=offset,
                 **place_after(after, Rule, order),
             )
-            return Rule.from_rows(rows, now=self.clock())
+            return Rule.from_rows(rows, now=self._session.clock())
 
-    async def list_applications(
-        self, rule_id: UUID | str, *, limit: int = LIST_LIMIT
-    ) -> list[RuleApplication]:
+    async def applications(self, rule_id: UUID | str, *, limit: int = LIST_LIMIT) -> list[RuleApplication]:
         """Return the applications of a rule, the latest first.
 
         Source: KNW-30.1.
         """
         require_page(limit)
         key = inputs.require_id(rule_id, field="rule_id")
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             return RuleApplication.from_rows(await sql.list_applications(rule_id=key, limit=limit))
 
-    async def list_episodes(
+    async def episodes(
         self,
         *,
         status: str | None = None,
@@ -195,11 +199,11 @@ class ListMethods(KnowledgeSession):
             live: Leave out expired and forgotten episodes that wait for cleanup.
             limit: Maximum number of episodes, 1 to 1,000.
             offset: The number of episodes to skip.
-            after: The cursor of the last episode before the page, from ``cursor_of``.
+            after: The cursor of the last episode before the page, from :meth:`cursor_of`.
         """
         require_page(limit, offset)
-        now = self.clock()
-        async with self._reading() as sql:
+        now = self._session.clock()
+        async with self._session.reading() as sql:
             rows = await sql.list_episodes(
                 status=optional_one_of(EpisodeStatus, status, field="status"),
                 butler=inputs.optional_scope(butler, field="butler"),
@@ -210,7 +214,7 @@ class ListMethods(KnowledgeSession):
             )
             return Episode.from_rows(rows, now=now)
 
-    async def list_entities(
+    async def entities(
         self,
         *,
         name: str | Sequence[str] | None = None,
@@ -229,12 +233,12 @@ class ListMethods(KnowledgeSession):
             merged: Return only entities that were merged into another, only other entities, or all for ``None``.
             limit: Maximum number of entities, 1 to 1,000.
             offset: The number of entities to skip.
-            after: The cursor of the last entity before the page, from ``cursor_of``.
+            after: The cursor of the last entity before the page, from :meth:`cursor_of`.
         """
         require_page(limit, offset)
         asked = inputs.require_items([name] if isinstance(name, str) else name or [], field="name")
         names = [inputs.optional_filter(each, field="name") or "" for each in asked]
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             return ListedEntity.from_rows(
                 await sql.list_entities(
                     keys=[fold_name(each) for each in names] or None,
@@ -246,17 +250,48 @@ class ListMethods(KnowledgeSession):
                 )
             )
 
-    async def list_of_session(self, session_id: UUID | str) -> list[SessionMemory]:
+    async def of_session(self, session_id: UUID | str) -> list[SessionMemory]:
         """Return the live episodes of a session, and the active facts and rules learned from them, oldest first."""
         key = inputs.require_id(session_id, field="session_id")
-        async with self._reading() as sql:
-            return SessionMemory.from_rows(await sql.list_of_session(session_id=key, now=self.clock()))
+        async with self._session.reading() as sql:
+            return SessionMemory.from_rows(
+                await sql.list_of_session(session_id=key, now=self._session.clock())
+            )
 
-    async def list_harmful_rules(self, *, limit: int = LIST_LIMIT) -> list[Rule]:
+    async def harmful_rules(self, *, limit: int = LIST_LIMIT) -> list[Rule]:
         """Return rules that did harm, including warnings and forgotten rules, most recently judged first."""
         require_page(limit)
-        async with self._reading() as sql:
-            return Rule.from_rows(await sql.list_harmful_rules(limit=limit), now=self.clock())
+        async with self._session.reading() as sql:
+            return Rule.from_rows(await sql.list_harmful_rules(limit=limit), now=self._session.clock())
+
+    async def names_of(self, ids: Collection[UUID]) -> Mapping[UUID, str]:
+        """Return a label for each id: the key and text of a fact, the name of an entity, or the text of a memory.
+
+        Args:
+            ids: Ids of episodes, facts, rules and entities.
+
+        Returns:
+            At most 120 characters for each id. Forgotten memories, expired episodes and unknown ids are left out.
+        """
+        async with self._session.reading() as sql:
+            return {
+                row["id"]: row["name"]
+                for row in await sql.names_of(ids=inputs.require_ids(ids), now=self._session.clock())
+            }
+
+    async def scopes_of(self, ids: Collection[UUID]) -> Mapping[UUID, str]:
+        """Return the scope of each fact and rule.
+
+        Args:
+            ids: Ids of facts and rules. Other ids are ignored.
+        """
+        async with self._session.reading() as sql:
+            return {row["id"]: row["scope"] for row in await sql.scopes_of(ids=inputs.require_ids(ids))}
+
+    @staticmethod
+    def cursor_of(last: Memory | ListedEntity, *, sort: str = FactOrder.STORED) -> str:
+        """Return the cursor of the page that begins after an item of a list in an order."""
+        return cursor_of(last, sort=sort)
 
 
 def require_page(limit: int, offset: int = 0) -> None:

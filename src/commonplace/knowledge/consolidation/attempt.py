@@ -26,6 +26,7 @@ from commonplace.knowledge.consolidation.known import Known, known_to
 from commonplace.knowledge.consolidation.leases import Lease, NotDue
 from commonplace.knowledge.consolidation.parser import parse_consolidation
 from commonplace.knowledge.consolidation.policy import Policy
+from commonplace.knowledge.consolidation.preview import PlannedChange, plan_rows
 from commonplace.knowledge.consolidation.prompt import build_prompt
 from commonplace.knowledge.consolidation.results import ConsolidationResult
 from commonplace.knowledge.consolidation.runs import Run, RunState
@@ -42,11 +43,16 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """An answer that waits for approval, with its current effects; :func:`~.preview.plan_rows` renders it."""
+    """An answer that waits for approval, with its current effects."""
 
     lease: Lease
     result: ConsolidationResult
     rehearsal: Rehearsal
+
+    @property
+    def changes(self) -> list[PlannedChange]:
+        """The effects as a diff for people, in the order in which they are applied."""
+        return plan_rows(self.rehearsal)
 
 
 Approve = Callable[[Plan], Awaitable[bool]]

@@ -18,7 +18,7 @@ from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.runs import Run, RunState
 from commonplace.knowledge.consolidation.spawner import NOT_ASKED, Spawner
 from commonplace.knowledge.model import inputs
-from commonplace.knowledge.store.session import KnowledgeSession, storage_function
+from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.rows import Noun
 
 EXPIRES_SOON_S: Final = 86_400.0
@@ -60,10 +60,13 @@ class ExpiringEpisodes(Noun):
         )
 
 
-class ConsolidationMethods(KnowledgeSession):
-    """The methods of knowledge memory that consolidate, and count waiting episodes."""
+class Consolidation:
+    """Consolidation, and the episodes that wait for it."""
 
-    async def run_consolidation(
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+
+    async def run(
         self,
         cc_spawner: Spawner | None = None,
         *,
@@ -73,40 +76,22 @@ class ConsolidationMethods(KnowledgeSession):
         approve: Approve | None = None,
         notify: Notify | None = None,
     ) -> ConsolidationReport:
-        """Consolidate the tenant's episodes, butler by butler, oldest first, until no episode is due.
-
-        Several workers may do this at once, because only one worker at a time holds a butler's episodes. Dates in the
-        prompt are in the configured time zone.
-
-        Args:
-            cc_spawner: Asks the model. Without a spawner, episodes are counted, the planned runs are listed, and
-                nothing changes.
-            butler: Only this butler's episodes.
-            worker: The worker's name for operators; host and process by default.
-            policy: Time limits and pauses.
-            approve: Called with each plan before it is applied; if it returns false, the group stays unchanged.
-            notify: Called with each run that was applied or refused.
-
-        Raises:
-            StorageUnavailableError: The server cannot be reached at the start; later outages are in ``errors``.
-
-        Source: KNW-12, KNW-14, KNW-24.3.
-        """
+        """Consolidate the tenant's episodes, butler by butler, oldest first, until no episode is due."""
         wanted = inputs.optional_scope(butler, field="butler")
         policy = policy or Policy()
-        pending = await self.pending_groups()
+        pending = await self.pending()
         groups = {group.butler: group.episodes for group in pending if wanted in {None, group.butler}}
         if cc_spawner is None:
             return await self._planned(groups, policy)
-        async with self.acting() as pool:
+        async with self._session.acting() as pool:
             means = Means(
                 pool=pool,
-                engine=self.engine,
+                engine=self._session.engine,
                 spawner=cc_spawner,
                 worker=worker or leases.this_worker(),
                 policy=policy,
-                clock=self.clock,
-                zone=self.database.settings.zone,
+                clock=self._session.clock,
+                zone=self._session.database.settings.zone,
                 approve=approve,
             )
             outcomes = [
@@ -129,31 +114,28 @@ class ConsolidationMethods(KnowledgeSession):
             ),
         )
 
-    async def pending_groups(self) -> list[PendingGroup]:
-        """Return the tenant's waiting episodes by butler, without expired episodes.
+    async def pending(self) -> list[PendingGroup]:
+        """Return the tenant's waiting episodes by butler, without expired episodes."""
+        async with self._session.reading() as sql:
+            return PendingGroup.from_rows(await sql.pending_groups(now=self._session.clock()))
 
-        Source: KNW-12.3.
-        """
-        async with self._reading() as sql:
-            return PendingGroup.from_rows(await sql.pending_groups(now=self.clock()))
-
-    async def expiring_episodes(self, *, within_s: float = EXPIRES_SOON_S) -> ExpiringEpisodes:
+    async def expiring(self, *, within_s: float = EXPIRES_SOON_S) -> ExpiringEpisodes:
         """Return the tenant's waiting episodes that expire within a period, by default a day."""
-        now = self.clock()
+        now = self._session.clock()
         try:
             before = now + timedelta(seconds=within_s)
         except (ArithmeticError, TypeError, ValueError):
             raise InvalidInputError("within_s", "a number of seconds", within_s) from None
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             row = await sql.expiring_episodes(now=now, before=before)
         return ExpiringEpisodes.from_row(row)
 
     async def _planned(self, groups: Mapping[str, int], policy: Policy) -> ConsolidationReport:
-        now = self.clock()
+        now = self._session.clock()
         planned: list[PlannedRun] = []
         busy: list[str] = []
         waiting: list[str] = []
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             for butler in groups:
                 if await sql.is_busy(butler=butler, now=now, latest_lease=policy.latest_lease(now)):
                     busy.append(butler)
@@ -170,11 +152,6 @@ class ConsolidationMethods(KnowledgeSession):
             waiting=tuple(waiting),
             note=NOT_ASKED,
         )
-
-
-run_consolidation = storage_function(
-    ConsolidationMethods, ConsolidationMethods.run_consolidation, needs_engine=True
-)
 
 
 async def _outcomes(means: Means, butler: str, notify: Notify | None) -> AsyncIterator[Outcome]:

@@ -30,18 +30,19 @@ class DeadLetter(Noun):
     last_error: str | None
 
 
-class DeadLetterMethods(KnowledgeSession):
-    """The methods of knowledge memory that show and retry dead letters."""
+class DeadLetters:
+    """Episodes with no retries left."""
 
-    async def list_dead_letters(self, *, butler: str | None = None) -> list[DeadLetter]:
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+
+    async def list(self, *, butler: str | None = None) -> list[DeadLetter]:
         """Return the dead letters of the tenant or of one butler, oldest first, at most 1,000."""
         wanted = inputs.optional_scope(butler, field="butler")
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             return DeadLetter.from_rows(await sql.dead_letters(butler=wanted, limit=MAX_SHOWN))
 
-    async def requeue_dead_letters(
-        self, *, butler: str | None = None, episode_id: UUID | str | None = None
-    ) -> int:
+    async def requeue(self, *, butler: str | None = None, episode_id: UUID | str | None = None) -> int:
         """Requeue unexpired dead letters, with all attempts available again.
 
         Args:
@@ -56,11 +57,11 @@ class DeadLetterMethods(KnowledgeSession):
             NotFoundError: No episode has the short id.
         """
         wanted = inputs.optional_scope(butler, field="butler")
-        async with self._writing() as sql:
+        async with self._session.writing() as sql:
             key = None
             if episode_id is not None:
                 key = await find_id(sql, episode_id, MemoryType.EPISODE, field="episode_id")
-            return await sql.requeue_dead_letters(butler=wanted, episode_id=key, now=self.clock())
+            return await sql.requeue_dead_letters(butler=wanted, episode_id=key, now=self._session.clock())
 
     async def undo_requeue(self, episode_id: UUID | str) -> None:
         """Make a requeued episode a dead letter again, with its former attempts and error.
@@ -70,7 +71,7 @@ class DeadLetterMethods(KnowledgeSession):
             UndoRefusedError: The episode was not requeued, or a run has taken it since.
             NotFoundError: No episode has the short id.
         """
-        async with self._writing() as sql:
+        async with self._session.writing() as sql:
             key = await find_id(sql, episode_id, MemoryType.EPISODE, field="episode_id")
             if await sql.undo_requeue(id=key) is None:
                 reason = "the episode was not requeued, or a run has taken it since"

@@ -1,18 +1,19 @@
 """The report of a consolidation."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from commonplace.core.clock import format_timestamp
 from commonplace.knowledge.consolidation.dry_run import PlannedRun
 from commonplace.knowledge.consolidation.runs import RUN_COUNTS, Run, RunState
+from commonplace.knowledge.consolidation.spawner import NO_LANGUAGE_MODEL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationReport:
-    """The result of :func:`~.butlers.run_consolidation`.
+    """The result of a consolidation.
 
     Attributes:
         dry_run: Whether episodes were only counted, because no model was given.
@@ -37,6 +38,10 @@ class ConsolidationReport:
     again_at: datetime | None = None
     errors: tuple[str, ...] = ()
     note: str = ""
+
+    def without_model(self) -> Self:
+        """Return the report of a dry run with a note that no language model is set."""
+        return replace(self, note=NO_LANGUAGE_MODEL)
 
     @property
     def episodes_pending(self) -> int:

@@ -67,46 +67,35 @@ class FactReview(Noun):
     decided_at: datetime | None
 
 
-class FactReviewMethods(KnowledgeSession):
-    """The methods of knowledge memory that decide about pairs of facts."""
+class FactReviews:
+    """Pairs of facts of which the new one superseded an old one that matters: a person decides."""
 
-    async def reviews(self, *, decided: bool = False, limit: int = LIST_LIMIT) -> list[FactReview]:
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+
+    async def list(self, *, decided: bool = False, limit: int = LIST_LIMIT) -> list[FactReview]:
         """Return the tenant's waiting pairs, oldest first, or the decided pairs, latest first."""
         require_page(limit)
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             return FactReview.from_rows(await sql.list_fact_reviews(decided=decided, limit=limit))
 
     async def decide(self, review_id: int, decision: str) -> FactReview:
-        """Decide about a pair, and return it.
-
-        ``same`` and ``corrects`` leave the old fact superseded. ``refines`` and ``distinct`` make it active again; the
-        new fact is kept beside it, with its value in the predicate.
-
-        Raises:
-            InvalidInputError: The decision is unknown, the pair is decided, or the old fact cannot become active again.
-            NotFoundError: No pair has the id.
-        """
+        """Decide about a pair, and return it."""
         wanted = require_one_of(Decision, decision, field="decision")
-        async with self._writing() as sql:
+        async with self._session.writing() as sql:
             review = await _get(sql, review_id)
             if review.decision is not None:
                 found = f"{review_id}, decided: {review.decision}"
                 raise InvalidInputError("review_id", "a pair that waits", found)
             if wanted.keeps_both:
                 await _keep_both(sql, review)
-            await sql.set_decision(id=review_id, decision=wanted, now=self.clock())
+            await sql.set_decision(id=review_id, decision=wanted, now=self._session.clock())
             return await _get(sql, review_id)
 
-    async def undo_decision(self, review_id: int) -> FactReview:
-        """Undo a decision, and return the pair; the old fact is superseded again.
-
-        Raises:
-            InvalidInputError: The pair is not decided.
-            UndoRefusedError: One of its facts is no longer active, or another fact now has the key of the new fact.
-            NotFoundError: No pair has the id.
-        """
-        now = self.clock()
-        async with self._writing() as sql:
+    async def undo(self, review_id: int) -> FactReview:
+        """Undo a decision, and return the pair; the old fact is superseded again."""
+        now = self._session.clock()
+        async with self._session.writing() as sql:
             review = await _get(sql, review_id)
             if review.decision is None:
                 raise InvalidInputError("review_id", "a decided pair", f"{review_id}, which waits")

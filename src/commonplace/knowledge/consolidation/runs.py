@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import ClassVar, Final
 from uuid import UUID
 
 from commonplace.core.choices import optional_one_of
@@ -85,7 +85,10 @@ class Run(Noun):
         notes: Effects that the answer does not state: values that were added to keys, facts that were superseded.
         errors: The parts of the answer that were not applied, with the reasons, or why the whole run failed.
         undone_by: The actor who undid the run.
+        COUNTS: The fields that count actions.
     """
+
+    COUNTS: ClassVar[tuple[str, ...]] = RUN_COUNTS
 
     id: UUID
     butler: str
@@ -140,10 +143,13 @@ class RunRecord:
     actions: tuple[RunAction, ...]
 
 
-class RunMethods(KnowledgeSession):
-    """The methods of knowledge memory that show runs."""
+class RunRecords:
+    """The records of runs."""
 
-    async def list_runs(
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+
+    async def list(
         self,
         *,
         butler: str | None = None,
@@ -151,23 +157,16 @@ class RunMethods(KnowledgeSession):
         limit: int = LIST_LIMIT,
         offset: int = 0,
     ) -> list[Run]:
-        """Return the tenant's runs, latest first.
-
-        ``butler`` and ``state``, a :class:`RunState`, are filters; ``limit`` is 1 to 1,000.
-        """
+        """Return the tenant's runs, latest first."""
         require_page(limit, offset)
         optional_one_of(RunState, state, field="state")
         wanted = inputs.optional_scope(butler, field="butler")
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             return Run.from_rows(await sql.list_runs(butler=wanted, state=state, limit=limit, offset=offset))
 
-    async def get_run(self, run_id: UUID | str) -> RunRecord:
-        """Return a run with its actions.
-
-        Raises:
-            NotFoundError: No run has the id.
-        """
+    async def get(self, run_id: UUID | str) -> RunRecord:
+        """Return a run with its actions."""
         key = inputs.require_id(run_id, field="run_id")
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             run = Run.existing(await sql.get_run(run_id=key), str(key))
             return RunRecord(run=run, actions=tuple(RunAction.from_rows(await sql.run_actions(run_id=key))))

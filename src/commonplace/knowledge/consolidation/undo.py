@@ -15,7 +15,7 @@ from commonplace.knowledge.consolidation.runs import Run, RunAction, RunState
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.fact_drafts import fact_key
 from commonplace.knowledge.model.kinds import MemoryType, Validity
-from commonplace.knowledge.store.session import KnowledgeSession, storage_function
+from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.storage.database import Statements
 from commonplace.storage.rows import Noun
@@ -70,29 +70,23 @@ class _Since(Noun):
         return "it has been confirmed since" if self.is_confirmed else None
 
 
-class RunUndoMethods(KnowledgeSession):
-    """The method of knowledge memory that undoes runs."""
+class RunUndo:
+    """The undo of runs."""
 
-    async def undo_run(self, run_id: UUID | str, *, requeue: bool = False) -> UndoReport:
-        """Undo a run, in one transaction.
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
 
-        Args:
-            run_id: A run that was applied.
-            requeue: Consolidate the run's episodes again, unless they have expired.
-
-        Raises:
-            InvalidInputError: The id is malformed, or the run was not applied.
-            NotFoundError: No run has the id.
-        """
+    async def run(self, run_id: UUID | str, *, requeue: bool = False) -> UndoReport:
+        """Undo a run, in one transaction."""
         key = inputs.require_id(run_id, field="run_id")
-        async with self._writing() as sql:
+        async with self._session.writing() as sql:
             await sql.set_run(run_id=str(key))
             run = Run.existing(await sql.lock_run(run_id=key), str(key))
             if run.state is RunState.UNDONE:
                 return UndoReport(run_id=key, already_undone=True)
             if run.state is not RunState.APPLIED:
                 raise InvalidInputError("run_id", "a run that was applied", f"a run that is {run.state}")
-            now = self.clock()
+            now = self._session.clock()
             requeued = await sql.requeue_run(run_id=key, now=now) if requeue else 0
             await sql.mark_undone(run_id=key, now=now)
             actions = RunAction.from_rows(await sql.run_actions(run_id=key))
@@ -106,9 +100,6 @@ class RunUndoMethods(KnowledgeSession):
             kept=tuple(undoing.kept),
             **undoing.counts,
         )
-
-
-undo_run = storage_function(RunUndoMethods, RunUndoMethods.undo_run)
 
 
 async def _replaced(sql: Statements, actions: Sequence[RunAction]) -> dict[UUID, tuple[UUID, ...]]:

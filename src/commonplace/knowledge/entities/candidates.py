@@ -33,19 +33,22 @@ class SubjectCandidate(Noun):
     entity_type: EntityType
 
 
-class CandidateMethods(KnowledgeSession):
-    """The methods of knowledge memory that ask a person which entity a subject names."""
+class SubjectReviews:
+    """Subjects of facts that may name an entity: a person decides."""
 
-    async def list_subject_candidates(self, *, limit: int = LIST_LIMIT) -> list[SubjectCandidate]:
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+
+    async def list(self, *, limit: int = LIST_LIMIT) -> list[SubjectCandidate]:
         """Return subjects of facts without an entity that may name an entity, newest fact first.
 
         Either several entities have the name, or the subject and a name begin with the same words.
         """
         require_page(limit)
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             return SubjectCandidate.from_rows(await sql.subject_candidates(limit=limit))
 
-    async def decide_subject(self, fact_id: UUID | str, entity_id: UUID | str, *, same: bool) -> None:
+    async def decide(self, fact_id: UUID | str, entity_id: UUID | str, *, same: bool) -> None:
         """Decide whether the subject of a fact is an entity.
 
         If it is, all active facts of the subject without an entity get the entity, and the subject becomes an alias of
@@ -62,8 +65,8 @@ class CandidateMethods(KnowledgeSession):
             NotFoundError: The fact is not active.
         """
         wanted = inputs.require_id(entity_id, field="entity_id")
-        now = self.clock()
-        async with self._writing() as sql:
+        now = self._session.clock()
+        async with self._session.writing() as sql:
             key = await find_id(sql, fact_id, MemoryType.FACT, field="fact_id")
             row = await sql.standing_fact(id=key)
             if row is None:
@@ -76,10 +79,10 @@ class CandidateMethods(KnowledgeSession):
                 await sql.tell_apart(first_id=key, second_id=wanted, now=now)
             await record_decision(sql, MemoryType.FACT, key, wanted, "same" if same else "distinct", **made)
 
-    async def undo_subject(self, fact_id: UUID | str, entity_id: UUID | str) -> None:
+    async def undo(self, fact_id: UUID | str, entity_id: UUID | str) -> None:
         """Undo the decision whether the subject of a fact is an entity; the pair is listed again.
 
-        For the parameters see :meth:`decide_subject`. If the subject was the entity, its facts lose the entity, the
+        For the parameters see :meth:`decide`. If the subject was the entity, its facts lose the entity, the
         facts that the decision superseded are active again, and the entity loses the alias. Later changes stay.
 
         Raises:
@@ -88,7 +91,7 @@ class CandidateMethods(KnowledgeSession):
             NotFoundError: No fact has the short id.
         """
         wanted = inputs.require_id(entity_id, field="entity_id")
-        async with self._writing() as sql:
+        async with self._session.writing() as sql:
             key = await find_id(sql, fact_id, MemoryType.FACT, field="fact_id")
             if await sql.forget_distinction(first_id=key, second_id=wanted) is None:
                 await _unlink(sql, key, wanted)
@@ -113,7 +116,7 @@ class CandidateMethods(KnowledgeSession):
             for each in ids:
                 pair = await sql.by_trust(id=each.id, entity_id=entity_id, scope=scope, predicate=predicate)
                 weaker, stronger = (row["id"] for row in pair)
-                await sql.supersede_fact(id=weaker, by_id=stronger, now=self.clock())
+                await sql.supersede_fact(id=weaker, by_id=stronger, now=self._session.clock())
                 superseded.append((str(weaker), str(stronger)))
         if left:
             await link_subjects(sql, left.keys(), found)

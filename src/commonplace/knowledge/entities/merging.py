@@ -106,19 +106,16 @@ class MergePreview:
     names: tuple[str, ...]
 
 
-class MergingMethods(KnowledgeSession):
-    """The methods of knowledge memory that merge entities."""
+class EntityMerging:
+    """Merges of entities."""
 
-    async def preview_merge(self, source_entity_id: UUID | str, target_entity_id: UUID | str) -> MergePreview:
-        """Return the effects of merging one entity into another, without changing anything.
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
 
-        Raises:
-            InvalidInputError: Both ids are the same, an id names no entity, or an entity was already merged.
-
-        Source: KNW-18.
-        """
+    async def preview(self, source_entity_id: UUID | str, target_entity_id: UUID | str) -> MergePreview:
+        """Return the effects of merging one entity into another, without changing anything."""
         source_id, target_id = _require_two_ids(source_entity_id, target_entity_id)
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             source = await _living(sql, source_id, field="source_entity_id")
             target = await _living(sql, target_id, field="target_entity_id")
             rows = await sql.facts_of_entities(entity_ids=[source_id, target_id])
@@ -133,25 +130,17 @@ class MergingMethods(KnowledgeSession):
             names=tuple(_added_names(source, target)),
         )
 
-    async def entity_merge(
+    async def merge(
         self,
         source_entity_id: UUID | str,
         target_entity_id: UUID | str,
         *,
         tenant_id: str | None = None,
     ) -> MergeReceipt:
-        """Merge one entity into another; the source stays as a tombstone that names the target.
-
-        Facts move as in :mod:`.merge_plan`. The target gets the source's names and the metadata keys that it lacks.
-        Both entities are locked in the order of their ids, then their facts.
-
-        Raises:
-            InvalidInputError: Both ids are the same, an id names no entity, or an entity was already merged. Nothing
-                was written.
-        """
-        require_tenant(self.tenant_id, tenant_id)
+        """Merge one entity into another; the source stays as a tombstone that names the target."""
+        require_tenant(self._session.tenant_id, tenant_id)
         source_id, target_id = _require_two_ids(source_entity_id, target_entity_id)
-        async with self._writing() as sql:
+        async with self._session.writing() as sql:
             found = await lock_entities(sql, source_id, target_id)
             source = require_living(found.get(source_id), source_id, field="source_entity_id")
             target = require_living(found.get(target_id), target_id, field="target_entity_id")

@@ -95,10 +95,13 @@ def require_tenant(own: str, tenant_id: str | None) -> None:
         raise InvalidInputError("tenant_id", f"the tenant of this request ({own!r})", tenant_id)
 
 
-class RegistryMethods(KnowledgeSession):
-    """The methods of knowledge memory that create, read and change entities."""
+class EntityRegistry:
+    """Creating, reading and changing of entities."""
 
-    async def entity_create(
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+
+    async def create(
         self,
         *,
         canonical_name: str,
@@ -108,29 +111,13 @@ class RegistryMethods(KnowledgeSession):
         metadata: Mapping[str, Any] | None = None,
         allow_secrets: bool = False,
     ) -> Entity:
-        """Add an entity, or take over an entity with this name and type that a fact created.
-
-        Args:
-            canonical_name: 1 to 500 characters.
-            entity_type: ``person``, ``organization``, ``place`` or ``other``.
-            tenant_id: The request's tenant, if given.
-            aliases: A list of at most 200 further names; repeats in other case are left out.
-            metadata: A JSON object of at most 65,536 characters.
-            allow_secrets: Whether to store text that looks like a secret; only an operator may set this.
-
-        Raises:
-            InvalidInputError: A value is malformed, or an entity with this name and type exists, possibly merged
-                (KNW-16.2); the message names it. Nothing was written.
-            SecretRefusedError: A name, an alias or the metadata looks like a secret.
-
-        Source: KNW-16.
-        """
-        require_tenant(self.tenant_id, tenant_id)
+        """Add an entity, or take over an entity with this name and type that a fact created."""
+        require_tenant(self._session.tenant_id, tenant_id)
         kind = require_one_of(EntityType, entity_type, field="entity_type")
         name = require_name(canonical_name, field="canonical_name", allow_secrets=allow_secrets)
         others = require_aliases(aliases, allow_secrets=allow_secrets)
         data = require_metadata(metadata, reserved=RESERVED_METADATA, allow_secrets=allow_secrets)
-        async with self._writing() as sql:
+        async with self._session.writing() as sql:
             row = await sql.entity_insert(
                 canonical_name=name,
                 entity_type=kind,
@@ -144,24 +131,14 @@ class RegistryMethods(KnowledgeSession):
             await record_change(sql, EventType.ENTITY_CREATED, None, entity)
             return entity
 
-    async def entity_get(
+    async def get(
         self, entity_id: UUID | str, *, tenant_id: str | None = None, as_of: Moment | None = None
     ) -> Entity:
-        """Return an entity; the ``survivor_id`` of a merged entity names the entity that replaced it.
-
-        Args:
-            entity_id: The entity.
-            tenant_id: The request's tenant, if given.
-            as_of: Return the entity with the names, the metadata and the merge of this moment.
-
-        Raises:
-            InvalidInputError: The id is malformed, or the tenant is not the request's.
-            NotFoundError: The entity does not exist, or did not exist at that moment.
-        """
-        require_tenant(self.tenant_id, tenant_id)
+        """Return an entity; the ``survivor_id`` of a merged entity names the entity that replaced it."""
+        require_tenant(self._session.tenant_id, tenant_id)
         wanted = require_id(entity_id, field="entity_id")
         moment = optional_moment(as_of, field="as_of", at_end=True)
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             entity = Entity.existing(await sql.entity_by_id(id=wanted), str(wanted))
             if moment is None:
                 return entity
@@ -170,7 +147,7 @@ class RegistryMethods(KnowledgeSession):
             replaced = await sql.entity_images(id=str(wanted), as_of=moment)
             return entity.restored(row["before"] for row in replaced)
 
-    async def entity_update(
+    async def update(
         self,
         entity_id: UUID | str,
         *,
@@ -180,24 +157,8 @@ class RegistryMethods(KnowledgeSession):
         metadata: Mapping[str, Any] | None = None,
         allow_secrets: bool = False,
     ) -> Entity:
-        """Change an entity; a field that is ``None`` stays unchanged.
-
-        Args:
-            entity_id: The entity.
-            tenant_id: The request's tenant, if given.
-            canonical_name: The new name.
-            aliases: The new list of aliases; an empty list removes all.
-            metadata: Keys to set; other keys stay.
-            allow_secrets: Whether to store text that looks like a secret; only an operator may set this.
-
-        Raises:
-            InvalidInputError: A value is malformed, no field is given, no entity has the id, the entity was merged, or
-                another entity has the name. Nothing was written.
-            SecretRefusedError: A name, an alias or the metadata looks like a secret.
-
-        Source: KNW-16.4.
-        """
-        require_tenant(self.tenant_id, tenant_id)
+        """Change an entity; a field that is ``None`` stays unchanged."""
+        require_tenant(self._session.tenant_id, tenant_id)
         wanted = require_id(entity_id, field="entity_id")
         if canonical_name is None and aliases is None and metadata is None:
             raise InvalidInputError("entity_update", "a canonical_name, aliases or metadata to change", None)
@@ -207,7 +168,7 @@ class RegistryMethods(KnowledgeSession):
         others = require_aliases(aliases, allow_secrets=allow_secrets)
         data = require_metadata(metadata, reserved=RESERVED_METADATA, allow_secrets=allow_secrets)
         try:
-            async with self._writing() as sql:
+            async with self._session.writing() as sql:
                 before = require_living((await lock_entities(sql, wanted)).get(wanted), wanted)
                 changed = replace(
                     before,
@@ -219,7 +180,7 @@ class RegistryMethods(KnowledgeSession):
                 await record_change(sql, EventType.ENTITY_UPDATED, before, after)
                 return after
         except asyncpg.UniqueViolationError:
-            async with self._reading() as sql:
+            async with self._session.reading() as sql:
                 row = await sql.entity_by_id(id=wanted)
                 raise await _name_taken(sql, name or "", EntityType(row["entity_type"])) from None
 

@@ -37,10 +37,13 @@ class EntityRelation(Noun):
     scope: str
 
 
-class RelationMethods(KnowledgeSession):
-    """The method of knowledge memory that lists relations between entities."""
+class EntityRelations:
+    """Relations between entities."""
 
-    async def list_relations(
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+
+    async def list(
         self,
         entity_id: UUID | str,
         *,
@@ -49,29 +52,18 @@ class RelationMethods(KnowledgeSession):
         valid_at: Moment | None = None,
         limit: int = LIST_LIMIT,
     ) -> list[EntityRelation]:
-        """Return the relations of an entity in either direction, latest fact first.
-
-        Args:
-            entity_id: The entity; a merged entity stands for the entity that replaced it.
-            scope: Only relations from facts of this scope and global facts; ``None`` for all.
-            as_of: Relations that were known at this moment, between today's entities.
-            valid_at: Relations that were true at this moment.
-            limit: Maximum number of relations, 1 to 1,000.
-
-        Raises:
-            NotFoundError: The entity does not exist.
-        """
+        """Return the relations of an entity in either direction, latest fact first."""
         require_page(limit)
         wanted = inputs.require_id(entity_id, field="entity_id")
         own = inputs.optional_scope(scope)
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             entity = Entity.existing(await sql.entity_by_id(id=wanted), str(wanted))
             rows = await sql.relations(
                 entity_id=entity.survivor_id,
                 scopes=None if own is None else [GLOBAL_SCOPE, own],
                 as_of=inputs.optional_moment(as_of, field="as_of", at_end=True),
                 valid_at=inputs.optional_moment(valid_at, field="valid_at", at_end=True),
-                now=self.clock(),
+                now=self._session.clock(),
                 limit=limit,
             )
             return EntityRelation.from_rows(rows)

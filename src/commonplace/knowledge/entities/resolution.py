@@ -92,10 +92,13 @@ class NamedEntity(Noun):
         )
 
 
-class ResolutionMethods(KnowledgeSession):
-    """The method of knowledge memory that resolves names."""
+class EntityResolution:
+    """Resolution of names to entities."""
 
-    async def entity_resolve(
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+
+    async def resolve(
         self,
         name: str,
         *,
@@ -104,30 +107,14 @@ class ResolutionMethods(KnowledgeSession):
         context_hints: Mapping[str, Any] | None = None,
         enable_fuzzy: bool = False,
     ) -> list[Candidate]:
-        """Return the entities that a name may refer to, most likely first; an empty list if no entity matches.
-
-        The search ignores case, the encoding of accents and runs of spaces; ``%`` and ``_`` have no special meaning.
-        Merged entities are left out.
-
-        Args:
-            name: 1 to 500 characters.
-            tenant_id: The request's tenant, if given.
-            entity_type: Only entities of this type.
-            context_hints: Hints about the entity, see :func:`~.neighbourhood.require_hints`.
-            enable_fuzzy: Also find similar names, if the name has three or more characters.
-
-        Returns:
-            Candidates by score, then canonical name, then id; at most 500 by name and 500 by similarity.
-
-        Source: KNW-17, R-KNW-7, R-KNW-10.
-        """
-        require_tenant(self.tenant_id, tenant_id)
+        """Return the entities that a name may refer to, most likely first; an empty list if no entity matches."""
+        require_tenant(self._session.tenant_id, tenant_id)
         wanted = require_name(name, field="name", allow_secrets=True)
         kind = optional_one_of(EntityType, entity_type, field="entity_type")
         hints = require_hints(context_hints)
         fuzzy = enable_fuzzy and len(wanted) >= MIN_CHARS
         key = fold_name(wanted)
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             finds = await _by_name(sql, key, kind, hints)
             similar, possible = await _similar(sql, key, kind) if fuzzy else ([], [])
         if possible:
@@ -136,7 +123,7 @@ class ResolutionMethods(KnowledgeSession):
             finds.setdefault(entity, NameMatch.FUZZY)
         boosts: Mapping[UUID, float] = {}
         if hints.terms and finds:
-            async with self._reading() as sql:
+            async with self._session.reading() as sql:
                 boosts = await _boosts(sql, [entity.id for entity in finds], hints.terms)
         return rank(finds, boosts, hints.domain_scores)
 

@@ -59,25 +59,17 @@ class _Record:
     links: tuple[tuple[UUID, UUID], ...]
 
 
-class UnmergingMethods(KnowledgeSession):
-    """The method of knowledge memory that undoes merges."""
+class EntityUnmerging:
+    """The undo of merges."""
 
-    async def entity_unmerge(
-        self, source_entity_id: UUID | str, *, tenant_id: str | None = None
-    ) -> UnmergeReceipt:
-        """Undo the merge of an entity into another.
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
 
-        Args:
-            source_entity_id: The entity that was merged.
-            tenant_id: The request's tenant, if given.
-
-        Raises:
-            InvalidInputError: No entity has the id, the entity was not merged, its target was merged further, the merge
-                has no record, or later facts conflict; the message says which. Nothing was written.
-        """
-        require_tenant(self.tenant_id, tenant_id)
+    async def unmerge(self, source_entity_id: UUID | str, *, tenant_id: str | None = None) -> UnmergeReceipt:
+        """Undo the merge of an entity into another."""
+        require_tenant(self._session.tenant_id, tenant_id)
         source_id = require_id(source_entity_id, field="source_entity_id")
-        async with self._writing() as sql:
+        async with self._session.writing() as sql:
             source, target = await _lock_pair(sql, source_id)
             record = await _read_record(sql, source, target)
             involved = [change.fact_id for change in record.facts]

@@ -2,14 +2,10 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import asdict
 from datetime import datetime
-from typing import Any, assert_never
+from typing import assert_never
 from uuid import UUID
 
-import asyncpg
-
-from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError, SupersededError, UndoRefusedError
 from commonplace.core.sources import Source
 from commonplace.knowledge.browse.single_memories import read_one, read_then, require_found
@@ -17,46 +13,32 @@ from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import PINNED, Fact, Memory, MemoryType, Moment, Rule, Validity
 from commonplace.knowledge.store.id_lookup import find_id
-from commonplace.knowledge.store.session import KnowledgeSession, storage_function
+from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.traced import traced
 from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.storage.database import Statements
 
 
-class AnyMemoryMethods(KnowledgeSession):
-    """The methods of knowledge memory for a memory of any kind."""
+class SingleMemories:
+    """Getting, confirming, pinning and forgetting of a memory of any kind, and the undo of this."""
 
-    async def get_memory(
-        self, memory_type: str, memory_id: UUID | str, *, as_of: Moment | None = None
-    ) -> Memory:
-        """Return a memory, counting one use.
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
 
-        Args:
-            memory_type: ``"episode"``, ``"fact"`` or ``"rule"``.
-            memory_id: The id or the short id.
-            as_of: Return what was known at this moment, without counting a use. Validity, scope, predicate, entity,
-                period and confirmation of a fact are those of that moment; other fields are current.
-
-        Returns:
-            The memory after counting; a superseded or expired fact is returned too.
-
-        Raises:
-            InvalidInputError: The type or id is malformed, or several memories have the short id.
-            NotFoundError: The memory does not exist or was forgotten, or the episode has expired.
-
-        Source: KNW-05.6, R-KNW-7.
-        """
+    async def get(self, memory_type: str, memory_id: UUID | str, *, as_of: Moment | None = None) -> Memory:
+        """Return a memory, counting one use."""
         moment = inputs.optional_moment(as_of, field="as_of", at_end=True)
-        async with traced(self, "search_memory") as note:
+        async with traced(self._session, "search_memory") as note:
             if moment is None:
-                return note(await self._get(memory_type, memory_id))
+                return note(await self.count_use(memory_type, memory_id))
             kind = inputs.require_memory_type(memory_type)
-            async with self._reading() as sql:
+            async with self._session.reading() as sql:
                 key = await find_id(sql, memory_id, kind, field="memory_id")
                 return note(await read_then(sql, kind, key, as_of=moment))
 
-    async def _get(self, memory_type: str, memory_id: UUID | str, *, retracted: bool = False) -> Memory:
-        now = self.clock()
+    async def count_use(self, memory_type: str, memory_id: UUID | str, *, retracted: bool = False) -> Memory:
+        """Return a memory after counting one use; ``retracted`` says whether a forgotten fact is returned too."""
+        now = self._session.clock()
         async with self._changing(memory_type, memory_id) as (sql, kind, key):
             row = await of_kind(kind, sql).count_use(id=key, now=now)
             found = require_found(row, kind, key, now=now)
@@ -64,23 +46,11 @@ class AnyMemoryMethods(KnowledgeSession):
                 raise NotFoundError(kind, str(key))
             return found
 
-    async def confirm_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
-        """Restart the decay of an active fact, or of a rule that is not forgotten, and return it.
-
-        If a person confirms a memory, its trust becomes that of a person, so that blocks show it despite its flags, and
-        a held fact supersedes the fact that it contradicts.
-
-        Raises:
-            InvalidInputError: The type or id is malformed, several memories have the short id, the memory is an
-                episode, which has no confidence, or the fact is held and waits for a person.
-            SupersededError: The fact was superseded; the error names its successor.
-            NotFoundError: No such active fact or rule exists.
-
-        Source: KNW-05.7.
-        """
-        now = self.clock()
+    async def confirm(self, memory_type: str, memory_id: UUID | str) -> Memory:
+        """Restart the decay of an active fact, or of a rule that is not forgotten, and return it."""
+        now = self._session.clock()
         changing = self._changing(memory_type, memory_id, no_episode="has no confidence")
-        async with traced(self, "update_memory") as note, changing as (sql, kind, key):
+        async with traced(self._session, "update_memory") as note, changing as (sql, kind, key):
             if kind is MemoryType.FACT and await self._accepted(sql, key, now):
                 return note(await read_one(sql, kind, key, now=now))
             if await of_kind(kind, sql).confirm(id=key, now=now) is None:
@@ -99,7 +69,7 @@ class AnyMemoryMethods(KnowledgeSession):
         fact = await read_one(sql, MemoryType.FACT, key, now=now)
         if not isinstance(fact, Fact) or fact.validity is not Validity.HELD:
             return False
-        if self.source is not Source.PERSON:
+        if self._session.source is not Source.PERSON:
             expected = "a fact that is not held; a person must decide about this fact with commonplace review"
             raise InvalidInputError("memory_id", expected, str(key))
         await sql.serialise_fact_keys(keys=[FactDraft.of(fact).key])
@@ -108,50 +78,26 @@ class AnyMemoryMethods(KnowledgeSession):
             await sql.supersede_fact(id=rival, by_id=key, now=now)
         return await sql.accept_fact(id=key, now=now) is not None
 
-    async def pin_memory(self, memory_type: str, memory_id: UUID | str, *, pinned: bool = True) -> Memory:
-        """Add or remove the tag ``pinned`` of an active fact, or of a rule that is not forgotten.
+    async def pin(self, memory_type: str, memory_id: UUID | str, *, pinned: bool = True) -> Memory:
+        """Add or remove the tag ``pinned`` of an active fact, or of a rule that is not forgotten."""
+        return await self.tag(memory_type, memory_id, PINNED, tagged=pinned)
 
-        A pinned memory appears in every block of its scope. For the errors see :meth:`tag_memory`.
-        """
-        return await self.tag_memory(memory_type, memory_id, PINNED, tagged=pinned)
-
-    async def tag_memory(
-        self, memory_type: str, memory_id: UUID | str, tag: str, *, tagged: bool = True
-    ) -> Memory:
-        """Add or remove a tag of an active fact, or of a rule that is not forgotten.
-
-        Raises:
-            InvalidInputError: The type, id or tag is malformed, several memories have the short id, the memory is an
-                episode, or it has as many tags as a memory may have.
-            SecretRefusedError: The tag looks like a secret.
-            NotFoundError: No such active fact or rule exists.
-        """
+    async def tag(self, memory_type: str, memory_id: UUID | str, tag: str, *, tagged: bool = True) -> Memory:
+        """Add or remove a tag of an active fact, or of a rule that is not forgotten."""
         (name,) = inputs.require_tags([tag], allow_secrets=False)
         async with self._changing(memory_type, memory_id, no_episode="has no tags") as (sql, kind, key):
             if await of_kind(kind, sql).tag(id=key, tag=name, tagged=tagged) is None:
                 raise NotFoundError(kind, str(key))
-            memory = await read_one(sql, kind, key, now=self.clock())
+            memory = await read_one(sql, kind, key, now=self._session.clock())
             if isinstance(memory, Fact | Rule) and tagged:
                 inputs.require_tags(memory.tags, allow_secrets=True)
             return memory
 
-    async def forget_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
-        """Remove a memory from every search: an episode expires now, a fact is retracted, a rule is marked.
-
-        The row stays for the audit trail; the row of an episode stays until the next cleanup.
-
-        Returns:
-            The memory after the change, even if it was already forgotten.
-
-        Raises:
-            InvalidInputError: The type or id is malformed, or several memories have the short id.
-            NotFoundError: The memory does not exist.
-
-        Source: KNW-02.3, KNW-05.8, KNW-05.9.
-        """
-        now = self.clock()
+    async def forget(self, memory_type: str, memory_id: UUID | str) -> Memory:
+        """Remove a memory from every search: an episode expires now, a fact is retracted, a rule is marked."""
+        now = self._session.clock()
         changing = self._changing(memory_type, memory_id)
-        async with traced(self, "delete_memory") as note, changing as (sql, kind, key):
+        async with traced(self._session, "delete_memory") as note, changing as (sql, kind, key):
             match kind:
                 case MemoryType.EPISODE:
                     await sql.forget_episode(id=key, now=now)
@@ -164,24 +110,14 @@ class AnyMemoryMethods(KnowledgeSession):
             return note(await read_one(sql, kind, key, now=now))
 
     async def undo_confirmation(self, memory_type: str, memory_id: UUID | str) -> Memory:
-        """Undo the last confirmation of a fact or rule, and return the memory.
-
-        The decay counts from the previous confirmation, and the former trust is restored. A fact that was held is held
-        again, and the fact that it replaced is active again.
-
-        Raises:
-            InvalidInputError: The type or id is malformed, or the memory is an episode.
-            UndoRefusedError: Nobody confirmed the memory, it changed since, or the fact that it replaced cannot be
-                restored.
-            NotFoundError: The memory does not exist.
-        """
+        """Undo the last confirmation of a fact or rule, and return the memory."""
         async with self._changing(memory_type, memory_id, no_episode="has no confidence") as (sql, kind, key):
-            memory = await read_one(sql, kind, key, now=self.clock())
+            memory = await read_one(sql, kind, key, now=self._session.clock())
             undo = sql.unconfirm_last_of_fact if kind is MemoryType.FACT else sql.unconfirm_last_of_rule
             if await undo(id=key) is None:
                 reason = f"nobody confirmed the {kind}, or it changed since"
                 raise UndoRefusedError("memory_id", "the confirmation", reason, str(key))
-            undone = await read_one(sql, kind, key, now=self.clock())
+            undone = await read_one(sql, kind, key, now=self._session.clock())
             if isinstance(memory, Fact) and isinstance(undone, Fact):
                 replaced = memory.supersedes_id
                 if replaced != undone.supersedes_id and not await sql.restore_fact(
@@ -191,16 +127,8 @@ class AnyMemoryMethods(KnowledgeSession):
                     raise UndoRefusedError("memory_id", "the confirmation", reason, str(key))
             return undone
 
-    async def restore_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
-        """Restore a forgotten fact or rule, and return the memory.
-
-        A fact that was not active before, such as a held fact, returns to its former state.
-
-        Raises:
-            InvalidInputError: The type or id is malformed, or the memory is an episode.
-            UndoRefusedError: The memory is not forgotten, or another memory has replaced it.
-            NotFoundError: The memory does not exist.
-        """
+    async def restore(self, memory_type: str, memory_id: UUID | str) -> Memory:
+        """Restore a forgotten fact or rule, and return the memory."""
         async with self._changing(memory_type, memory_id, no_episode="expires when it is forgotten") as found:
             sql, kind, key = found
             if kind is MemoryType.RULE:
@@ -209,7 +137,7 @@ class AnyMemoryMethods(KnowledgeSession):
                 restored = await sql.restore_inactive_fact(id=key) or await sql.restore_fact(
                     id=key, validity=Validity.RETRACTED
                 )
-            memory = await read_one(sql, kind, key, now=self.clock())
+            memory = await read_one(sql, kind, key, now=self._session.clock())
             if restored is None:
                 reason = f"the {kind} is not forgotten, or another has replaced it"
                 raise UndoRefusedError("memory_id", "the forgetting", reason, str(key))
@@ -225,23 +153,5 @@ class AnyMemoryMethods(KnowledgeSession):
             raise InvalidInputError(
                 "memory_type", f"fact or rule, because an episode {no_episode}", str(kind)
             )
-        async with self._writing() as sql:
+        async with self._session.writing() as sql:
             yield sql, kind, await find_id(sql, memory_id, kind, field="memory_id")
-
-
-confirm_memory = storage_function(AnyMemoryMethods, AnyMemoryMethods.confirm_memory)
-forget_memory = storage_function(AnyMemoryMethods, AnyMemoryMethods.forget_memory)
-_get_memory = storage_function(AnyMemoryMethods, AnyMemoryMethods._get, retracted=True)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - of this file
-
-
-async def get_memory(
-    pool: asyncpg.Pool, memory_type: str, memory_id: UUID | str, *, clock: Clock = utc_now
-) -> dict[str, Any] | None:
-    """Return the fields of a memory after counting this use, of a fact whatever its validity; ``None`` if not found.
-
-    Source: KNW-05.6, R-KNW-9.
-    """
-    try:
-        return asdict(await _get_memory(pool, memory_type, memory_id, clock=clock))
-    except NotFoundError:
-        return None

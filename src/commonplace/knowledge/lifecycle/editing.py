@@ -5,37 +5,28 @@ from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.sources import RANKS, Source
-from commonplace.knowledge.browse.single_memories import ReadingMethods, read_one
+from commonplace.knowledge.browse.single_memories import MemoryReader, read_one
 from commonplace.knowledge.memories.facts import insert_facts, with_entities
 from commonplace.knowledge.memories.rules import RuleDraft, checked_rule, insert_rules, supersede_rule
 from commonplace.knowledge.model.fact_drafts import FactDraft, all_keys, checked_fact, fact_text
 from commonplace.knowledge.model.kinds import Episode, Fact, Memory, MemoryType, Rule
+from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.knowledge.store.vectors import embed
 
 
-class EditingMethods(ReadingMethods):
-    """The methods of knowledge memory that edit a memory."""
+class Editing:
+    """Editing of facts and rules."""
 
-    async def edit_memory(
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+        self._reader = MemoryReader(session)
+
+    async def edit(
         self, memory_type: str, memory_id: UUID | str, content: str, *, allow_secrets: bool = False
     ) -> Memory:
-        """Change the text of an active fact, or of a rule that is not forgotten, and return the new memory.
-
-        The new memory has its own id and keeps scope, tags, importance, permanence, source and metadata. A fact keeps
-        its period too, and is superseded as by ``store_fact``, which holds a less trusted edit. An old rule is
-        forgotten and linked as superseded; the new rule starts as a candidate. A text edited by a person has the trust
-        of a person.
-
-        Raises:
-            InvalidInputError: A parameter is malformed, several memories have the short id, or the memory is an
-                episode, is superseded or is forgotten, or the rule is more trusted than the edit or only the edit
-                looks like an instruction.
-            SecretRefusedError: The text looks like a secret, and ``allow_secrets`` is not set.
-            NotFoundError: The memory does not exist.
-            EmbeddingError: The model cannot be used.
-        """
-        old = await self.read_memory(memory_type, memory_id)
+        """Change the text of an active fact, or of a rule that is not forgotten, and return the new memory."""
+        old = await self._reader.read(memory_type, memory_id)
         match _standing(old):
             case Fact() as fact if fact.content != content:
                 return await self._edit_fact(fact, content, allow_secrets=allow_secrets)
@@ -47,29 +38,29 @@ class EditingMethods(ReadingMethods):
     async def _edit_fact(self, old: Fact, content: str, *, allow_secrets: bool) -> Memory:
         draft = replace(FactDraft.of(old), content=content, source=None)
         fact = checked_fact(draft, allow_secrets=allow_secrets)
-        embeddings = await embed(self.engine, [fact_text(fact)])
-        now = self.clock()
-        async with self._writing() as sql:
+        embeddings = await embed(self._session.engine, [fact_text(fact)])
+        now = self._session.clock()
+        async with self._session.writing() as sql:
             facts, found = await with_entities(sql, [fact])
             await sql.serialise_fact_keys(keys=all_keys(facts))
             _standing(await read_one(sql, MemoryType.FACT, old.id, now=now))
             (receipt,) = await insert_facts(sql, facts, embeddings, found=found, now=now)
-            if self.source is Source.PERSON and receipt.contradicts_id is not None:
+            if self._session.source is Source.PERSON and receipt.contradicts_id is not None:
                 await sql.supersede_fact(id=receipt.contradicts_id, by_id=receipt.id, now=now)
                 await sql.accept_fact(id=receipt.id, now=now)
-            elif self.source is Source.PERSON and old.source_episode_id is not None:
+            elif self._session.source is Source.PERSON and old.source_episode_id is not None:
                 await of_kind(MemoryType.FACT, sql).confirm(id=receipt.id, now=now)
             return await read_one(sql, MemoryType.FACT, receipt.id, now=now)
 
     async def _edit_rule(self, old: Rule, content: str, *, allow_secrets: bool) -> Memory:
         draft = replace(RuleDraft.of(old), content=content, source=None)
         rule = checked_rule(draft, allow_secrets=allow_secrets)
-        embeddings = await embed(self.engine, [rule.content])
-        now = self.clock()
-        async with self._writing() as sql:
+        embeddings = await embed(self._session.engine, [rule.content])
+        now = self._session.clock()
+        async with self._session.writing() as sql:
             standing = _standing(await read_one(sql, MemoryType.RULE, old.id, now=now))
             (receipt,) = await insert_rules(sql, [rule], embeddings, now=now)
-            if self.source is Source.PERSON and old.source_episode_id is not None:
+            if self._session.source is Source.PERSON and old.source_episode_id is not None:
                 await of_kind(MemoryType.RULE, sql).confirm(id=receipt.id, now=now)
             new = await read_one(sql, MemoryType.RULE, receipt.id, now=now)
             if _is_displaced(standing, new):

@@ -20,7 +20,7 @@ from commonplace.knowledge.rules import maturity
 from commonplace.knowledge.rules.maturity import Standing
 from commonplace.knowledge.store.events import record_event
 from commonplace.knowledge.store.id_lookup import find_id
-from commonplace.knowledge.store.session import KnowledgeSession, storage_function
+from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.vectors import embed
 from commonplace.storage.database import Statements
 
@@ -31,98 +31,55 @@ MAX_REASONS: Final = 100
 """The number of latest reasons in a rule's metadata; ``rule_applications`` keeps all reasons."""
 
 
-class FeedbackMethods(KnowledgeSession):
-    """The methods of knowledge memory for feedback on rules."""
+class RuleFeedback:
+    """Feedback on rules."""
+
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
 
     async def mark_helpful(self, rule_id: UUID | str, *, context: Mapping[str, Any] | None = None) -> Rule:
-        """Count a helpful application of a rule, confirm the rule, and promote it if it qualifies.
-
-        Args:
-            rule_id: The id or the short id of the rule.
-            context: A JSON object about the application, for ``rule_applications``.
-
-        Returns:
-            The rule after the change.
-
-        Raises:
-            InvalidInputError: ``rule_id`` or ``context`` is malformed, or several rules have the short id.
-            NotFoundError: The rule does not exist, or is forgotten.
-
-        Source: KNW-21.1, KNW-30.1.
-        """
+        """Count a helpful application of a rule, confirm the rule, and promote it if it qualifies."""
         return await self._mark(rule_id, Outcome.HELPFUL, None, context)
 
     async def mark_harmful(
         self, rule_id: UUID | str, *, reason: str | None = None, context: Mapping[str, Any] | None = None
     ) -> Rule:
-        """Count a harmful application of a rule, weighted four times, and demote or invert the rule if necessary.
-
-        Args:
-            rule_id: The id or the short id of the rule.
-            reason: The harm, added once to ``metadata.harmful_reasons``; shortened to 1,000 characters.
-            context: A JSON object about the application, for ``rule_applications``.
-
-        Returns:
-            The rule after the change: a warning if its opposite has become the better rule. If the warning could not be
-            written, the rule has ``metadata.needs_inversion``, and a worker writes the warning later.
-
-        Raises:
-            InvalidInputError: A parameter is malformed, or several rules have the short id.
-            NotFoundError: The rule does not exist, or is forgotten.
-            SecretRefusedError: The reason looks like a secret.
-
-        Source: KNW-21.2, KNW-21.3, KNW-30.1.
-        """
-        marked = await self._mark_harmful(rule_id, reason=reason, context=context)
+        """Count a harmful application of a rule, weighted four times, and demote or invert the rule if necessary."""
+        marked = await self.count_harmful(rule_id, reason=reason, context=context)
         if not marked.needs_inversion:
             return marked
         try:
-            return await self.invert_to_anti_pattern(marked.id)
+            return await self.invert(marked.id)
         except (EmbeddingError, StorageError) as error:
             _log.error("rule %s is not inverted yet: %s", marked.id, error)
             return marked
 
-    async def _mark_harmful(
+    async def count_harmful(
         self, rule_id: UUID | str, *, reason: str | None = None, context: Mapping[str, Any] | None = None
     ) -> Rule:
         """Count a harmful application of a rule as :meth:`mark_harmful` does, without the inversion."""
         return await self._mark(rule_id, Outcome.HARMFUL, _reason(reason), context)
 
-    async def invert_harmful_rules(self) -> list[Rule]:
-        """Invert the rules that need it and are not inverted yet, and return them.
-
-        Raises:
-            EmbeddingError: The model cannot be used.
-        """
-        async with self._reading() as sql:
+    async def invert_all(self) -> list[Rule]:
+        """Invert the rules that need it and are not inverted yet, and return them."""
+        async with self._session.reading() as sql:
             waiting = [row["id"] for row in await sql.rules_to_invert()]
         inverted: list[Rule] = []
         for rule_id in waiting:
             # In the meantime, the rule was marked as helpful or was forgotten.
             with suppress(InvalidInputError, NotFoundError):
-                inverted.append(await self.invert_to_anti_pattern(rule_id))
+                inverted.append(await self.invert(rule_id))
         return inverted
 
-    async def invert_to_anti_pattern(self, rule_id: UUID | str) -> Rule:
-        """Rewrite a harmful rule as a warning, make the warning findable, and restart its decay.
-
-        Returns:
-            The rule after the change; unchanged if it was already inverted.
-
-        Raises:
-            InvalidInputError: The rule has fewer than three harmful marks, or an effectiveness of 0.3 or more.
-            NotFoundError: The rule does not exist, or is forgotten.
-            EmbeddingError: The model cannot be used.
-
-        Source: KNW-03.5.
-        """
+    async def invert(self, rule_id: UUID | str) -> Rule:
+        """Rewrite a harmful rule as a warning, make the warning findable, and restart its decay."""
         key = inputs.require_id(rule_id, field="rule_id")
-        async with self._writing() as sql:
-            rule = await _lock(sql, key, self.clock())
+        async with self._session.writing() as sql:
+            rule = await _lock(sql, key, self._session.clock())
         text = maturity.anti_pattern_text(rule.content, rule.metadata.get("harmful_reasons", []))
-        embeddings = await embed(self.engine, [text])
-        now = self.clock()
-        async with self._writing() as sql:
+        embeddings = await embed(self._session.engine, [text])
+        now = self._session.clock()
+        async with self._session.writing() as sql:
             current = await _lock(sql, key, now)
             if current.maturity is Maturity.ANTI_PATTERN:
                 return current
@@ -148,9 +105,9 @@ class FeedbackMethods(KnowledgeSession):
             return Rule.from_row(inverted, now=now)
 
     async def _mark(self, rule_id: UUID | str, outcome: Outcome, reason: str | None, context: object) -> Rule:
-        now = self.clock()
+        now = self._session.clock()
         details = inputs.require_metadata(context, allow_secrets=False)
-        async with self._writing() as sql:
+        async with self._session.writing() as sql:
             key = await find_id(sql, rule_id, MemoryType.RULE, field="rule_id")
             rule = await _lock(sql, key, now)
             before, helpful = _standing(rule), outcome is Outcome.HELPFUL
@@ -179,13 +136,6 @@ class FeedbackMethods(KnowledgeSession):
                 asdict(after) | {"last_confirmed_at": confirmed_at},
             )
             return Rule.from_row(row, now=now)
-
-
-mark_helpful = storage_function(FeedbackMethods, FeedbackMethods.mark_helpful)
-mark_harmful = storage_function(FeedbackMethods, FeedbackMethods._mark_harmful)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - of this file
-invert_to_anti_pattern = storage_function(
-    FeedbackMethods, FeedbackMethods.invert_to_anti_pattern, needs_engine=True
-)
 
 
 def _require_inversion(rule_id: UUID, standing: Standing) -> None:

@@ -92,38 +92,42 @@ class DuplicatePair(Noun):
     reason: Likeness
 
 
-class ReviewMethods(KnowledgeSession):
-    """The methods of knowledge memory that list items waiting for a person, and decide about pairs."""
+class WaitingMemories:
+    """Facts and rules that a person should confirm or forget."""
 
-    async def list_waiting(self, *, limit: int = LIST_LIMIT) -> list[WaitingMemory]:
-        """Return facts and rules to confirm or forget, longest unconfirmed first.
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
 
-        These are facts that contradict a more trusted fact, memories whose text looks like an instruction, used
-        memories that will fade within 14 days, memories whose source was superseded or forgotten after their last
-        confirmation, and rules that did harm since then. A person's confirmation removes a memory from the list. Of
-        equal held facts, only the first is listed.
-        """
+    async def list(self, *, limit: int = LIST_LIMIT) -> list[WaitingMemory]:
+        """Return facts and rules to confirm or forget, longest unconfirmed first."""
         require_page(limit)
-        now = self.clock()
-        async with self._reading() as sql:
+        now = self._session.clock()
+        async with self._session.reading() as sql:
             rows = await sql.list_waiting(
                 now=now, soon=now + NOTICE, faint=FAINT, events=MOST_EVENTS, limit=limit
             )
             return WaitingMemory.from_rows(rows)
 
-    async def list_duplicates(self, *, limit: int = LIST_LIMIT) -> list[DuplicatePair]:
+
+class DuplicateReviews:
+    """Pairs of facts, and of rules, that may say the same: a person decides."""
+
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+
+    async def list(self, *, limit: int = LIST_LIMIT) -> list[DuplicatePair]:
         """Return pairs of facts, and of rules, of one scope that may say the same, latest first.
 
         The 500 newest facts are compared with the 5,000 newest, and the 500 newest rules with the 2,000 newest.
         """
         require_page(limit)
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             rows = await sql.list_duplicates(
                 likeness=LIKENESS, latest=LATEST, facts=MOST_FACTS, rules=MOST_RULES, limit=limit
             )
             return DuplicatePair.from_rows(rows)
 
-    async def decide_duplicate(
+    async def decide(
         self, memory_type: str, older_id: UUID | str, newer_id: UUID | str, *, same: bool
     ) -> None:
         """Decide about a pair; if both say the same, one supersedes the other.
@@ -141,7 +145,7 @@ class ReviewMethods(KnowledgeSession):
             InvalidInputError: A parameter is malformed, both ids name one memory, or the memories are episodes.
             NotFoundError: One of the memories is not active, or is forgotten.
         """
-        now = self.clock()
+        now = self._session.clock()
         async with self._changing_pair(memory_type, older_id, newer_id) as (sql, kind, older, newer):
             await _require_living(sql, kind, older, newer)
             if same:
@@ -150,10 +154,10 @@ class ReviewMethods(KnowledgeSession):
                 await sql.tell_apart(first_id=older, second_id=newer, now=now)
             await record_decision(sql, kind, newer, older, "same" if same else "distinct")
 
-    async def undo_duplicate(self, memory_type: str, older_id: UUID | str, newer_id: UUID | str) -> None:
+    async def undo(self, memory_type: str, older_id: UUID | str, newer_id: UUID | str) -> None:
         """Undo a decision about a pair; the pair waits again.
 
-        For the parameters see :meth:`decide_duplicate`.
+        For the parameters see :meth:`decide`.
 
         Raises:
             InvalidInputError: A parameter is malformed.
@@ -175,7 +179,7 @@ class ReviewMethods(KnowledgeSession):
             raise InvalidInputError(
                 "memory_type", "fact or rule, because episodes are not compared", str(kind)
             )
-        async with self._writing() as sql:
+        async with self._session.writing() as sql:
             older = await find_id(sql, older_id, kind, field="older_id")
             newer = await find_id(sql, newer_id, kind, field="newer_id")
             if older == newer:

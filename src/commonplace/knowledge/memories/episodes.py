@@ -15,7 +15,7 @@ from commonplace.knowledge.model.drafts import Draft, checked
 from commonplace.knowledge.model.kinds import DEFAULT_IMPORTANCE, Moment
 from commonplace.knowledge.store.draft_rows import columns
 from commonplace.knowledge.store.outage import OUTAGES
-from commonplace.knowledge.store.session import KnowledgeSession, storage_function
+from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.traced import traced
 from commonplace.knowledge.store.vectors import embed
 
@@ -83,10 +83,13 @@ Prepared = dict[str, Any]
 """Checked episodes with their vectors, as the parameters of the statement that stores them."""
 
 
-class EpisodeMethods(KnowledgeSession):
-    """The methods of knowledge memory that store episodes."""
+class Episodes:
+    """Storing of episodes."""
 
-    async def store_episode(
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+
+    async def store(
         self,
         *,
         content: str,
@@ -99,18 +102,7 @@ class EpisodeMethods(KnowledgeSession):
         allow_secrets: bool = False,
         fail_open: bool = True,
     ) -> EpisodeReceipt:
-        """Store an episode; if the database or the model is out of reach, log this and report it in the receipt.
-
-        For the parameters see :class:`EpisodeDraft`. With ``fail_open=False``, an outage raises its error instead.
-
-        Raises:
-            InvalidInputError: A value is malformed; nothing was written.
-            SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
-            StorageError: ``fail_open`` is not set, and the database is out of reach.
-            EmbeddingError: ``fail_open`` is not set, and the model cannot be used.
-
-        Source: KNW-05.1, KNW-24.2.
-        """
+        """Store an episode; if the database or the model is out of reach, log this and report it in the receipt."""
         draft = EpisodeDraft(
             content=content,
             butler=butler,
@@ -121,8 +113,8 @@ class EpisodeMethods(KnowledgeSession):
             source=source,
         )
         try:
-            (receipt,) = await self._unless_out_of_reach(
-                lambda _: self.store_episodes([draft], allow_secrets=allow_secrets)
+            (receipt,) = await self._session.unless_out_of_reach(
+                lambda _: self.store_many([draft], allow_secrets=allow_secrets)
             )
         except OUTAGES as error:
             if not fail_open:
@@ -131,26 +123,17 @@ class EpisodeMethods(KnowledgeSession):
             return EpisodeReceipt(id=None, reason=str(error))
         return receipt
 
-    async def store_episodes(
+    async def store_many(
         self, drafts: Sequence[EpisodeDraft], *, allow_secrets: bool = False
     ) -> list[EpisodeReceipt]:
-        """Store up to 5,000 episodes, all or none, with one embedding call and one statement.
-
-        Returns:
-            A receipt for each draft, in the order of the drafts.
-
-        Raises:
-            InvalidInputError: A value of a draft is invalid; the message names the field.
-            SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
-            EmbeddingError: The model cannot be used.
-        """
+        """Store up to 5,000 episodes, all or none, with one embedding call and one statement."""
         if not drafts:
             return []
         prepared = await self._prepare(drafts, allow_secrets=allow_secrets)
-        async with traced(self, "create_memory") as note:
+        async with traced(self._session, "create_memory") as note:
             return note([EpisodeReceipt(id=stored) for stored in await self._insert(prepared)])
 
-    async def import_episodes(
+    async def import_all(
         self,
         drafts: Iterable[EpisodeDraft],
         *,
@@ -158,24 +141,7 @@ class EpisodeMethods(KnowledgeSession):
         on_stored: Callable[[Sequence[UUID]], object] | None = None,
         allow_secrets: bool = False,
     ) -> ImportReceipt:
-        """Store any number of episodes in order, batch by batch; embed the next batch while one is stored.
-
-        Each batch is stored all or none, and is durable when ``on_stored`` is called. A failure ends the import and
-        keeps earlier batches, so a caller that counts the ids passed to ``on_stored`` can resume after them.
-
-        Args:
-            drafts: Read one batch ahead; may be a generator of any length.
-            batch_rows: Episodes per batch, 1 to 5,000.
-            on_stored: Called with the ids of each batch, in the order of its drafts.
-            allow_secrets: Whether text that looks like a secret is stored.
-
-        Raises:
-            InvalidInputError: ``batch_rows`` is out of range, or a draft of the batch cannot be stored.
-            SecretRefusedError: A text of the batch looks like a secret, and ``allow_secrets`` is not set.
-            EmbeddingError: The model cannot be used, or is not the model of the memories.
-
-        Source: KNW-05.1; measured in docs/benchmarks.md.
-        """
+        """Store any number of episodes in order, batch by batch; embed the next batch while one is stored."""
         rows, left = inputs.require_batch_rows(batch_rows), iter(drafts)
 
         async def prepared() -> AsyncGenerator[Prepared]:
@@ -193,30 +159,19 @@ class EpisodeMethods(KnowledgeSession):
 
     async def _prepare(self, drafts: Sequence[EpisodeDraft], *, allow_secrets: bool) -> Prepared:
         """Check 1 to 5,000 drafts and compute their vectors without a connection."""
-        now = self.clock()
+        now = self._session.clock()
         episodes = [checked(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
         texts = [episode.content for episode in episodes]
-        return columns(episodes, texts, await embed(self.engine, texts)) | {
+        return columns(episodes, texts, await embed(self._session.engine, texts)) | {
             "created_at": [_happened_at(episode, now) for episode in episodes],
             "expires_at": [now + LIFETIME for _ in episodes],
         }
 
     async def _insert(self, prepared: Prepared) -> list[UUID]:
-        async with self._writing() as sql:
+        async with self._session.writing() as sql:
             await sql.insert_episodes(**prepared)
         return prepared["id"]
 
 
 def _happened_at(episode: EpisodeDraft, now: datetime) -> datetime:
     return min(episode.created_at, now) if isinstance(episode.created_at, datetime) else now
-
-
-store_episode = storage_function(
-    EpisodeMethods,
-    EpisodeMethods.store_episode,
-    needs_engine=True,
-    take=lambda receipt: receipt.id,
-    fail_open=False,
-)
-store_episodes = storage_function(EpisodeMethods, EpisodeMethods.store_episodes, needs_engine=True)
-import_episodes = storage_function(EpisodeMethods, EpisodeMethods.import_episodes, needs_engine=True)

@@ -25,7 +25,7 @@ from commonplace.knowledge.model.permanence import DECAY_RATES, Permanence
 from commonplace.knowledge.model.search_text import search_text
 from commonplace.knowledge.rules.periods import Period
 from commonplace.knowledge.store.draft_rows import columns, known_sources
-from commonplace.knowledge.store.session import KnowledgeSession, storage_function
+from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.traced import traced
 from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.knowledge.store.vectors import Embeddings, embed
@@ -84,10 +84,13 @@ class FactReceipt:
     near: NearFact | None = None
 
 
-class FactMethods(KnowledgeSession):
-    """The methods of knowledge memory that store facts."""
+class Facts:
+    """Storing of facts."""
 
-    async def store_fact(
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+
+    async def store(
         self,
         *,
         subject: str,
@@ -106,17 +109,7 @@ class FactMethods(KnowledgeSession):
         source: str | None = None,
         allow_secrets: bool = False,
     ) -> FactReceipt:
-        """Store a fact, which supersedes the active fact with the same key.
-
-        Without ``valid_from`` and ``valid_to``, a period that the sentence names ("since May") is read and stored; see
-        :func:`~commonplace.knowledge.rules.periods.read_period`. If the period is over ("from 2010 to 2015"), see
-        :func:`~commonplace.knowledge.model.fact_drafts.as_history`. To correct a period, store the fact again with
-        a period.
-
-        For the parameters see :class:`FactDraft`, for the errors :meth:`store_facts`.
-
-        Source: KNW-05.2, KNW-05.3.
-        """
+        """Store a fact, which supersedes the active fact with the same key."""
         draft = FactDraft(
             subject=subject,
             predicate=predicate,
@@ -133,45 +126,14 @@ class FactMethods(KnowledgeSession):
             valid_to=valid_to,
             source=source,
         )
-        draft, period = with_period(draft, self.clock())
+        draft, period = with_period(draft, self._session.clock())
         (receipt,) = await self._store([draft], period=period, allow_secrets=allow_secrets)
         return receipt
 
-    async def store_facts(
+    async def store_many(
         self, drafts: Sequence[FactDraft], *, allow_secrets: bool = False
     ) -> list[FactReceipt]:
-        """Store up to 5,000 facts, all or none, with one embedding call and one statement.
-
-        A fact without an entity gets the entity that its subject names; see
-        :mod:`~commonplace.knowledge.entities.subjects` for namesakes and new entities. A fact supersedes the active
-        fact of its key, ``(scope, subject, predicate)`` or ``(scope, entity, predicate)``, which ends where the new
-        fact begins; of two drafts with one key the later supersedes the earlier. A fact in the same words inherits the
-        references and the beginning of the fact before it, and its importance, permanence and tags where the draft has
-        the defaults.
-
-        Keys are compared letter by letter. The receipt of a single fact names an active fact whose key is another
-        spelling of the same; see :mod:`~commonplace.knowledge.model.keys`.
-
-        A fact whose period ended before the active fact of its key ends is kept as history: it is stored as superseded,
-        and the active fact stays as it is.
-
-        If a fact in other words supersedes a fact that is permanent, important or pinned, the pair waits in
-        ``commonplace review``, where a person may keep both.
-
-        A fact does not supersede a fact that is more trusted, or a fact without flags if it has some itself: it is
-        held, and waits for a person. In the same words it inherits the trust of the fact before it.
-
-        Returns:
-            A receipt for each draft, in the order of the drafts.
-
-        Raises:
-            InvalidInputError: A value of a draft is invalid, or names an entity or episode that does not exist; the
-                message names the field.
-            SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
-            EmbeddingError: The model cannot be used.
-
-        Source: KNW-02.2, KNW-05.2, R-KNW-3.
-        """
+        """Store up to 5,000 facts, all or none, with one embedding call and one statement."""
         return await self._store(drafts, allow_secrets=allow_secrets)
 
     async def _store(
@@ -181,23 +143,17 @@ class FactMethods(KnowledgeSession):
         if not drafts:
             return []
         facts = [checked_fact(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
-        embeddings = await embed(self.engine, [fact_text(fact) for fact in facts])
-        async with traced(self, "upsert_memory") as note, self._writing() as sql:
+        embeddings = await embed(self._session.engine, [fact_text(fact) for fact in facts])
+        async with traced(self._session, "upsert_memory") as note, self._session.writing() as sql:
             facts, found = await with_entities(sql, facts)
             await sql.serialise_fact_keys(keys=all_keys(facts))
-            now = self.clock()
+            now = self._session.clock()
             facts = [await as_history(sql, fact, period, now) for fact in facts]
             receipts = await insert_facts(sql, facts, embeddings, found=found, now=now)
             receipts = [await _reviewed(sql, receipt, now) for receipt in receipts]
             if len(facts) == 1:
                 receipts = [await _hinted(sql, facts[0], receipts[0], period)]
             return note(receipts)
-
-
-store_fact = storage_function(
-    FactMethods, FactMethods.store_fact, needs_engine=True, take=lambda receipt: receipt.id
-)
-store_facts = storage_function(FactMethods, FactMethods.store_facts, needs_engine=True)
 
 
 async def with_entities(sql: Statements, facts: Sequence[FactDraft]) -> tuple[list[FactDraft], Subjects]:

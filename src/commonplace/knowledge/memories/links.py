@@ -10,8 +10,10 @@ from commonplace.core.choices import require_one_of
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.kinds import MemoryType
-from commonplace.knowledge.store.session import KnowledgeSession, storage_function
+from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.rows import Noun
+
+NO_TEXT = "deleted"
 
 Direction = Literal["outgoing", "incoming", "both"]
 
@@ -47,10 +49,34 @@ class LinkReceipt:
     is_new: bool
 
 
-class LinkMethods(KnowledgeSession):
-    """The methods of knowledge memory that link memories."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linked:
+    """The other memory of a link.
 
-    async def create_link(
+    Attributes:
+        relation: The relation of the link's source to its target.
+        is_outgoing: Whether the other memory is the target.
+        text: The first 300 characters of the other memory, or ``"deleted"``.
+        state: The validity, maturity or consolidation status of the other memory; ``None`` if it was deleted.
+        created_at: When the link was made (aware UTC).
+    """
+
+    relation: str
+    is_outgoing: bool
+    memory_type: str
+    memory_id: UUID
+    text: str
+    state: str | None
+    created_at: datetime
+
+
+class Links:
+    """Links between memories."""
+
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+
+    async def create(
         self,
         *,
         source_type: str,
@@ -73,14 +99,14 @@ class LinkMethods(KnowledgeSession):
         to_type = inputs.require_memory_type(target_type, field="target_type")
         if (from_type, source) == (to_type, target):
             raise InvalidInputError("target_id", "the id of a memory other than the source", str(target))
-        async with self._writing() as sql:
+        async with self._session.writing() as sql:
             outcome = await sql.create_link(
                 source_type=from_type,
                 source_id=source,
                 target_type=to_type,
                 target_id=target,
                 relation=require_one_of(Relation, relation, field="relation"),
-                now=self.clock(),
+                now=self._session.clock(),
             )
         if not outcome["source_exists"]:
             raise NotFoundError(from_type, str(source))
@@ -88,7 +114,35 @@ class LinkMethods(KnowledgeSession):
             raise NotFoundError(to_type, str(target))
         return LinkReceipt(source_id=source, target_id=target, is_new=outcome["is_new"])
 
-    async def get_links(
+    async def memories(self, memory_type: str, memory_id: UUID | str) -> list[Linked]:
+        """Return the memories that a memory is linked to in either direction, the oldest link first.
+
+        Source: KNW-26.1.
+        """
+        kind, key = inputs.require_memory(memory_type, memory_id)
+        async with self._session.reading() as sql:
+            links = await sql.get_links(memory_type=kind, memory_id=key, outgoing=True, incoming=True)
+            ends = [link[f"{end}_id"] for link in links for end in ("source", "target")]
+            words = {(row["memory_type"], row["id"]): row for row in await sql.linked_texts(ids=ends)}
+        found: list[Linked] = []
+        for link in links:
+            is_outgoing = (link["source_type"], link["source_id"]) == (kind, key)
+            end = "target" if is_outgoing else "source"
+            other = words.get((link[f"{end}_type"], link[f"{end}_id"]))
+            found.append(
+                Linked(
+                    relation=link["relation"],
+                    is_outgoing=is_outgoing,
+                    memory_type=link[f"{end}_type"],
+                    memory_id=link[f"{end}_id"],
+                    text=NO_TEXT if other is None else other["text"],
+                    state=None if other is None else other["state"],
+                    created_at=link["created_at"],
+                )
+            )
+        return found
+
+    async def list(
         self, memory_type: str, memory_id: UUID | str, *, direction: Direction = "both"
     ) -> list[Link]:
         """Return the links of a memory, oldest first.
@@ -103,7 +157,7 @@ class LinkMethods(KnowledgeSession):
         if direction not in get_args(Direction):
             raise InvalidInputError("direction", f"one of {', '.join(get_args(Direction))}", direction)
         kind, key = inputs.require_memory(memory_type, memory_id)
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             return Link.from_rows(
                 await sql.get_links(
                     memory_type=kind,
@@ -112,7 +166,3 @@ class LinkMethods(KnowledgeSession):
                     incoming=direction != "outgoing",
                 )
             )
-
-
-create_link = storage_function(LinkMethods, LinkMethods.create_link)
-get_links = storage_function(LinkMethods, LinkMethods.get_links)

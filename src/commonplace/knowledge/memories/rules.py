@@ -11,7 +11,7 @@ from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.drafts import LIFECYCLE_METADATA, Draft, checked
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, MemoryType
 from commonplace.knowledge.store.draft_rows import columns, known_sources
-from commonplace.knowledge.store.session import KnowledgeSession, storage_function
+from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.traced import traced
 from commonplace.knowledge.store.vectors import Embeddings, embed
 from commonplace.storage.database import Statements
@@ -58,10 +58,13 @@ class RuleReceipt:
     flags: tuple[str, ...] = ()
 
 
-class RuleMethods(KnowledgeSession):
-    """The methods of knowledge memory that store rules."""
+class Rules:
+    """Storing of rules."""
 
-    async def store_rule(
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+
+    async def store(
         self,
         *,
         content: str,
@@ -73,10 +76,7 @@ class RuleMethods(KnowledgeSession):
         source: str | None = None,
         allow_secrets: bool = False,
     ) -> RuleReceipt:
-        """Store a rule as a candidate; for the parameters see :class:`RuleDraft`, for the errors :meth:`store_rules`.
-
-        Source: KNW-05.4.
-        """
+        """Store a rule as a candidate."""
         draft = RuleDraft(
             content=content,
             scope=scope,
@@ -86,35 +86,19 @@ class RuleMethods(KnowledgeSession):
             metadata=metadata,
             source=source,
         )
-        (receipt,) = await self.store_rules([draft], allow_secrets=allow_secrets)
+        (receipt,) = await self.store_many([draft], allow_secrets=allow_secrets)
         return receipt
 
-    async def store_rules(
+    async def store_many(
         self, drafts: Sequence[RuleDraft], *, allow_secrets: bool = False
     ) -> list[RuleReceipt]:
-        """Store up to 5,000 rules, all or none, with one embedding call and one statement.
-
-        Returns:
-            A receipt for each draft, in the order of the drafts.
-
-        Raises:
-            InvalidInputError: A value of a draft is invalid, or names an episode that does not exist; the message names
-                the field.
-            SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
-            EmbeddingError: The model cannot be used.
-        """
+        """Store up to 5,000 rules, all or none, with one embedding call and one statement."""
         if not drafts:
             return []
         rules = [checked_rule(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
-        embeddings = await embed(self.engine, [rule.content for rule in rules])
-        async with traced(self, "create_memory") as note, self._writing() as sql:
-            return note(await insert_rules(sql, rules, embeddings, now=self.clock()))
-
-
-store_rule = storage_function(
-    RuleMethods, RuleMethods.store_rule, needs_engine=True, take=lambda receipt: receipt.id
-)
-store_rules = storage_function(RuleMethods, RuleMethods.store_rules, needs_engine=True)
+        embeddings = await embed(self._session.engine, [rule.content for rule in rules])
+        async with traced(self._session, "create_memory") as note, self._session.writing() as sql:
+            return note(await insert_rules(sql, rules, embeddings, now=self._session.clock()))
 
 
 def checked_rule(draft: RuleDraft, *, allow_secrets: bool = False) -> RuleDraft:

@@ -35,15 +35,13 @@ OnCopied = Callable[[int], None]
 """Gets the number of rows that were copied so far."""
 
 
-class PartitionMethods(KnowledgeSession):
-    """The methods of knowledge memory for partitions; the memory's own tenant does not matter."""
+class Partitions:
+    """Partitions of the tables of memories by tenant; the tenant of the session does not matter."""
 
-    async def list_partitions(self) -> list[Partition]:
-        """Return the partitions, the shared one first; empty if the tables are not prepared."""
-        async with self._owning() as pool:
-            return await partitions(pool)
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
 
-    async def prepare_partitions(self) -> list[Partition]:
+    async def prepare(self) -> list[Partition]:
         """Partition each table of memories by tenant, with one shared partition; return the partitions.
 
         Memories can be stored and searched meanwhile, except during one transaction of milliseconds. If the tables are
@@ -55,7 +53,7 @@ class PartitionMethods(KnowledgeSession):
 
         Source: SCL-05.
         """
-        async with self._owning() as pool:
+        async with self._session.owning() as pool:
             await require_rights(pool)
             async with alone(pool):
                 if not await partitions(pool):
@@ -63,7 +61,7 @@ class PartitionMethods(KnowledgeSession):
                 await validate_foreign_keys(pool)
             return await partitions(pool)
 
-    async def isolate_tenant(
+    async def isolate(
         self, tenant: str, *, batch_rows: int = BATCH_ROWS, on_copied: OnCopied = lambda _: None
     ) -> Partition:
         """Move a tenant's memories to their own partitions with their own indexes, and return the partitions.
@@ -86,7 +84,7 @@ class PartitionMethods(KnowledgeSession):
         Source: SCL-05.
         """
         require_tenant(tenant)
-        async with self._owning() as pool:
+        async with self._session.owning() as pool:
             await require_rights(pool)
             async with alone(pool):
                 await _require_shared(pool, tenant)
@@ -97,6 +95,11 @@ class PartitionMethods(KnowledgeSession):
                 await validate_foreign_keys(pool)
                 await _analyse(pool, tenant)
             return next(each for each in await partitions(pool) if each.tenant == tenant)
+
+    async def list(self) -> list[Partition]:
+        """Return the partitions, the shared one first; empty if the tables are not prepared."""
+        async with self._session.owning() as pool:
+            return await partitions(pool)
 
 
 async def _prepare(sql: Statements) -> None:

@@ -27,52 +27,31 @@ PATIENCE_S: Final = 30.0
 POLL_S: Final = 0.1
 
 
-class LeftoverMethods(KnowledgeSession):
-    """The methods of knowledge memory that show a move, abort it, and remove vectors that are not in use."""
+class VectorLeftovers:
+    """The state of a move, its abortion, and the vectors that are not in use."""
 
-    async def reembedding_status(self) -> MoveStatus:
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+
+    async def status(self) -> MoveStatus:
         """Return the active model and the newest move."""
-        async with self.acting() as pool:
+        async with self._session.acting() as pool:
             return await reembedding_status(pool)
 
-    async def abort_reembedding(self, *, batch_rows: int = BATCH_ROWS) -> int:
-        """End the running move and remove its vectors; if this is interrupted, call it again.
-
-        A process that is moving memories stops at its next batch.
-
-        Args:
-            batch_rows: Memories per batch, 1 to 5,000.
-
-        Returns:
-            The number of removed vectors.
-
-        Raises:
-            InvalidInputError: ``batch_rows`` is out of range, or no move is running: the last move has switched.
-            StorageUnavailableError: The server cannot be reached, or the other process does not stop.
-        """
-        async with self._owning() as pool:
+    async def abort(self, *, batch_rows: int = BATCH_ROWS) -> int:
+        """End the running move and remove its vectors; if this is interrupted, call it again."""
+        async with self._session.owning() as pool:
             last = await _last_move(pool, batch_rows)
             if last is None or last.state is MoveState.SWITCHED:
                 found = "no move" if last is None else "a move that has switched"
                 raise InvalidInputError("abort", "a running move", found)
             async with work_of(pool) as sql:
-                await sql.abort_reembedding(now=self.clock())
+                await sql.abort_reembedding(now=self._session.clock())
             return await _remove_unused(pool, batch_rows)
 
     async def drop_former_vectors(self, *, batch_rows: int = BATCH_ROWS) -> int:
-        """Remove the former model's vectors, which would make going back fast.
-
-        Args:
-            batch_rows: Memories per batch, 1 to 5,000.
-
-        Returns:
-            The number of removed vectors.
-
-        Raises:
-            InvalidInputError: ``batch_rows`` is out of range, or a move is running.
-            StorageUnavailableError: The server cannot be reached, or another process moves memories.
-        """
-        async with self._owning() as pool:
+        """Remove the former model's vectors, which would make going back fast."""
+        async with self._session.owning() as pool:
             last = await _last_move(pool, batch_rows)
             if last is not None and last.state is MoveState.RUNNING:
                 raise InvalidInputError("drop-former", "no running move", f"a move to {last.to}")

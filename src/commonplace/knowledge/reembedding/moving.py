@@ -54,34 +54,19 @@ class MoveReceipt:
     embedded: int
 
 
-class MovingMethods(KnowledgeSession):
-    """The method of knowledge memory that moves all memories of all tenants; its own tenant does not matter."""
+class VectorMove:
+    """The move of all memories of all tenants to another embedding model; the tenant of the session does not matter."""
 
-    async def reembed(
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+
+    async def run(
         self, engine: EmbeddingEngine, *, batch_rows: int = BATCH_ROWS, on_progress: OnProgress = silent
     ) -> MoveReceipt:
-        """Move every memory of every tenant to an engine's model; memories can be stored and searched meanwhile.
-
-        A killed move resumes when it is run again. After the switch, processes with the former model search only by
-        words and store nothing until they restart with the new model.
-
-        Args:
-            engine: The engine of the new model.
-            batch_rows: Memories per batch, 1 to 5,000.
-            on_progress: Called after each batch and at each step.
-
-        Raises:
-            InvalidInputError: ``batch_rows`` is out of range, or a move to a third model is running.
-            EmbeddingError: The model cannot be used, or has other dimensions.
-            MoveEndedError: The move was aborted.
-            StorageUnavailableError: The server cannot be reached, another role owns the tables, another process moves
-                memories, or the tables stay in use. Run the move again to resume it.
-
-        Source: KNW-31.2.
-        """
+        """Move every memory of every tenant to an engine's model; memories can be stored and searched meanwhile."""
         require_batch_rows(batch_rows)
         to = await _target(engine)
-        async with self._owning() as pool:
+        async with self._session.owning() as pool:
             await require_ownership(pool)
             async with alone(pool):
                 if settled := await _settled(pool, to):
@@ -89,16 +74,16 @@ class MovingMethods(KnowledgeSession):
                 work = MoveWork(
                     pool=pool,
                     engine=engine,
-                    move=await resume_or_begin(pool, to, EMBEDDING_DIMENSIONS, self.clock()),
+                    move=await resume_or_begin(pool, to, EMBEDDING_DIMENSIONS, self._session.clock()),
                     batch_rows=batch_rows,
                     on_progress=on_progress,
-                    clock=self.clock,
+                    clock=self._session.clock,
                 )
                 # Removes a third model's vectors; from here on, unused vectors belong to this model.
                 await clear(pool, batch_rows=batch_rows, but_of=to.version)
                 to_do = await count_rows_to_embed(pool, work.move)
                 async with work_of(pool) as sql:
-                    await sql.set_reembedding_total(id=work.move.id, to_do=to_do, now=self.clock())
+                    await sql.set_reembedding_total(id=work.move.id, to_do=to_do, now=self._session.clock())
                 await work.enter(MoveStep.EMBEDDING)
                 await fill(work, most=to_do, missed_only=False)
                 await work.enter(MoveStep.INDEXING)

@@ -79,10 +79,13 @@ class ScopeMove:
         return {name: getattr(self, name) for name in self.__slots__ if name != "event_id"}
 
 
-class ScopeMethods(KnowledgeSession):
-    """The methods of knowledge memory that move memories between scopes."""
+class Scopes:
+    """Moves of memories between scopes, and their undo."""
 
-    async def move_scope(
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+
+    async def move(
         self,
         source: str,
         target: str,
@@ -102,14 +105,14 @@ class ScopeMethods(KnowledgeSession):
             InvalidInputError: A scope is malformed, both are the same, or the id of a session is not a UUID.
         """
         wanted = _wanted(source, target, sessions)
-        async with self._writing() as sql:
+        async with self._session.writing() as sql:
             rows = await sql.memories_to_move(source=source, sessions=wanted, ids=None)
             if not dry_run:
-                return await _move(sql, source, target, rows, self.clock)
+                return await _move(sql, source, target, rows, self._session.clock)
             attempt = sql.connection.transaction()
             await attempt.start()
             try:
-                return replace(await _move(sql, source, target, rows, self.clock), event_id=None)
+                return replace(await _move(sql, source, target, rows, self._session.clock), event_id=None)
             finally:
                 await attempt.rollback()
 
@@ -122,18 +125,18 @@ class ScopeMethods(KnowledgeSession):
             NotFoundError: The memory does not exist.
         """
         kind = require_memory_type(memory_type)
-        async with self._writing() as sql:
+        async with self._session.writing() as sql:
             key = await find_id(sql, memory_id, kind, field="memory_id")
-            memory = await read_one(sql, kind, key, now=self.clock())
+            memory = await read_one(sql, kind, key, now=self._session.clock())
             if isinstance(memory, Episode):
                 raise InvalidInputError(
                     "memory_type", "fact or rule, because an episode belongs to its session", kind
                 )
             _wanted(memory.scope, target, None)
             rows = await sql.memories_to_move(source=memory.scope, sessions=None, ids=[key])
-            return await _move(sql, memory.scope, target, rows, self.clock)
+            return await _move(sql, memory.scope, target, rows, self._session.clock)
 
-    async def undo_scope_move(self, event_id: UUID | str) -> ScopeMove:
+    async def undo(self, event_id: UUID | str) -> ScopeMove:
         """Undo a move and return the memories that moved back.
 
         A memory stays in place if it has moved again since, or if a fact with its key has been stored in the old scope.
@@ -143,7 +146,7 @@ class ScopeMethods(KnowledgeSession):
             NotFoundError: No move has this event.
         """
         key = require_id(event_id, field="event_id")
-        async with self._writing() as sql:
+        async with self._session.writing() as sql:
             row = await sql.scope_move(event_id=key)
             if row is None:
                 raise NotFoundError("move", str(key))
@@ -151,16 +154,16 @@ class ScopeMethods(KnowledgeSession):
                 raise InvalidInputError("event_id", "a move that was not undone", str(key))
             return await _undo(sql, ScopeMove.from_payload(key, row["payload"]))
 
-    async def undo_scope_moves(self, source: str, target: str) -> list[ScopeMove]:
+    async def undo_all(self, source: str, target: str) -> list[ScopeMove]:
         """Undo all moves from one scope to another that were not undone, latest first; return the moves back.
 
-        See :meth:`undo_scope_move` for memories that stay in place. All moves are undone, or none.
+        See :meth:`undo` for memories that stay in place. All moves are undone, or none.
 
         Raises:
             InvalidInputError: A scope is malformed, or both are the same.
         """
         _wanted(source, target, None)
-        async with self._writing() as sql:
+        async with self._session.writing() as sql:
             rows = await sql.standing_scope_moves(source=source, target=target)
             return [await _undo(sql, ScopeMove.from_payload(row["id"], row["payload"])) for row in rows]
 

@@ -25,7 +25,7 @@ from commonplace.knowledge.search.request import (
 )
 from commonplace.knowledge.store.outage import OUTAGES
 from commonplace.knowledge.store.replicas import Replicas
-from commonplace.knowledge.store.session import KnowledgeSession, storage_function
+from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.traced import traced
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 
@@ -36,10 +36,13 @@ MAX_PROMPT_CHARS: Final = 4_000
 _log = logging.getLogger(__name__)
 
 
-class ContextMethods(KnowledgeSession):
-    """The method of knowledge memory that writes the block for a prompt."""
+class ContextBlocks:
+    """The block for a prompt."""
 
-    async def context(
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+
+    async def write(
         self,
         trigger_prompt: str,
         butler: str,
@@ -56,37 +59,8 @@ class ContextMethods(KnowledgeSession):
         told: Callable[[UUID], object] | None = None,
         fail_open: bool = True,
     ) -> str:
-        """Return the block for a prompt: pinned memories, then the facts and rules that matter most.
-
-        The same prompt about the same memories at the same moment gives the same text. The block counts no use. If the
-        database or the model is out of reach, this is logged, and the block is empty.
-
-        Args:
-            trigger_prompt: The first prompt of the session; its first 4,000 characters count.
-            butler: The agent that runs the session; facts and rules of its scope and global ones are used.
-            token_budget: The budget in tokens of four characters; the configured budget if ``None``.
-            quotas: The maximum share of each section; the configured quotas if ``None``.
-            min_relevance: The minimum relevance; the configured minimum if ``None``. An empty prompt has no minimum.
-            with_note: Whether to explain the lines; a caller that explains several blocks at once leaves this out.
-            with_ids: Whether lines end with a short id for feedback, such as ``[f:3k7q2]``, as far as there is room.
-            with_dates: Whether facts show the date of their last confirmation.
-            as_of: Show what was known at this moment.
-            valid_at: Show the facts that were true at this moment.
-            min_trust: Leave out memories that are less trusted than this source, such as ``agent``.
-            told: Receives the id of each memory with a line in the block.
-            fail_open: Whether to return "" during an outage; ``False`` raises the error of the outage.
-
-        Returns:
-            Markdown that begins with ``# Memory Context`` and stays within the budget. The text is only that line if no
-            memory is pinned or relevant, and empty if not even that line fits.
-
-        Raises:
-            StorageError: ``fail_open`` is not set, and the database is out of reach.
-            EmbeddingError: ``fail_open`` is not set, and the model cannot be used.
-
-        Source: KNW-20, KNW-24.1, KNW-34, R-KNW-8.
-        """
-        retrieval = self.config.retrieval
+        """Return the block for a prompt: pinned memories, then the facts and rules that matter most."""
+        retrieval = self._session.config.retrieval
         budget = _require_budget(retrieval.context_token_budget if token_budget is None else token_budget)
         if not isinstance(trigger_prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
             raise InvalidInputError("trigger_prompt", "text", trigger_prompt)
@@ -103,7 +77,7 @@ class ContextMethods(KnowledgeSession):
             valid_at=valid_at,
             min_trust=min_trust,
             with_flagged=not retrieval.quarantine,
-            now=self.clock(),
+            now=self._session.clock(),
         )
         shares = quotas or retrieval.section_quotas
         render = partial(
@@ -118,9 +92,9 @@ class ContextMethods(KnowledgeSession):
             told=told,
         )
         try:
-            async with traced(self, "search_memory", trigger_prompt) as note:
+            async with traced(self._session, "search_memory", trigger_prompt) as note:
                 return note(
-                    await self._unless_out_of_reach(
+                    await self._session.unless_out_of_reach(
                         lambda pool: self._block(pool, request, shares.pinned.items, render)
                     )
                 )
@@ -138,8 +112,8 @@ class ContextMethods(KnowledgeSession):
         render: Callable[..., str],
     ) -> str:
         """Recall the memories of a request and at most ``pinned`` pinned facts and rules each, and render them."""
-        request = await add_vector(request, self.engine)
-        weights = self.config.retrieval.score_weights
+        request = await add_vector(request, self._session.engine)
+        weights = self._session.config.retrieval.score_weights
         async with unit_of_work(pool, readonly=True, search=True) as sql:
             found, read = await find_memories(sql, request, weights=weights, explain=False, pinned=pinned)
             until = await facts_until(sql, [*(each.memory for each in found), *read.pinned], request)
@@ -150,9 +124,6 @@ class ContextMethods(KnowledgeSession):
             stale={*read.stale, *(each.memory.id for each in found if each.is_stale)},
             until=until,
         )
-
-
-memory_context = storage_function(ContextMethods, ContextMethods.context, needs_engine=True, fail_open=False)
 
 
 def _require_budget(tokens: object) -> int:

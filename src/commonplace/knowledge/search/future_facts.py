@@ -17,19 +17,19 @@ from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.database import Statements
 
 
-class UntilMethods(KnowledgeSession):
-    """The method of knowledge memory that tells people what holds until facts begin."""
+class LaterFacts:
+    """Facts that hold until facts of the future begin."""
 
-    async def later_facts(self, memories: Iterable[Memory]) -> Mapping[UUID, Fact | None]:
-        """Return the facts that begin in the future by id, each with the fact that holds until then, if any.
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
 
-        A round trip only if a fact begins in the future.
-        """
-        now = self.clock()
+    async def find(self, memories: Iterable[Memory]) -> Mapping[UUID, Fact | None]:
+        """Return the facts that begin in the future by id, each with the fact that holds until then, if any."""
+        now = self._session.clock()
         later = _beginning_after(now, memories)
         if not later:
             return {}
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             rows = await sql.facts_until(ids=later, now=now, trusts=list(Source), with_flagged=True)
         nothing: dict[UUID, Fact | None] = dict.fromkeys(later)
         return nothing | {row["later_id"]: Fact.from_row(row, now=now) for row in rows}

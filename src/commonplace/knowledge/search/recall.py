@@ -17,7 +17,6 @@ from commonplace.knowledge.search.filters import Filters
 from commonplace.knowledge.search.future_facts import with_until
 from commonplace.knowledge.search.graph_expansion import find_related
 from commonplace.knowledge.search.request import (
-    DEFAULT_LIMIT,
     DEFAULT_MIN_CONFIDENCE,
     SearchRequest,
     add_vector,
@@ -27,7 +26,7 @@ from commonplace.knowledge.search.request import (
 from commonplace.knowledge.search.results import Found, Scores
 from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.search.statements import TABLES
-from commonplace.knowledge.store.session import KnowledgeSession, storage_function
+from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.traced import traced
 from commonplace.storage.database import Row, Statements
 
@@ -37,8 +36,11 @@ STALE_WEIGHT: Final = 0.7
 RECALLED_TABLES: Final = (TABLES["facts"], TABLES["rules"])
 
 
-class RecallMethods(KnowledgeSession):
-    """The method of knowledge memory that recalls memories about a topic."""
+class Recall:
+    """Recall of memories about a topic."""
+
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
 
     async def recall(
         self,
@@ -60,49 +62,13 @@ class RecallMethods(KnowledgeSession):
         explain: bool = False,
         count: bool = True,
     ) -> list[Found]:
-        """Return the facts and rules that matter most for a topic, and count a use of each.
-
-        Args:
-            topic: Up to 10,000 characters. For an empty topic, only importance, recency and confidence decide, and
-                there is no minimum relevance.
-            scope: Recall memories of this scope and global ones; all if ``None``.
-            limit: 1 to 1,000; ``None`` for the configured limit, 20 by default.
-            weights: The weights of the four parts; ``None`` for the configured weights.
-            min_confidence: The minimum effective confidence, 0.0 to 1.0.
-            min_relevance: The minimum likeness of the best memory with the topic; below it, nothing is returned. See
-                :mod:`~commonplace.knowledge.rules.relevance`. 0.0 for no minimum; ``None`` for the configured minimum.
-            as_of: Recall what was known at this moment; the fields of a result are those of today.
-            valid_at: Recall the facts that were true at this moment, also superseded facts.
-            min_trust: Leave out memories that are less trusted than this source: ``person``, ``agent``, ``import``,
-                ``document``, ``tool`` or ``web``.
-            tags: Recall memories with all of these tags.
-            since: Recall memories that were stored at this moment or later.
-            until: Recall memories that were stored before this moment.
-            learned_by: Recall memories that this butler learned.
-            entity_id: Recall facts that are about this entity or mention it.
-            explain: Whether to explain each result.
-            count: Whether to count a use of each result; a recall of the past counts none.
-
-        Returns:
-            Facts and rules with ``composite_score``, ``likeness`` and the ranks by meaning and words, the best first;
-            ties: the newest first, then by id. The score of a stale memory counts seven tenths. Up to three facts one
-            relation away follow; see :mod:`~commonplace.knowledge.search.graph_expansion`. Left out are equal texts,
-            older facts of the same key and, unless the configuration turns this off, memories in quarantine. The counts
-            of uses include this recall; the scores do not.
-
-        Raises:
-            InvalidInputError: A value has the wrong type or is out of range.
-            EmbeddingError: The model cannot be used.
-            StorageUnavailableError: The server cannot be reached.
-
-        Source: KNW-08, R-KNW-5.
-        """
-        retrieval = self.config.retrieval
+        """Return the facts and rules that matter most for a topic, and count a use of each."""
+        retrieval = self._session.config.retrieval
         request = make_request(
             query=topic,
             field="topic",
             scope=scope,
-            limit=self._most(limit),
+            limit=self._session.limit_or_default(limit),
             min_confidence=min_confidence,
             min_relevance=retrieval.min_relevance if min_relevance is None else min_relevance,
             as_of=as_of,
@@ -112,27 +78,24 @@ class RecallMethods(KnowledgeSession):
             filters=Filters.of(
                 tags=tags, since=since, until=until, learned_by=learned_by, entity_id=entity_id
             ),
-            now=self.clock(),
+            now=self._session.clock(),
         )
-        request = await add_vector(request, self.engine)
+        request = await add_vector(request, self._session.engine)
         count = count and not request.is_past
         weights = weights or retrieval.score_weights
         # Where replicas serve reads, the primary only counts; elsewhere one transaction does both.
-        is_split = count and self.database.replicas is not None
-        opening = self._writing() if count and not is_split else self._reading(search=True)
-        async with traced(self, "search_memory", topic) as note:
+        is_split = count and self._session.database.replicas is not None
+        opening = self._session.writing() if count and not is_split else self._session.reading(search=True)
+        async with traced(self._session, "search_memory", topic) as note:
             async with opening as sql:
                 found, _ = await find_memories(sql, request, weights=weights, explain=explain)
                 found = await with_until(sql, found[: request.limit], request)
                 if count and not is_split:
                     found = await _count_uses(sql, found, request)
             if is_split and found:
-                async with self._writing() as sql:
+                async with self._session.writing() as sql:
                     found = await _count_uses(sql, found, request)
             return note(found)
-
-
-recall = storage_function(RecallMethods, RecallMethods.recall, needs_engine=True, limit=DEFAULT_LIMIT)
 
 
 async def find_memories(

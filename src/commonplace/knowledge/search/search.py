@@ -25,7 +25,6 @@ from commonplace.knowledge.search.future_facts import with_until
 from commonplace.knowledge.search.graph_expansion import find_related, followed
 from commonplace.knowledge.search.recall import STALE_WEIGHT
 from commonplace.knowledge.search.request import (
-    DEFAULT_LIMIT,
     DEFAULT_MIN_CONFIDENCE,
     Embedding,
     SearchRequest,
@@ -39,7 +38,7 @@ from commonplace.knowledge.search.request import (
 from commonplace.knowledge.search.results import Found, Scores
 from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.search.statements import TABLES, SearchTable, require_table
-from commonplace.knowledge.store.session import KnowledgeSession, storage_function
+from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.traced import traced
 from commonplace.storage.database import Statements
 
@@ -57,10 +56,13 @@ CANDIDATES: Final = 40
 """The number of memories of each table that are ranked by context for their words, and for their meaning."""
 
 
-class SearchMethods(KnowledgeSession):
-    """The methods of knowledge memory that search; none counts a use."""
+class Search:
+    """Searches. None counts a use."""
 
-    async def semantic_search(
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+
+    async def semantic(
         self, query_embedding: Embedding, table: str, *, limit: int | None = None, scope: str | None = None
     ) -> list[Found]:
         """Find memories of a table by the cosine of their vectors.
@@ -81,11 +83,14 @@ class SearchMethods(KnowledgeSession):
         Source: KNW-07.1.
         """
         request = make_request(
-            embedding=query_embedding, limit=self._most(limit), scope=scope, now=self.clock()
+            embedding=query_embedding,
+            limit=self._session.limit_or_default(limit),
+            scope=scope,
+            now=self._session.clock(),
         )
         return await self._search_one("semantic_search", table, request)
 
-    async def keyword_search(
+    async def keyword(
         self, query: str, table: str, *, limit: int | None = None, scope: str | None = None
     ) -> list[Found]:
         """Find memories of a table that contain any word of the query, except common English words.
@@ -109,13 +114,15 @@ class SearchMethods(KnowledgeSession):
 
         Source: KNW-07.2, R-KNW-6.
         """
-        request = make_request(query=query, limit=self._most(limit), scope=scope, now=self.clock())
+        request = make_request(
+            query=query, limit=self._session.limit_or_default(limit), scope=scope, now=self._session.clock()
+        )
         if not request.text:
             require_table(table)
             return []
         return await self._search_one("keyword_search", table, request)
 
-    async def hybrid_search(
+    async def hybrid(
         self,
         query: str,
         query_embedding: Embedding,
@@ -127,7 +134,7 @@ class SearchMethods(KnowledgeSession):
         """Find memories of a table by meaning and by words, and fuse both lists by Reciprocal Rank Fusion.
 
         Both lists are as long as the limit. A memory that is missing in a list has the rank ``limit + 1`` there. For
-        the parameters see :meth:`semantic_search` and :meth:`keyword_search`.
+        the parameters see :meth:`semantic` and :meth:`keyword`.
 
         Returns:
             Memories with ``similarity``, ``rank``, ``semantic_rank``, ``keyword_rank`` and ``rrf_score``, which is
@@ -140,7 +147,11 @@ class SearchMethods(KnowledgeSession):
         Source: KNW-07.3.
         """
         request = make_request(
-            query=query, embedding=query_embedding, limit=self._most(limit), scope=scope, now=self.clock()
+            query=query,
+            embedding=query_embedding,
+            limit=self._session.limit_or_default(limit),
+            scope=scope,
+            now=self._session.clock(),
         )
         return (await self._search_one("hybrid_search", table, request))[: request.limit]
 
@@ -165,54 +176,13 @@ class SearchMethods(KnowledgeSession):
         explain: bool = False,
         fold: bool = True,
     ) -> list[Found]:
-        """Return the episodes, facts and rules that match a query, the best first; this does not count as a use.
-
-        Args:
-            query: Up to 10,000 characters of plain text.
-            types: The kinds to search, of ``episode``, ``fact`` and ``rule``; all three if ``None``.
-            scope: Find facts and rules of this scope, global ones, and episodes of the butler with this name; all if
-                ``None``.
-            mode: ``semantic``, ``keyword``, ``hybrid``, or ``contextual``: by words and meaning together, episodes also
-                by the turns around them in their session. Each mode ranks all types together. ``None`` for the
-                configured mode, ``hybrid`` by default.
-            limit: The maximum number of results of all types, 1 to 1,000; ``None`` for the configured limit, 20 by
-                default.
-            min_confidence: The minimum effective confidence of facts and rules.
-            min_relevance: The minimum likeness of the best memory with the query; below it, nothing is found. Memories
-                with less than half the best likeness are left out too. Only in mode ``contextual``; 0.0 for no minimum.
-            as_of: Search what was known at this moment; the fields of a result are those of today.
-            valid_at: Find the facts that were true at this moment, also superseded facts.
-            min_trust: Leave out memories that are less trusted than this source: ``person``, ``agent``, ``import``,
-                ``document``, ``tool`` or ``web``.
-            tags: Find memories with all of these tags; episodes have none.
-            since: Find memories that were stored at this moment or later.
-            until: Find memories that were stored before this moment.
-            learned_by: Find memories that this butler learned.
-            entity_id: Find facts that are about this entity or mention it.
-            explain: Add ``explanation`` to each result: its ranks, scores and decay, and why it was found.
-            fold: Leave out repetitions: of facts about one subject, or rules, with equal texts, return only the best.
-
-        Returns:
-            Memories with the scores of the mode, the best first; ties: the newest first, then by id. The score of a
-            stale memory counts seven tenths, a fused score nine tenths. Up to three facts one relation away follow, and
-            take at most a quarter of the places from direct results; see
-            :mod:`~commonplace.knowledge.search.graph_expansion`. The mode ``keyword`` follows no relation. An empty
-            query finds nothing. If the memories have moved to another model than that of the engine, only words count:
-            ``similarity`` is ``None``, and ``semantic`` finds what ``keyword`` finds.
-
-        Raises:
-            InvalidInputError: A value has the wrong type or is out of range.
-            EmbeddingError: The model cannot be used.
-            StorageUnavailableError: The server cannot be reached.
-
-        Source: KNW-07.4.
-        """
-        wanted = self.config.retrieval.default_mode if mode is None else mode
+        """Return the episodes, facts and rules that match a query, the best first; this does not count as a use."""
+        wanted = self._session.config.retrieval.default_mode if mode is None else mode
         known_mode = require_one_of(SearchMode, wanted, field="mode")
         tables = _require_types(types)
         request = make_request(
             query=query,
-            limit=self._most(limit),
+            limit=self._session.limit_or_default(limit),
             scope=scope,
             min_confidence=min_confidence,
             min_relevance=min_relevance,
@@ -222,7 +192,7 @@ class SearchMethods(KnowledgeSession):
             filters=Filters.of(
                 tags=tags, since=since, until=until, learned_by=learned_by, entity_id=entity_id
             ),
-            now=self.clock(),
+            now=self._session.clock(),
         )
         if not request.text or not tables:
             return []
@@ -230,8 +200,11 @@ class SearchMethods(KnowledgeSession):
             form = f"0.0 in mode {known_mode}: only contextual has a floor"
             raise InvalidInputError("min_relevance", form, request.min_relevance)
         if known_mode is not SearchMode.KEYWORD:
-            request = await add_vector(request, self.engine)
-        async with traced(self, "search_memory", query) as note, self._reading(search=True) as sql:
+            request = await add_vector(request, self._session.engine)
+        async with (
+            traced(self._session, "search_memory", query) as note,
+            self._session.reading(search=True) as sql,
+        ):
             request = await begin_search(sql, request)
             if known_mode is SearchMode.SEMANTIC and request.vector is None:
                 known_mode = SearchMode.KEYWORD
@@ -243,15 +216,9 @@ class SearchMethods(KnowledgeSession):
 
     async def _search_one(self, statement: Statement, table: str, request: SearchRequest) -> list[Found]:
         known = require_table(table)
-        async with self._reading(search=True) as sql:
+        async with self._session.reading(search=True) as sql:
             await begin_search(sql, request)
             return await search_table(sql, statement, known, request)
-
-
-semantic_search = storage_function(SearchMethods, SearchMethods.semantic_search, limit=DEFAULT_LIMIT)
-keyword_search = storage_function(SearchMethods, SearchMethods.keyword_search, limit=DEFAULT_LIMIT)
-hybrid_search = storage_function(SearchMethods, SearchMethods.hybrid_search, limit=DEFAULT_LIMIT)
-memory_search = storage_function(SearchMethods, SearchMethods.search, needs_engine=True, limit=DEFAULT_LIMIT)
 
 
 def _order(mode: SearchMode, found: Found) -> tuple[float, ...]:

@@ -29,6 +29,16 @@ class Claim:
     is_applied: bool = False
     is_open: bool = True
 
+    @contextmanager
+    def held(self) -> Generator[None]:
+        """Run a request under this claim inside the block; tasks that outlive the block do not mark the claim."""
+        token = _current.set(self)
+        try:
+            yield
+        finally:
+            _current.reset(token)
+            self.is_open = False
+
 
 _current: ContextVar[Claim | None] = ContextVar("commonplace_claim", default=None)
 
@@ -39,14 +49,3 @@ def unmarked_claim(tenant_id: str) -> Claim | None:
     if claim is None or claim.tenant_id != tenant_id or claim.is_applied or not claim.is_open:
         return None
     return claim
-
-
-@contextmanager
-def claimed(claim: Claim) -> Generator[None]:
-    """Run a request under its claim inside the block; tasks that outlive the block do not mark the claim."""
-    token = _current.set(claim)
-    try:
-        yield
-    finally:
-        _current.reset(token)
-        claim.is_open = False

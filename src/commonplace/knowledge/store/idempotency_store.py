@@ -1,17 +1,16 @@
 """Responses stored under the keys of requests, so that a repeated request takes effect only once."""
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from commonplace.knowledge.store.idempotency_claims import Claim
 from commonplace.knowledge.store.session import KnowledgeSession
-from commonplace.knowledge.store.unit_of_work import unit_of_work
-from commonplace.storage.database import Row, Statements
 from commonplace.storage.rows import Noun
+
+if TYPE_CHECKING:
+    from commonplace.storage.database import Row
 
 KEEP: Final = timedelta(days=1)
 """The time that an answer is kept."""
@@ -52,11 +51,16 @@ class KeptAnswers:
     """The answers of one tenant.
 
     Args:
-        memory: Knowledge memory of the tenant.
+        session: A session of the tenant.
+
+    Attributes:
+        lease: The time after which an unrenewed claim ends.
     """
 
-    def __init__(self, memory: KnowledgeSession) -> None:
-        self._memory = memory
+    lease: ClassVar[timedelta] = LEASE
+
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
 
     async def claim(self, key: str, fingerprint: str) -> Claim | KeptAnswer | Conflict:
         """Claim a request, or return its stored response or the reason why it must not run.
@@ -68,8 +72,8 @@ class KeptAnswers:
         Raises:
             StorageUnavailableError: The server cannot be reached; nothing was claimed.
         """
-        claim = Claim(tenant_id=self._memory.tenant_id, key=key)
-        async with self._writing() as sql:
+        claim = Claim(tenant_id=self._session.tenant_id, key=key)
+        async with self._session.writing() as sql:
             await sql.delete_expired_answers()
             if await sql.claim_request(
                 key=key, fingerprint=fingerprint, claim=claim.id, lease=LEASE, keep=KEEP
@@ -83,21 +87,16 @@ class KeptAnswers:
         return Conflict.LOST if row["is_lost"] else Conflict.RUNNING
 
     async def renew(self, claim: Claim) -> None:
-        """Renew a claim for as long as :data:`LEASE`."""
-        async with self._writing() as sql:
+        """Renew a claim for another :attr:`lease`."""
+        async with self._session.writing() as sql:
             await sql.renew_claim(key=claim.key, claim=claim.id, lease=LEASE)
 
     async def keep(self, claim: Claim, answer: KeptAnswer) -> None:
         """Store the response to a request; do nothing if the claim was lost."""
-        async with self._writing() as sql:
+        async with self._session.writing() as sql:
             await sql.keep_answer(key=claim.key, claim=claim.id, **asdict(answer))
 
     async def release(self, claim: Claim) -> None:
         """Give up a claim whose request changed nothing, so that the request may run again."""
-        async with self._writing() as sql:
+        async with self._session.writing() as sql:
             await sql.release_claim(key=claim.key, claim=claim.id)
-
-    @asynccontextmanager
-    async def _writing(self) -> AsyncGenerator[Statements]:
-        async with self._memory.acting() as pool, unit_of_work(pool) as sql:
-            yield sql

@@ -26,10 +26,32 @@ class Event(Noun):
     created_at: datetime
 
 
-class AuditMethods(KnowledgeSession):
-    """The methods of knowledge memory that read the audit trail."""
+class AuditTrail:
+    """The audit trail."""
 
-    async def list_events(
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+
+    async def stamp(self) -> str:
+        """Return a text that changes when the tenant's memories change; empty before the first change."""
+        async with self._session.reading() as sql:
+            row = await sql.latest_event()
+        return "" if row is None else str(row["id"])
+
+    async def get(self, event_id: UUID | str) -> Event:
+        """Return one event.
+
+        Raises:
+            NotFoundError: No event has the id.
+        """
+        key = require_id(event_id, field="event_id")
+        async with self._session.reading() as sql:
+            row = await sql.get_event(id=key)
+        if row is None:
+            raise NotFoundError("entry of the audit log", str(key))
+        return Event.from_row(row)
+
+    async def list(
         self,
         *,
         event_type: str | None = None,
@@ -75,7 +97,7 @@ class AuditMethods(KnowledgeSession):
             "limit": limit,
             "offset": offset,
         }
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             if memory_id is not None:
                 rows = await sql.events_about(about=str(require_id(memory_id, field="memory_id")), **wanted)
             elif run_id is not None:
@@ -83,22 +105,3 @@ class AuditMethods(KnowledgeSession):
             else:
                 rows = await sql.list_events(**wanted)
         return Event.from_rows(rows)
-
-    async def change_stamp(self) -> str:
-        """Return a text that changes when the tenant's memories change; empty before the first change."""
-        async with self._reading() as sql:
-            row = await sql.latest_event()
-        return "" if row is None else str(row["id"])
-
-    async def get_event(self, event_id: UUID | str) -> Event:
-        """Return one event.
-
-        Raises:
-            NotFoundError: No event has the id.
-        """
-        key = require_id(event_id, field="event_id")
-        async with self._reading() as sql:
-            row = await sql.get_event(id=key)
-        if row is None:
-            raise NotFoundError("entry of the audit log", str(key))
-        return Event.from_row(row)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.store.session import KnowledgeSession, storage_function
+from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.upkeep.progress import OnUpkeep, UpkeepProgress, silent
 from commonplace.storage.database import Row, Statements
 
@@ -35,36 +35,22 @@ class CleanupReceipt:
     remaining: int
 
 
-class CleanupMethods(KnowledgeSession):
-    """The method of knowledge memory that cleans up."""
+class EpisodeCleanup:
+    """The cleanup of episodes."""
 
-    async def run_episode_cleanup(
-        self, *, max_entries: int | None = None, on_progress: OnUpkeep = silent
-    ) -> CleanupReceipt:
-        """Delete the tenant's expired episodes, then the oldest consolidated episodes over a limit.
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
 
-        Episodes that are neither consolidated nor expired stay, even above the limit. The links of a deleted episode
-        are deleted too, and memories learned from it lose their reference. Each batch of 1,000 is one transaction.
-        Expired responses to keyed requests are deleted as well.
-
-        Args:
-            max_entries: The number of episodes to keep, 0 to 100,000,000;
-                ``COMMONPLACE_EPISODE_MAX_ENTRIES`` if ``None``.
-            on_progress: Called after each batch with the number of deleted episodes, expired ones first.
-
-        Raises:
-            InvalidInputError: ``max_entries`` is not a whole number from 0 to 100,000,000.
-            ClockError: The time is implausible; nothing was changed.
-
-        Source: KNW-15.
-        """
+    async def run(self, *, max_entries: int | None = None, on_progress: OnUpkeep = silent) -> CleanupReceipt:
+        """Delete the tenant's expired episodes, then the oldest consolidated episodes over a limit."""
         most = cast(
-            "object", self.database.settings.episode_max_entries if max_entries is None else max_entries
+            "object",
+            self._session.database.settings.episode_max_entries if max_entries is None else max_entries,
         )
         if isinstance(most, bool) or not isinstance(most, int) or not 0 <= most <= MAX_ENTRIES:
             raise InvalidInputError("max_entries", f"a whole number from 0 to {MAX_ENTRIES}", most)
-        await self._require_plausible_clock()
-        now = self.clock()
+        await self._session.require_plausible_clock()
+        now = self._session.clock()
         expired = await self._delete(
             "expired episodes deleted",
             lambda sql: sql.delete_expired_episodes(limit=BATCH_ROWS, now=now),
@@ -75,7 +61,7 @@ class CleanupMethods(KnowledgeSession):
             lambda sql: sql.delete_surplus_episodes(max_entries=most, limit=BATCH_ROWS),
             on_progress,
         )
-        async with self._writing() as sql:
+        async with self._session.writing() as sql:
             await sql.delete_expired_answers()
         unconsolidated = sum(batch["unconsolidated"] for batch in expired)
         if unconsolidated:
@@ -93,11 +79,8 @@ class CleanupMethods(KnowledgeSession):
         """Delete batches until nothing is left to delete, and return their numbers."""
         batches: list[Row] = []
         while not batches or batches[-1]["deleted"]:
-            async with self._writing() as sql:
+            async with self._session.writing() as sql:
                 await sql.serialise(keys=[_LOCK])
                 batches.append(await delete(sql))
             on_progress(UpkeepProgress(step=step, done=sum(batch["deleted"] for batch in batches)))
         return batches
-
-
-run_episode_cleanup = storage_function(CleanupMethods, CleanupMethods.run_episode_cleanup)

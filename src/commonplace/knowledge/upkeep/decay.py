@@ -6,7 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from commonplace.knowledge.model.kinds import MemoryType
-from commonplace.knowledge.store.session import KnowledgeSession, storage_function
+from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.knowledge.upkeep.progress import OnUpkeep, UpkeepProgress, silent
 
@@ -45,24 +45,15 @@ class DecayReceipt:
     rules_recovered: int
 
 
-class DecayMethods(KnowledgeSession):
-    """The method of knowledge memory that sweeps."""
+class DecaySweep:
+    """The sweep of faded facts and rules."""
 
-    async def run_decay_sweep(self, *, on_progress: OnUpkeep = silent) -> DecayReceipt:
-        """Set the state of every active fact and rule of the tenant by its effective confidence.
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
 
-        Decay starts at the last confirmation, or at creation. A second sweep at the same moment changes nothing. Each
-        page of 2,000 rows is one transaction, so a stopped sweep keeps its completed pages.
-
-        Args:
-            on_progress: Called after each page with the number of rows checked, facts first.
-
-        Raises:
-            ClockError: The time is implausible; nothing was changed.
-
-        Source: KNW-09.3, KNW-02.4, KNW-02.5, R-KNW-2.
-        """
-        await self._require_plausible_clock()
+    async def run(self, *, on_progress: OnUpkeep = silent) -> DecayReceipt:
+        """Set the state of every active fact and rule of the tenant by its effective confidence."""
+        await self._session.require_plausible_clock()
         facts = await self._sweep(MemoryType.FACT, on_progress)
         rules = await self._sweep(MemoryType.RULE, on_progress)
         return DecayReceipt(
@@ -79,9 +70,9 @@ class DecayMethods(KnowledgeSession):
     async def _sweep(self, kind: MemoryType, on_progress: OnUpkeep) -> Counter[str]:
         totals: Counter[str] = Counter()
         after_id = _FIRST
-        now = self.clock()
+        now = self._session.clock()
         while True:
-            async with self._writing() as sql:
+            async with self._session.writing() as sql:
                 page = await of_kind(kind, sql).sweep(
                     after_id=after_id, limit=PAGE_ROWS, now=now, gone=GONE, faint=FAINT
                 )
@@ -90,6 +81,3 @@ class DecayMethods(KnowledgeSession):
             if page["read"] < PAGE_ROWS:
                 return totals
             after_id = page["last_id"]
-
-
-run_decay_sweep = storage_function(DecayMethods, DecayMethods.run_decay_sweep)

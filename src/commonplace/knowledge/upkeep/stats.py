@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from commonplace.knowledge.model import inputs
-from commonplace.knowledge.store.session import KnowledgeSession, storage_function
+from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.database import Row
 
 
@@ -70,28 +70,22 @@ class MemoryStats:
         )
 
 
-class StatsMethods(KnowledgeSession):
-    """The methods of knowledge memory that count memories."""
+class Statistics:
+    """Numbers of memories."""
 
-    async def stats(self, *, scope: str | None = None) -> MemoryStats:
-        """Count the tenant's memories by state.
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
 
-        Args:
-            scope: Count only facts and rules of the global scope and of this scope; all episodes count.
-
-        Source: KNW-22.
-        """
+    async def count(self, *, scope: str | None = None) -> MemoryStats:
+        """Count the tenant's memories by state."""
         wanted = inputs.optional_scope(scope)
-        async with self._reading() as sql:
-            return MemoryStats.from_row(await sql.memory_stats(scope=wanted, now=self.clock()))
+        async with self._session.reading() as sql:
+            return MemoryStats.from_row(await sql.memory_stats(scope=wanted, now=self._session.clock()))
 
     async def learned_by_day(self, *, since: datetime) -> Mapping[date, int]:
         """Return the number of facts and rules stored on each day (UTC); days without any are left out."""
-        async with self._reading() as sql:
+        async with self._session.reading() as sql:
             return {
                 row["day"]: row["memories"]
                 for row in await sql.learned_by_day(since=inputs.require_moment(since, field="since"))
             }
-
-
-memory_stats = storage_function(StatsMethods, StatsMethods.stats)

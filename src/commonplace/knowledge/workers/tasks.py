@@ -18,7 +18,6 @@ from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.spawner import model_spawner
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.workers.consolidation import without_model
 from commonplace.knowledge.workers.outcomes import AGAIN_IN_S
 from commonplace.knowledge.workers.queue_work import queue_work
 from commonplace.knowledge.workers.schedule import Upkeep
@@ -84,20 +83,20 @@ async def waiting_butlers(means: Means) -> list[Shard]:
     """Return a shard for each butler with waiting episodes, of all tenants."""
     shards: list[Shard] = []
     for tenant in await tenants(means):
-        groups = await means.knowledge.acting_for(tenant_id=tenant.tenant_id, actor=ACTOR).pending_groups()
+        groups = await means.knowledge.acting_for(tenant_id=tenant.tenant_id, actor=ACTOR).runs.pending()
         shards += [Shard(tenant_id=tenant.tenant_id, butler=group.butler) for group in groups]
     return shards
 
 
 async def sweep(_: Means, memory: KnowledgeMemory, __: str) -> Result:
     """Run the decay sweep of one tenant, then invert the harmful rules whose inversion failed when they were marked."""
-    swept: Result = asdict(await memory.run_decay_sweep())
-    return swept | {"rules_inverted": len(await memory.invert_harmful_rules())}
+    swept: Result = asdict(await memory.upkeep.sweep())
+    return swept | {"rules_inverted": len(await memory.upkeep.invert_harmful_rules())}
 
 
 async def clean_up(means: Means, memory: KnowledgeMemory, _: str) -> Result:
     """Run the episode cleanup of one tenant."""
-    return asdict(await memory.run_episode_cleanup(max_entries=means.settings.episode_max_entries))
+    return asdict(await memory.upkeep.cleanup(max_entries=means.settings.episode_max_entries))
 
 
 async def consolidate(means: Means, memory: KnowledgeMemory, butler: str) -> Result:
@@ -112,10 +111,10 @@ async def consolidate(means: Means, memory: KnowledgeMemory, butler: str) -> Res
     policy = Policy()
     spawner = model_spawner(means.model, policy=policy)
     if spawner is None:
-        groups = await memory.pending_groups()
+        groups = await memory.runs.pending()
         counted = {group.butler: group.episodes for group in groups if group.butler == butler}
-        return _result(without_model(ConsolidationReport(dry_run=True, groups=counted)), None)
-    report = await memory.run_consolidation(spawner, butler=butler, worker=means.worker, policy=policy)
+        return _result(ConsolidationReport(dry_run=True, groups=counted).without_model(), None)
+    report = await memory.runs.consolidate(spawner, butler=butler, worker=means.worker, policy=policy)
     again_in_s = _again_in_s(report.again_at, memory.clock())
     if len(report.errors) > sum(len(run.errors) for run in report.runs):
         raise UpkeepError("; ".join(report.errors), again_in_s=again_in_s)

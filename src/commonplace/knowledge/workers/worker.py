@@ -96,6 +96,11 @@ class Worker:
             await prepare_schema(await knowledge.database.access(as_owner=True))
             yield cls(Means(knowledge=knowledge, settings=settings, model=model, worker=this_worker()))
 
+    @property
+    def name(self) -> str:
+        """The name of this worker for operators: host and process."""
+        return self._means.worker
+
     def stop(self) -> None:
         """Take no more jobs, and end when running jobs are finished or returned."""
         self._stopping.set()

@@ -85,7 +85,7 @@ async def entity_create(
     Parameters:
         canonical_name: The full name that it is best known by.
     """
-    entity = await memory.entity_create(
+    entity = await memory.entities.create(
         canonical_name=canonical_name,
         entity_type=entity_type,
         tenant_id=tenant_id,
@@ -109,8 +109,8 @@ async def entity_get(
     If the entity was merged into another, survivor_id names that entity. Each relation has predicate,
     source, target, fact_id and text; scope, as_of and valid_at choose the facts.
     """
-    entity = await memory.entity_get(entity_id, tenant_id=tenant_id, as_of=as_of)
-    relations = await memory.list_relations(entity_id, scope=scope, as_of=as_of, valid_at=valid_at)
+    entity = await memory.entities.get(entity_id, tenant_id=tenant_id, as_of=as_of)
+    relations = await memory.entities.relations(entity_id, scope=scope, as_of=as_of, valid_at=valid_at)
     return {**_shown(entity), "relations": relations}
 
 
@@ -130,7 +130,7 @@ async def entity_update(
     Parameters:
         canonical_name: The new name; leave it out to keep the old.
     """
-    entity = await memory.entity_update(
+    entity = await memory.entities.update(
         entity_id, canonical_name=canonical_name, aliases=aliases, metadata=metadata, tenant_id=tenant_id
     )
     return _shown(entity)
@@ -157,7 +157,7 @@ async def entity_resolve(
             domain_scores (entity_id to points).
         enable_fuzzy: Whether to match similar spellings as well.
     """
-    found = await memory.entity_resolve(
+    found = await memory.entities.resolve(
         name,
         tenant_id=tenant_id,
         entity_type=entity_type,
@@ -184,7 +184,7 @@ async def entity_merge(
         source_entity_id: The entity to merge away; its names and facts move.
         target_entity_id: The entity that stays.
     """
-    return await memory.entity_merge(source_entity_id, target_entity_id, tenant_id=tenant_id)
+    return await memory.entities.merge(source_entity_id, target_entity_id, tenant_id=tenant_id)
 
 
 def _shown(entity: Entity) -> ShownEntity:

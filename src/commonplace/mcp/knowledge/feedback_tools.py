@@ -26,7 +26,7 @@ async def memory_confirm(
     Unconfirmed knowledge loses confidence every day and is eventually forgotten. Episodes cannot be confirmed. If
     the memory no longer holds, store the new fact, or call memory_forget.
     """
-    confirmed = await memory.confirm_memory(memory_type, memory_id)
+    confirmed = await memory.confirm(memory_type, memory_id)
     return {"confirmed": True, "memory_type": memory_type, "id": confirmed.id}
 
 

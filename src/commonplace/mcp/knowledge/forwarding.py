@@ -82,7 +82,7 @@ class RemoteTexts:
         query = urlencode({"prompt": prompt, "butler": butler}, quote_via=quote)
         return await self._read(f"{BLOCK_URI}?{query}")
 
-    async def read_memory(self, memory_type: str, memory_id: str) -> object:
+    async def read(self, memory_type: str, memory_id: str) -> object:
         """Return a memory as JSON."""
         return json.loads(await self._read(f"commonplace://memory/{quote(memory_type)}/{quote(memory_id)}"))
 

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from commonplace.access import Role
 from commonplace.core.errors import SettingsError
-from commonplace.knowledge import CleanupReceipt, KnowledgeMemory, MemoryStats, consolidate
+from commonplace.knowledge import CleanupReceipt, KnowledgeMemory, MemoryStats
 from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName
 from commonplace.mcp.protocol.parameters import bounds
 from commonplace.mcp.protocol.tool import Offer
@@ -57,7 +57,7 @@ async def memory_forget(
     To correct a fact, store the right one under the same subject and predicate instead. The audit trail keeps the
     events of the memory, but no tool can restore it.
     """
-    forgotten = await memory.forget_memory(memory_type, memory_id)
+    forgotten = await memory.forget(memory_type, memory_id)
     return {"forgotten": True, "memory_type": memory_type, "id": forgotten.id}
 
 
@@ -76,9 +76,9 @@ async def memory_run_consolidation(memory: KnowledgeMemory) -> Consolidated:
     Returns the number of episodes of each butler and the results.
     """
     try:
-        report = await consolidate(memory)
+        report = await memory.runs.consolidate_as_configured()
     except SettingsError as error:
-        report = replace(await memory.run_consolidation(), note=f"Nothing was changed. {error}")
+        report = replace(await memory.runs.consolidate(), note=f"Nothing was changed. {error}")
     shown = (
         report.counted() | {"hint": report.note} if report.dry_run else report.to_json() | {"hint": RUN_HINT}
     )
@@ -95,7 +95,7 @@ async def memory_run_episode_cleanup(
     Parameters:
         max_entries: The number of episodes to keep; unconsolidated episodes always stay.
     """
-    return await memory.run_episode_cleanup(max_entries=max_entries)
+    return await memory.upkeep.cleanup(max_entries=max_entries)
 
 
 OFFERS: Final = (

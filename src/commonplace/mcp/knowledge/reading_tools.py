@@ -169,7 +169,7 @@ async def memory_get(
     Use it if a search result was cut (content_is_cut), or for a fact that was superseded. Returns all fields of the
     memory. It is an error if the memory does not exist or was forgotten.
     """
-    return await memory.get_memory(memory_type, memory_id, as_of=as_of)
+    return await memory.get(memory_type, memory_id, as_of=as_of)
 
 
 async def memory_context(

@@ -35,7 +35,7 @@ class KnowledgeTexts(Protocol):
         """Return the block for a prompt."""
         ...
 
-    async def read_memory(self, memory_type: str, memory_id: str, /) -> object:
+    async def read(self, memory_type: str, memory_id: str, /) -> object:
         """Return one memory.
 
         Raises:
@@ -57,7 +57,7 @@ def add_resources(
 
     async def read_memory(memory_type: str, memory_id: str) -> str:
         try:
-            found = await (await memory()).read_memory(memory_type, memory_id)
+            found = await (await memory()).read(memory_type, memory_id)
         except (InvalidInputError, NotFoundError) as error:
             _log.warning("the resource %s %s was refused: %s", memory_type, memory_id, error)
             # The library would log a traceback.

@@ -158,10 +158,10 @@ async def _load_knowledge(knowledge: KnowledgeMemory) -> int:
 
 async def _entity(knowledge: KnowledgeMemory, name: str, kind: str, others: Sequence[str]) -> UUID:
     """Return the id of an entity; create the entity if the home has none with this name and type."""
-    for known in await knowledge.list_entities(name=name, entity_type=kind):
+    for known in await knowledge.lists.entities(name=name, entity_type=kind):
         if known.canonical_name == name:
             return known.id
-    entity = await knowledge.entity_create(
+    entity = await knowledge.entities.create(
         canonical_name=name, entity_type=kind, aliases=others, metadata={table.MARK: True}
     )
     return entity.id
@@ -183,23 +183,23 @@ async def _knowledge_rows(knowledge: KnowledgeMemory) -> dict[str, list[str]]:
     """Return the ids of the facts, rules, episodes and entities that the sample stored."""
     texts = {fact.content for fact in table.FACTS}
     rules = {table.HELPFUL_RULE, table.HARMFUL_RULE}
-    stored = await knowledge.list_facts(source_butler=table.MARK, limit=MAX_LIMIT)
+    stored = await knowledge.lists.facts(source_butler=table.MARK, limit=MAX_LIMIT)
     facts = {str(one.id) for one in stored if one.content in texts}
     entities: list[str] = []
     for name, _, _ in table.ENTITIES:
-        for entity in await knowledge.list_entities(name=name):
-            about = await knowledge.list_facts(entity_id=entity.id, limit=MAX_LIMIT)
+        for entity in await knowledge.lists.entities(name=name):
+            about = await knowledge.lists.facts(entity_id=entity.id, limit=MAX_LIMIT)
             if entity.metadata.get(table.MARK) and facts.issuperset(str(one.id) for one in about):
                 entities.append(str(entity.id))
     return {
         "facts": sorted(facts),
         "rules": [
             str(one.id)
-            for one in await knowledge.list_rules(source_butler=table.MARK, limit=MAX_LIMIT)
+            for one in await knowledge.lists.rules(source_butler=table.MARK, limit=MAX_LIMIT)
             if one.metadata.get("original_content", one.content) in rules
         ],
         "episodes": [
-            str(one.id) for one in await knowledge.list_episodes(butler=table.MARK, limit=MAX_LIMIT)
+            str(one.id) for one in await knowledge.lists.episodes(butler=table.MARK, limit=MAX_LIMIT)
         ],
         "entities": entities,
     }

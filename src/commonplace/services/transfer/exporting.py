@@ -11,10 +11,10 @@ from commonplace.knowledge import (
     FactDraft,
     KnowledgeMemory,
     ListedEntity,
+    Lists,
     Rule,
     RuleDraft,
     Validity,
-    cursor_of,
 )
 from commonplace.operational import OperationalMemory
 from commonplace.services.transfer.items import EntityItem, Item, OperationalItem, WorkspaceItem
@@ -50,7 +50,7 @@ async def export(
 
 async def export_knowledge(memory: KnowledgeMemory) -> AsyncIterator[Item]:
     """Yield the entities, facts, rules and episodes of a tenant."""
-    async for found in _all(lambda after: memory.list_entities(limit=PAGE, after=after)):
+    async for found in _all(lambda after: memory.lists.entities(limit=PAGE, after=after)):
         yield EntityItem(
             id=str(found.id),
             name=found.canonical_name,
@@ -60,15 +60,15 @@ async def export_knowledge(memory: KnowledgeMemory) -> AsyncIterator[Item]:
         )
     async for fact in export_facts(memory, Validity.ACTIVE):
         yield fact
-    async for rule in _all(lambda after: memory.list_rules(forgotten=False, limit=PAGE, after=after)):
+    async for rule in _all(lambda after: memory.lists.rules(forgotten=False, limit=PAGE, after=after)):
         yield replace(RuleDraft.of(rule), source_episode_id=None)
-    async for episode in _all(lambda after: memory.list_episodes(live=True, limit=PAGE, after=after)):
+    async for episode in _all(lambda after: memory.lists.episodes(live=True, limit=PAGE, after=after)):
         yield EpisodeDraft.of(episode)
 
 
 async def export_facts(memory: KnowledgeMemory, validity: Validity) -> AsyncIterator[FactDraft]:
     """Yield the facts of a tenant that are in a state."""
-    async for fact in _all(lambda after: memory.list_facts(validity=validity, limit=PAGE, after=after)):
+    async for fact in _all(lambda after: memory.lists.facts(validity=validity, limit=PAGE, after=after)):
         yield replace(FactDraft.of(fact), source_episode_id=None)
 
 
@@ -78,4 +78,4 @@ async def _all(page: Callable[[str | None], Awaitable[Sequence[T]]]) -> AsyncIte
     while found := await page(after):
         for each in found:
             yield each
-        after = cursor_of(found[-1])
+        after = Lists.cursor_of(found[-1])

@@ -206,7 +206,7 @@ class Importer:
         allow = self._allow_secrets
         match item:
             case EntityItem():
-                made = await self._knowledge.entity_create(
+                made = await self._knowledge.entities.create(
                     canonical_name=item.name,
                     entity_type=item.entity_type,
                     aliases=item.aliases,

@@ -132,7 +132,7 @@ class Checks:
     async def _knowledge(self) -> State:
         if not self.memories.knowledge.database.was_tried:
             return State.STARTING
-        await self.memories.knowledge.list_events(limit=1)
+        await self.memories.knowledge.events.list(limit=1)
         return State.OK
 
     async def _replicas(self) -> State:

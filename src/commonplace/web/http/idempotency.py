@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from commonplace.core.errors import CommonplaceError, InvalidInputError
-from commonplace.knowledge import LEASE, Claim, Conflict, KeptAnswer, KeptAnswers, claimed
+from commonplace.knowledge import Claim, Conflict, KeptAnswer, KeptAnswers
 from commonplace.web.http.access import knowledge_of, known_caller
 from commonplace.web.http.middleware import HttpMiddleware
 from commonplace.web.http.problems import ANSWER_LOST, KEY_REUSED, RUNNING, problem_of
@@ -57,7 +57,7 @@ class Idempotency(HttpMiddleware):
         try:
             _require_key(key)
             body = await request.body()
-            answers = KeptAnswers(knowledge_of(request))
+            answers = KeptAnswers(knowledge_of(request).session)
             found = await answers.claim(key, _fingerprint(request, body))
         except CommonplaceError as error:
             await answer(request, problem_of(error))(scope, receive, send)
@@ -80,7 +80,7 @@ class Idempotency(HttpMiddleware):
 
         try:
             async with _renewed(answers, claim):
-                with claimed(claim):
+                with claim.held():
                     await self.app(scope, receive, collect)
         except BaseException:
             await answers.release(claim)
@@ -143,7 +143,7 @@ async def _renewed(answers: KeptAnswers, claim: Claim) -> AsyncGenerator[None]:
 
     async def renew() -> None:
         while True:
-            await asyncio.sleep(LEASE.total_seconds() / 3)
+            await asyncio.sleep(KeptAnswers.lease.total_seconds() / 3)
             await answers.renew(claim)
 
     renewing = asyncio.create_task(renew(), name="renewing a claim")

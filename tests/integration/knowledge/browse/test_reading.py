@@ -9,23 +9,17 @@ import pytest
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.lifecycle.any_memory import forget_memory
-from commonplace.knowledge.memories.episodes import store_episode
-from commonplace.knowledge.memories.facts import store_fact
-from commonplace.knowledge.memories.links import create_link
-from commonplace.knowledge.memories.rules import store_rule
 from commonplace.knowledge.model.kinds import Fact, Rule
-from commonplace.knowledge.search.recall import recall
-from support.entities import add_fact, person, snapshot
-from support.on_pool import (
-    entity_merge,
-    get_event,
-    list_events,
-    list_linked,
-    names_of,
-    preview_merge,
-    read_memory,
+from commonplace.knowledge.storage_functions import (
+    create_link,
+    forget_memory,
+    recall,
+    store_episode,
+    store_fact,
+    store_rule,
 )
+from support.entities import add_fact, person, snapshot
+from support.on_pool import memory_on
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
@@ -45,16 +39,16 @@ async def test_a_memory_is_read_whatever_its_state(pool: asyncpg.Pool, engine: E
     }
     for kind, memory_id in stored.items():
         await forget_memory(pool, kind, memory_id)
-        memory = await read_memory(pool, kind, memory_id)
+        memory = await memory_on(pool).read(kind, memory_id)
         assert (memory.id, memory.reference_count) == (memory_id, 0)
-    fact, rule = [await read_memory(pool, kind, stored[kind]) for kind in ("fact", "rule")]
+    fact, rule = [await memory_on(pool).read(kind, stored[kind]) for kind in ("fact", "rule")]
     assert isinstance(fact, Fact)
     assert fact.validity == "retracted"
     assert isinstance(rule, Rule)
     assert rule.is_forgotten
     for kind in stored:
         with pytest.raises(NotFoundError):
-            await read_memory(pool, kind, uuid4())
+            await memory_on(pool).read(kind, uuid4())
 
 
 @pytest.mark.requirement("KNW-26.1")
@@ -70,8 +64,8 @@ async def test_links_are_told_from_where_one_stands(pool: asyncpg.Pool, engine: 
         target_id=episode,
         relation="derived_from",
     )
-    (from_fact,) = await list_linked(pool, "fact", fact)
-    (from_episode,) = await list_linked(pool, "episode", episode)
+    (from_fact,) = await memory_on(pool).links.memories("fact", fact)
+    (from_episode,) = await memory_on(pool).links.memories("episode", episode)
     assert (from_fact.is_outgoing, from_fact.memory_id, from_fact.text, from_fact.state) == (
         True,
         episode,
@@ -92,32 +86,32 @@ async def test_entries_are_found_by_memory_type_and_actor(
     """Each filter keeps what it names; one entry is read by its id."""
     first = await store_fact(pool, engine, subject="port", predicate="is", content="1")
     second = await store_fact(pool, engine, subject="port", predicate="is", content="2")
-    about = await list_events(pool, memory_id=first)
+    about = await memory_on(pool).events.list(memory_id=first)
     assert [entry.event_type for entry in about] == ["fact_superseded", "fact_created"]
-    assert await list_events(pool, memory_id=first, event_type="fact_superseded") == about[:1]
-    assert await list_events(pool, memory_id=second, actor="nobody") == []
-    assert len(await list_events(pool, actor="tester", event_type="fact_created")) == 2
+    assert await memory_on(pool).events.list(memory_id=first, event_type="fact_superseded") == about[:1]
+    assert await memory_on(pool).events.list(memory_id=second, actor="nobody") == []
+    assert len(await memory_on(pool).events.list(actor="tester", event_type="fact_created")) == 2
     both = ("fact_superseded", "fact_created")
-    assert len(await list_events(pool, event_types=both)) == 3
-    assert await list_events(pool, memory_id=first, event_types=both[:1]) == about[:1]
-    assert await get_event(pool, about[0].id) == about[0]
+    assert len(await memory_on(pool).events.list(event_types=both)) == 3
+    assert await memory_on(pool).events.list(memory_id=first, event_types=both[:1]) == about[:1]
+    assert await memory_on(pool).events.get(about[0].id) == about[0]
     with pytest.raises(NotFoundError):
-        await get_event(pool, uuid4())
+        await memory_on(pool).events.get(uuid4())
     with pytest.raises(InvalidInputError, match="run_id"):
-        await list_events(pool, memory_id=first, run_id=uuid4())
+        await memory_on(pool).events.list(memory_id=first, run_id=uuid4())
 
 
 @pytest.mark.requirement("KNW-33.1")
 async def test_entries_are_found_by_time(pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:
     """Both ends count, alone and together, whatever else is asked for."""
     fact = await store_fact(pool, engine, subject="port", predicate="is", content="1")
-    (entry,) = await list_events(pool)
+    (entry,) = await memory_on(pool).events.list()
     at, moment = entry.created_at, timedelta(microseconds=1)
     choices: list[dict[str, Any]] = [{}, {"memory_id": fact}]
     for which in choices:
-        assert await list_events(pool, since=at, until=at, **which) == [entry]
-        assert await list_events(pool, since=at + moment, **which) == []
-        assert await list_events(pool, until=at - moment, **which) == []
+        assert await memory_on(pool).events.list(since=at, until=at, **which) == [entry]
+        assert await memory_on(pool).events.list(since=at + moment, **which) == []
+        assert await memory_on(pool).events.list(until=at - moment, **which) == []
 
 
 async def test_memories_go_by_a_few_words(pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:
@@ -129,7 +123,7 @@ async def test_memories_go_by_a_few_words(pool: asyncpg.Pool, engine: EmbeddingE
     }
     entity = (await person(pool, "Ann")).id
     ids = [*stored.values(), entity, uuid4()]
-    names = await names_of(pool, ids)
+    names = await memory_on(pool).lists.names_of(ids)
     assert names == {
         stored["episode"]: ("It rained " * 20)[:120],
         stored["fact"]: "roof is: tight",
@@ -138,7 +132,7 @@ async def test_memories_go_by_a_few_words(pool: asyncpg.Pool, engine: EmbeddingE
     }
     for kind, memory_id in stored.items():
         await forget_memory(pool, kind, memory_id)
-    assert await names_of(pool, ids) == {entity: "Ann"}
+    assert await memory_on(pool).lists.names_of(ids) == {entity: "Ann"}
 
 
 @pytest.mark.requirement("KNW-18.2")
@@ -151,20 +145,20 @@ async def test_a_preview_tells_what_the_merge_then_does(pool: asyncpg.Pool) -> N
     unsure = await add_fact(pool, target, "works at", "a bakery", confidence=0.5)
     await add_fact(pool, source, "lives in", "Basel", validity="superseded")
     before = await snapshot(pool)
-    preview = await preview_merge(pool, source.id, target.id)
+    preview = await memory_on(pool).entities.preview_merge(source.id, target.id)
     assert await snapshot(pool) == before
     assert (preview.moving, preview.history, preview.names) == (2, 1, ("Bob", "Bobby"))
     ((winner, loser),) = preview.conflicts
     assert (winner.id, winner.content, winner.of_target) == (sure, "the observatory", False)
     assert (loser.id, loser.of_target) == (unsure, True)
-    receipt = await entity_merge(pool, source.id, target.id)
+    receipt = await memory_on(pool).entities.merge(source.id, target.id)
     assert (receipt.facts_repointed, receipt.history_repointed, receipt.facts_superseded) == (2, 1, 1)
     assert receipt.aliases_added == len(preview.names)
     for wrong in (source.id, target.id, uuid4()):
         with pytest.raises(InvalidInputError):
-            await preview_merge(pool, wrong, target.id)
+            await memory_on(pool).entities.preview_merge(wrong, target.id)
     for entity in (source.id, target.id):
-        assert (await list_events(pool, memory_id=entity, limit=1))[0].event_type == "entity_merge"
+        assert (await memory_on(pool).events.list(memory_id=entity, limit=1))[0].event_type == "entity_merge"
 
 
 @pytest.mark.requirement("KNW-08.3")

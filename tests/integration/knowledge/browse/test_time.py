@@ -39,7 +39,7 @@ class History:
     async def begin(self) -> None:
         """Make the entities that facts are about."""
         for name in ("Anna", "Ben", "Carla"):
-            made = await self.memory.entity_create(canonical_name=name, entity_type="person")
+            made = await self.memory.entities.create(canonical_name=name, entity_type="person")
             self.entities.append(made.id)
 
     async def step(self) -> None:
@@ -72,39 +72,39 @@ class History:
 
     async def forget_rule(self) -> None:
         """Forget a rule that may be forgotten."""
-        rules = await self.memory.list_rules()
-        await self.memory.forget_memory("rule", self.choices.choice(rules).id)
+        rules = await self.memory.lists.rules()
+        await self.memory.forget("rule", self.choices.choice(rules).id)
 
     async def rename(self) -> None:
         """Change the names of an entity."""
         name = f"Anna {self.choices.random()}"
-        await self.memory.entity_update(
+        await self.memory.entities.update(
             self.choices.choice(self.entities), canonical_name=name, aliases=[name[:7]], metadata={"n": name}
         )
 
     async def any_fact(self) -> UUID:
         """Return the id of a fact in any state."""
         validity = self.choices.choice([None, Validity.ACTIVE])
-        return self.choices.choice(await self.memory.list_facts(validity=validity, limit=1_000)).id
+        return self.choices.choice(await self.memory.lists.facts(validity=validity, limit=1_000)).id
 
     async def confirm(self) -> None:
         """Confirm a fact."""
-        await self.memory.confirm_memory("fact", await self.any_fact())
+        await self.memory.confirm("fact", await self.any_fact())
 
     async def forget(self) -> None:
         """Forget a fact."""
-        await self.memory.forget_memory("fact", await self.any_fact())
+        await self.memory.forget("fact", await self.any_fact())
 
     async def merge(self) -> None:
         """Merge two entities."""
         source, target = self.choices.sample(self.entities, 2)
-        await self.memory.entity_merge(source, target)
+        await self.memory.entities.merge(source, target)
         self.merges.append(source)
 
     async def unmerge(self) -> None:
         """Undo the last merge."""
         if self.merges:
-            await self.memory.entity_unmerge(self.merges.pop())
+            await self.memory.entities.unmerge(self.merges.pop())
 
     async def consolidate(self) -> None:
         """Consolidate an episode into a fact whose key may be taken, and update or withdraw a known fact."""
@@ -112,40 +112,40 @@ class History:
         said: dict[str, Any] = {
             "new_facts": [fact(self.choices.choice("xy"), "p", str(self.choices.random()))]
         }
-        known = [each for each in await self.memory.list_facts(validity="active") if each.scope == "ops"]
+        known = [each for each in await self.memory.lists.facts(validity="active") if each.scope == "ops"]
         if known:
             target = self.choices.choice(known)
             update = fact(target.subject, "r", str(self.choices.random()), target_id=str(target.id))
             said |= self.choices.choice([{"updated_facts": [update]}, {"retractions": [str(target.id)]}])
-        await self.memory.run_consolidation(Spawner(answer(**said)))
+        await self.memory.runs.consolidate(Spawner(answer(**said)))
 
     async def undo(self) -> None:
         """Undo the last run."""
-        runs = await self.memory.list_runs(state=RunState.APPLIED, limit=1)
+        runs = await self.memory.runs.list(state=RunState.APPLIED, limit=1)
         if runs:
-            await self.memory.undo_run(runs[0].id)
+            await self.memory.runs.undo(runs[0].id)
 
 
 async def known(memory: KnowledgeMemory, entities: list[UUID], **when: Any) -> tuple[object, ...]:  # noqa: ANN401
     """Return what the reads show: rules, facts in any state by their ids, and entities."""
-    rules = {each.id for each in await memory.list_rules(forgotten=False, limit=1_000, **when)}
-    facts = await memory.list_facts(validity=None, limit=1_000)
+    rules = {each.id for each in await memory.lists.rules(forgotten=False, limit=1_000, **when)}
+    facts = await memory.lists.facts(validity=None, limit=1_000)
     states: dict[UUID, object] = {}
     for each in facts:
         try:
-            found = each if not when else await memory.get_memory("fact", each.id, **when)
+            found = each if not when else await memory.get("fact", each.id, **when)
         except LookupError:
             continue
         assert isinstance(found, Fact)
         if found.validity is not Validity.RETRACTED:
             states[each.id] = (found.validity, found.scope, found.predicate, found.entity_id, found.valid_to)
-    named = [replace(await memory.entity_get(each, **when), survivor_id=each) for each in entities]
+    named = [replace(await memory.entities.get(each, **when), survivor_id=each) for each in entities]
     return rules, states, named
 
 
 async def replayed(memory: KnowledgeMemory, until: datetime) -> set[UUID]:
     """Return the facts that are active after the events until a moment."""
-    events = await memory.list_events(until=until, limit=10_000)
+    events = await memory.events.list(until=until, limit=10_000)
     validity: dict[UUID, str] = {}
     for event in sorted(events, key=lambda each: (each.created_at, not each.event_type.endswith("_created"))):
         changes = [(change["fact_id"], change["after"]) for change in event.payload.get("facts", [])]
@@ -170,20 +170,20 @@ async def test_what_was_known_is_what_the_audit_trail_says(
     knowledge: KnowledgeMemory, knowledge_pool: asyncpg.Pool, seed: int
 ) -> None:
     """After each step of a random history, and when all of it is over."""
-    knowledge.clock = utc_now
+    knowledge.session.clock = utc_now
     history = History(knowledge, random.Random(seed))  # noqa: S311 - no secret
     await history.begin()
     moments: list[tuple[datetime, set[UUID]]] = []
     shown: list[tuple[datetime, tuple[object, ...]]] = []
     for _ in range(STEPS):
         await history.step()
-        active = {each.id for each in await knowledge.list_facts(validity="active", limit=1_000)}
+        active = {each.id for each in await knowledge.lists.facts(validity="active", limit=1_000)}
         moments.append((await knowledge_pool.fetchval("SELECT clock_timestamp()"), active))
         if len(moments) % 20 == 0:
             shown.append((moments[-1][0], await known(knowledge, history.entities)))
-    assert {event.event_type for event in await knowledge.list_events(limit=1_000)} >= CHANGES
+    assert {event.event_type for event in await knowledge.events.list(limit=1_000)} >= CHANGES
     for moment, active in moments:
-        listed = {each.id for each in await knowledge.list_facts(as_of=moment, limit=1_000)}
+        listed = {each.id for each in await knowledge.lists.facts(as_of=moment, limit=1_000)}
         assert listed == active == await replayed(knowledge, moment)
     for moment, expected in shown:
         assert await known(knowledge, history.entities, as_of=moment) == expected
@@ -195,7 +195,7 @@ async def test_every_read_takes_a_moment(
     knowledge: KnowledgeMemory, knowledge_pool: asyncpg.Pool, mode: str
 ) -> None:
     """Searches, recall, lists and the block find what was known then, and what was true then."""
-    knowledge.clock = clock = ManualClock(utc_now())
+    knowledge.session.clock = clock = ManualClock(utc_now())
     key: dict[str, Any] = {"subject": "Anna", "predicate": "lives_in"}
     may = datetime(2020, 5, 1, tzinfo=UTC)
     await knowledge.store_fact(**key, content="Anna lives in Lisbon", valid_from=may - timedelta(days=900))
@@ -223,7 +223,7 @@ async def test_every_read_takes_a_moment(
     assert await found(valid_at=may) == [{"Porto"}] * 3
     assert await found(as_of=before, valid_at=may) == [{"Lisbon"}] * 3
     assert await found(valid_at=clock.now - timedelta(days=2)) == [{"Porto", "hotel"}] * 3
-    listed = await knowledge.list_facts(valid_at=may - timedelta(days=1), scope="global")
+    listed = await knowledge.lists.facts(valid_at=may - timedelta(days=1), scope="global")
     assert [each.content for each in listed] == ["Anna lives in Lisbon"]
 
 
@@ -231,10 +231,10 @@ async def test_forgotten_rules_and_later_ones_are_not_in_the_past(
     knowledge: KnowledgeMemory, knowledge_pool: asyncpg.Pool
 ) -> None:
     """A rule that was forgotten since is."""
-    knowledge.clock = utc_now
+    knowledge.session.clock = utc_now
     first = await knowledge.store_rule(content="Ask Anna first")
     before = await knowledge_pool.fetchval("SELECT clock_timestamp()")
-    await knowledge.forget_memory("rule", first.id)
+    await knowledge.forget("rule", first.id)
     await knowledge.store_rule(content="Ask Ben first")
     found = await knowledge.search("ask first", as_of=before)
     assert [each.memory.content for each in found] == ["Ask Anna first"]
@@ -245,7 +245,7 @@ async def test_what_changed_between_two_moments(
     knowledge: KnowledgeMemory, knowledge_pool: asyncpg.Pool
 ) -> None:
     """Facts and rules that are known at one of the moments only; of one that came and went nothing is said."""
-    knowledge.clock = utc_now
+    knowledge.session.clock = utc_now
 
     async def now() -> datetime:
         return await knowledge_pool.fetchval("SELECT clock_timestamp()")
@@ -256,24 +256,24 @@ async def test_what_changed_between_two_moments(
     since = await now()
     await knowledge.store_fact(**key, content="Porto")
     await knowledge.store_fact(**key, content="Rome", scope="travel")
-    await knowledge.forget_memory("rule", rule.id)
+    await knowledge.forget("rule", rule.id)
     gone = await knowledge.store_rule(content="Ask Ben")
-    await knowledge.forget_memory("rule", gone.id)
+    await knowledge.forget("rule", gone.id)
     until = await now()
     await knowledge.store_rule(content="Ask Carla")
-    changed = await knowledge.diff(since.isoformat(), until)
+    changed = await knowledge.history.diff(since.isoformat(), until)
     assert [each.content for each in changed.added] == ["Porto", "Rome"]
     assert [each.content for each in changed.removed] == ["Lisbon", "Ask Anna"]
-    assert [each.content for each in (await knowledge.diff(until)).added] == ["Ask Carla"]
-    assert len((await knowledge.diff(since, until, scope="ops")).added) == 1
-    page = await knowledge.diff(since, until, limit=1, offset=1)
+    assert [each.content for each in (await knowledge.history.diff(until)).added] == ["Ask Carla"]
+    assert len((await knowledge.history.diff(since, until, scope="ops")).added) == 1
+    page = await knowledge.history.diff(since, until, limit=1, offset=1)
     assert [each.content for each in (*page.added, *page.removed)] == ["Porto"]
-    whole_day = await knowledge.diff(since, f"{until:%Y-%m-%d}")
+    whole_day = await knowledge.history.diff(since, f"{until:%Y-%m-%d}")
     assert [each.content for each in whole_day.added] == ["Porto", "Rome", "Ask Carla"]
     with pytest.raises(InvalidInputError, match="limit: expected a whole number from 1 to 1000"):
-        await knowledge.diff(since, until, limit=0)
+        await knowledge.history.diff(since, until, limit=0)
     with pytest.raises(InvalidInputError, match="since: expected a moment before"):
-        await knowledge.diff(until, since)
+        await knowledge.history.diff(until, since)
 
 
 async def test_the_timeline_of_a_subject(knowledge: KnowledgeMemory) -> None:
@@ -284,20 +284,20 @@ async def test_the_timeline_of_a_subject(knowledge: KnowledgeMemory) -> None:
         subject=" anna", predicate="born", content="In May 1990", valid_from="1990-05-01"
     )
     wrong = await knowledge.store_fact(subject="Anna", predicate="age", content="200")
-    await knowledge.forget_memory("fact", wrong.id)
-    assert [each.content for each in await knowledge.timeline("ANNA")] == ["In May 1990", "Porto"]
-    assert [each.content for each in await knowledge.timeline("Anna", limit=1, offset=1)] == ["Porto"]
+    await knowledge.forget("fact", wrong.id)
+    assert [each.content for each in await knowledge.history.timeline("ANNA")] == ["In May 1990", "Porto"]
+    assert [each.content for each in await knowledge.history.timeline("Anna", limit=1, offset=1)] == ["Porto"]
     with pytest.raises(InvalidInputError, match="limit: expected a whole number from 1 to 1000"):
-        await knowledge.timeline("Anna", limit=1_001)
+        await knowledge.history.timeline("Anna", limit=1_001)
     with pytest.raises(InvalidInputError, match="subject: expected a subject or the id"):
-        await knowledge.timeline()
+        await knowledge.history.timeline()
     with pytest.raises(InvalidInputError, match="valid_from: expected a date or a time in ISO 8601"):
         await knowledge.store_fact(**key, content="Rome", valid_from="last May")
 
 
 async def test_a_period_that_a_sentence_names_is_read(knowledge: KnowledgeMemory) -> None:
     """It is in the receipt and in the fact with its words; a given period goes first, and corrects it."""
-    knowledge.clock = ManualClock(datetime(2026, 11, 22, 12, tzinfo=UTC))
+    knowledge.session.clock = ManualClock(datetime(2026, 11, 22, 12, tzinfo=UTC))
     may, march = datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC)
     key: dict[str, Any] = {
         "subject": "Anna",
@@ -307,28 +307,28 @@ async def test_a_period_that_a_sentence_names_is_read(knowledge: KnowledgeMemory
     receipt = await knowledge.store_fact(**key)
     assert receipt.period is not None
     assert (receipt.period.words, receipt.period.valid_from) == ("since May", may)
-    stored = await knowledge.read_memory("fact", receipt.id)
+    stored = await knowledge.read("fact", receipt.id)
     assert (stored.valid_from, stored.valid_to) == (may, None)
     assert stored.metadata == {"period_words": "since May"}
 
     corrected = await knowledge.store_fact(**key, valid_from=march)
     assert corrected.period is None
-    stored = await knowledge.read_memory("fact", corrected.id)
+    stored = await knowledge.read("fact", corrected.id)
     assert (stored.valid_from, stored.metadata) == (march, {})
 
 
 async def test_a_date_alone_asks_about_the_whole_day(knowledge: KnowledgeMemory) -> None:
     """A fact that was stored during the day was known on that day, and true."""
-    knowledge.clock = utc_now
+    knowledge.session.clock = utc_now
     receipt = await knowledge.store_fact(subject="Uma", predicate="status", content="Uma is on holiday")
-    stored_at = (await knowledge.read_memory("fact", receipt.id)).created_at
+    stored_at = (await knowledge.read("fact", receipt.id)).created_at
     today, yesterday = (f"{stored_at - timedelta(days=days):%Y-%m-%d}" for days in (0, 1))
     for name in ("as_of", "valid_at"):
         for day, expected in ((today, [receipt.id]), (yesterday, [])):
             asked: dict[str, Any] = {name: day}
             found = await knowledge.search("Uma", **asked)
             assert [each.memory.id for each in found] == expected
-            assert [each.id for each in await knowledge.list_facts(validity=None, **asked)] == expected
+            assert [each.id for each in await knowledge.lists.facts(validity=None, **asked)] == expected
 
 
 async def test_a_date_is_the_last_day_on_which_a_fact_is_true(knowledge: KnowledgeMemory) -> None:
@@ -346,32 +346,32 @@ async def test_a_date_is_the_last_day_on_which_a_fact_is_true(knowledge: Knowled
         ("2027-05-31T23:59:00Z", 2),
         ("2027-06-01T00:00:00Z", 0),
     ):
-        assert len(await knowledge.list_facts(valid_at=moment)) == count
+        assert len(await knowledge.lists.facts(valid_at=moment)) == count
 
 
 async def test_an_episode_about_the_past_leaves_the_current_fact(knowledge: KnowledgeMemory) -> None:
     """A fact about a past period is kept as history."""
-    knowledge.clock = utc_now
+    knowledge.session.clock = utc_now
     now = await knowledge.store_fact(
         subject="Uma", predicate="lives_in", content="Uma lives in Porto", scope="ops"
     )
     told = "Uma lived in Madrid from 2010 to 2015."
     await knowledge.store_episode(content=told, butler="ops")
-    await knowledge.run_consolidation(Spawner(answer(new_facts=[fact("Uma", "lives_in", told)])))
-    past, current = await knowledge.timeline("Uma")
+    await knowledge.runs.consolidate(Spawner(answer(new_facts=[fact("Uma", "lives_in", told)])))
+    past, current = await knowledge.history.timeline("Uma")
     assert (past.content, past.validity, current.id) == (told, Validity.SUPERSEDED, now.id)
     assert current.validity is Validity.ACTIVE
 
 
 async def test_a_period_is_read_against_the_date_of_the_episode(knowledge: KnowledgeMemory) -> None:
     """Not against the date of the consolidation, when the next such weekday is a week later."""
-    knowledge.clock = clock = ManualClock(utc_now())
+    knowledge.session.clock = clock = ManualClock(utc_now())
     last = clock().date() + timedelta(days=2)
     away = f"Ben is away until {last:%A}."
     await knowledge.store_episode(content=away, butler="ops")
     clock.advance(days=3)
-    await knowledge.run_consolidation(Spawner(answer(new_facts=[fact("Ben", "availability", away)])))
-    (stored,) = await knowledge.list_facts(subject="Ben")
+    await knowledge.runs.consolidate(Spawner(answer(new_facts=[fact("Ben", "availability", away)])))
+    (stored,) = await knowledge.lists.facts(subject="Ben")
     assert stored.valid_to is not None
     assert (stored.valid_to.date(), stored.metadata["period_words"]) == (
         last + timedelta(days=1),

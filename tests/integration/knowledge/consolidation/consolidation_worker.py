@@ -68,7 +68,7 @@ async def work(url: str, home: Path, seed: int) -> None:
             async with KnowledgeMemory.open(
                 settings, tenant_id=TENANT, actor="worker", engine=engine
             ) as memory:
-                while (await memory.run_consolidation(Moody(seed), policy=POLICY)).groups:
+                while (await memory.runs.consolidate(Moody(seed), policy=POLICY)).groups:
                     seed += 1
                     await asyncio.sleep(0.02)
                 return

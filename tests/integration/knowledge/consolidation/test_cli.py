@@ -223,7 +223,7 @@ async def test_the_tool_consolidates_with_the_configured_model(
         run = await ask(client, "memory_run_consolidation")
         assert (run["consolidated"], run["episodes_consolidated"], run["facts_created"]) == (True, 1, 1)
         assert run["runs"][0]["state"] == "applied"
-        assert (await memory.get_run(run["runs"][0]["id"])).run.model == "ollama:scripted"
+        assert (await memory.runs.get(run["runs"][0]["id"])).run.model == "ollama:scripted"
         found = await ask(client, "memory_search", query="build", scope="ops")
         assert "four minutes" in str(found)
 

@@ -9,12 +9,10 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError, UndoRefusedError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.consolidation.runs import Run
-from commonplace.knowledge.consolidation.undo import undo_run
-from commonplace.knowledge.memories.rules import store_rule
+from commonplace.knowledge.storage_functions import run_consolidation, store_rule, undo_run
 from support.consolidation import Bench, Spawner, answer, fact, fetch, links_of, store_some
-from support.on_pool import decide, get_run, reviews, undo_decision
+from support.on_pool import memory_on
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
@@ -60,7 +58,7 @@ async def test_two_values_of_one_pair_in_one_answer_stay(bench: Bench) -> None:
         "new fact 1: Lena allergic_to holds several values; stored as allergic_to_peanuts",
         "new fact 2: Lena allergic_to holds several values; stored as allergic_to_kiwi",
     )
-    assert (await get_run(bench.pool, run.id)).run.notes == run.notes
+    assert (await memory_on(bench.pool).runs.get(run.id)).run.notes == run.notes
 
 
 @pytest.mark.requirement("CNS-01.1")
@@ -145,7 +143,7 @@ async def test_another_new_fact_on_a_known_pair_supersedes_and_is_reported(bench
     run = await bench.say(new_facts=[fact("anna", "lives_in", "Berlin")])
     assert await active(bench) == {"Berlin": "lives_in"}
     assert run.notes == (f"new fact 1: superseded the known fact {known} of anna lives_in",)
-    assert await reviews(bench.pool) == []
+    assert await memory_on(bench.pool).reviews.list() == []
 
 
 @pytest.mark.requirement("CNS-02.1")
@@ -245,19 +243,19 @@ async def superseded(bench: Bench) -> tuple[Run, UUID]:
 async def test_a_superseded_fact_that_matters_is_reviewed(bench: Bench) -> None:
     """The run says so; a person decides that both hold, and can take that back."""
     run, known = await superseded(bench)
-    (review,) = await reviews(bench.pool)
+    (review,) = await memory_on(bench.pool).reviews.list()
     assert run.notes[0].endswith(", which is important; decide with: commonplace review")
     assert (review.old_id, review.old_content, review.new_content) == (known, "1 May", "2 June")
     assert review.reason == "the old fact is permanent"
-    decided = await decide(bench.pool, review.id, "distinct", clock=bench.clock)
-    assert (decided.decision, await reviews(bench.pool)) == ("distinct", [])
+    decided = await memory_on(bench.pool, clock=bench.clock).reviews.decide(review.id, "distinct")
+    assert (decided.decision, await memory_on(bench.pool).reviews.list()) == ("distinct", [])
     assert await active(bench) == {"1 May": "wedding_day", "2 June": "wedding_day_june"}
-    assert await reviews(bench.pool, decided=True) == [decided]
+    assert await memory_on(bench.pool).reviews.list(decided=True) == [decided]
     with pytest.raises(InvalidInputError, match="a pair that waits"):
-        await decide(bench.pool, review.id, "same", clock=bench.clock)
-    assert (await undo_decision(bench.pool, review.id, clock=bench.clock)).decision is None
+        await memory_on(bench.pool, clock=bench.clock).reviews.decide(review.id, "same")
+    assert (await memory_on(bench.pool, clock=bench.clock).reviews.undo(review.id)).decision is None
     assert await active(bench) == {"2 June": "wedding_day"}
-    await decide(bench.pool, review.id, "corrects", clock=bench.clock)
+    await memory_on(bench.pool, clock=bench.clock).reviews.decide(review.id, "corrects")
     assert await active(bench) == {"2 June": "wedding_day"}
 
 
@@ -275,14 +273,14 @@ async def test_an_updated_fact_that_matters_is_reviewed(bench: Bench, predicate:
     )
     why = "which is important; decide with: commonplace review"
     assert run.notes == (f"updated fact 1: superseded the fact {known}, {why}",)
-    (review,) = await reviews(bench.pool)
+    (review,) = await memory_on(bench.pool).reviews.list()
     assert (review.old_id, review.reason) == (known, "the old fact is permanent")
-    await decide(bench.pool, review.id, "distinct", clock=bench.clock)
+    await memory_on(bench.pool, clock=bench.clock).reviews.decide(review.id, "distinct")
     assert (await active(bench))["1 May"] == "wedding_day"
-    await undo_decision(bench.pool, review.id, clock=bench.clock)
+    await memory_on(bench.pool, clock=bench.clock).reviews.undo(review.id)
     assert await active(bench) == {"2 June": predicate, "Berlin": "lives_in"}
     await undo_run(bench.pool, run.id, clock=bench.clock)
-    assert (await active(bench), await reviews(bench.pool)) == (
+    assert (await active(bench), await memory_on(bench.pool).reviews.list()) == (
         {"1 May": "wedding_day", "Bonn": "lives_in"},
         [],
     )
@@ -292,42 +290,42 @@ async def test_an_updated_fact_that_matters_is_reviewed(bench: Bench, predicate:
 async def test_a_decision_holds_when_the_pair_comes_again(bench: Bench) -> None:
     """Nobody is asked twice about the same two texts."""
     run, _ = await superseded(bench)
-    (review,) = await reviews(bench.pool)
-    await decide(bench.pool, review.id, "distinct", clock=bench.clock)
+    (review,) = await memory_on(bench.pool).reviews.list()
+    await memory_on(bench.pool, clock=bench.clock).reviews.decide(review.id, "distinct")
     await undo_run(bench.pool, run.id, clock=bench.clock)
     again = await later(bench, new_facts=[fact("anna", "wedding_day", "2 June")])
     assert set(await active(bench)) == {"1 May", "2 June"}
     assert "holds several values" in again.notes[0]
-    assert await reviews(bench.pool) == []
+    assert await memory_on(bench.pool).reviews.list() == []
 
 
 @pytest.mark.requirement("CNS-01.1")
 async def test_a_decision_stays_if_another_fact_has_taken_the_key(bench: Bench) -> None:
     """The new fact cannot get its predicate back; nothing changes, and the message says why."""
     await superseded(bench)
-    (review,) = await reviews(bench.pool)
-    await decide(bench.pool, review.id, "distinct", clock=bench.clock)
+    (review,) = await memory_on(bench.pool).reviews.list()
+    await memory_on(bench.pool, clock=bench.clock).reviews.decide(review.id, "distinct")
     await fetch(bench.pool, "UPDATE facts SET scope = 'global' WHERE content = '1 May' RETURNING id")
     await bench.known("anna", "wedding_day", "3 July", scope="ops")
     before = await active(bench)
     with pytest.raises(UndoRefusedError, match="another active fact now has the key anna wedding_day"):
-        await undo_decision(bench.pool, review.id, clock=bench.clock)
+        await memory_on(bench.pool, clock=bench.clock).reviews.undo(review.id)
     assert await active(bench) == before
 
 
 async def test_a_decision_that_cannot_be_applied_says_so(bench: Bench) -> None:
     """An unknown word, an unknown pair, and a pair that waits."""
     await superseded(bench)
-    (review,) = await reviews(bench.pool)
+    (review,) = await memory_on(bench.pool).reviews.list()
     with pytest.raises(InvalidInputError, match="one of same, refines, corrects, distinct"):
-        await decide(bench.pool, review.id, "perhaps", clock=bench.clock)
+        await memory_on(bench.pool, clock=bench.clock).reviews.decide(review.id, "perhaps")
     with pytest.raises(NotFoundError, match="no review with id 999"):
-        await decide(bench.pool, 999, "same", clock=bench.clock)
+        await memory_on(bench.pool, clock=bench.clock).reviews.decide(999, "same")
     with pytest.raises(InvalidInputError, match="a decided pair"):
-        await undo_decision(bench.pool, review.id, clock=bench.clock)
+        await memory_on(bench.pool, clock=bench.clock).reviews.undo(review.id)
     await bench.known("anna", "wedding_day", "3 July", scope="ops")
     with pytest.raises(InvalidInputError, match="whose keys no other active fact has"):
-        await decide(bench.pool, review.id, "distinct", clock=bench.clock)
+        await memory_on(bench.pool, clock=bench.clock).reviews.decide(review.id, "distinct")
 
 
 @pytest.mark.requirement("CNS-04.1")

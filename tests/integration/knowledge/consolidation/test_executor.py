@@ -10,15 +10,12 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.consolidation import executor
-from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.consolidation.results import ConsolidationResult, ProposedFact, ProposedRule
 from commonplace.knowledge.consolidation.runs import RunState
-from commonplace.knowledge.lifecycle.any_memory import forget_memory
-from commonplace.knowledge.memories.links import create_link
-from commonplace.knowledge.memories.rules import store_rule
+from commonplace.knowledge.storage_functions import create_link, forget_memory, run_consolidation, store_rule
 from support.consolidation import Bench, Spawner, answer, fact, fetch, links_of, states, store_some
 from support.knowledge import ACTOR
-from support.on_pool import entity_create, get_run, list_runs, reembed
+from support.on_pool import memory_on
 from support.reembedding import TurnedEngine
 
 pytestmark = pytest.mark.usefixtures("tenant")
@@ -100,7 +97,7 @@ async def test_no_run_writes_into_everybody_s_scope(
 async def test_an_update_takes_the_place_of_its_target_whatever_its_key(bench: Bench) -> None:
     """Also where the model gave it another predicate, and where the target's key is an entity's."""
     other_key = await bench.known("build", "takes", "four minutes")
-    entity = await entity_create(bench.pool, canonical_name="Ann", entity_type="person")
+    entity = await memory_on(bench.pool).entities.create(canonical_name="Ann", entity_type="person")
     of_entity = await bench.known("Ann", "works_at", "Acme", entity_id=entity.id)
     run = await bench.say(
         updated_facts=[
@@ -151,7 +148,7 @@ async def test_an_action_that_fails_leaves_the_others_alone(
     assert [row["content"] for row in await fetch(bench.pool, FACTS)] == ["first", "last"]
     assert {status for _, status in await states(bench.pool)} == {"consolidated"}
     assert await fetch(bench.pool, "SELECT * FROM memory_links WHERE source_type = 'fact'") != []
-    assert len((await get_run(bench.pool, run.id)).actions) == 3
+    assert len((await memory_on(bench.pool).runs.get(run.id)).actions) == 3
 
 
 @pytest.mark.requirement("KNW-14.2")
@@ -285,7 +282,7 @@ async def test_a_run_can_be_looked_at(bench: Bench) -> None:
         updated_facts=[fact("build", "takes", "five minutes", target_id=str(target))],
         new_rules=[{"content": "Be brief"}],
     )
-    record = await get_run(bench.pool, str(run.id))
+    record = await memory_on(bench.pool).runs.get(str(run.id))
     assert record.run == run
     assert (run.butler, run.model, run.episode_ids) == ("ops", "a scripted model", tuple(bench.episodes))
     assert (run.started_at, run.ended_at) == (bench.clock(), bench.clock())
@@ -295,8 +292,8 @@ async def test_a_run_can_be_looked_at(bench: Bench) -> None:
         (2, "rule_created", "Be brief", "candidate"),
     ]
     assert record.actions[0].superseded_ids == (target,)
-    assert await list_runs(bench.pool, butler="mail") == []
-    assert await list_runs(bench.pool, butler="ops", state="applied", limit=1) == [run]
+    assert await memory_on(bench.pool).runs.list(butler="mail") == []
+    assert await memory_on(bench.pool).runs.list(butler="ops", state="applied", limit=1) == [run]
 
 
 async def test_a_deadlock_or_an_outage_applies_the_whole_answer_again(
@@ -335,7 +332,7 @@ async def test_a_worker_on_the_former_embedding_model_consumes_no_episode(bench:
     said = Spawner(answer(new_facts=[fact("a", "b", "c")], new_rules=[{"content": "Be brief"}]))
 
     async def moved_meanwhile(prompt: str) -> str:
-        await reembed(bench.pool, TurnedEngine())
+        await memory_on(bench.pool).reembedding.run(TurnedEngine())
         return await said(prompt, trigger_source="")
 
     report = await run_consolidation(bench.pool, bench.engine, Spawner(moved_meanwhile), clock=bench.clock)

@@ -23,7 +23,7 @@ from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
 from support.consolidation import fetch, store_some
 from support.deadlines import DEADLINE_S
-from support.on_pool import list_runs
+from support.on_pool import memory_on
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
@@ -156,7 +156,7 @@ async def test_every_episode_is_consolidated_once_or_kept_whatever_fails(
     async with await open_pool(url) as pool:
         await check(pool, stored)
         assert total == (await fetch(pool, "SELECT count(*) FROM episodes"))[0][0]
-        assert await list_runs(pool, state="running") == []
+        assert await memory_on(pool).runs.list(state="running") == []
 
 
 @pytest.mark.long
@@ -181,7 +181,7 @@ async def test_a_worker_of_the_queue_is_killed_and_every_episode_is_consolidated
                 process.terminate()
                 await process.wait()
         await check(pool, stored)
-        assert await list_runs(pool, state="running") == []
+        assert await memory_on(pool).runs.list(state="running") == []
 
 
 async def check(pool: asyncpg.Pool, stored: dict[str, list[UUID]]) -> None:
@@ -201,7 +201,7 @@ async def check(pool: asyncpg.Pool, stored: dict[str, list[UUID]]) -> None:
     done = {row["id"] for row in rows if row["consolidation_status"] == "consolidated"}
     assert len(done) > len(rows) * 0.9
     assert (await fetch(pool, "SELECT count(*) FROM memory_links"))[0][0] == len(done)
-    applied = await list_runs(pool, state=RunState.APPLIED, limit=1000)
+    applied = await memory_on(pool).runs.list(state=RunState.APPLIED, limit=1000)
     assert sum(len(run.episode_ids) for run in applied) == len(done)
     order: dict[str, list[UUID]] = defaultdict(list)
     for run in sorted(applied, key=lambda run: run.started_at):

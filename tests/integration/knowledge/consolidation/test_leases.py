@@ -10,17 +10,16 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.consolidation import leases
-from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.consolidation.executor import apply
 from commonplace.knowledge.consolidation.known import Known
 from commonplace.knowledge.consolidation.leases import Lease, NotDue
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.results import ConsolidationResult, ProposedFact
 from commonplace.knowledge.consolidation.runs import RunState
-from commonplace.knowledge.upkeep.stats import memory_stats
+from commonplace.knowledge.storage_functions import memory_stats, run_consolidation
 from support.consolidation import NOTHING, Spawner, fetch, states, store_some
 from support.deadlines import DEADLINE_S
-from support.on_pool import get_run, list_runs
+from support.on_pool import memory_on
 
 pytestmark = [pytest.mark.usefixtures("tenant"), pytest.mark.requirement("KNW-12.2", "R-KNW-4")]
 
@@ -73,7 +72,7 @@ async def test_of_many_workers_one_gets_the_lease(workers: Workers) -> None:
     """However many ask at the same moment."""
     taken = await asyncio.gather(*(workers.take(f"worker {number}") for number in range(8)))
     assert sum(isinstance(each, Lease) for each in taken) == 1
-    assert len(await list_runs(workers.pool, state="running")) == 1
+    assert len(await memory_on(workers.pool).runs.list(state="running")) == 1
 
 
 async def test_the_database_itself_allows_one_running_run(workers: Workers) -> None:
@@ -195,7 +194,7 @@ async def test_a_worker_that_is_stopped_gives_its_episodes_back(workers: Workers
         work.cancel()
         with pytest.raises(asyncio.CancelledError):
             await work
-    (run,) = await list_runs(workers.pool)
+    (run,) = await memory_on(workers.pool).runs.list()
     assert (run.state, run.errors) == (RunState.FAILED, ("the worker was stopped",))
     rows = await fetch(
         workers.pool, "SELECT DISTINCT consolidation_status, retry_count, lease_run FROM episodes"
@@ -246,7 +245,7 @@ async def test_shards_are_worked_on_side_by_side(workers: Workers) -> None:
 async def test_a_run_with_its_state_survives(workers: Workers) -> None:
     """What is leased to whom can be seen while it runs."""
     lease = await workers.get("worker 7")
-    run = (await get_run(workers.pool, lease.run_id)).run
+    run = (await memory_on(workers.pool).runs.get(lease.run_id)).run
     assert (run.state, run.worker, run.model, run.ended_at) == (RunState.RUNNING, "worker 7", "m", None)
     rows = await fetch(
         workers.pool, "SELECT DISTINCT leased_by FROM episodes WHERE lease_run = $1", lease.run_id

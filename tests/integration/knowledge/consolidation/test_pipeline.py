@@ -22,24 +22,25 @@ from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.consolidation import leases
 from commonplace.knowledge.consolidation.attempt import Plan
-from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.consolidation.leases import Lease
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.prompt import MAX_EPISODES
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.runs import RunState
 from commonplace.knowledge.consolidation.spawner import model_spawner
-from commonplace.knowledge.lifecycle.any_memory import forget_memory
-from commonplace.knowledge.memories.facts import store_fact
-from commonplace.knowledge.memories.rules import store_rule
 from commonplace.knowledge.model.kinds import MemoryType
 from commonplace.knowledge.model.short_ids import short_id
-from commonplace.knowledge.upkeep.stats import memory_stats
-from commonplace.knowledge.workers.consolidation import without_model
+from commonplace.knowledge.storage_functions import (
+    forget_memory,
+    memory_stats,
+    run_consolidation,
+    store_fact,
+    store_rule,
+)
 from commonplace.llm.scripted import Script
 from support.consolidation import NOTHING, Spawner, answer, episodes_of, fact, fetch, states, store_some
 from support.knowledge import TENANT
-from support.on_pool import list_dead_letters, list_runs, requeue_dead_letters, undo_requeue
+from support.on_pool import memory_on
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
@@ -125,10 +126,10 @@ async def test_without_a_spawner_episodes_are_counted(consolidate: Consolidate) 
     assert (report.dry_run, report.groups, report.runs) == (True, {"mail": 1, "ops": 2}, ())
     assert "no model was asked" in report.note
     assert "COMMONPLACE_MODEL" not in report.note
-    assert "COMMONPLACE_MODEL" in without_model(report).note
+    assert "COMMONPLACE_MODEL" in report.without_model().note
     assert model_spawner(Script().model(extractive=True)) is None
     assert {status for _, status in await states(consolidate.pool)} == {"pending"}
-    assert await list_runs(consolidate.pool) == []
+    assert await memory_on(consolidate.pool).runs.list() == []
     assert (await consolidate(None, butler="ops")).groups == {"ops": 2}
 
 
@@ -148,7 +149,7 @@ async def test_a_dry_run_names_the_runs_that_are_then_made(consolidate: Consolid
     )
     assert isinstance(taken, Lease)
     dry = await consolidate(None)
-    assert await list_runs(consolidate.pool, state="applied") == []
+    assert await memory_on(consolidate.pool).runs.list(state="applied") == []
     assert (dry.busy, dry.waiting) == (("busy",), ("late",))
     planned = [(run.butler, run.episode_ids) for run in dry.planned]
     made = await consolidate(Spawner(NOTHING))
@@ -210,7 +211,7 @@ async def test_a_group_that_fails_leaves_the_others_alone(
     assert report.errors == ("b: RuntimeError: the model broke",)
     assert "consolidation of butler 'b' failed" in caplog.text
     assert await states(consolidate.pool) == [("a", "consolidated"), ("b", "failed"), ("c", "consolidated")]
-    (failed,) = await list_runs(consolidate.pool, state="failed")
+    (failed,) = await memory_on(consolidate.pool).runs.list(state="failed")
     assert (failed.butler, failed.errors) == ("b", ("RuntimeError: the model broke",))
     spawner = Spawner(NOTHING)
     assert (await consolidate(spawner)).waiting == ("b",)
@@ -256,7 +257,7 @@ async def test_an_answer_that_cannot_be_read_consumes_no_episode(
     assert second.startswith(first)
     assert "<fault>" in second.removeprefix(first)
     assert await states(consolidate.pool) == [("ops", "dead_letter")]
-    (dead,) = await list_dead_letters(consolidate.pool)
+    (dead,) = await memory_on(consolidate.pool).dead_letters.list()
     assert (dead.butler, dead.retry_count) == ("ops", 5)
     assert "ModelOutputError" in str(dead.last_error)
     stats = await memory_stats(consolidate.pool, clock=consolidate.clock)
@@ -273,11 +274,13 @@ async def test_dead_letters_are_tried_again_when_an_operator_says_so(consolidate
     await consolidate(Spawner("rubbish"), policy=once)
     await forget_memory(consolidate.pool, "episode", forgotten, clock=consolidate.clock)
     consolidate.clock.advance(seconds=1)
-    assert [letter.butler for letter in await list_dead_letters(consolidate.pool, butler="ops")] == [
+    assert [
+        letter.butler for letter in await memory_on(consolidate.pool).dead_letters.list(butler="ops")
+    ] == [
         "ops",
         "ops",
     ]
-    assert await requeue_dead_letters(consolidate.pool, butler="ops", clock=consolidate.clock) == 1
+    assert await memory_on(consolidate.pool, clock=consolidate.clock).dead_letters.requeue(butler="ops") == 1
     report = await consolidate(Spawner(NOTHING))
     assert (report.groups, report.episodes_consolidated) == ({"ops": 1}, 1)
     assert await states(consolidate.pool) == [
@@ -289,17 +292,19 @@ async def test_a_retry_is_undone_until_a_run_takes_the_episode(consolidate: Cons
     """The dead letter is back with its attempts and its error; the ids are short ones, as in the list of reviews."""
     await consolidate.store("ops", "one")
     await consolidate(Spawner("rubbish"), policy=Policy(max_attempts=1))
-    (dead,) = await list_dead_letters(consolidate.pool)
+    (dead,) = await memory_on(consolidate.pool).dead_letters.list()
     key = short_id(MemoryType.EPISODE, dead.id)
-    assert await requeue_dead_letters(consolidate.pool, episode_id=key, clock=consolidate.clock) == 1
-    await undo_requeue(consolidate.pool, key)
-    assert await list_dead_letters(consolidate.pool) == [dead]
+    assert (
+        await memory_on(consolidate.pool, clock=consolidate.clock).dead_letters.requeue(episode_id=key) == 1
+    )
+    await memory_on(consolidate.pool).dead_letters.undo_requeue(key)
+    assert await memory_on(consolidate.pool).dead_letters.list() == [dead]
     with pytest.raises(UndoRefusedError, match="the episode was not requeued"):
-        await undo_requeue(consolidate.pool, key)
-    await requeue_dead_letters(consolidate.pool, episode_id=key, clock=consolidate.clock)
+        await memory_on(consolidate.pool).dead_letters.undo_requeue(key)
+    await memory_on(consolidate.pool, clock=consolidate.clock).dead_letters.requeue(episode_id=key)
     await consolidate(Spawner(NOTHING))
     with pytest.raises(UndoRefusedError, match="the retry can no longer be undone"):
-        await undo_requeue(consolidate.pool, key)
+        await memory_on(consolidate.pool).dead_letters.undo_requeue(key)
     assert await states(consolidate.pool) == [("ops", "consolidated")]
 
 
@@ -456,7 +461,7 @@ async def test_tenants_are_consolidated_apart(consolidate: Consolidate) -> None:
         assert "of the first tenant" not in spawner.prompts[0]
     assert await states(consolidate.pool) == [("ops", "pending")]
     assert await fetch(consolidate.pool, "SELECT * FROM facts") == []
-    assert await list_runs(consolidate.pool) == []
+    assert await memory_on(consolidate.pool).runs.list() == []
     known = await consolidate.pool.fetch("SELECT tenant_id FROM tenants ORDER BY tenant_id")
     assert [row["tenant_id"] for row in known] == [TENANT, "tenant-b"]
 

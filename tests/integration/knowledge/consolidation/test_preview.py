@@ -11,16 +11,19 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.consolidation.attempt import Plan
-from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.consolidation.preview import plan_rows
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.runs import RunAction, RunState
-from commonplace.knowledge.lifecycle.any_memory import forget_memory
-from commonplace.knowledge.memories.facts import store_fact, store_facts
-from commonplace.knowledge.memories.rules import store_rule
 from commonplace.knowledge.model.fact_drafts import FactDraft
+from commonplace.knowledge.storage_functions import (
+    forget_memory,
+    run_consolidation,
+    store_fact,
+    store_facts,
+    store_rule,
+)
 from support.consolidation import Spawner, answer, fact, fetch, states, store_some
-from support.on_pool import get_run
+from support.on_pool import memory_on
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
@@ -175,7 +178,7 @@ async def test_what_is_shown_is_what_is_applied(desk: Desk, known: Known, case: 
     turned_down, shown = (plan.rehearsal for plan in desk.plans)
     assert plan_rows(turned_down) == plan_rows(shown)
     assert [(row.sign, row.before, row.after) for row in plan_rows(shown)] == expected
-    record = await get_run(desk.pool, report.runs[0].id)
+    record = await memory_on(desk.pool).runs.get(report.runs[0].id)
     assert record.run.state is RunState.APPLIED
     assert [done(each.action) for each in shown.actions] == [done(each) for each in record.actions]
     assert (shown.notes, shown.errors) == (record.run.notes, record.run.errors)

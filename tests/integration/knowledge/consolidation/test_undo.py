@@ -10,16 +10,21 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.consolidation.runs import Run, RunState
-from commonplace.knowledge.consolidation.undo import UndoReport, undo_run
-from commonplace.knowledge.lifecycle.any_memory import confirm_memory, forget_memory
-from commonplace.knowledge.lifecycle.feedback import mark_harmful, mark_helpful
-from commonplace.knowledge.memories.facts import store_fact
-from commonplace.knowledge.memories.rules import store_rule
+from commonplace.knowledge.consolidation.undo import UndoReport
+from commonplace.knowledge.storage_functions import (
+    confirm_memory,
+    forget_memory,
+    mark_harmful,
+    mark_helpful,
+    run_consolidation,
+    store_fact,
+    store_rule,
+    undo_run,
+)
 from support.consolidation import NOTHING, Spawner, answer, fact, fetch, links_of, states, store_some
 from support.knowledge import ACTOR, OF_CONSOLIDATION
-from support.on_pool import get_run, list_runs, pending_groups
+from support.on_pool import memory_on
 
 pytestmark = [pytest.mark.usefixtures("tenant"), pytest.mark.requirement("KNW-33.1")]
 
@@ -110,7 +115,7 @@ async def test_a_run_is_undone_as_if_it_had_never_been(world: World) -> None:
     assert await links_of(world.pool, confirmed) == set()
     assert takes in {row["id"] for row in before_active(before)}
     assert await states(world.pool) == [("ops", "consolidated")]
-    undone = (await get_run(world.pool, run.id)).run
+    undone = (await memory_on(world.pool).runs.get(run.id)).run
     assert (undone.state, undone.undone_at, undone.undone_by) == (RunState.UNDONE, world.clock(), ACTOR)
 
 
@@ -340,7 +345,7 @@ async def test_episodes_that_have_expired_do_not_wait_again(world: World) -> Non
     world.clock.advance(days=2)
     report = await world.undo(run, requeue=True)
     assert (report.episodes_requeued, report.episodes_expired) == (1, 1)
-    assert [group.episodes for group in await pending_groups(world.pool, clock=world.clock)] == [1]
+    assert [group.episodes for group in await memory_on(world.pool, clock=world.clock).runs.pending()] == [1]
     assert await states(world.pool) == [("ops", "consolidated"), ("ops", "pending")]
 
 
@@ -352,7 +357,7 @@ async def test_only_a_run_with_effects_can_be_undone(world: World) -> None:
         await undo_run(world.pool, "the last one")
     await store_some(world.pool, world.engine, world.clock, "ops", ["x"])
     await run_consolidation(world.pool, world.engine, Spawner("rubbish"), clock=world.clock)
-    (failed,) = await list_runs(world.pool)
+    (failed,) = await memory_on(world.pool).runs.list()
     with pytest.raises(InvalidInputError, match="a run that is failed"):
         await world.undo(failed)
 

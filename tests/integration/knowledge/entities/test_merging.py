@@ -12,12 +12,12 @@ from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.entities.merging import MergeReceipt
 from commonplace.knowledge.entities.registry import Entity
-from commonplace.knowledge.memories.facts import store_fact
+from commonplace.knowledge.storage_functions import store_fact
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 from support.deadlines import DEADLINE_S
 from support.entities import add_fact, events, person, rows, snapshot
 from support.knowledge import ACTOR
-from support.on_pool import entity_get, entity_merge, entity_unmerge, entity_update
+from support.on_pool import memory_on
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
@@ -30,7 +30,7 @@ async def fact(pool: asyncpg.Pool, fact_id: UUID) -> asyncpg.Record:
 
 async def read(pool: asyncpg.Pool, entity: Entity) -> Entity:
     """Return an entity as it is now."""
-    found = await entity_get(pool, entity.id)
+    found = await memory_on(pool).entities.get(entity.id)
     assert found is not None
     return found
 
@@ -43,7 +43,7 @@ async def test_facts_move_to_the_target(knowledge_pool: asyncpg.Pool) -> None:
     scoped = await add_fact(knowledge_pool, ann, "owns", scope="home")
     gone = await add_fact(knowledge_pool, ann, "likes", validity="retracted")
     await add_fact(knowledge_pool, anna, "owns", scope="work")
-    receipt = await entity_merge(knowledge_pool, ann.id, str(anna.id))
+    receipt = await memory_on(knowledge_pool).entities.merge(ann.id, str(anna.id))
     assert (receipt.facts_repointed, receipt.facts_superseded, receipt.history_repointed) == (2, 0, 1)
     states = [await fact(knowledge_pool, each) for each in (likes, scoped, gone)]
     assert [row["entity_id"] for row in states] == [anna.id] * 3
@@ -60,7 +60,7 @@ async def test_of_two_facts_the_more_confident_stays(
     ann, anna = await person(knowledge_pool, "Ann"), await person(knowledge_pool, "Anna")
     ours = await add_fact(knowledge_pool, ann, "likes", confidence=mine)
     rival = await add_fact(knowledge_pool, anna, "likes", confidence=theirs)
-    receipt = await entity_merge(knowledge_pool, ann.id, anna.id)
+    receipt = await memory_on(knowledge_pool).entities.merge(ann.id, anna.id)
     assert (receipt.facts_repointed, receipt.facts_superseded) == (int(wins), 1)
     winner, loser = (ours, rival) if wins else (rival, ours)
     (conflict,) = receipt.conflicts
@@ -79,7 +79,7 @@ async def test_names_and_metadata_are_united_and_the_source_is_a_tombstone(
     """The target gains names it lacks in any case, and keys it lacks; the source says where it went."""
     ann = await person(knowledge_pool, "Ann", "ANNIE", "A.", "anna", city="Oslo", age=30)
     anna = await person(knowledge_pool, "Anna", "Annie", age=31)
-    receipt = await entity_merge(knowledge_pool, ann.id, anna.id)
+    receipt = await memory_on(knowledge_pool).entities.merge(ann.id, anna.id)
     target, source = await read(knowledge_pool, anna), await read(knowledge_pool, ann)
     assert target.aliases == ("Annie", "Ann", "A.")
     assert receipt.aliases_added == 2
@@ -98,7 +98,7 @@ async def test_a_merge_is_on_record(knowledge_pool: asyncpg.Pool) -> None:
     await add_fact(knowledge_pool, ann, "owns")
     await add_fact(knowledge_pool, ann, "likes", confidence=0.5)
     await add_fact(knowledge_pool, anna, "likes")
-    receipt = await entity_merge(knowledge_pool, ann.id, anna.id)
+    receipt = await memory_on(knowledge_pool).entities.merge(ann.id, anna.id)
     (event,) = await events(knowledge_pool, "entity_merge")
     assert (event["id"], event["actor"]) == (receipt.event_id, ACTOR)
     expected = {
@@ -119,7 +119,7 @@ async def test_a_merge_is_on_record(knowledge_pool: asyncpg.Pool) -> None:
 async def test_what_cannot_be_merged_is_refused(knowledge_pool: asyncpg.Pool) -> None:
     """One with itself, an unknown one, one that was merged away, as source or as target; nothing is written."""
     ann, bob, cid = [await person(knowledge_pool, name) for name in ("Ann", "Bob", "Cid")]
-    await entity_merge(knowledge_pool, ann.id, bob.id)
+    await memory_on(knowledge_pool).entities.merge(ann.id, bob.id)
     before = await snapshot(knowledge_pool)
     for source, target, reason in (
         (cid.id, cid.id, "another entity than the source"),
@@ -132,9 +132,9 @@ async def test_what_cannot_be_merged_is_refused(knowledge_pool: asyncpg.Pool) ->
         ("no id", bob.id, "source_entity_id: expected a UUID"),
     ):
         with pytest.raises(ValueError, match=reason):
-            await entity_merge(knowledge_pool, source, target)
+            await memory_on(knowledge_pool).entities.merge(source, target)
     with pytest.raises(InvalidInputError, match="this entity was merged into"):
-        await entity_update(knowledge_pool, ann.id, canonical_name="Back")
+        await memory_on(knowledge_pool).entities.update(ann.id, canonical_name="Back")
     assert await snapshot(knowledge_pool) == before
     assert len(await events(knowledge_pool, "entity_merge")) == 1
 
@@ -143,14 +143,14 @@ async def test_what_cannot_be_merged_is_refused(knowledge_pool: asyncpg.Pool) ->
 async def test_entities_of_another_tenant_are_not_found(knowledge_pool: asyncpg.Pool) -> None:
     """Neither side of a merge, nor of an unmerge, may be another tenant's."""
     ann, bob = await person(knowledge_pool, "Ann"), await person(knowledge_pool, "Bob")
-    await entity_merge(knowledge_pool, ann.id, bob.id)
+    await memory_on(knowledge_pool).entities.merge(ann.id, bob.id)
     with request_context(tenant_id="tenant-b", actor="other"):
         mine = await person(knowledge_pool, "Ann")
         for source, target in ((mine.id, bob.id), (bob.id, mine.id)):
             with pytest.raises(InvalidInputError, match="the id of an entity"):
-                await entity_merge(knowledge_pool, source, target)
+                await memory_on(knowledge_pool).entities.merge(source, target)
         with pytest.raises(InvalidInputError, match="the id of an entity"):
-            await entity_unmerge(knowledge_pool, ann.id)
+            await memory_on(knowledge_pool).entities.unmerge(ann.id)
 
 
 @pytest.mark.requirement("KNW-18.7")
@@ -161,7 +161,7 @@ async def test_a_merge_locks_both_rows_in_the_order_of_their_ids(knowledge_pool:
     )
     async with unit_of_work(knowledge_pool) as sql:
         await sql.connection.fetch("SELECT 1 FROM entities WHERE id = $1 FOR UPDATE", high.id)
-        merge = asyncio.create_task(entity_merge(knowledge_pool, high.id, low.id))
+        merge = asyncio.create_task(memory_on(knowledge_pool).entities.merge(high.id, low.id))
         async with asyncio.timeout(DEADLINE_S):
             while await rows(
                 knowledge_pool, "SELECT 1 FROM entities WHERE id = $1 FOR UPDATE SKIP LOCKED", low.id
@@ -177,8 +177,8 @@ async def test_opposite_merges_end_in_one_merge_and_one_error(knowledge_pool: as
     for number in range(10):
         one, other = [await person(knowledge_pool, f"{name} {number}") for name in ("Ann", "Bob")]
         results = await asyncio.gather(
-            entity_merge(knowledge_pool, one.id, other.id),
-            entity_merge(knowledge_pool, other.id, one.id),
+            memory_on(knowledge_pool).entities.merge(one.id, other.id),
+            memory_on(knowledge_pool).entities.merge(other.id, one.id),
             return_exceptions=True,
         )
         assert sum(isinstance(result, MergeReceipt) for result in results) == 1
@@ -205,7 +205,7 @@ async def test_facts_stored_during_a_merge_are_not_lost(
 
     results = await asyncio.gather(
         *(store(number, ann) for number in range(9)),
-        entity_merge(knowledge_pool, ann.id, anna.id),
+        memory_on(knowledge_pool).entities.merge(ann.id, anna.id),
         *(store(number, anna) for number in range(9)),
         return_exceptions=True,
     )
@@ -222,15 +222,15 @@ async def test_chains_tell_where_an_entity_went(knowledge_pool: asyncpg.Pool) ->
     """A into B into C: each names its own target, and the survivor at the end; they are undone from the end."""
     ann, bob, cid = [await person(knowledge_pool, name) for name in ("Ann", "Bob", "Cid")]
     likes = await add_fact(knowledge_pool, ann, "likes")
-    await entity_merge(knowledge_pool, ann.id, bob.id)
-    await entity_merge(knowledge_pool, bob.id, cid.id)
+    await memory_on(knowledge_pool).entities.merge(ann.id, bob.id)
+    await memory_on(knowledge_pool).entities.merge(bob.id, cid.id)
     first = await read(knowledge_pool, ann)
     assert (first.merged_into, first.survivor_id) == (bob.id, cid.id)
     assert (await fact(knowledge_pool, likes))["entity_id"] == cid.id
     with pytest.raises(InvalidInputError, match=f"its target {bob.id} to be unmerged first"):
-        await entity_unmerge(knowledge_pool, ann.id)
-    await entity_unmerge(knowledge_pool, bob.id)
-    await entity_unmerge(knowledge_pool, ann.id)
+        await memory_on(knowledge_pool).entities.unmerge(ann.id)
+    await memory_on(knowledge_pool).entities.unmerge(bob.id)
+    await memory_on(knowledge_pool).entities.unmerge(ann.id)
     assert [await read(knowledge_pool, each) for each in (ann, bob, cid)] == [ann, bob, cid]
     assert (await fact(knowledge_pool, likes))["entity_id"] == ann.id
 
@@ -258,9 +258,9 @@ async def test_a_merge_and_its_undoing_leave_every_row_as_it_was(
                 )
     before = await snapshot(knowledge_pool)
     for source, target in (pair, reversed(pair)):
-        merged = await entity_merge(knowledge_pool, source.id, target.id)
+        merged = await memory_on(knowledge_pool).entities.merge(source.id, target.id)
         assert await snapshot(knowledge_pool) != before
-        undone = await entity_unmerge(knowledge_pool, source.id)
+        undone = await memory_on(knowledge_pool).entities.unmerge(source.id)
         assert await snapshot(knowledge_pool) == before
         assert undone.kept == ()
         assert undone.aliases_removed == merged.aliases_added
@@ -271,8 +271,8 @@ async def test_a_merge_and_its_undoing_leave_every_row_as_it_was(
 async def test_an_unmerge_is_on_record(knowledge_pool: asyncpg.Pool) -> None:
     """One event that names the merge's."""
     ann, bob = await person(knowledge_pool, "Ann"), await person(knowledge_pool, "Bob")
-    merged = await entity_merge(knowledge_pool, ann.id, bob.id)
-    undone = await entity_unmerge(knowledge_pool, str(ann.id))
+    merged = await memory_on(knowledge_pool).entities.merge(ann.id, bob.id)
+    undone = await memory_on(knowledge_pool).entities.unmerge(str(ann.id))
     (event,) = await events(knowledge_pool, "entity_unmerge")
     assert (event["id"], event["actor"]) == (undone.event_id, ACTOR)
     assert event["payload"]["merge_event_id"] == str(merged.event_id)
@@ -285,12 +285,14 @@ async def test_what_came_after_the_merge_stays(knowledge_pool: asyncpg.Pool, eng
     ann = await person(knowledge_pool, "Ann", city="Oslo", age=30)
     anna = await person(knowledge_pool, "Anna", "A.")
     likes = await add_fact(knowledge_pool, ann, "likes")
-    await entity_merge(knowledge_pool, ann.id, anna.id)
+    await memory_on(knowledge_pool).entities.merge(ann.id, anna.id)
     new = await store_fact(
         knowledge_pool, engine, subject="Anna", predicate="owns", content="a cat", entity_id=anna.id
     )
-    await entity_update(knowledge_pool, anna.id, aliases=["A.", "Ann", "Anka"], metadata={"city": "Bergen"})
-    undone = await entity_unmerge(knowledge_pool, ann.id)
+    await memory_on(knowledge_pool).entities.update(
+        anna.id, aliases=["A.", "Ann", "Anka"], metadata={"city": "Bergen"}
+    )
+    undone = await memory_on(knowledge_pool).entities.unmerge(ann.id)
     target = await read(knowledge_pool, anna)
     assert target.aliases == ("A.", "Anka")
     assert target.metadata == {"city": "Bergen"}
@@ -308,13 +310,13 @@ async def test_a_newer_fact_in_the_way_stops_the_undoing(
     ann, anna = await person(knowledge_pool, "Ann"), await person(knowledge_pool, "Anna")
     await add_fact(knowledge_pool, ann, "likes", confidence=0.9)
     lost = await add_fact(knowledge_pool, anna, "likes", confidence=0.5)
-    await entity_merge(knowledge_pool, ann.id, anna.id)
+    await memory_on(knowledge_pool).entities.merge(ann.id, anna.id)
     newer = await store_fact(
         knowledge_pool, engine, subject="Anna", predicate="likes", content="tea", entity_id=anna.id
     )
     before = await snapshot(knowledge_pool)
     with pytest.raises(InvalidInputError, match="both be active for 'likes'") as refused:
-        await entity_unmerge(knowledge_pool, ann.id)
+        await memory_on(knowledge_pool).entities.unmerge(ann.id)
     assert str(lost) in str(refused.value)
     assert str(newer) in str(refused.value)
     assert await snapshot(knowledge_pool) == before
@@ -325,9 +327,9 @@ async def test_what_was_not_merged_cannot_be_unmerged(knowledge_pool: asyncpg.Po
     """Neither an unknown entity, nor a living one, nor one whose merge left no full record."""
     ann, bob = await person(knowledge_pool, "Ann"), await person(knowledge_pool, "Bob")
     with pytest.raises(InvalidInputError, match="the id of an entity"):
-        await entity_unmerge(knowledge_pool, uuid4())
+        await memory_on(knowledge_pool).entities.unmerge(uuid4())
     with pytest.raises(InvalidInputError, match="an entity that was merged,"):
-        await entity_unmerge(knowledge_pool, ann.id)
+        await memory_on(knowledge_pool).entities.unmerge(ann.id)
     await rows(
         knowledge_pool,
         "UPDATE entities SET metadata = $1 WHERE id = $2",
@@ -335,7 +337,7 @@ async def test_what_was_not_merged_cannot_be_unmerged(knowledge_pool: asyncpg.Po
         ann.id,
     )
     with pytest.raises(InvalidInputError, match="a record of the state before it"):
-        await entity_unmerge(knowledge_pool, ann.id)
+        await memory_on(knowledge_pool).entities.unmerge(ann.id)
     await rows(
         knowledge_pool,
         "UPDATE entities SET metadata = $1 WHERE id = $2",
@@ -343,15 +345,15 @@ async def test_what_was_not_merged_cannot_be_unmerged(knowledge_pool: asyncpg.Po
         ann.id,
     )
     with pytest.raises(InvalidInputError, match="into an entity that exists"):
-        await entity_unmerge(knowledge_pool, ann.id)
+        await memory_on(knowledge_pool).entities.unmerge(ann.id)
 
 
 async def test_two_unmerges_at_once_end_in_one(knowledge_pool: asyncpg.Pool) -> None:
     """The second gets a clear error, and nothing is taken back twice."""
     ann, bob = await person(knowledge_pool, "Ann"), await person(knowledge_pool, "Bob")
-    await entity_merge(knowledge_pool, ann.id, bob.id)
+    await memory_on(knowledge_pool).entities.merge(ann.id, bob.id)
     results = await asyncio.gather(
-        *(entity_unmerge(knowledge_pool, ann.id) for _ in range(4)), return_exceptions=True
+        *(memory_on(knowledge_pool).entities.unmerge(ann.id) for _ in range(4)), return_exceptions=True
     )
     assert sum(isinstance(result, CommonplaceError) for result in results) == 3
     assert len(await events(knowledge_pool, "entity_unmerge")) == 1

@@ -11,7 +11,7 @@ from commonplace.core.request_context import request_context
 from commonplace.knowledge.entities.resolution import Candidate
 from support.entities import add_fact, person, rows
 from support.knowledge import TENANT
-from support.on_pool import entity_create, entity_merge, entity_resolve, entity_update
+from support.on_pool import memory_on
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
@@ -43,7 +43,7 @@ async def test_tiers_by_how_well_a_name_fits(knowledge_pool: asyncpg.Pool) -> No
     await person(knowledge_pool, "Bob", "ANN")
     await person(knowledge_pool, "Joe", "Mary Ann")
     await person(knowledge_pool, "Zoe")
-    found = await entity_resolve(knowledge_pool, "aNN", tenant_id=TENANT)
+    found = await memory_on(knowledge_pool).entities.resolve("aNN", tenant_id=TENANT)
     assert shown(found) == [
         ("Ann", "exact", 100.0),
         ("Bob", "alias", 80.0),
@@ -59,10 +59,10 @@ async def test_tiers_by_how_well_a_name_fits(knowledge_pool: asyncpg.Pool) -> No
 async def test_ties_go_by_name_then_id(knowledge_pool: asyncpg.Pool) -> None:
     """Two of a name (of different types) stand by id."""
     for kind in ("person", "organization", "place"):
-        await entity_create(knowledge_pool, canonical_name="Paris", entity_type=kind)
-    found = await entity_resolve(knowledge_pool, "paris")
+        await memory_on(knowledge_pool).entities.create(canonical_name="Paris", entity_type=kind)
+    found = await memory_on(knowledge_pool).entities.resolve("paris")
     assert [each.entity_id for each in found] == sorted(each.entity_id for each in found)
-    (place,) = await entity_resolve(knowledge_pool, "paris", entity_type="place")
+    (place,) = await memory_on(knowledge_pool).entities.resolve("paris", entity_type="place")
     assert place.entity_type == "place"
 
 
@@ -72,7 +72,10 @@ async def test_case_and_encoding_do_not_count(knowledge_pool: asyncpg.Pool, name
     """In any script, as a canonical name and as an alias."""
     await person(knowledge_pool, "Müller Straße")
     await person(knowledge_pool, "Bob", "Mu\N{COMBINING DIAERESIS}ller Straße")
-    assert [each.name_match for each in await entity_resolve(knowledge_pool, name)] == ["exact", "alias"]
+    assert [each.name_match for each in await memory_on(knowledge_pool).entities.resolve(name)] == [
+        "exact",
+        "alias",
+    ]
 
 
 @pytest.mark.requirement("KNW-17.3", "R-KNW-10")
@@ -81,13 +84,13 @@ async def test_names_are_literal(knowledge_pool: asyncpg.Pool, name: str) -> Non
     """Wildcards and quotes are characters; only the entity that has them is found."""
     await person(knowledge_pool, "Ann")
     odd = await person(knowledge_pool, "x A% \\ 100%_x '; -- y")
-    assert [each.entity_id for each in await entity_resolve(knowledge_pool, name)] == [odd.id]
+    assert [each.entity_id for each in await memory_on(knowledge_pool).entities.resolve(name)] == [odd.id]
 
 
 @pytest.mark.requirement("KNW-17.8")
 async def test_nothing_found_makes_nothing(knowledge_pool: asyncpg.Pool) -> None:
     """An empty list, with fuzzy search too, and no entity is created."""
-    assert await entity_resolve(knowledge_pool, "Nobody", enable_fuzzy=True) == []
+    assert await memory_on(knowledge_pool).entities.resolve("Nobody", enable_fuzzy=True) == []
     assert await rows(knowledge_pool, "SELECT 1 FROM entities") == []
 
 
@@ -95,8 +98,8 @@ async def test_nothing_found_makes_nothing(knowledge_pool: asyncpg.Pool) -> None
 async def test_the_merged_are_left_out(knowledge_pool: asyncpg.Pool) -> None:
     """A tombstone is no candidate in any tier; its name leads to the survivor."""
     old, new = await person(knowledge_pool, "Bobby Tables"), await person(knowledge_pool, "Robert")
-    await entity_merge(knowledge_pool, old.id, new.id)
-    (found,) = await entity_resolve(knowledge_pool, "bobby tables", enable_fuzzy=True)
+    await memory_on(knowledge_pool).entities.merge(old.id, new.id)
+    (found,) = await memory_on(knowledge_pool).entities.resolve("bobby tables", enable_fuzzy=True)
     assert (found.entity_id, found.name_match) == (new.id, "alias")
 
 
@@ -107,15 +110,15 @@ async def test_fuzzy_is_asked_for(knowledge_pool: asyncpg.Pool) -> None:
     await person(knowledge_pool, "Jane", "Jon Smithe")
     await person(knowledge_pool, "Jon Smith Junior")
     await person(knowledge_pool, "Peter")
-    assert shown(await entity_resolve(knowledge_pool, "jon smith")) == [
+    assert shown(await memory_on(knowledge_pool).entities.resolve("jon smith")) == [
         ("Jane", "prefix", 50.0),
         ("Jon Smith Junior", "prefix", 50.0),
     ]
-    assert shown(await entity_resolve(knowledge_pool, "jon smith", enable_fuzzy=True))[2:] == [
+    assert shown(await memory_on(knowledge_pool).entities.resolve("jon smith", enable_fuzzy=True))[2:] == [
         ("John Smith", "fuzzy", 20.0)
     ]
     await person(knowledge_pool, "Q Z")
-    assert await entity_resolve(knowledge_pool, "QX", enable_fuzzy=True) == []
+    assert await memory_on(knowledge_pool).entities.resolve("QX", enable_fuzzy=True) == []
 
 
 @pytest.mark.requirement("KNW-17.4", "R-KNW-10")
@@ -125,15 +128,17 @@ async def test_fuzzy_finds_the_same_with_and_without_the_extension(knowledge_poo
         await person(knowledge_pool, name, f"{name} II")
     await rows(knowledge_pool, "UPDATE entities SET name_keys = NULL WHERE canonical_name = 'Jon Smyth'")
     searched = ("jon smith", "mueller", "acme corporation", "lukasz", "smith and sons", "nobody")
-    without = [await entity_resolve(knowledge_pool, name, enable_fuzzy=True) for name in searched]
+    without = [await memory_on(knowledge_pool).entities.resolve(name, enable_fuzzy=True) for name in searched]
     await rows(knowledge_pool, TRIGRAMS_IN_SQL)
-    assert [await entity_resolve(knowledge_pool, name, enable_fuzzy=True) for name in searched] == without
+    assert [
+        await memory_on(knowledge_pool).entities.resolve(name, enable_fuzzy=True) for name in searched
+    ] == without
     assert sum(map(len, without)) >= 6
     await rows(
         knowledge_pool,
         "CREATE OR REPLACE FUNCTION similarity(one text, other text) RETURNS real LANGUAGE sql AS 'SELECT 0.3::real'",
     )
-    assert len(await entity_resolve(knowledge_pool, "nobody", enable_fuzzy=True)) == 7
+    assert len(await memory_on(knowledge_pool).entities.resolve("nobody", enable_fuzzy=True)) == 7
 
 
 @pytest.mark.requirement("KNW-17.5")
@@ -144,10 +149,10 @@ async def test_what_the_talk_is_about_decides(knowledge_pool: asyncpg.Pool) -> N
     await add_fact(knowledge_pool, gardener, "likes", "roses tulips")
     await add_fact(knowledge_pool, gardener, "plays", "chess", validity="retracted")
     await add_fact(knowledge_pool, player, "plays", "chess")
-    plain = await entity_resolve(knowledge_pool, "kim")
+    plain = await memory_on(knowledge_pool).entities.resolve("kim")
     assert shown(plain) == [("Kim A", "prefix", 50.0), ("Kim B", "prefix", 50.0)]
-    hinted = await entity_resolve(
-        knowledge_pool, "kim", context_hints={"topic": "Chess club", "mentioned_with": ["Ann"]}
+    hinted = await memory_on(knowledge_pool).entities.resolve(
+        "kim", context_hints={"topic": "Chess club", "mentioned_with": ["Ann"]}
     )
     assert shown(hinted) == [("Kim B", "prefix", 55.0), ("Kim A", "prefix", 50.0)]
 
@@ -167,9 +172,9 @@ async def test_at_most_500_facts_count(knowledge_pool: asyncpg.Pool) -> None:
         kim.id,
     )
     hints = {"topic": "chess"}
-    assert (await entity_resolve(knowledge_pool, "kim", context_hints=hints))[0].score == 100.0
+    assert (await memory_on(knowledge_pool).entities.resolve("kim", context_hints=hints))[0].score == 100.0
     await rows(knowledge_pool, "DELETE FROM facts WHERE predicate = 'p500'")
-    assert (await entity_resolve(knowledge_pool, "kim", context_hints=hints))[0].score > 100.0
+    assert (await memory_on(knowledge_pool).entities.resolve("kim", context_hints=hints))[0].score > 100.0
 
 
 @pytest.mark.requirement("KNW-17.6", "KNW-17.7")
@@ -177,7 +182,7 @@ async def test_points_of_the_caller_are_added(knowledge_pool: asyncpg.Pool) -> N
     """To the entities that they name, rounded to four places; ids of others change nothing."""
     ann, bob = await person(knowledge_pool, "Ann"), await person(knowledge_pool, "Bob", "Ann")
     scores = {str(bob.id): 33.333333, str(uuid4()): 500, str(ann.id): -10}
-    found = await entity_resolve(knowledge_pool, "ann", context_hints={"domain_scores": scores})
+    found = await memory_on(knowledge_pool).entities.resolve("ann", context_hints={"domain_scores": scores})
     assert shown(found) == [("Bob", "alias", 113.3333), ("Ann", "exact", 90.0)]
 
 
@@ -190,11 +195,15 @@ async def test_rows_of_another_program_are_found(knowledge_pool: asyncpg.Pool) -
         VALUES (current_setting('commonplace.tenant_id'), 'MÜLLER', 'person', '{Herr M}')
         """,
     )
-    (found,) = await entity_resolve(knowledge_pool, "müller")
+    (found,) = await memory_on(knowledge_pool).entities.resolve("müller")
     assert found.name_match == "exact"
-    assert [each.name_match for each in await entity_resolve(knowledge_pool, "herr")] == ["prefix"]
-    await entity_update(knowledge_pool, found.entity_id, metadata={"seen": True})
-    assert [each.name_match for each in await entity_resolve(knowledge_pool, "müller")] == ["exact"]
+    assert [each.name_match for each in await memory_on(knowledge_pool).entities.resolve("herr")] == [
+        "prefix"
+    ]
+    await memory_on(knowledge_pool).entities.update(found.entity_id, metadata={"seen": True})
+    assert [each.name_match for each in await memory_on(knowledge_pool).entities.resolve("müller")] == [
+        "exact"
+    ]
     (row,) = await rows(knowledge_pool, "SELECT name_keys FROM entities")
     assert row["name_keys"] == "\nmüller\nherr m\n"
 
@@ -207,9 +216,11 @@ async def test_no_tenant_resolves_another_ones_names(knowledge_pool: asyncpg.Poo
     async def elsewhere() -> list[Candidate]:
         with request_context(tenant_id="tenant-b", actor="other"):
             hints = {"topic": "x", "domain_scores": {str(ann.id): 100}}
-            return await entity_resolve(knowledge_pool, "ann", context_hints=hints, enable_fuzzy=True)
+            return await memory_on(knowledge_pool).entities.resolve(
+                "ann", context_hints=hints, enable_fuzzy=True
+            )
 
-    here, there = await asyncio.gather(entity_resolve(knowledge_pool, "ann"), elsewhere())
+    here, there = await asyncio.gather(memory_on(knowledge_pool).entities.resolve("ann"), elsewhere())
     assert (len(here), there) == (1, [])
     with pytest.raises(InvalidInputError, match="tenant of this request"):
-        await entity_resolve(knowledge_pool, "ann", tenant_id="tenant-b")
+        await memory_on(knowledge_pool).entities.resolve("ann", tenant_id="tenant-b")

@@ -17,21 +17,23 @@ pytestmark = pytest.mark.usefixtures("tenant")
 
 async def active(memory: KnowledgeMemory) -> set[str]:
     """Return the texts of the active facts."""
-    return {each.content for each in await memory.list_facts(validity=Validity.ACTIVE)}
+    return {each.content for each in await memory.lists.facts(validity=Validity.ACTIVE)}
 
 
 async def relations(memory: KnowledgeMemory, entity: Any, **options: Any) -> list[tuple[str, str, str]]:  # noqa: ANN401
     """Return the relations of an entity as source, predicate and target."""
-    found = await memory.list_relations(entity, **options)
+    found = await memory.entities.relations(entity, **options)
     return sorted((each.source_name, each.predicate, each.target_name) for each in found)
 
 
 @pytest.mark.requirement("LIF-02.1")
 async def test_a_subject_names_its_entity(knowledge: KnowledgeMemory) -> None:
     """By its canonical name in any case of letters, then by an alias; a shared name names no entity."""
-    anna = await knowledge.entity_create(canonical_name="Anna Smith", entity_type="person", aliases=["Annie"])
+    anna = await knowledge.entities.create(
+        canonical_name="Anna Smith", entity_type="person", aliases=["Annie"]
+    )
     kims = [
-        (await knowledge.entity_create(canonical_name="Kim", entity_type=kind)).id
+        (await knowledge.entities.create(canonical_name="Kim", entity_type=kind)).id
         for kind in ("person", "other")
     ]
     by_name = await knowledge.store_fact(subject="anna  smith", predicate="desk", content="By the window")
@@ -49,12 +51,12 @@ async def test_an_older_fact_without_an_entity_is_superseded(knowledge: Knowledg
     """The fact is linked first, with an event; a second one that cannot be linked is superseded as well."""
     old = await knowledge.store_fact(subject="Anna", predicate="desk", content="By the window")
     other = await knowledge.store_fact(subject="Anna", predicate="cup", content="Blue")
-    anna = await knowledge.entity_create(canonical_name="Anna", entity_type="person")
+    anna = await knowledge.entities.create(canonical_name="Anna", entity_type="person")
     new = await knowledge.store_fact(subject="Anna", predicate="desk", content="By the door")
     assert (new.entity_id, new.superseded_id) == (anna.id, old.id)
     assert await active(knowledge) == {"By the door", "Blue"}
-    assert (await knowledge.read_memory("fact", other.id)).entity_id is None
-    (event,) = await knowledge.list_events(event_type=EventType.FACT_LINKED)
+    assert (await knowledge.read("fact", other.id)).entity_id is None
+    (event,) = await knowledge.events.list(event_type=EventType.FACT_LINKED)
     assert event.payload["memory_id"] == str(old.id)
     assert event.payload["after"] == {"entity_id": str(anna.id)}
     await knowledge.store_fact(subject="Annie", predicate="cup", content="Red", entity_id=anna.id)
@@ -69,51 +71,51 @@ async def test_an_older_fact_without_an_entity_is_superseded(knowledge: Knowledg
 async def test_a_fact_of_a_plain_type_makes_its_entity(knowledge: KnowledgeMemory) -> None:
     """All active facts of the subject are linked; whoever creates the entity later takes it over once."""
     before = await knowledge.store_fact(subject="Anna", predicate="desk", content="By the window")
-    assert await knowledge.list_entities() == []
+    assert await knowledge.lists.entities() == []
     stored = await knowledge.store_fact(subject="Anna", predicate="works at", content="Anna works at Acme")
-    (anna,) = await knowledge.list_entities()
+    (anna,) = await knowledge.lists.entities()
     assert (anna.canonical_name, anna.entity_type, anna.facts) == ("Anna", "person", 2)
-    assert stored.entity_id == anna.id == (await knowledge.read_memory("fact", before.id)).entity_id
-    taken = await knowledge.entity_create(canonical_name="Anna", entity_type="person", aliases=["Annie"])
+    assert stored.entity_id == anna.id == (await knowledge.read("fact", before.id)).entity_id
+    taken = await knowledge.entities.create(canonical_name="Anna", entity_type="person", aliases=["Annie"])
     assert (taken.id, taken.aliases, taken.metadata) == (anna.id, ("Annie",), {})
     with pytest.raises(InvalidInputError, match="it is a duplicate of entity"):
-        await knowledge.entity_create(canonical_name="Anna", entity_type="person")
+        await knowledge.entities.create(canonical_name="Anna", entity_type="person")
     waits = await knowledge.store_fact(subject="Anna Smith", predicate="works_at", content="Acme")
     assert waits.entity_id is None
 
 
 async def test_a_person_decides_about_likely_subjects(knowledge: KnowledgeMemory, clock: ManualClock) -> None:
     """A subject that is the entity becomes its alias, and its facts join; another subject is not listed again."""
-    anna = await knowledge.entity_create(canonical_name="Anna Smith", entity_type="person")
+    anna = await knowledge.entities.create(canonical_name="Anna Smith", entity_type="person")
     for subject, content in (("Anna", "By the window"), ("Anna Smith-Jones", "By the lift")):
         await knowledge.store_fact(subject=subject, predicate="desk", content=content)
     await knowledge.store_fact(subject="Annabel", predicate="desk", content="In the attic")
-    likely, other = sorted(await knowledge.list_subject_candidates(), key=lambda each: each.subject)
+    likely, other = sorted(await knowledge.reviews.subjects.list(), key=lambda each: each.subject)
     assert (likely.subject, likely.entity_id, likely.canonical_name) == ("Anna", anna.id, "Anna Smith")
     clock.advance(days=1)
     await knowledge.store_fact(subject="Anna Smith", predicate="desk", content="By the door")
-    await knowledge.decide_subject(other.fact_id, anna.id, same=False)
-    await knowledge.decide_subject(likely.fact_id, str(anna.id), same=True)
-    assert await knowledge.list_subject_candidates() == []
-    assert (await knowledge.entity_get(anna.id)).aliases == ("Anna",)
+    await knowledge.reviews.subjects.decide(other.fact_id, anna.id, same=False)
+    await knowledge.reviews.subjects.decide(likely.fact_id, str(anna.id), same=True)
+    assert await knowledge.reviews.subjects.list() == []
+    assert (await knowledge.entities.get(anna.id)).aliases == ("Anna",)
     assert await active(knowledge) == {"By the door", "By the lift", "In the attic"}
-    assert (await knowledge.read_memory("fact", likely.fact_id)).validity is Validity.SUPERSEDED
+    assert (await knowledge.read("fact", likely.fact_id)).validity is Validity.SUPERSEDED
     with pytest.raises(NotFoundError, match="fact"):
-        await knowledge.decide_subject(likely.fact_id, anna.id, same=True)
+        await knowledge.reviews.subjects.decide(likely.fact_id, anna.id, same=True)
 
 
 async def test_consolidation_names_entities(knowledge: KnowledgeMemory) -> None:
     """New facts supersede the fact of the entity, and updates of facts that have none yet."""
-    anna = await knowledge.entity_create(canonical_name="Anna", entity_type="person", aliases=["Annie"])
+    anna = await knowledge.entities.create(canonical_name="Anna", entity_type="person", aliases=["Annie"])
     old = await knowledge.store_fact(
         subject="Anna", predicate="desk", content="By the window", scope="ops", entity_id=anna.id
     )
     await knowledge.store_episode(content="Annie moved to the door", butler="ops")
-    await knowledge.run_consolidation(Spawner(answer(new_facts=[fact("Annie", "desk", "By the door")])))
-    (new,) = await knowledge.list_facts(validity=Validity.ACTIVE)
+    await knowledge.runs.consolidate(Spawner(answer(new_facts=[fact("Annie", "desk", "By the door")])))
+    (new,) = await knowledge.lists.facts(validity=Validity.ACTIVE)
     assert (new.content, new.entity_id, new.supersedes_id) == ("By the door", anna.id, old.id)
-    (run,) = await knowledge.list_runs()
-    await knowledge.undo_run(run.id)
+    (run,) = await knowledge.runs.list()
+    await knowledge.runs.undo(run.id)
     assert await active(knowledge) == {"By the window"}
 
 
@@ -124,10 +126,10 @@ async def test_facts_relate_entities(knowledge: KnowledgeMemory) -> None:
         subject="Anna", predicate="works_at", content="Anna works at Acme Labs, in May", scope="ops"
     )
     anna = employed.entity_id
-    labs = await knowledge.entity_create(canonical_name="Acme Labs", entity_type="organization")
+    labs = await knowledge.entities.create(canonical_name="Acme Labs", entity_type="organization")
     for name in ("Acme", "May", "In"):
-        await knowledge.entity_create(canonical_name=name, entity_type="other")
-    await knowledge.entity_create(canonical_name="May", entity_type="person")
+        await knowledge.entities.create(canonical_name=name, entity_type="other")
+    await knowledge.entities.create(canonical_name="May", entity_type="person")
     await knowledge.store_fact(
         subject="Acme Labs", predicate="visited_by", content="anna is not a name, Anna is", scope="shop"
     )
@@ -136,29 +138,29 @@ async def test_facts_relate_entities(knowledge: KnowledgeMemory) -> None:
     assert await relations(knowledge, anna, scope="ops") == edges[1:]
     assert await relations(knowledge, anna, scope="other") == []
     for entity in (labs.id, None):
-        graph = await knowledge.knowledge_graph(entity_id=entity)
+        graph = await knowledge.graph.read(entity_id=entity)
         drawn = {(each.source, each.target, each.relation) for each in graph.edges}
         assert {(str(anna), str(labs.id), "works_at"), (str(labs.id), str(anna), "visited_by")} <= drawn
 
 
 async def test_relations_follow_their_facts(knowledge: KnowledgeMemory, knowledge_pool: asyncpg.Pool) -> None:
     """Superseding, forgetting, merging and unmerging change them; the past stays readable."""
-    knowledge.clock = utc_now
+    knowledge.session.clock = utc_now
     acme, acme_inc, beta = [
-        (await knowledge.entity_create(canonical_name=name, entity_type="organization")).id
+        (await knowledge.entities.create(canonical_name=name, entity_type="organization")).id
         for name in ("Acme", "Umbrella", "Beta")
     ]
     key: dict[str, Any] = {"subject": "Anna", "predicate": "works_at"}
     anna = (await knowledge.store_fact(**key, content="Anna works at Umbrella")).entity_id
     known = await knowledge_pool.fetchval("SELECT clock_timestamp()")
     assert await relations(knowledge, anna) == [("Anna", "works_at", "Umbrella")]
-    await knowledge.entity_merge(acme_inc, acme)
+    await knowledge.entities.merge(acme_inc, acme)
     assert await relations(knowledge, acme) == [("Anna", "works_at", "Acme")]
     assert await relations(knowledge, acme_inc) == [("Anna", "works_at", "Acme")]
-    await knowledge.entity_unmerge(acme_inc)
+    await knowledge.entities.unmerge(acme_inc)
     assert await relations(knowledge, acme) == []
     moved = await knowledge.store_fact(**key, content="Anna works at Beta")
     assert await relations(knowledge, anna) == [("Anna", "works_at", "Beta")]
     assert await relations(knowledge, anna, as_of=known) == [("Anna", "works_at", "Umbrella")]
-    await knowledge.forget_memory("fact", moved.id)
+    await knowledge.forget("fact", moved.id)
     assert await relations(knowledge, beta) == []

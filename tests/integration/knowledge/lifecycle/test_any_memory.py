@@ -9,17 +9,22 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.lifecycle.any_memory import confirm_memory, forget_memory, get_memory
-from commonplace.knowledge.lifecycle.feedback import mark_harmful, mark_helpful
-from commonplace.knowledge.memories.episodes import store_episode
-from commonplace.knowledge.memories.facts import store_fact
-from commonplace.knowledge.memories.rules import store_rule
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.kinds import Fact, MemoryType, Rule
 from commonplace.knowledge.model.short_ids import short_id
-from commonplace.knowledge.search.context_assembly import memory_context
+from commonplace.knowledge.storage_functions import (
+    confirm_memory,
+    forget_memory,
+    get_memory,
+    mark_harmful,
+    mark_helpful,
+    memory_context,
+    store_episode,
+    store_fact,
+    store_rule,
+)
 from commonplace.knowledge.store.unit_of_work import kind_queries, unit_of_work
-from support.on_pool import pin_memory
+from support.on_pool import memory_on
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
@@ -49,12 +54,12 @@ async def test_a_pinned_memory_is_in_every_block_of_its_scope(
     fact, rule = await store_two(knowledge_pool, engine, clock)
     other = await store_rule(knowledge_pool, engine, content="Elsewhere", scope="travel", clock=clock)
     for kind, memory_id in (("fact", fact), ("rule", rule), ("rule", other), ("rule", rule)):
-        pinned = await pin_memory(knowledge_pool, kind, memory_id, clock=clock)
+        pinned = await memory_on(knowledge_pool, clock=clock).pin(kind, memory_id)
         assert isinstance(pinned, Fact | Rule)
         assert pinned.tags == ("pinned",)
 
     block = await memory_context(knowledge_pool, engine, "Who won the 1998 world cup?", "home", clock=clock)
-    await pin_memory(knowledge_pool, "fact", fact, pinned=False, clock=clock)
+    await memory_on(knowledge_pool, clock=clock).pin("fact", fact, pinned=False)
     await forget_memory(knowledge_pool, "rule", rule, clock=clock)
     nothing = await memory_context(knowledge_pool, engine, "Who won the 1998 world cup?", "home", clock=clock)
 
@@ -87,10 +92,10 @@ async def test_a_forgotten_fact_is_not_read(
     key: dict[str, Any] = {"subject": "Ada", "predicate": "lives_in"}
     first = await knowledge.store_fact(**key, content="Paris")
     second = await knowledge.store_fact(**key, content="Rome")
-    await knowledge.forget_memory("fact", second.id)
-    assert (await knowledge.get_memory("fact", first.id)).reference_count == 1
+    await knowledge.forget("fact", second.id)
+    assert (await knowledge.get("fact", first.id)).reference_count == 1
     with pytest.raises(NotFoundError):
-        await knowledge.get_memory("fact", second.id)
+        await knowledge.get("fact", second.id)
     row = await get_memory(knowledge_pool, "fact", second.id, clock=clock)
     assert row is not None
     assert (row["validity"], row["reference_count"]) == ("retracted", 1)
@@ -106,7 +111,7 @@ async def test_a_memory_is_not_linked_to_itself(knowledge: KnowledgeMemory) -> N
         "target_id": rule,
     }
     with pytest.raises(InvalidInputError, match="target_id: expected the id of a memory other"):
-        await knowledge.create_link(**ends, relation="supersedes")
+        await knowledge.links.create(**ends, relation="supersedes")
 
 
 async def test_an_episode_cannot_be_pinned(
@@ -115,9 +120,9 @@ async def test_an_episode_cannot_be_pinned(
     """It is in no block; and an unknown fact is not found."""
     episode = await store_episode(knowledge_pool, engine, content="rain", butler="home", clock=clock)
     with pytest.raises(InvalidInputError, match="memory_type: expected fact or rule"):
-        await pin_memory(knowledge_pool, "episode", episode, clock=clock)
+        await memory_on(knowledge_pool, clock=clock).pin("episode", episode)
     with pytest.raises(NotFoundError):
-        await pin_memory(knowledge_pool, "fact", UUID(int=1), clock=clock)
+        await memory_on(knowledge_pool, clock=clock).pin("fact", UUID(int=1))
 
 
 async def test_a_pin_is_in_the_audit_trail(
@@ -126,7 +131,7 @@ async def test_a_pin_is_in_the_audit_trail(
     """Once for each change."""
     _, rule = await store_two(knowledge_pool, engine, clock)
     for pinned in (True, True, False):
-        await pin_memory(knowledge_pool, "rule", rule, pinned=pinned, clock=clock)
+        await memory_on(knowledge_pool, clock=clock).pin("rule", rule, pinned=pinned)
     async with unit_of_work(knowledge_pool, readonly=True) as sql:
         events = await sql.connection.fetch(
             "SELECT event_type FROM memory_events WHERE event_type LIKE '%pinned' ORDER BY created_at, event_type"
@@ -199,19 +204,19 @@ async def test_an_edited_memory_keeps_everything_but_its_text(knowledge: Knowled
         subject="Ada", predicate="tea", content="Ada likes tea", importance=8, scope="home", tags=["food"]
     )
     rule = await knowledge.store_rule(content="Answer briefly", scope="home", tags=["style"])
-    edited = await knowledge.edit_memory("fact", short_id(MemoryType.FACT, fact.id), "Ada likes green tea")
+    edited = await knowledge.edit("fact", short_id(MemoryType.FACT, fact.id), "Ada likes green tea")
     assert isinstance(edited, Fact)
     assert (edited.content, edited.supersedes_id) == ("Ada likes green tea", fact.id)
     assert (edited.importance, edited.scope, edited.tags) == (8, "home", ("food",))
-    assert await knowledge.edit_memory("fact", edited.id, "Ada likes green tea") == edited
-    changed = await knowledge.edit_memory("rule", rule.id, "Answer in one sentence")
+    assert await knowledge.edit("fact", edited.id, "Ada likes green tea") == edited
+    changed = await knowledge.edit("rule", rule.id, "Answer in one sentence")
     assert isinstance(changed, Rule)
     assert (changed.content, changed.scope, changed.tags) == ("Answer in one sentence", "home", ("style",))
-    (linked,) = await knowledge.list_linked("rule", changed.id)
+    (linked,) = await knowledge.links.memories("rule", changed.id)
     assert (linked.relation, linked.memory_id) == ("supersedes", rule.id)
-    assert [each.id for each in await knowledge.list_rules(forgotten=False)] == [changed.id]
+    assert [each.id for each in await knowledge.lists.rules(forgotten=False)] == [changed.id]
     episode = await knowledge.store_episode(content="We met", butler="b")
     for kind, gone in (("fact", fact.id), ("rule", rule.id), ("episode", episode.id)):
         assert gone is not None
         with pytest.raises(InvalidInputError):
-            await knowledge.edit_memory(kind, gone, "x")
+            await knowledge.edit(kind, gone, "x")

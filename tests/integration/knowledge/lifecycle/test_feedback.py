@@ -10,11 +10,15 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError, SecretRefusedError
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
-from commonplace.knowledge.lifecycle.any_memory import forget_memory
-from commonplace.knowledge.lifecycle.feedback import invert_to_anti_pattern, mark_harmful, mark_helpful
-from commonplace.knowledge.memories.rules import store_rule
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.kinds import Rule
+from commonplace.knowledge.storage_functions import (
+    forget_memory,
+    invert_to_anti_pattern,
+    mark_harmful,
+    mark_helpful,
+    store_rule,
+)
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 
 pytestmark = pytest.mark.usefixtures("tenant")
@@ -126,12 +130,12 @@ async def test_an_inversion_that_failed_is_made_later(
     knowledge: KnowledgeMemory, engine: EmbeddingEngine, rule: UUID, tmp_path: Path
 ) -> None:
     """The mark counts without the model; the worker's task inverts the rule."""
-    knowledge.engine = EmbeddingEngine(EmbeddingOptions(model=str(tmp_path)))
+    knowledge.session.engine = EmbeddingEngine(EmbeddingOptions(model=str(tmp_path)))
     marked = await harmed(knowledge, rule, "a", "b", "c")
     assert (marked.maturity, marked.needs_inversion) == ("candidate", True)
-    knowledge.engine = engine
-    assert [each.maturity for each in await knowledge.invert_harmful_rules()] == ["anti_pattern"]
-    assert await knowledge.invert_harmful_rules() == []
+    knowledge.session.engine = engine
+    assert [each.maturity for each in await knowledge.upkeep.invert_harmful_rules()] == ["anti_pattern"]
+    assert await knowledge.upkeep.invert_harmful_rules() == []
 
 
 async def test_a_redeemed_rule_needs_no_inversion(
@@ -151,7 +155,7 @@ async def test_a_rule_that_helps_every_week_stays(
     """A helpful mark confirms the rule."""
     for _ in range(52):
         clock.advance(days=7)
-        await knowledge.run_decay_sweep()
+        await knowledge.upkeep.sweep()
         marked = await knowledge.mark_helpful(rule)
     assert (marked.is_forgotten, marked.is_fading, marked.last_confirmed_at) == (False, False, clock.now)
 

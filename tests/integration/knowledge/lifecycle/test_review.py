@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("tenant")
 
 async def waiting(memory: KnowledgeMemory) -> list[tuple[UUID, str]]:
     """Return the memories that wait, and why."""
-    return [(each.id, each.reason) for each in await memory.list_waiting()]
+    return [(each.id, each.reason) for each in await memory.reviews.waiting()]
 
 
 async def test_what_was_useful_waits_before_it_fades(knowledge: KnowledgeMemory, clock: ManualClock) -> None:
@@ -23,7 +23,7 @@ async def test_what_was_useful_waits_before_it_fades(knowledge: KnowledgeMemory,
     used = await knowledge.store_fact(subject="Anna", predicate="desk", content="By the window")
     helped = await knowledge.store_rule(content="Ask first")
     await knowledge.store_rule(content="Nobody follows this one")
-    await knowledge.get_memory("fact", used.id)
+    await knowledge.get("fact", used.id)
     await knowledge.mark_helpful(helped.id)
     clock.advance(days=77)
     assert await waiting(knowledge) == []
@@ -31,7 +31,7 @@ async def test_what_was_useful_waits_before_it_fades(knowledge: KnowledgeMemory,
     assert await waiting(knowledge) == [(helped.id, "fading")]
     clock.advance(days=115)
     assert set(await waiting(knowledge)) == {(helped.id, "fading"), (used.id, "fading")}
-    await knowledge.confirm_memory("fact", used.id)
+    await knowledge.confirm("fact", used.id)
     await knowledge.mark_helpful(helped.id)
     assert await waiting(knowledge) == []
 
@@ -40,14 +40,14 @@ async def test_what_was_useful_waits_before_it_fades(knowledge: KnowledgeMemory,
 @pytest.mark.parametrize("change", ["superseded", "forgotten", "episode"])
 async def test_what_lost_its_source_waits(knowledge: KnowledgeMemory, change: str) -> None:
     """Until it is confirmed."""
-    knowledge.clock = utc_now
+    knowledge.session.clock = utc_now
     key: dict[str, Any] = {"subject": "Anna", "predicate": "employer"}
     source = await knowledge.store_fact(**key, content="Acme")
     episode = await knowledge.store_episode(content="Anna said so", butler="ops")
     beside = await knowledge.store_fact(subject="Anna", predicate="got", content="A blue cap of Acme")
     derived = await knowledge.store_fact(subject="Anna", predicate="has", content="A blue hat of Acme")
     for kind, target in (("fact", source.id), ("episode", episode.id)):
-        await knowledge.create_link(
+        await knowledge.links.create(
             source_type="fact",
             source_id=derived.id,
             target_type=kind,
@@ -66,14 +66,14 @@ async def test_what_lost_its_source_waits(knowledge: KnowledgeMemory, change: st
     if change == "superseded":
         await knowledge.store_fact(**key, content="Bolt")
     elif change == "forgotten":
-        await knowledge.forget_memory("fact", source.id)
+        await knowledge.forget("fact", source.id)
     else:
-        await knowledge.forget_memory("episode", str(episode.id))
+        await knowledge.forget("episode", str(episode.id))
     assert await waiting(knowledge) == [(derived.id, "stale")]
     assert await recalled() == [(beside.id, False), (derived.id, True)]
     block = await knowledge.context("blue of Acme", "ops", min_relevance=0.0)
     assert "(confidence: 1.00, its source has changed)" in block
-    await knowledge.confirm_memory("fact", derived.id)
+    await knowledge.confirm("fact", derived.id)
     assert await waiting(knowledge) == []
     assert await recalled() == [(derived.id, False), (beside.id, False)]
 
@@ -92,19 +92,21 @@ async def test_pairs_that_may_say_the_same_wait(knowledge: KnowledgeMemory, cloc
     for text in ("Ask first", "ask  first"):
         clock.advance(minutes=1)
         rules.append((await knowledge.store_rule(content=text)).id)
-    pairs = [(each.older_id, each.newer_id, each.reason) for each in await knowledge.list_duplicates()]
+    pairs = [
+        (each.older_id, each.newer_id, each.reason) for each in await knowledge.reviews.duplicates.list()
+    ]
     assert set(pairs) == {(spelt[0], spelt[1], "spelling"), (rules[0], rules[1], "words")}
 
-    await knowledge.decide_duplicate("fact", spelt[0], spelt[1], same=True)
-    assert (await knowledge.read_memory("fact", spelt[0])).validity == "superseded"
-    await knowledge.decide_duplicate("rule", rules[0], rules[1], same=False)
-    assert await knowledge.list_duplicates() == []
-    await knowledge.decide_duplicate("rule", rules[0], rules[1], same=True)
-    assert (await knowledge.read_memory("rule", rules[0])).is_forgotten
+    await knowledge.reviews.duplicates.decide("fact", spelt[0], spelt[1], same=True)
+    assert (await knowledge.read("fact", spelt[0])).validity == "superseded"
+    await knowledge.reviews.duplicates.decide("rule", rules[0], rules[1], same=False)
+    assert await knowledge.reviews.duplicates.list() == []
+    await knowledge.reviews.duplicates.decide("rule", rules[0], rules[1], same=True)
+    assert (await knowledge.read("rule", rules[0])).is_forgotten
     with pytest.raises(NotFoundError):
-        await knowledge.decide_duplicate("rule", rules[0], rules[1], same=True)
+        await knowledge.reviews.duplicates.decide("rule", rules[0], rules[1], same=True)
     with pytest.raises(InvalidInputError, match="newer_id: expected the id of a memory other"):
-        await knowledge.decide_duplicate("rule", rules[1], rules[1], same=True)
+        await knowledge.reviews.duplicates.decide("rule", rules[1], rules[1], same=True)
 
 
 @pytest.mark.requirement("DSH-02.2")
@@ -117,17 +119,17 @@ async def test_a_decision_about_a_pair_is_taken_back(knowledge: KnowledgeMemory,
         stored = await knowledge.store_fact(subject=subject, predicate="lives in", content="Porto")
         facts.append(stored.id)
         rules.append((await knowledge.store_rule(content=text)).id)
-    pairs = await knowledge.list_duplicates()
+    pairs = await knowledge.reviews.duplicates.list()
     for same in (True, False):
         for kind, (older, newer) in (("fact", facts), ("rule", rules)):
-            await knowledge.decide_duplicate(kind, older, newer, same=same)
-        assert await knowledge.list_duplicates() == []
+            await knowledge.reviews.duplicates.decide(kind, older, newer, same=same)
+        assert await knowledge.reviews.duplicates.list() == []
         for kind, (older, newer) in (("fact", facts), ("rule", rules)):
-            await knowledge.undo_duplicate(kind, older, newer)
-        assert await knowledge.list_duplicates() == pairs
-    assert (await knowledge.read_memory("fact", facts[1])).supersedes_id is None
+            await knowledge.reviews.duplicates.undo(kind, older, newer)
+        assert await knowledge.reviews.duplicates.list() == pairs
+    assert (await knowledge.read("fact", facts[1])).supersedes_id is None
     with pytest.raises(UndoRefusedError, match="neither fact replaced the other"):
-        await knowledge.undo_duplicate("fact", *facts)
+        await knowledge.reviews.duplicates.undo("fact", *facts)
 
 
 async def test_equal_rules_are_decided_in_any_order(knowledge: KnowledgeMemory, clock: ManualClock) -> None:
@@ -136,14 +138,14 @@ async def test_equal_rules_are_decided_in_any_order(knowledge: KnowledgeMemory, 
     for _ in range(4):
         clock.advance(minutes=1)
         rules.append((await knowledge.store_rule(content="Ask first")).id)
-    pairs = [(each.older_id, each.newer_id) for each in await knowledge.list_duplicates()]
+    pairs = [(each.older_id, each.newer_id) for each in await knowledge.reviews.duplicates.list()]
     assert set(pairs) == {(older, rules[3]) for older in rules[:3]}
-    await knowledge.decide_duplicate("rule", rules[0], rules[3], same=False)
-    left = [(each.older_id, each.newer_id) for each in await knowledge.list_duplicates()]
+    await knowledge.reviews.duplicates.decide("rule", rules[0], rules[3], same=False)
+    left = [(each.older_id, each.newer_id) for each in await knowledge.reviews.duplicates.list()]
     assert set(left) == {(rules[0], rules[2]), (rules[1], rules[3]), (rules[2], rules[3])}
     for older in (rules[2], rules[1]):
-        await knowledge.decide_duplicate("rule", older, rules[3], same=True)
-    assert await knowledge.list_duplicates() == []
+        await knowledge.reviews.duplicates.decide("rule", older, rules[3], same=True)
+    assert await knowledge.reviews.duplicates.list() == []
 
 
 @pytest.mark.requirement("DSH-02.2")
@@ -154,18 +156,18 @@ async def test_forgetting_is_taken_back(knowledge: KnowledgeMemory) -> None:
     episode = await knowledge.store_episode(content="Anna moved", butler="ops")
     assert episode.id is not None
     for kind, memory_id in (("fact", fact.id), ("rule", rule.id)):
-        await knowledge.forget_memory(kind, memory_id)
-        await knowledge.restore_memory(kind, memory_id)
-    assert (await knowledge.read_memory("fact", fact.id)).validity == "active"
-    assert not (await knowledge.read_memory("rule", rule.id)).is_forgotten
+        await knowledge.forget(kind, memory_id)
+        await knowledge.restore(kind, memory_id)
+    assert (await knowledge.read("fact", fact.id)).validity == "active"
+    assert not (await knowledge.read("rule", rule.id)).is_forgotten
     with pytest.raises(UndoRefusedError, match="the fact is not forgotten, or another has replaced it"):
-        await knowledge.restore_memory("fact", fact.id)
-    await knowledge.forget_memory("fact", fact.id)
+        await knowledge.restore("fact", fact.id)
+    await knowledge.forget("fact", fact.id)
     await knowledge.store_fact(subject="Anna", predicate="lives in", content="Lisbon")
     with pytest.raises(UndoRefusedError, match="the fact is not forgotten, or another has replaced it"):
-        await knowledge.restore_memory("fact", fact.id)
+        await knowledge.restore("fact", fact.id)
     with pytest.raises(InvalidInputError, match="an episode"):
-        await knowledge.restore_memory("episode", episode.id)
+        await knowledge.restore("episode", episode.id)
 
 
 @pytest.mark.requirement("DSH-02.1")
@@ -179,7 +181,7 @@ async def test_rules_that_did_harm_wait(knowledge: KnowledgeMemory, clock: Manua
     assert marked.maturity != "anti_pattern"
     assert await waiting(knowledge) == [(rule.id, "harmful")]
     clock.advance(minutes=1)
-    await knowledge.confirm_memory("rule", rule.id)
+    await knowledge.confirm("rule", rule.id)
     assert await waiting(knowledge) == []
 
 
@@ -190,8 +192,8 @@ async def test_the_search_for_pairs_is_bounded(
     """Only the newest rules are compared, and with a limited number of others: never each with each."""
     for number in range(6):
         await knowledge.store_rule(content=f"Ask first {' ' * number}")
-    assert len(await knowledge.list_duplicates()) == 5
+    assert len(await knowledge.reviews.duplicates.list()) == 5
     monkeypatch.setattr(review, "LATEST", 1)
-    assert len(await knowledge.list_duplicates()) == 5
+    assert len(await knowledge.reviews.duplicates.list()) == 5
     monkeypatch.setattr(review, "MOST_RULES", 3)
-    assert len(await knowledge.list_duplicates()) == 2
+    assert len(await knowledge.reviews.duplicates.list()) == 2

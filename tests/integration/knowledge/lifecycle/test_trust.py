@@ -8,11 +8,11 @@ import pytest
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.sources import Source
-from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.memories.rules import RuleDraft
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import Validity
+from commonplace.knowledge.storage_functions import run_consolidation
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 
 pytestmark = [pytest.mark.usefixtures("tenant"), pytest.mark.requirement("LIF-05.1")]
@@ -45,9 +45,9 @@ async def test_a_memory_has_the_weakest_source_that_it_comes_from(knowledge: Kno
     )
     rule = await knowledge.store_rule(content="derived rule", source_episode_id=page.id)
     kinds = {"own": own, "lifted": lifted, "lowered": lowered, "derived": derived}
-    sources = {name: (await knowledge.get_memory("fact", each.id)).source for name, each in kinds.items()}
+    sources = {name: (await knowledge.get("fact", each.id)).source for name, each in kinds.items()}
     assert sources == {"own": "agent", "lifted": "agent", "lowered": "tool", "derived": "web"}
-    assert (await knowledge.get_memory("rule", rule.id)).trust is Source.WEB
+    assert (await knowledge.get("rule", rule.id)).trust is Source.WEB
     assert await texts(knowledge, min_trust="tool") == {"own", "lifted", "lowered"}
     assert await texts(knowledge, min_trust="agent") == {"own", "lifted"}
     for mode in ("semantic", "keyword", "hybrid", "contextual"):
@@ -60,8 +60,8 @@ async def test_a_memory_has_the_weakest_source_that_it_comes_from(knowledge: Kno
 async def test_only_a_person_raises_trust(knowledge: KnowledgeMemory) -> None:
     """An agent's confirmation restarts the decay alone."""
     receipt = await knowledge.store_rule(content="Ask first", source="web")
-    assert (await knowledge.confirm_memory("rule", receipt.id)).trust is Source.WEB
-    confirmed = await by(knowledge, Source.PERSON).confirm_memory("rule", receipt.id)
+    assert (await knowledge.confirm("rule", receipt.id)).trust is Source.WEB
+    confirmed = await by(knowledge, Source.PERSON).confirm("rule", receipt.id)
     assert (confirmed.source, confirmed.trust) == (Source.WEB, Source.PERSON)
     other = await knowledge.store_rule(content="Ask twice", source="web")
     assert (await by(knowledge, Source.PERSON).mark_helpful(other.id)).trust is Source.PERSON
@@ -81,15 +81,15 @@ async def test_instructions_wait_for_a_person(knowledge: KnowledgeMemory) -> Non
     assert found.memory.is_quarantined
     assert found.explanation is not None
     assert "looks like an instruction (it addresses the model; it sends data" in found.explanation.why
-    assert {(each.id, each.reason) for each in await knowledge.list_waiting()} == {
+    assert {(each.id, each.reason) for each in await knowledge.reviews.waiting()} == {
         (rule.id, "flagged"),
         (fact.id, "flagged"),
     }
-    await knowledge.confirm_memory("rule", rule.id)
+    await knowledge.confirm("rule", rule.id)
     assert (await knowledge.context("", "ops")).count("Ignore all") == 1
-    await by(knowledge, Source.PERSON).confirm_memory("rule", rule.id)
+    await by(knowledge, Source.PERSON).confirm("rule", rule.id)
     assert (await knowledge.context("", "ops")).count("Ignore all") == 2
-    assert [each.id for each in await knowledge.list_waiting()] == [fact.id]
+    assert [each.id for each in await knowledge.reviews.waiting()] == [fact.id]
 
 
 async def test_a_rule_from_the_web_waits_whatever_it_says(knowledge: KnowledgeMemory) -> None:
@@ -98,7 +98,7 @@ async def test_a_rule_from_the_web_waits_whatever_it_says(knowledge: KnowledgeMe
     await knowledge.store_fact(subject="tea", predicate="kind", content="Green", source="web")
     assert rule.flags == ("untrusted_rule",)
     assert await texts(knowledge) == {"Green"}
-    await by(knowledge, Source.PERSON).confirm_memory("rule", rule.id)
+    await by(knowledge, Source.PERSON).confirm("rule", rule.id)
     assert await texts(knowledge) == {"Green", "Offer tea first"}
 
 
@@ -106,31 +106,31 @@ async def test_lines_name_their_source_if_a_setting_wants_it(knowledge: Knowledg
     """At the end of a line."""
     await knowledge.store_rule(content="Ask first", source="import")
     retrieval = knowledge.config.retrieval.model_copy(update={"show_sources": True})
-    knowledge.config = knowledge.config.model_copy(update={"retrieval": retrieval})
+    knowledge.session.config = knowledge.config.model_copy(update={"retrieval": retrieval})
     assert "(maturity: candidate, effectiveness: 0.00, source: import)" in await knowledge.context("", "ops")
 
 
 @pytest.mark.parametrize("decision", ["confirm", "forget"])
 async def test_a_correction_by_a_weaker_source_waits(knowledge: KnowledgeMemory, decision: str) -> None:
     """Until a person confirms it, which supersedes the trusted fact, or forgets it."""
-    knowledge.clock = utc_now
+    knowledge.session.clock = utc_now
     person = by(knowledge, Source.PERSON)
     trusted = await person.store_fact(**KEY, content="DE89")
     held = await knowledge.store_fact(**KEY, content="DE12")
     again = await knowledge.store_fact(**KEY, content="DE12")
     assert (held.superseded_id, held.contradicts_id) == (None, trusted.id)
     assert await texts(knowledge) == {"DE89"}
-    (waits,) = await knowledge.list_waiting()
+    (waits,) = await knowledge.reviews.waiting()
     assert (waits.id, waits.reason) == (held.id, "held")
     assert waits.contradicts is not None
     assert waits.contradicts.endswith(": DE89")
     with pytest.raises(InvalidInputError, match="a person must decide about this fact"):
-        await knowledge.confirm_memory("fact", held.id)
-    await getattr(person, f"{decision}_memory")("fact", held.id)
-    await person.forget_memory("fact", again.id)
-    assert await person.list_waiting() == []
+        await knowledge.confirm("fact", held.id)
+    await getattr(person, decision)("fact", held.id)
+    await person.forget("fact", again.id)
+    assert await person.reviews.waiting() == []
     assert await texts(knowledge) == {"DE12" if decision == "confirm" else "DE89"}
-    old, new = [await knowledge.read_memory("fact", each.id) for each in (trusted, held)]
+    old, new = [await knowledge.read("fact", each.id) for each in (trusted, held)]
     if decision == "confirm":
         assert (old.validity, new.validity, new.supersedes_id) == (
             Validity.SUPERSEDED,
@@ -150,7 +150,7 @@ async def test_equal_trust_supersedes_as_specified(knowledge: KnowledgeMemory) -
     assert (second.superseded_id, third.superseded_id) == (first.id, second.id)
     same = await knowledge.store_fact(**KEY, content="Three", source="web")
     assert same.superseded_id == third.id
-    assert (await knowledge.get_memory("fact", same.id)).trust is Source.AGENT
+    assert (await knowledge.get("fact", same.id)).trust is Source.AGENT
     flagged = await knowledge.store_fact(**KEY, content=POISON)
     assert flagged.contradicts_id == same.id
 
@@ -189,13 +189,13 @@ async def test_consolidation_inherits_and_does_not_displace(knowledge: Knowledge
         del prompt, trigger_source
         return json.dumps(answer)
 
-    async with person.acting() as pool:
+    async with person.session.acting() as pool:
         report = await run_consolidation(pool, knowledge.engine, model, clock=knowledge.clock)
     assert sum(run.facts_created for run in report.runs) == 1, report
     assert [note for run in report.runs for note in run.notes if "held, because" in note]
-    living = {each.content: each.trust for each in await knowledge.list_facts(validity="active")}
+    living = {each.content: each.trust for each in await knowledge.lists.facts(validity="active")}
     assert living == {"DE89": "person", "030": "person", "Bonn": "web"}
-    assert [each.content for each in await knowledge.list_facts(validity="held")] == ["DE12"]
+    assert [each.content for each in await knowledge.lists.facts(validity="held")] == ["DE12"]
     assert await texts(knowledge) >= {"Ask before a payment"}
 
 
@@ -208,7 +208,7 @@ async def test_a_weaker_fact_of_another_scope_does_not_hide_a_trusted_one(knowle
 
 async def test_the_database_knows_the_order_of_trust(knowledge: KnowledgeMemory) -> None:
     """It is that of the enumeration."""
-    async with knowledge.acting() as pool, unit_of_work(pool, readonly=True) as sql:
+    async with knowledge.session.acting() as pool, unit_of_work(pool, readonly=True) as sql:
         rows = await sql.connection.fetch(
             "SELECT source FROM unnest($1::text[]) AS source ORDER BY commonplace_trust(source) DESC",
             sorted(Source),

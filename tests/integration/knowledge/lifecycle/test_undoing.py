@@ -22,7 +22,7 @@ KEY: dict[str, Any] = {"subject": "Northwind", "predicate": "iban"}
 def person(knowledge: KnowledgeMemory, clock: ManualClock) -> KnowledgeMemory:
     """Knowledge memory as a person uses it, on a clock that the test moves."""
     memory = knowledge.acting_for(tenant_id=knowledge.tenant_id, actor="ada", source=Source.PERSON)
-    memory.clock = clock
+    memory.session.clock = clock
     return memory
 
 
@@ -37,11 +37,11 @@ async def test_the_last_confirmation_is_undone(person: KnowledgeMemory, clock: M
             await person.undo_confirmation(kind, key)
         states: list[tuple[object, object]] = []
         for _ in range(3):
-            memory = await person.read_memory(kind, key)
+            memory = await person.read(kind, key)
             assert isinstance(memory, Fact | Rule)
             states.append((memory.last_confirmed_at, memory.trust))
             clock.advance(days=1)
-            await person.confirm_memory(kind, key)
+            await person.confirm(kind, key)
         for state in reversed(states):
             undone = await person.undo_confirmation(kind, key)
             assert isinstance(undone, Fact | Rule)
@@ -57,11 +57,11 @@ async def test_a_confirmation_before_a_later_change_stays(
     rule = (await person.store_rule(content="Ask first")).id
     fact = (await person.store_fact(**KEY, content="DE10")).id
     clock.advance(days=1)
-    await person.confirm_memory("rule", rule)
-    await person.confirm_memory("fact", fact)
+    await person.confirm("rule", rule)
+    await person.confirm("fact", fact)
     clock.advance(days=1)
     await person.mark_helpful(rule)
-    await person.forget_memory("fact", fact)
+    await person.forget("fact", fact)
     for kind, key in (("rule", rule), ("fact", fact)):
         with pytest.raises(UndoRefusedError, match="or it changed since"):
             await person.undo_confirmation(kind, key)
@@ -81,10 +81,10 @@ async def test_a_decision_about_a_held_fact_is_undone(
     assert can_undo(item.id, answer)
     await undo(person, item.id)
     assert await list_knowledge(person) == [item]
-    states = {fact.id: fact.validity for fact in await person.list_facts()}
+    states = {fact.id: fact.validity for fact in await person.lists.facts()}
     assert states == {trusted.id: Validity.ACTIVE, held.id: Validity.HELD}
     await decide(person, item.id, Answer.CONFIRM)
-    states = {fact.id: fact.validity for fact in await person.list_facts()}
+    states = {fact.id: fact.validity for fact in await person.lists.facts()}
     assert states == {trusted.id: Validity.SUPERSEDED, held.id: Validity.ACTIVE}
 
 
@@ -99,14 +99,14 @@ async def test_a_decision_about_a_flagged_rule_is_undone(
     assert await list_knowledge(person) == []
     await undo(person, item.id)
     assert [one.id for one in await list_knowledge(person)] == [item.id]
-    memory = await person.read_memory("rule", rule.id)
+    memory = await person.read("rule", rule.id)
     assert isinstance(memory, Rule)
     assert (memory.is_quarantined, memory.is_forgotten) == (True, False)
 
 
 async def test_a_subject_that_was_told_apart_waits_again(person: KnowledgeMemory) -> None:
     """The decision is undone once; a pair without a decision is refused."""
-    await person.entity_create(canonical_name="Anna Miller", entity_type="person")
+    await person.entities.create(canonical_name="Anna Miller", entity_type="person")
     await person.store_fact(subject="Anna", predicate="lives in", content="Porto")
     (item,) = await list_knowledge(person)
     await decide(person, item.id, Answer.DISTINCT)
@@ -122,7 +122,7 @@ async def test_a_subject_that_got_its_entity_waits_again(
     person: KnowledgeMemory, clock: ManualClock, *, holder_wins: bool
 ) -> None:
     """All facts are as before, those that the decision superseded too, and the entity has its former names."""
-    anna = await person.entity_create(canonical_name="Anna Miller", entity_type="person")
+    anna = await person.entities.create(canonical_name="Anna Miller", entity_type="person")
     texts = {"Anna": "By the door", "Anna Miller": "By the window"}
     for subject in sorted(texts, reverse=not holder_wins):
         await person.store_fact(subject=subject, predicate="desk", content=texts[subject])
@@ -130,7 +130,7 @@ async def test_a_subject_that_got_its_entity_waits_again(
     await person.store_fact(subject="Anna", predicate="lives in", content="Porto")
 
     async def state() -> set[tuple[object, ...]]:
-        facts = await person.list_facts()
+        facts = await person.lists.facts()
         return {(one.id, one.entity_id, one.validity, one.supersedes_id) for one in facts}
 
     before = await state()
@@ -138,11 +138,11 @@ async def test_a_subject_that_got_its_entity_waits_again(
     assert can_undo(item.id, Answer.SAME)
     for _ in range(2):
         await decide(person, item.id, Answer.SAME)
-        assert len({one.entity_id for one in await person.list_facts(validity="active")}) == 1
-        assert (await person.entity_get(anna.id)).aliases == ("Anna",)
+        assert len({one.entity_id for one in await person.lists.facts(validity="active")}) == 1
+        assert (await person.entities.get(anna.id)).aliases == ("Anna",)
         await undo(person, item.id)
         assert await state() == before
-        assert (await person.entity_get(anna.id)).aliases == ()
+        assert (await person.entities.get(anna.id)).aliases == ()
         assert await list_knowledge(person) == [item]
     with pytest.raises(UndoRefusedError, match="the newest decision did not give the subject this entity"):
         await undo(person, item.id)
@@ -150,13 +150,13 @@ async def test_a_subject_that_got_its_entity_waits_again(
 
 async def test_what_happened_after_a_subject_got_its_entity_stays(person: KnowledgeMemory) -> None:
     """A fact that superseded a linked fact since is active, and no other fact comes back beside it."""
-    anna = await person.entity_create(canonical_name="Anna Miller", entity_type="person")
+    anna = await person.entities.create(canonical_name="Anna Miller", entity_type="person")
     old = await person.store_fact(subject="Anna", predicate="desk", content="By the door")
     (item,) = await list_knowledge(person)
     await decide(person, item.id, Answer.SAME)
     new = await person.store_fact(subject="Anna", predicate="desk", content="By the lift")
     await undo(person, item.id)
-    facts = {one.id: one for one in await person.list_facts()}
+    facts = {one.id: one for one in await person.lists.facts()}
     assert (facts[old.id].validity, facts[old.id].entity_id) == (Validity.SUPERSEDED, None)
     assert (facts[new.id].validity, facts[new.id].entity_id) == (Validity.ACTIVE, anna.id)
 
@@ -166,23 +166,23 @@ async def test_a_tag_is_added_and_removed(person: KnowledgeMemory) -> None:
     tags = [f"t{number}" for number in range(MAX_TAGS - 1)]
     fact = (await person.store_fact(**KEY, content="DE10", tags=tags)).id
     for tagged, expected in ((True, [*tags, "bank"]), (True, [*tags, "bank"]), (False, tags)):
-        memory = await person.tag_memory("fact", fact, " bank ", tagged=tagged)
+        memory = await person.tag("fact", fact, " bank ", tagged=tagged)
         assert isinstance(memory, Fact)
         assert list(memory.tags) == expected
-    await person.tag_memory("fact", fact, "bank")
+    await person.tag("fact", fact, "bank")
     with pytest.raises(InvalidInputError, match="at most 50"):
-        await person.tag_memory("fact", fact, "one too many")
-    pinned = await person.pin_memory("fact", fact)
+        await person.tag("fact", fact, "one too many")
+    pinned = await person.pin("fact", fact)
     assert isinstance(pinned, Fact)
     assert list(pinned.tags) == [*tags, "bank", PINNED]
-    edited = await person.edit_memory("fact", fact, "DE20")
+    edited = await person.edit("fact", fact, "DE20")
     fact = edited.id
     assert isinstance(edited, Fact)
     assert edited.tags == pinned.tags
     with pytest.raises(InvalidInputError, match="tags"):
-        await person.tag_memory("fact", fact, " ")
+        await person.tag("fact", fact, " ")
     with pytest.raises(InvalidInputError, match="has no tags"):
-        await person.tag_memory("episode", fact, "x")
-    await person.forget_memory("fact", fact)
+        await person.tag("episode", fact, "x")
+    await person.forget("fact", fact)
     with pytest.raises(NotFoundError):
-        await person.tag_memory("fact", fact, "x")
+        await person.tag("fact", fact, "x")

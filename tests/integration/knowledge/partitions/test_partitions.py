@@ -12,17 +12,21 @@ import pytest
 from commonplace.core.errors import InvalidInputError, NotFoundError, StorageUnavailableError
 from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.lifecycle.any_memory import confirm_memory, forget_memory
-from commonplace.knowledge.memories.episodes import EpisodeDraft, store_episodes
-from commonplace.knowledge.memories.facts import store_fact
-from commonplace.knowledge.memories.rules import store_rule
+from commonplace.knowledge.memories.episodes import EpisodeDraft
 from commonplace.knowledge.partitions import exchanging, layout
 from commonplace.knowledge.partitions.layout import TABLES, names_of, shared_name
-from commonplace.knowledge.search.recall import recall
-from commonplace.knowledge.search.search import memory_search
+from commonplace.knowledge.storage_functions import (
+    confirm_memory,
+    forget_memory,
+    memory_search,
+    recall,
+    store_episodes,
+    store_fact,
+    store_rule,
+)
 from commonplace.storage.postgres import open_pool
 from support.commands import CommandLine
-from support.on_pool import isolate_tenant, list_partitions, prepare_partitions, reembed
+from support.on_pool import memory_on
 from support.reembedding import TurnedEngine
 
 LARGE, SMALL = "tenant-large", "tenant-small"
@@ -61,7 +65,7 @@ async def pool(knowledge_url: str, engine: EmbeddingEngine) -> AsyncIterator[asy
 async def prepared(pool: asyncpg.Pool) -> asyncpg.Pool:
     """The same, prepared."""
     with request_context(actor="tester"):
-        await prepare_partitions(pool)
+        await memory_on(pool).partitions.prepare()
     return pool
 
 
@@ -106,10 +110,10 @@ async def test_preparing_keeps_memories_and_searches(pool: asyncpg.Pool, engine:
     before = [await answers(pool, engine, tenant) for tenant in (LARGE, SMALL)]
     keys = await pool.fetch(KEYS_SQL)
     with request_context(tenant_id=SMALL, actor="tester"):
-        (shared,) = await prepare_partitions(pool)
+        (shared,) = await memory_on(pool).partitions.prepare()
         assert shared.tenant is None
-        assert await prepare_partitions(pool) == [shared]
-        assert await list_partitions(pool) == [shared]
+        assert await memory_on(pool).partitions.prepare() == [shared]
+        assert await memory_on(pool).partitions.list() == [shared]
     assert [await answers(pool, engine, tenant) for tenant in (LARGE, SMALL)] == before
     assert await pool.fetch(KEYS_SQL) == keys
     assert await pool.fetch("SELECT conname FROM pg_constraint WHERE NOT convalidated") == []
@@ -135,6 +139,7 @@ async def test_a_tenant_leaves_while_it_writes(prepared: asyncpg.Pool, engine: E
             number += 1
             draft = EpisodeDraft(content=f"meanwhile {number}", butler="b")
             (stored,) = await store_episodes(prepared, engine, [draft])
+            assert stored.id is not None
             expected[stored.id] = draft.content
             fact = await store_fact(
                 prepared, engine, subject=f"bird {number}", predicate="eats", content=f"seed {number}"
@@ -147,7 +152,7 @@ async def test_a_tenant_leaves_while_it_writes(prepared: asyncpg.Pool, engine: E
 
     with request_context(tenant_id=LARGE, actor="tester"):
         writer = asyncio.create_task(write())
-        found = await isolate_tenant(prepared, LARGE, batch_rows=3, on_copied=told.append)
+        found = await memory_on(prepared).partitions.isolate(LARGE, batch_rows=3, on_copied=told.append)
         done.set()
         await writer
     assert told == sorted(told)
@@ -177,7 +182,7 @@ async def test_what_belongs_to_memories_stays_with_them(
         former = await store_fact(prepared, engine, subject="tern", predicate="flies_to", content="the ice")
         words, found = await seen(prepared, LARGE, WORDS_SQL), await answers(prepared, engine, LARGE)
         states = await seen(prepared, LARGE, "SELECT * FROM fact_states ORDER BY place")
-        await isolate_tenant(prepared, LARGE)
+        await memory_on(prepared).partitions.isolate(LARGE)
         assert await seen(prepared, LARGE, WORDS_SQL) == words
         assert await seen(prepared, LARGE, "SELECT * FROM fact_states ORDER BY place") == states
         assert await answers(prepared, engine, LARGE) == found
@@ -207,8 +212,7 @@ async def test_an_interrupted_call_begins_anew(
                 patch.setattr("commonplace.knowledge.partitions.partitioning.building", stop)
             elif at == "in the exchange":
                 patch.setattr("commonplace.knowledge.partitions.exchanging.execute_all", stop)
-            await isolate_tenant(
-                prepared,
+            await memory_on(prepared).partitions.isolate(
                 LARGE,
                 batch_rows=5,
                 on_copied=stop if at == "while rows are copied" else lambda _: None,
@@ -216,7 +220,7 @@ async def test_an_interrupted_call_begins_anew(
             pytest.fail("the call was not interrupted")
         assert sorted(await seen(prepared, LARGE)) == sorted(before)
         await fill(prepared, engine, "after")
-        await isolate_tenant(prepared, LARGE)
+        await memory_on(prepared).partitions.isolate(LARGE)
     assert await places(prepared, LARGE) == own_names()
     assert len(await seen(prepared, LARGE)) == 2 * len(before)
 
@@ -224,7 +228,7 @@ async def test_an_interrupted_call_begins_anew(
 async def test_no_tenant_reads_the_partition_of_another(prepared: asyncpg.Pool) -> None:
     """A query that names a partition does not pass by its table's policy, so each partition has its own."""
     with request_context(actor="tester"):
-        await isolate_tenant(prepared, LARGE)
+        await memory_on(prepared).partitions.isolate(LARGE)
     assert await prepared.fetch(UNPROTECTED_SQL) == []
     for name in own_names():
         assert await seen(prepared, SMALL, f"SELECT * FROM {name}") == []  # noqa: S608 - a name of our own
@@ -235,12 +239,12 @@ async def test_memories_in_partitions_move_to_another_model(prepared: asyncpg.Po
     """Every partition gets an index of the new vectors, and a tenant can leave before and after."""
     turned = TurnedEngine()
     with request_context(tenant_id=LARGE, actor="tester"):
-        await isolate_tenant(prepared, LARGE)
-        receipt = await reembed(prepared, turned)
+        await memory_on(prepared).partitions.isolate(LARGE)
+        receipt = await memory_on(prepared).reembedding.run(turned)
         assert receipt.moved
         (best, *_) = await memory_search(prepared, turned, "owl eats mice at night", mode="semantic", limit=1)
         assert best.memory.content.startswith("mice at night")
-        await isolate_tenant(prepared, SMALL)
+        await memory_on(prepared).partitions.isolate(SMALL)
     count = await prepared.fetchval(
         "SELECT count(*) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid "
         "JOIN pg_am ON pg_am.oid = relam WHERE amname = 'hnsw' AND indisvalid"
@@ -251,25 +255,25 @@ async def test_memories_in_partitions_move_to_another_model(prepared: asyncpg.Po
 async def test_refuses_what_it_cannot_do(pool: asyncpg.Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tenant without memories, tables that are not prepared, a tenant with its own partition, an old server."""
     with request_context(actor="tester"):
-        assert await list_partitions(pool) == []
+        assert await memory_on(pool).partitions.list() == []
         with pytest.raises(InvalidInputError, match="partitions prepare"):
-            await isolate_tenant(pool, LARGE)
-        await prepare_partitions(pool)
+            await memory_on(pool).partitions.isolate(LARGE)
+        await memory_on(pool).partitions.prepare()
         with pytest.raises(NotFoundError, match="nobody"):
-            await isolate_tenant(pool, "nobody")
+            await memory_on(pool).partitions.isolate("nobody")
         with pytest.raises(InvalidInputError, match="tenant_id"):
-            await isolate_tenant(pool, "no'body")
-        await isolate_tenant(pool, LARGE)
+            await memory_on(pool).partitions.isolate("no'body")
+        await memory_on(pool).partitions.isolate(LARGE)
         with pytest.raises(InvalidInputError, match="which has its own"):
-            await isolate_tenant(pool, LARGE)
+            await memory_on(pool).partitions.isolate(LARGE)
         await pool.execute(
             "ALTER SCHEMA public OWNER TO CURRENT_USER; REVOKE CREATE ON SCHEMA public FROM CURRENT_USER"
         )
         with pytest.raises(StorageUnavailableError, match="may not create tables"):
-            await prepare_partitions(pool)
+            await memory_on(pool).partitions.prepare()
         monkeypatch.setattr(layout, "OLDEST_SERVER", 990_000)
         with pytest.raises(StorageUnavailableError, match="PostgreSQL 99"):
-            await prepare_partitions(pool)
+            await memory_on(pool).partitions.prepare()
 
 
 async def test_gives_up_on_tables_that_stay_in_use(
@@ -284,10 +288,10 @@ async def test_gives_up_on_tables_that_stay_in_use(
             request_context(actor="tester"),
             pytest.raises(StorageUnavailableError, match="pg_stat_activity"),
         ):
-            await prepare_partitions(pool)
+            await memory_on(pool).partitions.prepare()
     with request_context(actor="tester"):
-        assert await list_partitions(pool) == []
-        assert len(await prepare_partitions(pool)) == 1
+        assert await memory_on(pool).partitions.list() == []
+        assert len(await memory_on(pool).partitions.prepare()) == 1
 
 
 def test_the_commands(commonplace: CommandLine) -> None:

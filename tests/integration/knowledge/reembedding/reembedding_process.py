@@ -11,7 +11,7 @@ import sys
 from commonplace.core.request_context import request_context
 from commonplace.knowledge.reembedding.moves import MoveProgress
 from commonplace.storage.postgres import open_pool
-from support.on_pool import reembed
+from support.on_pool import memory_on
 from support.reembedding import TurnedEngine
 
 
@@ -26,7 +26,7 @@ async def move(url: str, batch_rows: int, batches: int) -> None:
 
     async with await open_pool(url) as pool:
         with request_context(actor="tester"):
-            await reembed(pool, TurnedEngine(), batch_rows=batch_rows, on_progress=show)
+            await memory_on(pool).reembedding.run(TurnedEngine(), batch_rows=batch_rows, on_progress=show)
 
 
 if __name__ == "__main__":

@@ -23,20 +23,25 @@ from commonplace.core.errors import (
 )
 from commonplace.core.request_context import request_context
 from commonplace.embedding import DEFAULT_MODEL, EmbeddingEngine
-from commonplace.knowledge.lifecycle.feedback import invert_to_anti_pattern, mark_harmful
-from commonplace.knowledge.memories.episodes import EpisodeDraft, store_episode, store_episodes
-from commonplace.knowledge.memories.facts import store_fact
-from commonplace.knowledge.memories.rules import store_rule
+from commonplace.knowledge.memories.episodes import EpisodeDraft
 from commonplace.knowledge.reembedding import leftovers
 from commonplace.knowledge.reembedding.moves import MoveEndedError, MoveProgress, reembedding_status
 from commonplace.knowledge.reembedding.statements import TEXTS, table_queries
-from commonplace.knowledge.search.recall import recall
-from commonplace.knowledge.search.search import memory_search
+from commonplace.knowledge.storage_functions import (
+    invert_to_anti_pattern,
+    mark_harmful,
+    memory_search,
+    recall,
+    store_episode,
+    store_episodes,
+    store_fact,
+    store_rule,
+)
 from commonplace.knowledge.store import vectors
 from commonplace.storage.postgres import open_pool
 from support.commands import CommandLine, Done
 from support.deadlines import DEADLINE_S
-from support.on_pool import abort_reembedding, drop_former_vectors, reembed
+from support.on_pool import memory_on
 from support.reembedding import GatedEngine, TurnedEngine
 
 PROGRAM = Path(__file__).with_name("reembedding_process.py")
@@ -120,8 +125,7 @@ async def test_all_memories_move_and_can_go_back(pool: asyncpg.Pool, engine: Emb
     turned = TurnedEngine()
     schema = await pool.fetch(SCHEMA_SQL)
     told: list[tuple[str, int, int]] = []
-    receipt = await reembed(
-        pool,
+    receipt = await memory_on(pool).reembedding.run(
         turned,
         batch_rows=5,
         on_progress=lambda at: told.append((at.step, at.done, at.total)),
@@ -134,15 +138,15 @@ async def test_all_memories_move_and_can_go_back(pool: asyncpg.Pool, engine: Emb
     assert await nearest(pool, turned, "tenant-a saw bird 7") == "tenant-a saw bird 7"
     assert await nearest(pool, turned, "owl eats mice at night") == "mice at night"
 
-    assert not (await reembed(pool, turned)).moved
+    assert not (await memory_on(pool).reembedding.run(turned)).moved
     await store_episode(pool, turned, content="a bird of the new time", butler="b")
-    back = await reembed(pool, engine)
+    back = await memory_on(pool).reembedding.run(engine)
     assert (back.moved, back.embedded) == (True, 1)
     assert await versions(pool) == [("1", "2", MEMORIES + 1)]
     assert await nearest(pool, engine, "a bird of the new time") == "a bird of the new time"
     assert await pool.fetch(SCHEMA_SQL) == schema
 
-    assert await drop_former_vectors(pool, batch_rows=4) == MEMORIES + 1
+    assert await memory_on(pool).reembedding.drop_former_vectors(batch_rows=4) == MEMORIES + 1
     assert await versions(pool) == [("1", None, MEMORIES + 1)]
 
 
@@ -204,7 +208,7 @@ async def test_a_move_that_was_killed_goes_on(pool: asyncpg.Pool, url: str, engi
         under_way = await reembedding_status(pool)
         assert under_way.working
         with pytest.raises(StorageUnavailableError, match="another process is moving"):
-            await reembed(pool, TurnedEngine())
+            await memory_on(pool).reembedding.run(TurnedEngine())
     finally:
         process.kill()
         process.communicate()
@@ -219,11 +223,11 @@ async def test_a_move_that_was_killed_goes_on(pool: asyncpg.Pool, url: str, engi
     with pytest.raises(
         InvalidInputError, match=r"model: expected turned, version 2, the target of the running move"
     ):
-        await reembed(pool, TurnedEngine("3"))
+        await memory_on(pool).reembedding.run(TurnedEngine("3"))
     with pytest.raises(InvalidInputError, match="drop-former"):
-        await drop_former_vectors(pool)
+        await memory_on(pool).reembedding.drop_former_vectors()
     turned = TurnedEngine()
-    receipt = await reembed(pool, turned, batch_rows=4)
+    receipt = await memory_on(pool).reembedding.run(turned, batch_rows=4)
     assert (receipt.moved, receipt.embedded) == (True, MEMORIES)
     assert turned.texts == MEMORIES - status.last.done + 1  # one for the dimensions
     assert await nearest(pool, turned, "tenant-a saw bird 3") == "tenant-a saw bird 3"
@@ -260,7 +264,7 @@ async def test_memories_are_stored_and_searched_throughout(
     async with await open_pool(url) as others, asyncio.TaskGroup() as group:
         writers = [group.create_task(write(others, number)) for number in range(2)]
         searcher = group.create_task(look(others))
-        receipt = await reembed(pool, turned, batch_rows=10)
+        receipt = await memory_on(pool).reembedding.run(turned, batch_rows=10)
         await asyncio.gather(*writers)
         over.set()
     assert searcher.result() > 5
@@ -284,7 +288,7 @@ async def test_the_switch_waits_for_whoever_uses_the_tables(
             if at.step == "indexing" and reader.info.transaction_status is TransactionStatus.IDLE:
                 reader.execute("LOCK TABLE rules IN ACCESS SHARE MODE")
 
-        move = asyncio.create_task(reembed(pool, gated, on_progress=read_on))
+        move = asyncio.create_task(memory_on(pool).reembedding.run(gated, on_progress=read_on))
         gated.may_go.set()
         async with asyncio.timeout(DEADLINE_S):
             while "are in use" not in caplog.text:  # noqa: ASYNC110 - the server makes it wait
@@ -302,25 +306,25 @@ async def test_an_aborted_move_leaves_nothing(
     """Whoever is at it stops; the vectors in use were never touched."""
     schema = await pool.fetch(SCHEMA_SQL)
     gated = GatedEngine()
-    move = asyncio.create_task(reembed(pool, gated, batch_rows=5))
+    move = asyncio.create_task(memory_on(pool).reembedding.run(gated, batch_rows=5))
     await asyncio.wait_for(gated.waits.wait(), DEADLINE_S)
     monkeypatch.setattr(leftovers, "PATIENCE_S", 0.05)
     with pytest.raises(StorageUnavailableError, match="is still moving"):
-        await abort_reembedding(pool)
+        await memory_on(pool).reembedding.abort()
     monkeypatch.undo()
     gated.may_go.set()
     with pytest.raises(MoveEndedError):
         await move
-    await abort_reembedding(pool)
+    await memory_on(pool).reembedding.abort()
     assert await versions(pool) == [("1", None, MEMORIES)]
     assert await pool.fetch(SCHEMA_SQL) == schema
     status = await reembedding_status(pool)
     assert status.last is not None
     assert (str(status.active), status.last.state, status.working) == ("fake, version 1", "aborted", False)
     assert await nearest(pool, engine, "tenant-a saw bird 3") == "tenant-a saw bird 3"
-    assert (await reembed(pool, TurnedEngine())).embedded == MEMORIES
+    assert (await memory_on(pool).reembedding.run(TurnedEngine())).embedded == MEMORIES
     with pytest.raises(InvalidInputError, match="a move that has switched"):
-        await abort_reembedding(pool)
+        await memory_on(pool).reembedding.abort()
 
 
 @pytest.mark.requirement("KNW-31.2")
@@ -329,7 +333,7 @@ async def test_what_is_left_half_done_is_removed(pool: asyncpg.Pool, url: str) -
     """Vectors of an aborted move and an index whose building was cut off, which the server keeps as invalid."""
     gated = GatedEngine()
     gated.may_go.set()
-    move = asyncio.create_task(reembed(pool, gated, batch_rows=100))
+    move = asyncio.create_task(memory_on(pool).reembedding.run(gated, batch_rows=100))
     admin = await asyncpg.connect(url)
     # Whoever builds an index beside writers waits for the transactions that are older; so this one is cut off.
     await admin.execute("BEGIN; LOCK TABLE rules IN ROW EXCLUSIVE MODE")
@@ -342,7 +346,7 @@ async def test_what_is_left_half_done_is_removed(pool: asyncpg.Pool, url: str) -
     await admin.execute("ROLLBACK")
     await admin.close()
     assert (await versions(pool))[0] == ("1", "2", MEMORIES)
-    assert (await reembed(pool, TurnedEngine())).embedded == MEMORIES
+    assert (await memory_on(pool).reembedding.run(TurnedEngine())).embedded == MEMORIES
     assert await pool.fetchval(invalid) == 0
 
 
@@ -354,7 +358,7 @@ async def test_a_text_that_changes_meanwhile_is_embedded_as_it_is_then(
     """A vector of the text before is not laid down, and one that was goes."""
     first = await harmful_rule(pool, engine, "Feed swans bread")
     gated = GatedEngine()
-    move = asyncio.create_task(reembed(pool, gated))
+    move = asyncio.create_task(memory_on(pool).reembedding.run(gated))
     await asyncio.wait_for(gated.waits.wait(), DEADLINE_S)
     await invert_to_anti_pattern(pool, engine, first)
     gated.may_go.set()
@@ -383,12 +387,12 @@ async def test_what_cannot_be_moved_to_is_refused(
 ) -> None:
     """Other dimensions, a batch of nothing; and where nothing is stored there is nothing to move."""
     with pytest.raises(EmbeddingError, match="expected 384 dimensions, as every memory has, got 3"):
-        await reembed(knowledge_pool, _Short())
+        await memory_on(knowledge_pool).reembedding.run(_Short())
     with pytest.raises(InvalidInputError, match="batch: expected 1 to 5000 rows, got 0"):
-        await reembed(knowledge_pool, engine, batch_rows=0)
+        await memory_on(knowledge_pool).reembedding.run(engine, batch_rows=0)
     with pytest.raises(InvalidInputError, match="abort: expected a running move, got 'no move'"):
-        await abort_reembedding(knowledge_pool)
-    receipt = await reembed(knowledge_pool, engine)
+        await memory_on(knowledge_pool).reembedding.abort()
+    receipt = await memory_on(knowledge_pool).reembedding.run(engine)
     assert (receipt.moved, receipt.model) == (False, None)
 
 
@@ -404,7 +408,7 @@ async def test_tables_of_somebody_else_are_refused_before_anything_is_computed(
     await superuser.close()
     turned = TurnedEngine()
     with pytest.raises(StorageUnavailableError, match="does not own facts"):
-        await reembed(pool, turned)
+        await memory_on(pool).reembedding.run(turned)
     assert turned.texts == 1
 
 

@@ -47,7 +47,7 @@ async def port(
 
 async def scopes(memory: KnowledgeMemory) -> dict[str, tuple[str, str]]:
     """Return the scope and the state of each fact by its content."""
-    return {each.content: (each.scope, each.validity) for each in await memory.list_facts(limit=100)}
+    return {each.content: (each.scope, each.validity) for each in await memory.lists.facts(limit=100)}
 
 
 async def test_a_move_takes_episodes_facts_and_rules_and_leaves_the_other_scopes(
@@ -59,7 +59,7 @@ async def test_a_move_takes_episodes_facts_and_rules_and_leaves_the_other_scopes
     fact = await port(memory, 5432, "api")
     other = await port(memory, 6543, "web")
 
-    move = await memory.move_scope("api", "api-7k3m2q9t")
+    move = await memory.scopes.move("api", "api-7k3m2q9t")
 
     assert (move.episodes, move.facts, move.rules, move.superseded) == ((episode,), (fact,), (rule,), ())
     found = {
@@ -83,7 +83,7 @@ async def test_of_two_facts_of_one_key_the_newer_one_stays_and_an_undo_brings_bo
     new = await port(memory, 2, "b")
     clock.advance(days=1)
 
-    forth = await memory.move_scope("a", "b")
+    forth = await memory.scopes.move("a", "b")
 
     assert forth.superseded == ((new, old),)
     assert await scopes(memory) == {
@@ -91,65 +91,65 @@ async def test_of_two_facts_of_one_key_the_newer_one_stays_and_an_undo_brings_bo
         "The database listens on 2.": ("b", "active"),
     }
     assert forth.event_id is not None
-    back = await memory.undo_scope_move(forth.event_id)
+    back = await memory.scopes.undo(forth.event_id)
     assert back.facts == (old,)
     before = {
         "The database listens on 1.": ("a", "active"),
         "The database listens on 2.": ("b", "active"),
     }
     assert await scopes(memory) == before
-    forth = await memory.move_scope("b", "a")
+    forth = await memory.scopes.move("b", "a")
     assert forth.superseded == ((new, old),)
     assert (await scopes(memory))["The database listens on 2."] == ("a", "active")
-    assert [each.facts for each in await memory.undo_scope_moves("b", "a")] == [(new,)]
+    assert [each.facts for each in await memory.scopes.undo_all("b", "a")] == [(new,)]
     assert await scopes(memory) == before
-    assert await memory.get_links("fact", new) == []
+    assert await memory.links.list("fact", new) == []
 
 
 async def test_an_undo_leaves_what_was_stored_since_and_happens_once(memory: KnowledgeMemory) -> None:
     """A fact whose key has a newer fact in the old scope stays where it is."""
     await port(memory, 1, "a")
-    move = await memory.move_scope("a", "b")
+    move = await memory.scopes.move("a", "b")
     await port(memory, 2, "a")
     assert move.event_id is not None
-    back = await memory.undo_scope_move(move.event_id)
+    back = await memory.scopes.undo(move.event_id)
     assert back.facts == ()
     assert (await scopes(memory))["The database listens on 1."] == ("b", "active")
     with pytest.raises(InvalidInputError, match="was not undone"):
-        await memory.undo_scope_move(move.event_id)
+        await memory.scopes.undo(move.event_id)
     with pytest.raises(NotFoundError):
-        await memory.undo_scope_move(uuid4())
-    assert await memory.undo_scope_moves("a", "b") == []
+        await memory.scopes.undo(uuid4())
+    assert await memory.scopes.undo_all("a", "b") == []
 
 
 async def test_a_move_that_was_made_in_two_parts_is_undone_as_a_whole(memory: KnowledgeMemory) -> None:
     """The second move takes what was stored between the two; moves to other scopes stay."""
     first = await port(memory, 1, "a")
-    await memory.move_scope("a", "b")
+    await memory.scopes.move("a", "b")
     rule = (await memory.store_rule(content="Deploy with the canary first.", scope="a")).id
-    await memory.move_scope("a", "b")
+    await memory.scopes.move("a", "b")
     await memory.store_rule(content="Flush the cache.", scope="a")
-    await memory.move_scope("a", "c")
+    await memory.scopes.move("a", "c")
 
-    moves = await memory.undo_scope_moves("a", "b")
+    moves = await memory.scopes.undo_all("a", "b")
 
     assert [(each.facts, each.rules) for each in moves] == [((), (rule,)), ((first,), ())]
     assert await scopes(memory) == {"The database listens on 1.": ("a", "active")}
-    assert {each.scope for each in await memory.list_rules(limit=10)} == {"a", "c"}
+    assert {each.scope for each in await memory.lists.rules(limit=10)} == {"a", "c"}
     with pytest.raises(InvalidInputError, match="target"):
-        await memory.undo_scope_moves("a", "a")
+        await memory.scopes.undo_all("a", "a")
 
 
 async def test_a_preview_says_what_a_move_would_do_and_changes_nothing(memory: KnowledgeMemory) -> None:
     """The counts are those of the move that follows."""
     await port(memory, 1, "a")
     await port(memory, 2, "b")
-    planned = await memory.move_scope("a", "b", dry_run=True)
+    planned = await memory.scopes.move("a", "b", dry_run=True)
     assert planned.event_id is None
     assert (await scopes(memory))["The database listens on 1."] == ("a", "active")
-    made = await memory.move_scope("a", "b")
+    made = await memory.scopes.move("a", "b")
     assert (planned.facts, planned.superseded) == (made.facts, made.superseded)
-    assert (await memory.move_scope("a", "b")).count == 0
+    assert (await memory.scopes.move("a", "b")).count == 0
 
 
 async def test_only_the_memories_of_some_sessions_move(memory: KnowledgeMemory) -> None:
@@ -160,11 +160,11 @@ async def test_only_the_memories_of_some_sessions_move(memory: KnowledgeMemory) 
     learned = await port(memory, 1, "api", source_episode_id=own)
     rule = (await memory.store_rule(content="Flush the cache.", scope="api", source_episode_id=other)).id
 
-    move = await memory.move_scope("api", "api-aaaaaaaa", sessions=[mine])
+    move = await memory.scopes.move("api", "api-aaaaaaaa", sessions=[mine])
 
     assert (move.episodes, move.facts, move.rules) == ((own,), (learned,), ())
-    assert {each.id for each in await memory.list_episodes(butler="api", limit=10)} == {other}
-    assert (await memory.get_memory("rule", rule)).memory_type == "rule"
+    assert {each.id for each in await memory.lists.episodes(butler="api", limit=10)} == {other}
+    assert (await memory.get("rule", rule)).memory_type == "rule"
 
 
 async def test_a_fact_is_promoted_to_everybody_and_demoted_again(memory: KnowledgeMemory) -> None:
@@ -175,18 +175,18 @@ async def test_a_fact_is_promoted_to_everybody_and_demoted_again(memory: Knowled
         return {each.memory.id for each in await memory.search("port of the database", scope="web")}
 
     assert await seen_by_web() == set()
-    await memory.move_memory("fact", fact, "global")
+    await memory.scopes.move_memory("fact", fact, "global")
     assert await seen_by_web() == {fact}
-    await memory.move_memory("fact", fact, "api")
+    await memory.scopes.move_memory("fact", fact, "api")
     assert await seen_by_web() == set()
     with pytest.raises(InvalidInputError, match="a scope other than"):
-        await memory.move_memory("fact", fact, "api")
+        await memory.scopes.move_memory("fact", fact, "api")
     with pytest.raises(NotFoundError):
-        await memory.move_memory("rule", fact, "global")
+        await memory.scopes.move_memory("rule", fact, "global")
     episode = (await memory.store_episode(content="The port moved.", butler="api")).id
     assert episode is not None
     with pytest.raises(InvalidInputError, match="fact or rule"):
-        await memory.move_memory("episode", episode, "global")
+        await memory.scopes.move_memory("episode", episode, "global")
 
 
 @pytest.mark.parametrize(("source", "target"), [("a", "a"), ("", "b"), ("a", "")])
@@ -195,4 +195,4 @@ async def test_a_move_between_no_two_scopes_is_refused(
 ) -> None:
     """The error names the field."""
     with pytest.raises(InvalidInputError):
-        await memory.move_scope(source, target)
+        await memory.scopes.move(source, target)

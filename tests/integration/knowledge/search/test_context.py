@@ -7,13 +7,10 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.embedding.backend import BackendName
-from commonplace.knowledge.memories.facts import store_facts
-from commonplace.knowledge.memories.rules import store_rule
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import Fact, Rule
 from commonplace.knowledge.model.quotas import ContextQuotas, SectionQuota
-from commonplace.knowledge.search.context_assembly import memory_context
-from commonplace.knowledge.search.recall import recall
+from commonplace.knowledge.storage_functions import memory_context, recall, store_facts, store_rule
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 
 pytestmark = pytest.mark.usefixtures("tenant")

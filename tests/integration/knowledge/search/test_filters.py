@@ -30,7 +30,7 @@ async def test_filters_hold_before_the_ranking(
     knowledge: KnowledgeMemory, clock: ManualClock, mode: str
 ) -> None:
     """The only memory that passes is found, though many that do not pass are nearer."""
-    anna = await knowledge.entity_create(canonical_name="Anna", entity_type="person")
+    anna = await knowledge.entities.create(canonical_name="Anna", entity_type="person")
     for number in range(30):
         await knowledge.store_fact(subject="tea", predicate=f"p{number}", content=f"green tea green {number}")
     clock.advance(days=1)
@@ -57,7 +57,7 @@ async def test_filters_hold_before_the_ranking(
 
 async def test_episodes_and_rules_are_filtered_too(knowledge: KnowledgeMemory) -> None:
     """Episodes by their butler; rules by their tags; neither has an entity."""
-    anna = await knowledge.entity_create(canonical_name="Anna", entity_type="person")
+    anna = await knowledge.entities.create(canonical_name="Anna", entity_type="person")
     await knowledge.store_episode(content="Anna made green tea", butler="cook")
     await knowledge.store_episode(content="green tea arrived", butler="shop")
     await knowledge.store_rule(content="Serve green tea hot", tags=["kitchen"])
@@ -77,11 +77,11 @@ async def test_a_stale_memory_ranks_lower_until_it_is_confirmed(
     knowledge: KnowledgeMemory, mode: str
 ) -> None:
     """In every mode, also where the caller asks for one result."""
-    knowledge.clock = utc_now
+    knowledge.session.clock = utc_now
     source = await knowledge.store_fact(subject="shop", predicate="sells", content="leaves")
     await knowledge.store_fact(subject="pot", predicate="has", content="green tea and much else, fresh")
     derived = await knowledge.store_fact(subject="pot", predicate="holds", content="green tea, stale")
-    await knowledge.create_link(
+    await knowledge.links.create(
         source_type="fact",
         source_id=derived.id,
         target_type="fact",
@@ -89,23 +89,23 @@ async def test_a_stale_memory_ranks_lower_until_it_is_confirmed(
         relation="derived_from",
     )
     assert await found(knowledge, mode) == ["stale"]
-    await knowledge.forget_memory("fact", source.id)
+    await knowledge.forget("fact", source.id)
     assert await found(knowledge, mode) == ["fresh"]
     search = knowledge.recall if mode == "recall" else partial(knowledge.search, mode=mode)
     (told,) = [each for each in await search("green tea", explain=True) if each.memory.id == derived.id]
     assert told.is_stale
     assert told.explanation is not None
     assert told.explanation.why.endswith(STALE)
-    await knowledge.confirm_memory("fact", derived.id)
+    await knowledge.confirm("fact", derived.id)
     assert await found(knowledge, mode) == ["stale"]
 
 
 async def test_a_stale_memory_stays_among_the_results_of_a_full_store(knowledge: KnowledgeMemory) -> None:
     """Fused scores lie close together: it loses some places, and does not fall behind everything unrelated."""
-    knowledge.clock = utc_now
+    knowledge.session.clock = utc_now
     source = await knowledge.store_fact(subject="shop", predicate="sells", content="leaves")
     derived = await knowledge.store_fact(subject="pot", predicate="holds", content="green tea, stale")
-    await knowledge.create_link(
+    await knowledge.links.create(
         source_type="fact",
         source_id=derived.id,
         target_type="fact",
@@ -115,7 +115,7 @@ async def test_a_stale_memory_stays_among_the_results_of_a_full_store(knowledge:
     await knowledge.store_facts(
         [FactDraft(subject=f"road {n}", predicate="leads", content=f"to mile {n}") for n in range(40)]
     )
-    await knowledge.forget_memory("fact", source.id)
+    await knowledge.forget("fact", source.id)
     found = await knowledge.search("green tea", limit=10)
     assert [each.memory.id for each in found if each.is_stale] == [derived.id]
 
@@ -125,7 +125,7 @@ async def test_a_memory_that_names_a_forgotten_episode_is_stale(
     knowledge: KnowledgeMemory, mode: str
 ) -> None:
     """It is listed for review, until it is confirmed."""
-    knowledge.clock = utc_now
+    knowledge.session.clock = utc_now
     episode = await knowledge.store_episode(content="Anna said so", butler="ops")
     assert episode.id is not None
     await knowledge.store_fact(subject="pot", predicate="has", content="green tea and much else, fresh")
@@ -133,9 +133,9 @@ async def test_a_memory_that_names_a_forgotten_episode_is_stale(
         subject="pot", predicate="holds", content="green tea, stale", source_episode_id=episode.id
     )
     assert await found(knowledge, mode) == ["stale"]
-    await knowledge.forget_memory("episode", episode.id)
+    await knowledge.forget("episode", episode.id)
     assert await found(knowledge, mode) == ["fresh"]
-    assert [(each.id, each.reason) for each in await knowledge.list_waiting()] == [(derived.id, "stale")]
-    await knowledge.confirm_memory("fact", derived.id)
+    assert [(each.id, each.reason) for each in await knowledge.reviews.waiting()] == [(derived.id, "stale")]
+    await knowledge.confirm("fact", derived.id)
     assert await found(knowledge, mode) == ["stale"]
-    assert await knowledge.list_waiting() == []
+    assert await knowledge.reviews.waiting() == []

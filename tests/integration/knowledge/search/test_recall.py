@@ -14,15 +14,12 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.core.json_values import json_safe
 from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.memories.episodes import store_episode
-from commonplace.knowledge.memories.facts import store_fact, store_facts
-from commonplace.knowledge.memories.rules import store_rule
 from commonplace.knowledge.model.config import ScoreWeights
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import Fact
 from commonplace.knowledge.rules.scoring import score
-from commonplace.knowledge.search.recall import recall
 from commonplace.knowledge.search.results import Found
+from commonplace.knowledge.storage_functions import recall, store_episode, store_fact, store_facts, store_rule
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 
 pytestmark = pytest.mark.usefixtures("tenant")

@@ -60,7 +60,7 @@ async def test_a_first_name_is_a_name_if_one_entity_alone_has_it(knowledge: Know
     await fill(knowledge)
     topic = "Anna works at phone"
     assert subjects(await recalled(knowledge, topic)) == ["Acme Corp"]
-    await knowledge.entity_create(canonical_name="Anna Berg", entity_type="person")
+    await knowledge.entities.create(canonical_name="Anna Berg", entity_type="person")
     assert subjects(await recalled(knowledge, topic)) == []
 
 
@@ -72,7 +72,7 @@ async def test_a_relation_shows_nothing_that_the_recall_leaves_out(knowledge: Kn
     assert subjects(await recalled(knowledge, min_trust=Source.PERSON)) == []
     assert subjects(await recalled(knowledge, as_of="2020-01-01")) == []
     assert subjects(await recalled(knowledge, tags=["other"])) == []
-    await knowledge.forget_memory("fact", told)
+    await knowledge.forget("fact", told)
     assert subjects(await recalled(knowledge)) == []
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pgvector import Vector
 
 from commonplace.core.request_context import request_context
-from commonplace.knowledge.search.search import keyword_search, semantic_search
+from commonplace.knowledge.storage_functions import keyword_search, semantic_search
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 
 LARGE, HUNDREDS, SMALL = 5_100, 600, 60

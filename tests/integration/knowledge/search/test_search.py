@@ -16,16 +16,12 @@ from commonplace.core.errors import InvalidInputError, TenantUnsetError
 from commonplace.core.json_values import json_safe
 from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.lifecycle.any_memory import forget_memory
-from commonplace.knowledge.memories.episodes import EpisodeDraft, store_episode, store_episodes
-from commonplace.knowledge.memories.facts import store_fact, store_facts
-from commonplace.knowledge.memories.rules import RuleDraft, store_rule
+from commonplace.knowledge.memories.episodes import EpisodeDraft
+from commonplace.knowledge.memories.rules import RuleDraft
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.fact_drafts import FactDraft
-from commonplace.knowledge.search.recall import recall
 from commonplace.knowledge.search.request import KEPT_VECTORS, MAX_QUERY_CHARS
 from commonplace.knowledge.search.results import Found
-from commonplace.knowledge.search.search import hybrid_search, keyword_search, memory_search, semantic_search
 from commonplace.knowledge.search.statements import (
     TABLES,
     Form,
@@ -35,6 +31,19 @@ from commonplace.knowledge.search.statements import (
     related_queries,
     search_queries,
     spelling_queries,
+)
+from commonplace.knowledge.storage_functions import (
+    forget_memory,
+    hybrid_search,
+    keyword_search,
+    memory_search,
+    recall,
+    semantic_search,
+    store_episode,
+    store_episodes,
+    store_fact,
+    store_facts,
+    store_rule,
 )
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 

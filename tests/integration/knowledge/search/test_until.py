@@ -37,7 +37,7 @@ async def test_the_fact_that_holds_is_told_until_the_later_one_begins(
     graz = await knowledge.store_fact(**KEY, content="The office is in Graz")
     begins = clock.now + timedelta(days=30)
     await knowledge.store_fact(**KEY, content="The office is in Linz", valid_from=begins)
-    assert (await knowledge.read_memory("fact", graz.id)).validity == "superseded"
+    assert (await knowledge.read("fact", graz.id)).validity == "superseded"
 
     assert await told(knowledge) == [("The office is in Linz", "The office is in Graz")]
     (found,) = await knowledge.recall("Which city is the office in?", count=False)
@@ -65,11 +65,11 @@ async def test_the_receipt_and_lists_say_what_holds_until_the_fact_begins(
     alone = await knowledge.store_fact(
         subject="The fair", predicate="city", content="Ried", valid_from=begins
     )
-    later = await knowledge.later_facts(await knowledge.list_facts(validity="active"))
+    later = await knowledge.history.later_facts(await knowledge.lists.facts(validity="active"))
     assert {key: fact and fact.id for key, fact in later.items()} == {linz.id: graz.id, alone.id: None}
 
     clock.advance(days=31)
-    assert await knowledge.later_facts(await knowledge.list_facts()) == {}
+    assert await knowledge.history.later_facts(await knowledge.lists.facts()) == {}
     wels = await knowledge.store_fact(**KEY, content="The office is in Wels")
     assert (wels.superseded_id, wels.superseded_until) == (linz.id, None)
 
@@ -85,7 +85,7 @@ async def test_plans_in_a_row_tell_what_holds_now(knowledge: KnowledgeMemory, cl
     clock.advance(days=31)
     assert await told(knowledge) == [("The office is in Steyr", "The office is in Wels")]
     clock.advance(days=-31)
-    await knowledge.forget_memory("fact", graz.id)
+    await knowledge.forget("fact", graz.id)
     assert await told(knowledge) == [("The office is in Steyr", None)]
 
 

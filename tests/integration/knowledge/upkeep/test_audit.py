@@ -8,19 +8,25 @@ import pytest
 
 from commonplace.core.clock import ManualClock
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.lifecycle.any_memory import confirm_memory, forget_memory, get_memory
-from commonplace.knowledge.lifecycle.feedback import invert_to_anti_pattern, mark_harmful, mark_helpful
-from commonplace.knowledge.memories.episodes import store_episode
-from commonplace.knowledge.memories.facts import store_fact
-from commonplace.knowledge.memories.links import create_link
-from commonplace.knowledge.memories.rules import store_rule
 from commonplace.knowledge.model.events import EventType
+from commonplace.knowledge.storage_functions import (
+    confirm_memory,
+    create_link,
+    forget_memory,
+    get_memory,
+    invert_to_anti_pattern,
+    mark_harmful,
+    mark_helpful,
+    run_decay_sweep,
+    run_episode_cleanup,
+    store_episode,
+    store_fact,
+    store_rule,
+)
 from commonplace.knowledge.store.events import record_event
 from commonplace.knowledge.store.unit_of_work import unit_of_work
-from commonplace.knowledge.upkeep.cleanup import run_episode_cleanup
-from commonplace.knowledge.upkeep.decay import run_decay_sweep
 from support.knowledge import ACTOR, OF_CONSOLIDATION, OF_ENTITIES, OF_PEOPLE, TENANT
-from support.on_pool import pin_memory, tag_memory
+from support.on_pool import memory_on
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
@@ -54,8 +60,8 @@ async def test_every_mutation_writes_its_event(
     rule = await store_rule(knowledge_pool, engine, content=text, clock=clock)
     for kind, memory_id in (("fact", fact), ("rule", rule)):
         for tagged in (True, False):
-            await pin_memory(knowledge_pool, kind, memory_id, pinned=tagged, clock=clock)
-            await tag_memory(knowledge_pool, kind, memory_id, text, tagged=tagged, clock=clock)
+            await memory_on(knowledge_pool, clock=clock).pin(kind, memory_id, pinned=tagged)
+            await memory_on(knowledge_pool, clock=clock).tag(kind, memory_id, text, tagged=tagged)
     ends = {"source_type": "fact", "source_id": fact, "target_type": "episode", "target_id": episodes[0]}
     await create_link(knowledge_pool, relation="derived_from", **ends)
     await forget_memory(knowledge_pool, "episode", episodes[1], clock=clock)

@@ -31,15 +31,15 @@ async def test_a_clock_that_jumped_deletes_no_episode(
     settings = Settings(home=tmp_path, postgres_url=knowledge_url)
     async with KnowledgeMemory.open(settings, engine=engine) as memory:
         await memory.store_episode(content="The port was moved.", butler="ops")
-        async with memory._writing() as sql:
+        async with memory.session.writing() as sql:
             await sql.connection.execute("UPDATE episodes SET expires_at = now() - interval '393 days'")
         jump(tmp_path, days=400)
-        for upkeep in (memory.run_episode_cleanup, memory.run_decay_sweep):
+        for upkeep in (memory.upkeep.cleanup, memory.upkeep.sweep):
             with pytest.raises(ClockError, match="--confirm"):
                 await upkeep()
         assert (await memory.stats()).episodes.total == 1
         ClockGuard(tmp_path).confirm()
-        assert (await memory.run_episode_cleanup()).expired_deleted == 1
+        assert (await memory.upkeep.cleanup()).expired_deleted == 1
 
 
 @pytest.mark.requirement("HRD-05.1")

@@ -13,17 +13,30 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.confidence import effective_confidence
 from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.lifecycle.any_memory import confirm_memory, forget_memory, get_memory
-from commonplace.knowledge.memories.episodes import EpisodeDraft, store_episode, store_episodes
-from commonplace.knowledge.memories.facts import store_fact, store_facts
-from commonplace.knowledge.memories.links import create_link, get_links
-from commonplace.knowledge.memories.rules import RuleDraft, store_rule, store_rules
+from commonplace.knowledge.memories.episodes import EpisodeDraft
+from commonplace.knowledge.memories.rules import RuleDraft
 from commonplace.knowledge.model.fact_drafts import FactDraft
+from commonplace.knowledge.storage_functions import (
+    confirm_memory,
+    create_link,
+    forget_memory,
+    get_links,
+    get_memory,
+    memory_stats,
+    run_decay_sweep,
+    run_episode_cleanup,
+    store_episode,
+    store_episodes,
+    store_fact,
+    store_facts,
+    store_rule,
+    store_rules,
+)
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 from commonplace.knowledge.upkeep import cleanup, decay
-from commonplace.knowledge.upkeep.cleanup import CleanupReceipt, run_episode_cleanup
-from commonplace.knowledge.upkeep.decay import DecayReceipt, run_decay_sweep
-from commonplace.knowledge.upkeep.stats import EpisodeStats, memory_stats
+from commonplace.knowledge.upkeep.cleanup import CleanupReceipt
+from commonplace.knowledge.upkeep.decay import DecayReceipt
+from commonplace.knowledge.upkeep.stats import EpisodeStats
 
 pytestmark = pytest.mark.usefixtures("tenant")
 

@@ -40,7 +40,7 @@ async def test_a_trace_says_why_an_agent_knew_something(
         subject="tea", predicate="colour", content="Green", source_episode_id=episode.id
     )
     await knowledge.recall("tea colour", min_relevance=0.0)
-    await knowledge.forget_memory("fact", fact.id)
+    await knowledge.forget("fact", fact.id)
     recall = dict(of(spans, "search_memory").attributes or {})
     assert recall == {
         "gen_ai.operation.name": "search_memory",

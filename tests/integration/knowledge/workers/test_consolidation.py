@@ -10,8 +10,8 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import ModelBudgetError, ModelRefusedError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.consolidation.butlers import run_consolidation
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.storage_functions import run_consolidation
 from commonplace.knowledge.workers.status import worker_status
 from commonplace.llm.scripted import Hang, Script
 from support.consolidation import NOTHING
@@ -147,7 +147,7 @@ async def test_episodes_that_somebody_else_has_are_looked_at_again_later(
                 await until(lambda: _ended(pool, 1), what="the job beside")
             return NOTHING
 
-        async with memory.acting_for(tenant_id="tenant-a", actor="tester").acting():
+        async with memory.acting_for(tenant_id="tenant-a", actor="tester").session.acting():
             report = await run_consolidation(pool, engine, spawner, clock=clock)
         assert report.episodes_consolidated == 1
         (done,) = await _done(pool)

@@ -108,14 +108,18 @@ async def trial(
     wanted: Annotated[TrialAddress, Query()],
 ) -> HTMLResponse:
     """Show the briefing for a prompt, without counting a use."""
+    weights = knowledge.config.retrieval.score_weights.model_copy(update=wanted.weights)
+    retrieval = knowledge.config.retrieval.model_copy(update={"score_weights": weights})
+    knowledge = knowledge.acting_for(
+        tenant_id=knowledge.tenant_id,
+        actor=knowledge.actor,
+        config=knowledge.config.model_copy(update={"retrieval": retrieval}),
+    )
     mine = replace(memories, knowledge=knowledge)
     projects = await _projects(mine)
     titles = {each: name for each, name in projects if each != GLOBAL_SCOPE}
     wanted.project = wanted.project or projects[0][0]
     butler = wanted.project
-    weights = knowledge.config.retrieval.score_weights.model_copy(update=wanted.weights)
-    retrieval = knowledge.config.retrieval.model_copy(update={"score_weights": weights})
-    knowledge.config = knowledge.config.model_copy(update={"retrieval": retrieval})
     briefing = await build_briefing(
         mine,
         prompt=wanted.prompt,
@@ -200,8 +204,8 @@ async def _of_knowledge(
 
 async def _pinned(knowledge: KnowledgeMemory) -> Sequence[Memory]:
     return [
-        *await knowledge.list_facts(validity="active", tag=PINNED),
-        *await knowledge.list_rules(forgotten=False, tag=PINNED),
+        *await knowledge.lists.facts(validity="active", tag=PINNED),
+        *await knowledge.lists.rules(forgotten=False, tag=PINNED),
     ]
 
 

@@ -250,13 +250,13 @@ async def _notes(memories: Memories, since: datetime) -> Source:
 
 
 async def _knowledge(knowledge: KnowledgeMemory, since: datetime, titles: Mapping[str, str]) -> Source:
-    found = await knowledge.list_events(
+    found = await knowledge.events.list(
         event_types=[*_KNOWLEDGE, *_UNDOES], since=since, limit=MOST_OF_EACH + 1
     )
     events = _standing(found[:MOST_OF_EACH])
     subjects = [subject_of(event.payload) for event in events]
     ids = {about for _, about in subjects if about}
-    names, scopes = await knowledge.names_of(ids), await knowledge.scopes_of(ids)
+    names, scopes = await knowledge.lists.names_of(ids), await knowledge.lists.scopes_of(ids)
     entries: list[Entry] = []
     for event, (kind, about) in zip(events, subjects, strict=True):
         cause, cause_url = _cause(event, about)

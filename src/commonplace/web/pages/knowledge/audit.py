@@ -47,9 +47,9 @@ async def events_page(
     request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[EventFilters, Query()]
 ) -> HTMLResponse:
     """Show entries, latest first."""
-    found, pager = await cut_page(request, wanted, knowledge.list_events)
+    found, pager = await cut_page(request, wanted, knowledge.events.list)
     subjects = [subject_of(entry.payload) for entry in found]
-    names = await knowledge.names_of({about for _, about in subjects if about})
+    names = await knowledge.lists.names_of({about for _, about in subjects if about})
     return render(
         request,
         "knowledge/events/list.html",
@@ -65,9 +65,9 @@ async def events_page(
 @router.get("/{event_id:uuid}")
 async def event_page(request: Request, knowledge: KnowledgeOfCaller, event_id: ItemId) -> HTMLResponse:
     """Show one entry with the values before and after."""
-    entry = await knowledge.get_event(event_id)
+    entry = await knowledge.events.get(event_id)
     kind, about = subject_of(entry.payload)
-    names = await knowledge.names_of([about] if about else [])
+    names = await knowledge.lists.names_of([about] if about else [])
     return render(
         request,
         "knowledge/events/one.html",

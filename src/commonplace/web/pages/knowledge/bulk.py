@@ -69,11 +69,11 @@ async def _take_from_global(knowledge: KnowledgeMemory, _: MemoryType, event_id:
         InvalidInputError: The event is another change, such as a project merge, or the memory has moved again since.
         NotFoundError: No such event exists.
     """
-    event = await knowledge.get_event(event_id)
+    event = await knowledge.events.get(event_id)
     is_promotion = event.event_type == EventType.SCOPE_MOVED and event.payload["target"] == GLOBAL_SCOPE
     if not is_promotion or ScopeMove.from_payload(event_id, event.payload).count != 1:
         raise InvalidInputError("ids", "the event of the promotion of one memory", str(event_id))
-    if not (await knowledge.undo_scope_move(event_id)).count:
+    if not (await knowledge.scopes.undo(event_id)).count:
         raise InvalidInputError("ids", "a promotion whose memory is still global", str(event_id))
 
 
@@ -81,8 +81,8 @@ def _tagging(result: str) -> _Change:
     return _Change(
         result=result,
         applies=lambda memory, tag: memory.is_current and tag not in memory.tags,
-        apply=lambda knowledge, kind, key, tag: knowledge.tag_memory(kind, key, tag),
-        undo=lambda knowledge, kind, key, tag: knowledge.tag_memory(kind, key, tag, tagged=False),
+        apply=lambda knowledge, kind, key, tag: knowledge.tag(kind, key, tag),
+        undo=lambda knowledge, kind, key, tag: knowledge.tag(kind, key, tag, tagged=False),
     )
 
 
@@ -90,7 +90,7 @@ CHANGES: Final = {
     ChangeName.CONFIRM: _Change(
         result="confirmed",
         applies=lambda memory, _: memory.is_current,
-        apply=lambda knowledge, kind, key, _: knowledge.confirm_memory(kind, key),
+        apply=lambda knowledge, kind, key, _: knowledge.confirm(kind, key),
         undo=lambda knowledge, kind, key, _: knowledge.undo_confirmation(kind, key),
     ),
     ChangeName.PIN: _tagging("pinned"),
@@ -98,14 +98,14 @@ CHANGES: Final = {
     ChangeName.PROMOTE: _Change(
         result="made global",
         applies=lambda memory, _: memory.is_current and memory.scope != GLOBAL_SCOPE,
-        apply=lambda knowledge, kind, key, _: knowledge.move_memory(kind, key, GLOBAL_SCOPE),
+        apply=lambda knowledge, kind, key, _: knowledge.scopes.move_memory(kind, key, GLOBAL_SCOPE),
         undo=_take_from_global,
     ),
     ChangeName.FORGET: _Change(
         result="forgotten",
         applies=lambda memory, _: not memory.is_forgotten,
-        apply=lambda knowledge, kind, key, _: knowledge.forget_memory(kind, key),
-        undo=lambda knowledge, kind, key, _: knowledge.restore_memory(kind, key),
+        apply=lambda knowledge, kind, key, _: knowledge.forget(kind, key),
+        undo=lambda knowledge, kind, key, _: knowledge.restore(kind, key),
     ),
 }
 
@@ -220,7 +220,7 @@ async def _found(knowledge: KnowledgeMemory, kind: MemoryType, ids: Sequence[UUI
     found: list[_Known] = []
     for each in dict.fromkeys(ids):
         try:
-            memory = await knowledge.read_memory(kind, each)
+            memory = await knowledge.read(kind, each)
         except NotFoundError:
             continue
         if isinstance(memory, Fact | Rule):

@@ -21,22 +21,22 @@ async def figures(request: Request) -> dict[str, Any]:
     """Read the counts of the tenant, and the number of new memories per day."""
     knowledge = knowledge_of(request)
     since = learning.first_day(knowledge.clock())
-    days = learning.per_day(await knowledge.learned_by_day(since=since), since)
+    days = learning.per_day(await knowledge.history.learned_by_day(since=since), since)
     return {"stats": await knowledge.stats(), "days": days}
 
 
 async def learned(request: Request) -> dict[str, Any]:
     """Read the tenant's newest facts and rules."""
     knowledge = knowledge_of(request)
-    facts = await knowledge.list_facts(validity="active", limit=SHOWN)
-    rules = await knowledge.list_rules(forgotten=False, limit=SHOWN)
+    facts = await knowledge.lists.facts(validity="active", limit=SHOWN)
+    rules = await knowledge.lists.rules(forgotten=False, limit=SHOWN)
     both = sorted([*facts, *rules], key=lambda memory: memory.created_at, reverse=True)
     return {"items": both[:SHOWN]}
 
 
 async def fading(request: Request) -> dict[str, Any]:
     """Read the tenant's fading facts; nothing if no fact fades."""
-    found = await knowledge_of(request).list_facts(validity="active", fading=True, limit=SHOWN)
+    found = await knowledge_of(request).lists.facts(validity="active", fading=True, limit=SHOWN)
     return {"facts": found} if found else {}
 
 
@@ -44,13 +44,13 @@ async def failed(request: Request) -> dict[str, Any]:
     """Read failed runs, failed jobs and dead letters; nothing if there are none."""
     knowledge = knowledge_of(request)
     runs = [
-        *await knowledge.list_runs(state=RunState.FAILED, limit=FAILURES),
-        *await knowledge.list_runs(state=RunState.REFUSED, limit=FAILURES),
+        *await knowledge.runs.list(state=RunState.FAILED, limit=FAILURES),
+        *await knowledge.runs.list(state=RunState.REFUSED, limit=FAILURES),
     ]
     runs.sort(key=lambda run: run.started_at, reverse=True)
     failures = {
         "runs": runs[:FAILURES],
-        "dead_letters": await knowledge.list_episodes(status="dead_letter", limit=FAILURES),
+        "dead_letters": await knowledge.lists.episodes(status="dead_letter", limit=FAILURES),
         "jobs": await _failed_jobs(request),
     }
     return failures if any(failures.values()) else {}
@@ -66,7 +66,7 @@ async def _failed_jobs(request: Request) -> list[FailedJob]:
 
 async def expiring(request: Request) -> dict[str, Any]:
     """Read the tenant's episodes that expire soon without being consolidated; nothing if there are none."""
-    found = await knowledge_of(request).expiring_episodes()
+    found = await knowledge_of(request).runs.expiring()
     return {"expiring": found} if found.episodes else {}
 
 

@@ -41,7 +41,7 @@ async def entities_page(
     request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[EntityFilters, Query()]
 ) -> HTMLResponse:
     """Show entities by name."""
-    entities, pager = await cut_page(request, wanted, knowledge.list_entities)
+    entities, pager = await cut_page(request, wanted, knowledge.lists.entities)
     return render(
         request, "knowledge/entities/list.html", entities=entities, pager=pager, types=TYPES, states=STATES
     )
@@ -68,7 +68,7 @@ async def new_form(request: Request) -> HTMLResponse:
 async def create(request: Request, knowledge: KnowledgeOfCaller, given: Given) -> Response:
     """Add an entity, or show the form again with the error."""
     try:
-        entity = await knowledge.entity_create(
+        entity = await knowledge.entities.create(
             canonical_name=given.canonical_name, entity_type=given.entity_type, aliases=_lines(given.aliases)
         )
     except InvalidInputError as error:
@@ -80,25 +80,25 @@ async def create(request: Request, knowledge: KnowledgeOfCaller, given: Given) -
 @router.get("/{entity_id:uuid}")
 async def entity_page(request: Request, knowledge: KnowledgeOfCaller, entity_id: ItemId) -> HTMLResponse:
     """Show one entity with its facts, or the entity that it was merged into."""
-    entity = await knowledge.entity_get(entity_id)
+    entity = await knowledge.entities.get(entity_id)
     merged = entity.merged_into is not None
-    facts = await knowledge.list_facts(validity="active", entity_id=entity_id, limit=ONE_MORE)
+    facts = await knowledge.lists.facts(validity="active", entity_id=entity_id, limit=ONE_MORE)
     return render(
         request,
         "knowledge/entities/one.html",
         entity=entity,
         facts=facts,
-        later=await knowledge.later_facts(facts),
+        later=await knowledge.history.later_facts(facts),
         most=PAGE_SIZE,
-        survivor=await knowledge.entity_get(entity.survivor_id) if merged else None,
-        entries=await knowledge.list_events(memory_id=entity_id, limit=10),
+        survivor=await knowledge.entities.get(entity.survivor_id) if merged else None,
+        entries=await knowledge.events.list(memory_id=entity_id, limit=10),
     )
 
 
 @router.get("/{entity_id:uuid}/edit", dependencies=WRITE)
 async def edit_form(request: Request, knowledge: KnowledgeOfCaller, entity_id: ItemId) -> HTMLResponse:
     """Show the form with an entity's names."""
-    entity = await knowledge.entity_get(entity_id)
+    entity = await knowledge.entities.get(entity_id)
     names = Names(canonical_name=entity.canonical_name, aliases="\n".join(entity.aliases))
     return _form(request, entity, names, None)
 
@@ -106,9 +106,9 @@ async def edit_form(request: Request, knowledge: KnowledgeOfCaller, entity_id: I
 @router.post("/{entity_id:uuid}", dependencies=WRITE)
 async def update(request: Request, knowledge: KnowledgeOfCaller, entity_id: ItemId, given: Given) -> Response:
     """Change an entity's names, or show the form again with the error."""
-    entity = await knowledge.entity_get(entity_id)
+    entity = await knowledge.entities.get(entity_id)
     try:
-        await knowledge.entity_update(
+        await knowledge.entities.update(
             entity_id, canonical_name=given.canonical_name, aliases=_lines(given.aliases)
         )
     except InvalidInputError as error:

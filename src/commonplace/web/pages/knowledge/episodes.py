@@ -37,7 +37,7 @@ async def episodes_page(
     request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[EpisodeFilters, Query()]
 ) -> HTMLResponse:
     """Show episodes, newest first."""
-    episodes, pager = await cut_page(request, wanted, knowledge.list_episodes)
+    episodes, pager = await cut_page(request, wanted, knowledge.lists.episodes)
     return render(
         request,
         "knowledge/episodes/list.html",
@@ -51,7 +51,7 @@ async def episodes_page(
 @router.get("/requeue", dependencies=[Depends(admin)])
 async def requeue_form(request: Request, knowledge: KnowledgeOfCaller, butler: Name = "") -> HTMLResponse:
     """Ask before dead letters are retried."""
-    letters = await knowledge.list_dead_letters(butler=butler.strip() or None)
+    letters = await knowledge.dead_letters.list(butler=butler.strip() or None)
     whose = f" of {butler.strip()}" if butler.strip() else ""
     return ask(
         request,
@@ -72,8 +72,8 @@ async def requeue_form(request: Request, knowledge: KnowledgeOfCaller, butler: N
 async def requeue(request: Request, knowledge: KnowledgeOfCaller, butler: Name = "") -> Response:
     """Retry dead letters."""
     wanted = butler.strip() or None
-    letters = await knowledge.list_dead_letters(butler=wanted)
-    count = await knowledge.requeue_dead_letters(butler=wanted)
+    letters = await knowledge.dead_letters.list(butler=wanted)
+    count = await knowledge.dead_letters.requeue(butler=wanted)
     notice = f"{plural(count, 'episode')} will be retried."
     present = knowledge.clock()
     ids = [str(letter.id) for letter in letters if letter.expires_at is None or letter.expires_at > present]
@@ -88,7 +88,7 @@ async def undo_requeue(request: Request, knowledge: KnowledgeOfCaller, ids: Text
     wanted = ids.split(",")
     for each in wanted:
         try:
-            await knowledge.undo_requeue(each)
+            await knowledge.dead_letters.undo_requeue(each)
         except (UndoRefusedError, NotFoundError):
             kept += 1
     notice = f"The retry of {plural(len(wanted) - kept, 'episode')} was undone."
@@ -103,8 +103,8 @@ async def episode_page(request: Request, knowledge: KnowledgeOfCaller, episode_i
     return render(
         request,
         "knowledge/episodes/one.html",
-        episode=await knowledge.read_memory("episode", episode_id),
-        links=await knowledge.list_linked("episode", episode_id),
+        episode=await knowledge.read("episode", episode_id),
+        links=await knowledge.links.memories("episode", episode_id),
         present=knowledge.clock(),
     )
 

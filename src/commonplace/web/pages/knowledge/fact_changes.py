@@ -27,10 +27,10 @@ router = pages(PATH, writer)
 @router.post("/{fact_id:uuid}/confirm")
 async def confirm(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> Response:
     """Confirm a fact: its decay starts again, and a held fact replaces the fact that it contradicts."""
-    fact = await knowledge.read_memory("fact", fact_id)
+    fact = await knowledge.read("fact", fact_id)
     if fact.validity not in {Validity.ACTIVE, Validity.HELD}:
         raise InvalidInputError("fact", NOT_ACTIVE, f"a fact that is {fact.validity}")
-    await knowledge.confirm_memory("fact", fact_id)
+    await knowledge.confirm("fact", fact_id)
     effect = (
         "It replaces the fact that it contradicts."
         if fact.validity is Validity.HELD
@@ -54,7 +54,7 @@ add_pinning(router, MemoryType.FACT)
 @router.get("/{fact_id:uuid}/correct")
 async def correction_form(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> HTMLResponse:
     """Show the form for a correction."""
-    fact = await knowledge.read_memory("fact", fact_id)
+    fact = await knowledge.read("fact", fact_id)
     return render_dialog(request, TEMPLATE, memory=fact, content=fact.content, errors={})
 
 
@@ -63,10 +63,10 @@ async def correct(
     request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId, content: Text = ""
 ) -> Response:
     """Store the correction, which supersedes the fact."""
-    fact = await knowledge.read_memory("fact", fact_id)
+    fact = await knowledge.read("fact", fact_id)
     try:
         _require_change(fact, content)
-        corrected = await knowledge.edit_memory("fact", fact_id, content)
+        corrected = await knowledge.edit("fact", fact_id, content)
     except InvalidInputError as error:
         errors = {error.field: message_of(error)}
         return render_dialog(request, TEMPLATE, memory=fact, content=content, errors=errors)

@@ -59,7 +59,7 @@ async def facts_page(
 ) -> Response:
     """Show facts in an order, by default the newest first."""
     about = await find_named(knowledge, wanted.entity)
-    read = knowledge.list_facts
+    read = knowledge.lists.facts
     if about:
         read = partial(read, entity_id=about[0][0])
     elif wanted.entity:
@@ -81,9 +81,9 @@ async def find_named(knowledge: KnowledgeMemory, name: str) -> list[tuple[UUID, 
     if not name:
         return []
     try:
-        entity = await knowledge.entity_get(UUID(name))
+        entity = await knowledge.entities.get(UUID(name))
     except ValueError:
-        return [(each.entity_id, each.canonical_name) for each in await knowledge.entity_resolve(name)]
+        return [(each.entity_id, each.canonical_name) for each in await knowledge.entities.resolve(name)]
     return [(entity.id, entity.canonical_name)] if entity else []
 
 
@@ -93,15 +93,15 @@ add_bulk_changes(router, MemoryType.FACT, PATH)
 @router.get("/{fact_id:uuid}")
 async def fact_page(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> HTMLResponse:
     """Show one fact with its history, decay and sources."""
-    fact = await knowledge.read_memory("fact", fact_id)
+    fact = await knowledge.read("fact", fact_id)
     return render(
         request,
         "knowledge/facts/one.html",
         fact=fact,
-        later=await knowledge.later_facts([fact]),
-        chain=await knowledge.fact_chain(fact_id),
-        links=await knowledge.list_linked("fact", fact_id),
-        entity=await knowledge.entity_get(fact.entity_id) if fact.entity_id else None,
+        later=await knowledge.history.later_facts([fact]),
+        chain=await knowledge.history.chain(fact_id),
+        links=await knowledge.links.memories("fact", fact_id),
+        entity=await knowledge.entities.get(fact.entity_id) if fact.entity_id else None,
         curve=curve_of(knowledge, fact),
         thresholds=[("fades", FAINT), ("expires", GONE)],
     )

@@ -21,7 +21,7 @@ def add_forgetting(router: APIRouter, kind: MemoryType, *effects: str) -> None:
     @router.get("/{memory_id:uuid}/forget", dependencies=[Depends(writer)])
     async def forget_form(request: Request, knowledge: KnowledgeOfCaller, memory_id: ItemId) -> HTMLResponse:
         """Ask before a memory is forgotten."""
-        memory = await knowledge.read_memory(kind, memory_id)
+        memory = await knowledge.read(kind, memory_id)
         about = f"{memory.subject} {memory.predicate}: " if isinstance(memory, Fact) else ""
         quote = f"{about}{memory.content}"[:MAX_QUOTE_CHARS]
         return ask(
@@ -31,7 +31,7 @@ def add_forgetting(router: APIRouter, kind: MemoryType, *effects: str) -> None:
     @router.post("/{memory_id:uuid}/forget", dependencies=[Depends(writer)])
     async def forget(request: Request, knowledge: KnowledgeOfCaller, memory_id: ItemId) -> Response:
         """Forget a memory."""
-        await knowledge.forget_memory(kind, memory_id)
+        await knowledge.forget(kind, memory_id)
         is_undone = kind is not MemoryType.EPISODE
         undo = undo_of(kind, ChangeName.FORGET, [memory_id]) if is_undone else None
         return done(request, f"The {kind} was forgotten.", changed=CHANGED, undo=undo)

@@ -11,7 +11,7 @@ from fastapi import Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import Field
 
-from commonplace.knowledge import ENTITIES, MOST_ENTITIES, Graph, KnowledgeMemory, ListedEntity, Node
+from commonplace.knowledge import EntityGraph, Graph, KnowledgeMemory, ListedEntity, Node
 from commonplace.web.http.access import KnowledgeOfCaller, reader
 from commonplace.web.pages.knowledge.listing import MAX_NAME_CHARS
 from commonplace.web.pages.layout.errors import pages
@@ -52,7 +52,7 @@ class GraphAddress(Address):
     q: Annotated[str, Field(max_length=2 * MAX_NAME_CHARS)] = ""
     entity: UUID | Literal[""] = ""
     all: bool = False
-    entities: Annotated[int, Field(ge=1, le=MOST_ENTITIES)] = ENTITIES
+    entities: Annotated[int, Field(ge=1, le=EntityGraph.MAX_LIMIT)] = EntityGraph.LIMIT
     kind: Literal["", "fact", "rule", "episode"] = ""
     scope: Annotated[str, Field(max_length=MAX_NAME_CHARS)] = ""
     since: date | Literal[""] = ""
@@ -84,7 +84,7 @@ async def graph_page(
 ) -> HTMLResponse:
     """Show the answer to a question about entities; without a question, suggestions."""
     answer = await _answer(knowledge, wanted)
-    best = await knowledge.knowledge_graph(kinds=["entity"])
+    best = await knowledge.graph.read(kinds=["entity"])
     listed = _listed(answer.graph)
     suggested = sorted(best.nodes.values(), key=lambda node: -node.facts)[:SUGGESTED]
     return render(
@@ -135,12 +135,12 @@ async def _answer(knowledge: KnowledgeMemory, wanted: GraphAddress) -> Answer:
     if unknown:
         return Answer(unknown=unknown)
     if len(entities) > 1:
-        way = await knowledge.connect_entities(entities[0].id, entities[1].id)
+        way = await knowledge.graph.between(entities[0].id, entities[1].id)
         return Answer(graph=way, entities=entities)
     entity_id = entities[0].id if entities else wanted.entity or None
     if entity_id is None and not wanted.all:
         return Answer()
-    graph = await knowledge.knowledge_graph(
+    graph = await knowledge.graph.read(
         entity_id=entity_id,
         kinds=["entity", wanted.kind] if wanted.kind else None,
         scope=wanted.scope or None,
@@ -152,7 +152,7 @@ async def _answer(knowledge: KnowledgeMemory, wanted: GraphAddress) -> Answer:
 
 async def _named(knowledge: KnowledgeMemory, name: str) -> ListedEntity | None:
     """Return the entity with exactly this name, else the best-known entity whose name contains the text."""
-    found = await knowledge.list_entities(name=name, limit=CANDIDATES)
+    found = await knowledge.lists.entities(name=name, limit=CANDIDATES)
     exact = [one for one in found if name.casefold() in {one.canonical_name.casefold(), *one.aliases}]
     return max(exact or found, key=lambda one: one.facts, default=None)
 

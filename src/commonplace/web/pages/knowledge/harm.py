@@ -35,7 +35,7 @@ class Harm:
 @router.get("")
 async def harm_page(request: Request, knowledge: KnowledgeOfCaller) -> HTMLResponse:
     """Show the rules that did harm, most recently judged first."""
-    rules = await knowledge.list_harmful_rules()
+    rules = await knowledge.lists.harmful_rules()
     return render(request, "knowledge/harm.html", rules=[harm_of(rule) for rule in rules])
 
 

@@ -16,10 +16,10 @@ from commonplace.knowledge import (
     Fact,
     FactOrder,
     KnowledgeMemory,
+    Lists,
     MemoryType,
     Rule,
     SearchMode,
-    cursor_of,
 )
 from commonplace.projects import Projects
 from commonplace.web.http.access import caller_of
@@ -162,7 +162,7 @@ async def show_memories(
     projects = project_names(request, knowledge)
     wanted.scope = scope_of(wanted.scope, projects)
     minute = int(knowledge.clock().timestamp()) // MINUTE_S
-    stamp = f"{await knowledge.change_stamp()}-{minute}"
+    stamp = f"{await knowledge.events.stamp()}-{minute}"
     if wanted.stamp == stamp and wants_fragment(request):
         return Response(status_code=HTTPStatus.NO_CONTENT, headers=NOT_KEPT)
     memories, pager = await read_memories(request, knowledge, kind, wanted, read)
@@ -172,7 +172,7 @@ async def show_memories(
         f"knowledge/{kind}s/list.html",
         kind=kind,
         memories=memories,
-        later=await knowledge.later_facts(memories),
+        later=await knowledge.history.later_facts(memories),
         pager=pager,
         live_url=f"{pager.url}{'&' if '?' in pager.url else '?'}stamp={stamp}",
         wanted=wanted,
@@ -203,7 +203,7 @@ async def read_memories(
             request,
             wanted,
             read,
-            lambda memory: cursor_of(memory, sort=wanted.query["sort"] or FactOrder.STORED),
+            lambda memory: Lists.cursor_of(memory, sort=wanted.query["sort"] or FactOrder.STORED),
         )
     found = await knowledge.search(
         wanted.search, types=[kind], mode=SearchMode.SEMANTIC, limit=NEAREST, fold=False, min_confidence=0.0

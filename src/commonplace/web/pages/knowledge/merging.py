@@ -26,11 +26,11 @@ async def merge_form(
     request: Request, knowledge: KnowledgeOfCaller, entity_id: ItemId, name: Name = "", target: SomeId = None
 ) -> HTMLResponse:
     """Ask for the target of a merge, then show its preview."""
-    source = await knowledge.entity_get(entity_id)
+    source = await knowledge.entities.get(entity_id)
     if target is None:
         return await _choice(request, knowledge, source, name.strip())
     try:
-        preview = await knowledge.preview_merge(entity_id, target)
+        preview = await knowledge.entities.preview_merge(entity_id, target)
     except InvalidInputError as error:
         return await _choice(request, knowledge, source, name.strip(), error=message_of(error))
     return render_dialog(request, "knowledge/entities/merge.html", preview=preview)
@@ -41,9 +41,9 @@ async def merge(
     request: Request, knowledge: KnowledgeOfCaller, entity_id: ItemId, target: Annotated[UUID, Form()]
 ) -> Response:
     """Merge an entity into another."""
-    source = await knowledge.entity_get(entity_id)
+    source = await knowledge.entities.get(entity_id)
     try:
-        receipt = await knowledge.entity_merge(entity_id, target)
+        receipt = await knowledge.entities.merge(entity_id, target)
     except InvalidInputError as error:
         return await _choice(request, knowledge, source, "", error=message_of(error))
     notice = f"The entities were merged; {plural(receipt.facts_repointed, 'fact')} moved."
@@ -53,7 +53,7 @@ async def merge(
 async def _choice(
     request: Request, knowledge: KnowledgeMemory, source: Entity, name: str, *, error: str = ""
 ) -> HTMLResponse:
-    found = await knowledge.entity_resolve(name, enable_fuzzy=True) if name else []
+    found = await knowledge.entities.resolve(name, enable_fuzzy=True) if name else []
     candidates = [one for one in found if one.entity_id != source.id][:MOST_CANDIDATES]
     values = {"source": source, "name": name, "candidates": candidates, "error": error}
     return render_dialog(request, "knowledge/entities/merge_choice.html", **values)
@@ -69,7 +69,7 @@ async def unmerge_form(request: Request, knowledge: KnowledgeOfCaller, entity_id
 async def unmerge(request: Request, knowledge: KnowledgeOfCaller, entity_id: ItemId) -> Response:
     """Undo a merge."""
     try:
-        receipt = await knowledge.entity_unmerge(entity_id)
+        receipt = await knowledge.entities.unmerge(entity_id)
     except InvalidInputError as error:
         return ask(request, await _unmerging(knowledge, entity_id), error=message_of(error))
     kept = f" {plural(len(receipt.kept), 'later change')} stayed." if receipt.kept else ""
@@ -78,8 +78,8 @@ async def unmerge(request: Request, knowledge: KnowledgeOfCaller, entity_id: Ite
 
 
 async def _unmerging(knowledge: KnowledgeMemory, entity_id: UUID) -> Question:
-    source = await knowledge.entity_get(entity_id)
-    target = None if source.merged_into is None else await knowledge.entity_get(source.merged_into)
+    source = await knowledge.entities.get(entity_id)
+    target = None if source.merged_into is None else await knowledge.entities.get(source.merged_into)
     into = target.canonical_name if target else "another entity"
     return Question(
         title=f"Undo the merge of {source.canonical_name}?",

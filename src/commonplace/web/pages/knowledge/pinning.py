@@ -15,11 +15,11 @@ def add_pinning(router: APIRouter, kind: MemoryType) -> None:
     @router.post("/{memory_id:uuid}/pin", dependencies=[Depends(writer)])
     async def pin(request: Request, knowledge: KnowledgeOfCaller, memory_id: ItemId) -> Response:
         """Pin a memory."""
-        await knowledge.pin_memory(kind, memory_id)
+        await knowledge.pin(kind, memory_id)
         return done(request, f"The {kind} is pinned: it is in every prompt of its scope.", changed=CHANGED)
 
     @router.post("/{memory_id:uuid}/unpin", dependencies=[Depends(writer)])
     async def unpin(request: Request, knowledge: KnowledgeOfCaller, memory_id: ItemId) -> Response:
         """Unpin a memory."""
-        await knowledge.pin_memory(kind, memory_id, pinned=False)
+        await knowledge.pin(kind, memory_id, pinned=False)
         return done(request, f"The {kind} is shown only where it is relevant.", changed=CHANGED)

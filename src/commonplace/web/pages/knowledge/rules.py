@@ -61,7 +61,7 @@ async def rules_page(
 ) -> Response:
     """Show rules in an order, by default the newest first."""
     return await show_memories(
-        request, knowledge, MemoryType.RULE, wanted, knowledge.list_rules, states=STANDINGS
+        request, knowledge, MemoryType.RULE, wanted, knowledge.lists.rules, states=STANDINGS
     )
 
 
@@ -71,13 +71,13 @@ add_bulk_changes(router, MemoryType.RULE, PATH)
 @router.get("/{rule_id:uuid}")
 async def rule_page(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> HTMLResponse:
     """Show one rule with its applications, decay and sources."""
-    rule = await knowledge.read_memory("rule", rule_id)
+    rule = await knowledge.read("rule", rule_id)
     return render(
         request,
         "knowledge/rules/one.html",
         rule=rule,
-        applications=await knowledge.list_applications(rule_id, limit=SHOWN_APPLICATIONS),
-        links=await knowledge.list_linked("rule", rule_id),
+        applications=await knowledge.lists.applications(rule_id, limit=SHOWN_APPLICATIONS),
+        links=await knowledge.links.memories("rule", rule_id),
         curve=curve_of(knowledge, rule),
         thresholds=[("fades", FAINT), ("forgotten", GONE)],
     )
@@ -113,7 +113,7 @@ async def harmful(
 @router.post("/{rule_id:uuid}/confirm", dependencies=WRITE)
 async def confirm(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> Response:
     """Confirm a rule, which restarts its decay."""
-    await _changed(knowledge.confirm_memory("rule", rule_id), knowledge, rule_id)
+    await _changed(knowledge.confirm("rule", rule_id), knowledge, rule_id)
     undo = undo_of(MemoryType.RULE, ChangeName.CONFIRM, [rule_id])
     return done(request, "The rule was confirmed. Its decay starts again.", changed=CHANGED, undo=undo)
 
@@ -130,7 +130,7 @@ async def correct(
 ) -> Response:
     """Store the correction, which replaces the rule."""
     try:
-        corrected = await knowledge.edit_memory("rule", rule_id, content)
+        corrected = await knowledge.edit("rule", rule_id, content)
     except InvalidInputError as error:
         errors = {error.field: message_of(error)}
         return await _dialog(request, knowledge, rule_id, "correct", content=content, errors=errors)
@@ -147,7 +147,7 @@ async def invert_form(request: Request, knowledge: KnowledgeOfCaller, rule_id: I
 async def invert(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> Response:
     """Turn a harmful rule into a warning."""
     try:
-        await _changed(knowledge.invert_to_anti_pattern(rule_id), knowledge, rule_id)
+        await _changed(knowledge.upkeep.invert_rule(rule_id), knowledge, rule_id)
     except InvalidInputError as error:
         return await _ask_inversion(request, knowledge, rule_id, error=message_of(error))
     return done(request, "The rule is now a warning.", changed=CHANGED)
@@ -169,7 +169,7 @@ async def _changed(change: Awaitable[object], knowledge: KnowledgeMemory, rule_i
     try:
         await change
     except NotFoundError:
-        await knowledge.read_memory("rule", rule_id)
+        await knowledge.read("rule", rule_id)
         raise InvalidInputError("rule", GONE_BEFORE, "a forgotten rule") from None
 
 
@@ -177,7 +177,7 @@ async def _dialog(
     request: Request, knowledge: KnowledgeMemory, rule_id: UUID, name: str, **values: object
 ) -> HTMLResponse:
     """Return a form about a rule, with the rule's content and no errors unless the values contain some."""
-    rule = await knowledge.read_memory("rule", rule_id)
+    rule = await knowledge.read("rule", rule_id)
     shown: dict[str, object] = {"memory": rule, "content": rule.content, "errors": {}, **values}
     return render_dialog(request, f"knowledge/{name}.html", **shown)
 
@@ -185,7 +185,7 @@ async def _dialog(
 async def _ask_inversion(
     request: Request, knowledge: KnowledgeMemory, rule_id: UUID, *, error: str = ""
 ) -> HTMLResponse:
-    rule = await knowledge.read_memory("rule", rule_id)
+    rule = await knowledge.read("rule", rule_id)
     question = Question(
         title="Turn this rule into a warning?",
         texts=(

@@ -51,14 +51,14 @@ async def runs_page(
     request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[RunFilters, Query()]
 ) -> HTMLResponse:
     """Show runs, latest first, and the episodes that wait."""
-    runs, pager = await cut_page(request, wanted, knowledge.list_runs)
+    runs, pager = await cut_page(request, wanted, knowledge.runs.list)
     return render(
         request,
         "knowledge/runs/list.html",
         runs=runs,
         pager=pager,
         states=STATES,
-        groups=await knowledge.pending_groups(),
+        groups=await knowledge.runs.pending(),
         last=None if pager.narrows else await latest_run(knowledge),
     )
 
@@ -69,8 +69,8 @@ async def latest_run(knowledge: KnowledgeMemory) -> RunRecord | None:
     Raises:
         StorageUnavailableError: The server cannot be reached.
     """
-    runs = await knowledge.list_runs(state=RunState.APPLIED, limit=1)
-    return await knowledge.get_run(runs[0].id) if runs else None
+    runs = await knowledge.runs.list(state=RunState.APPLIED, limit=1)
+    return await knowledge.runs.get(runs[0].id) if runs else None
 
 
 @router.post("/start", dependencies=[Depends(admin)])
@@ -84,7 +84,7 @@ async def start(request: Request, knowledge: KnowledgeOfCaller, butler: Name = "
     spawner = None if model is None else model_spawner(model)
     if spawner is None:
         raise InvalidInputError("COMMONPLACE_MODEL", NEEDED, "none")
-    report = await knowledge.run_consolidation(spawner, butler=butler.strip() or None)
+    report = await knowledge.runs.consolidate(spawner, butler=butler.strip() or None)
     notice = f"{plural(report.episodes_consolidated, 'episode')} consolidated."
     if report.errors:
         notice += f" {plural(len(report.errors), 'error')}: {report.errors[0]}"
@@ -94,14 +94,14 @@ async def start(request: Request, knowledge: KnowledgeOfCaller, butler: Name = "
 @router.get("/{run_id:uuid}")
 async def run_page(request: Request, knowledge: KnowledgeOfCaller, run_id: ItemId) -> HTMLResponse:
     """Show one run with its actions."""
-    record = await knowledge.get_run(run_id)
+    record = await knowledge.runs.get(run_id)
     return render(request, "knowledge/runs/one.html", run=record.run, actions=record.actions)
 
 
 @router.get("/{run_id:uuid}/undo", dependencies=[Depends(admin)])
 async def undo_form(request: Request, knowledge: KnowledgeOfCaller, run_id: ItemId) -> HTMLResponse:
     """Ask before a run is undone."""
-    await knowledge.get_run(run_id)
+    await knowledge.runs.get(run_id)
     return ask(request, UNDOING)
 
 
@@ -111,7 +111,7 @@ async def undo(
 ) -> Response:
     """Undo a run."""
     try:
-        report = await knowledge.undo_run(run_id, requeue=bool(requeue))
+        report = await knowledge.runs.undo(run_id, requeue=bool(requeue))
     except InvalidInputError as error:
         return ask(request, UNDOING, error=message_of(error))
     if report.already_undone:

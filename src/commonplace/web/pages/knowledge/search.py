@@ -83,7 +83,9 @@ async def search_page(
         request,
         "knowledge/search.html",
         found=found,
-        later={} if wanted.known or wanted.true else await knowledge.later_facts(one.memory for one in found),
+        later={}
+        if wanted.known or wanted.true
+        else await knowledge.history.later_facts(one.memory for one in found),
         entity=entity,
         trusts=TRUSTS,
         wanted=wanted,
@@ -98,7 +100,7 @@ async def search_page(
 
 async def _entity(knowledge: KnowledgeMemory, name: str) -> Candidate | None:
     """Return the entity that a name most likely refers to."""
-    return next(iter(await knowledge.entity_resolve(name)), None) if name else None
+    return next(iter(await knowledge.entities.resolve(name)), None) if name else None
 
 
 async def _find(knowledge: KnowledgeMemory, wanted: SearchAddress, entity: Candidate | None) -> list[Found]:

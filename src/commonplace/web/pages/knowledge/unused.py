@@ -26,7 +26,7 @@ async def unused_facts(request: Request, knowledge: KnowledgeOfCaller) -> HTMLRe
 
 async def find_unused(knowledge: KnowledgeMemory) -> list[Fact]:
     """Return facts, oldest first, that no search or block showed and nobody confirmed or pinned for a month."""
-    found = await knowledge.list_facts(
+    found = await knowledge.lists.facts(
         validity=Validity.ACTIVE, unused=True, sort=FactOrder.CONFIRMED, limit=5 * SHOWN
     )
     oldest = knowledge.clock() - OLD

@@ -46,7 +46,7 @@ async def _knowledge_stamp(request: Request, both: Memories) -> str:
         return "starting"
     try:
         async with asyncio.timeout(TIMEOUT_S):
-            return await knowledge_of(request).change_stamp()
+            return await knowledge_of(request).events.stamp()
     except (CommonplaceError, TimeoutError):
         return "down"
 

@@ -62,7 +62,7 @@ async def forget(
     if learned.lessons:
         await memories.operational.edit([one.id for one in learned.lessons], confidence=GONE)
     for one in learned.memories:
-        await knowledge.forget_memory(one.memory_type, one.id)
+        await knowledge.forget(one.memory_type, one.id)
     answer = render_dialog(request, "sessions/forgotten.html", session_id=session_id, learned=learned)
     answer.headers.update(events({CHANGED: None, knowledge_pages.CHANGED: None}))
     return answer
@@ -87,7 +87,7 @@ async def restore(
     for text in memory or ():
         kind, _, memory_id = text.partition(":")
         with suppress(NotFoundError, InvalidInputError):
-            await knowledge.restore_memory(kind, memory_id)
+            await knowledge.restore(kind, memory_id)
             restored += 1
     notice = f"{plural(restored, 'memory', 'memories')} restored."
     return done(request, notice, changed=CHANGED, location=f"{PATH}/{session_id}")
@@ -105,7 +105,7 @@ async def _learned(operational: OperationalMemory, knowledge: KnowledgeMemory, s
     with suppress(ValueError):
         agent_session = UUID(session.agent_session_id or "")
         try:
-            found = await knowledge.list_of_session(agent_session)
+            found = await knowledge.lists.of_session(agent_session)
         except CommonplaceError as error:
             _log.error("memories of session %d: %s", session_id, error)
     return Learned(lessons=[one for one in lessons if one.active], memories=found)

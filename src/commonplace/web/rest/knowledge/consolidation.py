@@ -13,7 +13,6 @@ from commonplace.knowledge import (
     RunState,
     UndoReport,
     model_spawner,
-    without_model,
 )
 from commonplace.llm import Model  # noqa: TC001 - beside names of the module that are needed when it runs
 from commonplace.web.http.access import KnowledgeOfCaller, admin, reader
@@ -115,7 +114,7 @@ async def list_runs(
         offset: the number of runs to skip
     """
     page = Page(limit=limit, offset=offset)
-    found = await memory.list_runs(butler=butler, state=state, limit=page.one_more, offset=page.offset)
+    found = await memory.runs.list(butler=butler, state=state, limit=page.one_more, offset=page.offset)
     return page.envelope(RunsShape, "runs", found)
 
 
@@ -125,7 +124,7 @@ async def get_run(memory: KnowledgeOfCaller, run_id: RunId) -> RunRecord:
 
     Return a run with its actions.
     """
-    return await memory.get_run(run_id)
+    return await memory.runs.get(run_id)
 
 
 @api("POST /runs/{runId}/undo", admin, "The report", NOT_FOUND, REFUSED, INVALID_INPUT)
@@ -138,7 +137,7 @@ async def undo_run(memory: KnowledgeOfCaller, run_id: RunId, wanted: WantedUndo 
         body: the options
     """
     requeue = wanted is not None and wanted.requeue
-    return await memory.undo_run(run_id, requeue=requeue)
+    return await memory.runs.undo(run_id, requeue=requeue)
 
 
 @api("POST /run", admin, "The report")
@@ -152,5 +151,5 @@ async def consolidate(
     """
     model: Model | None = request.app.state.model
     spawner = None if model is None else model_spawner(model)
-    report = await memory.run_consolidation(spawner, butler=butler)
-    return without_model(report) if spawner is None else report
+    report = await memory.runs.consolidate(spawner, butler=butler)
+    return report.without_model() if spawner is None else report

@@ -33,7 +33,7 @@ async def create_entity(memory: KnowledgeOfCaller, wanted: NewEntity) -> Entity:
     Parameters:
         body: the entity
     """
-    return await memory.entity_create(**wanted.model_dump())
+    return await memory.entities.create(**wanted.model_dump())
 
 
 @api("GET /resolve", reader, "The candidates")
@@ -53,7 +53,7 @@ async def resolve_entity(
         entityType: only entities of this type
         fuzzy: also find similar spellings
     """
-    found = await memory.entity_resolve(name, entity_type=entity_type, enable_fuzzy=fuzzy)
+    found = await memory.entities.resolve(name, entity_type=entity_type, enable_fuzzy=fuzzy)
     return CandidatesShape.model_validate({"candidates": found})
 
 
@@ -63,7 +63,7 @@ async def get_entity(memory: KnowledgeOfCaller, entity_id: EntityId, as_of: AsOf
 
     The `survivorId` of a merged entity names the entity that replaced it.
     """
-    return await memory.entity_get(entity_id, as_of=as_of)
+    return await memory.entities.get(entity_id, as_of=as_of)
 
 
 @api("GET /{entityId}/relations", reader, "The relations", NOT_FOUND)
@@ -82,7 +82,9 @@ async def list_relations(
     Parameters:
         limit: the maximum number of relations
     """
-    found = await memory.list_relations(entity_id, scope=scope, as_of=as_of, valid_at=valid_at, limit=limit)
+    found = await memory.entities.relations(
+        entity_id, scope=scope, as_of=as_of, valid_at=valid_at, limit=limit
+    )
     return RelationsShape.model_validate({"relations": found})
 
 
@@ -95,8 +97,8 @@ async def update_entity(memory: KnowledgeOfCaller, entity_id: EntityId, wanted: 
     Parameters:
         body: the changes
     """
-    await memory.entity_get(entity_id)
-    return await memory.entity_update(entity_id, **wanted.model_dump())
+    await memory.entities.get(entity_id)
+    return await memory.entities.update(entity_id, **wanted.model_dump())
 
 
 @api("POST /{entityId}/merge", admin, "The receipt", NOT_FOUND, *BODY)
@@ -108,8 +110,8 @@ async def merge_entity(memory: KnowledgeOfCaller, entity_id: EntityId, wanted: W
     Parameters:
         body: the target
     """
-    await memory.entity_get(entity_id)
-    return await memory.entity_merge(entity_id, wanted.target_entity_id)
+    await memory.entities.get(entity_id)
+    return await memory.entities.merge(entity_id, wanted.target_entity_id)
 
 
 @api("POST /{entityId}/unmerge", admin, "The receipt", NOT_FOUND)
@@ -118,5 +120,5 @@ async def unmerge_entity(memory: KnowledgeOfCaller, entity_id: EntityId) -> Unme
 
     Restore both entities and their facts. The response names the fields that stay because they changed since.
     """
-    await memory.entity_get(entity_id)
-    return await memory.entity_unmerge(entity_id)
+    await memory.entities.get(entity_id)
+    return await memory.entities.unmerge(entity_id)

@@ -14,11 +14,11 @@ from commonplace.knowledge import (
     EpisodeStatus,
     FactOrder,
     ListedEntity,
+    Lists,
     Maturity,
     Memory,
     RuleOrder,
     Validity,
-    cursor_of,
 )
 from commonplace.web.http.access import KnowledgeOfCaller, reader
 from commonplace.web.http.limits import MAX_CURSOR_CHARS, FilterText
@@ -75,7 +75,7 @@ async def list_facts(
         reverse: list in the opposite order
     """
     facts = partial(
-        memory.list_facts,
+        memory.lists.facts,
         validity=None if as_of or valid_at else validity,
         fading=fading,
         scope=scope,
@@ -113,7 +113,7 @@ async def list_rules(
         reverse: list in the opposite order
     """
     rules = partial(
-        memory.list_rules, maturity=maturity, forgotten=forgotten, scope=scope, sort=sort, reverse=reverse
+        memory.lists.rules, maturity=maturity, forgotten=forgotten, scope=scope, sort=sort, reverse=reverse
     )
     return await _known(rules, limit, cursor, sort)
 
@@ -137,7 +137,7 @@ async def list_episodes(
         butler: only episodes of this butler
         expired: include expired and forgotten episodes that wait for cleanup
     """
-    episodes = partial(memory.list_episodes, status=status, butler=butler, live=not expired)
+    episodes = partial(memory.lists.episodes, status=status, butler=butler, live=not expired)
     return await _known(episodes, limit, cursor)
 
 
@@ -160,7 +160,7 @@ async def list_entities(
         entityType: only entities of this type
         merged: only entities that were merged into another, instead of the others
     """
-    entities = partial(memory.list_entities, name=name, entity_type=entity_type, merged=merged)
+    entities = partial(memory.lists.entities, name=name, entity_type=entity_type, merged=merged)
     found, following = await _page(entities, limit, cursor)
     return EntityListShape.model_validate({"entities": found, "next_cursor": following})
 
@@ -185,5 +185,5 @@ async def _page(
     found = await read(limit=limit, after=cursor)
     if len(found) < limit:
         return found, None
-    last = cursor_of(found[-1], sort=sort)
+    last = Lists.cursor_of(found[-1], sort=sort)
     return found, last if await read(limit=1, after=last) else None

@@ -281,7 +281,7 @@ async def get_knowledge(
 
     Count a use, unless `asOf` is given. A superseded fact is found; a forgotten memory is not.
     """
-    return await memory.get_memory(kind, memory_id, as_of=as_of)
+    return await memory.get(kind, memory_id, as_of=as_of)
 
 
 @api("DELETE /memories/{memoryType}/{memoryId}", writer, "The memory is forgotten", NOT_FOUND)
@@ -292,7 +292,7 @@ async def forget_knowledge(
 
     Remove a memory from every search and prompt. The audit trail keeps its events.
     """
-    await memory.forget_memory(kind, memory_id)
+    await memory.forget(kind, memory_id)
     return shapes.ForgottenShape()
 
 
@@ -304,7 +304,7 @@ async def confirm_knowledge(
 
     Restart the decay of a fact or rule that is still right. An episode cannot be confirmed.
     """
-    await memory.confirm_memory(kind, memory_id)
+    await memory.confirm(kind, memory_id)
     return shapes.ConfirmedShape()
 
 
@@ -314,7 +314,7 @@ async def pin_knowledge(memory: KnowledgeOfCaller, kind: Kind, memory_id: Memory
 
     Show a fact or rule in every block of its scope. This adds the tag `pinned`.
     """
-    return await memory.pin_memory(kind, memory_id)
+    return await memory.pin(kind, memory_id)
 
 
 @api("DELETE /memories/{memoryType}/{memoryId}/pin", writer, "The memory after the change", NOT_FOUND)
@@ -323,7 +323,7 @@ async def unpin_knowledge(memory: KnowledgeOfCaller, kind: Kind, memory_id: Memo
 
     Show a fact or rule only where it is relevant. This removes the tag `pinned`.
     """
-    return await memory.pin_memory(kind, memory_id, pinned=False)
+    return await memory.pin(kind, memory_id, pinned=False)
 
 
 @api("POST /rules/{ruleId}/helpful", writer, "The rule after the change", NOT_FOUND, *BODY)

@@ -31,7 +31,7 @@ async def knowledge_events(
         eventType: only events of this type, such as `fact_created`
         memoryId: only events about this episode, fact, rule or entity
     """
-    found = await memory.list_events(
+    found = await memory.events.list(
         event_type=event_type, memory_id=memory_id, limit=page.one_more, offset=page.offset
     )
     return page.envelope(EventsShape, "events", found)
@@ -43,7 +43,7 @@ async def sweep_knowledge(memory: KnowledgeOfCaller) -> DecayReceipt:
 
     Facts and rules with low confidence fade, then expire; confirmed facts and rules recover.
     """
-    return await memory.run_decay_sweep()
+    return await memory.upkeep.sweep()
 
 
 @api("POST /cleanup", admin, "The receipt")
@@ -58,4 +58,4 @@ async def clean_up_knowledge(
     Parameters:
         maxEntries: the number of episodes to keep; by default the setting `episode_max_entries`
     """
-    return await memory.run_episode_cleanup(max_entries=max_entries)
+    return await memory.upkeep.cleanup(max_entries=max_entries)
