@@ -10,6 +10,7 @@ from commonplace.knowledge.consolidation.butlers import (
     Notify,
     PendingGroup,
 )
+from commonplace.knowledge.consolidation.from_settings import consolidate
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.runs import Run, RunRecord, RunRecords
@@ -17,7 +18,6 @@ from commonplace.knowledge.consolidation.spawner import Spawner
 from commonplace.knowledge.consolidation.undo import RunUndo, UndoReport
 from commonplace.knowledge.model.config import LIST_LIMIT
 from commonplace.knowledge.store.session import KnowledgeSession
-from commonplace.knowledge.workers.consolidation import consolidate
 
 
 class ConsolidationRuns:
