@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from commonplace.apps import AppMemory
-from commonplace.apps.exchange import FORMAT
+from commonplace.apps.model.exchange import FORMAT
 from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import ModelRefusedError
 from commonplace.core.settings import Settings

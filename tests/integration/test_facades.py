@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from commonplace.apps.conversations import Message
 from commonplace.apps.memory import AppMemory
+from commonplace.apps.model.conversations import Message
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.settings import Settings

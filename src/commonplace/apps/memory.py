@@ -8,23 +8,32 @@ from datetime import UTC, tzinfo
 from typing import Any, Literal
 
 from commonplace.apps import conversations, exchange, memories, statistics
-from commonplace.apps.compaction.conflicts import Conflict, find_conflicts
-from commonplace.apps.context import MemoryContext
-from commonplace.apps.conversations import Conversation, ConversationStatus, Message
+from commonplace.apps.compaction.conflicts import find_conflicts
 from commonplace.apps.counts import Counts
 from commonplace.apps.digests import queue
-from commonplace.apps.digests.loop import COMPLETED, SensitiveLoop
-from commonplace.apps.digests.queue import ListedState, QueuedDigest
+from commonplace.apps.digests.loop import SensitiveLoop
 from commonplace.apps.digests.subagent import DEFAULT_TIMEOUT_S, MemorySubAgent
-from commonplace.apps.energy import EnergyBudget, EnergyPolicy
-from commonplace.apps.exchange import Export
-from commonplace.apps.memories import ALL_ROWS, Author, Change, ChangeKind, Memory
+from commonplace.apps.energy import EnergyBudget
+from commonplace.apps.model.apps import App, AppStatus
+from commonplace.apps.model.conflicts import Conflict
+from commonplace.apps.model.context import MemoryContext
+from commonplace.apps.model.conversations import (
+    Conversation,
+    ConversationStatus,
+    Message,
+    require_message,
+    require_messages,
+)
+from commonplace.apps.model.digests import COMPLETED, ListedState, QueuedDigest
+from commonplace.apps.model.energy import EnergyPolicy
+from commonplace.apps.model.exchange import Export, read_document
+from commonplace.apps.model.figures import Statistics
+from commonplace.apps.model.memories import ALL_ROWS, Author, Change, ChangeKind, Memory
 from commonplace.apps.names import optional_user, require_app_id
 from commonplace.apps.receipts import DigestReceipt, ImportReceipt, ShareReceipt
-from commonplace.apps.registry import App, AppRegistry, AppStatus, get_app
+from commonplace.apps.registry import AppRegistry, get_app
 from commonplace.apps.resources import Resources
 from commonplace.apps.search import Hit, by_meaning, by_words
-from commonplace.apps.statistics import Statistics
 from commonplace.apps.store import SQL_DIRECTORY, memories_lock
 from commonplace.apps.vectors import Vectors
 from commonplace.apps.views import AppViews
@@ -182,7 +191,7 @@ class AppMemory:
             NotFoundError: No conversation has this id.
             InvalidInputError: The conversation has ended, or the role is neither ``user`` nor ``assistant``.
         """
-        return await self._say(conversation_id, [conversations.require_message(role, content)])
+        return await self._say(conversation_id, [require_message(role, content)])
 
     async def add_messages(self, conversation_id: str, messages: Sequence[Message]) -> Conversation:
         """Add messages to an active conversation in order, all or none, and return the conversation.
@@ -192,7 +201,7 @@ class AppMemory:
             InvalidInputError: The conversation has ended, there are no messages, or a role is neither ``user`` nor
                 ``assistant``.
         """
-        said = conversations.require_messages(messages)
+        said = require_messages(messages)
         return await self._say(conversation_id, said)
 
     async def get_conversation(self, conversation_id: str, *, app_id: str | None = None) -> Conversation:
@@ -253,7 +262,7 @@ class AppMemory:
             InvalidInputError: See :meth:`begin_conversation`; or the stored conversation is active, and its messages
                 differ from these.
         """
-        said = conversations.require_messages(messages)
+        said = require_messages(messages)
         async with self._store.writing() as sql:
             _require_installed(await get_app(sql, require_app_id(app_id)))
             now = self._store.now()
@@ -406,7 +415,7 @@ class AppMemory:
             NotFoundError: No app has this id.
             InvalidInputError: The document is not an export; nothing was added.
         """
-        receipt = await exchange.import_memories(self._store, app_id, exchange.read_document(document))
+        receipt = await exchange.import_memories(self._store, app_id, read_document(document))
         return replace(receipt, added=tuple(self.quarantine.watch(receipt.added)))
 
     async def waiting_digests(self) -> list[QueuedDigest]:

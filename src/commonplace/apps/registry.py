@@ -1,53 +1,13 @@
-"""Registered apps, and the app of a conversation."""
+"""The registry of apps: their rows, and the app of a conversation."""
 
-from dataclasses import dataclass
-from datetime import datetime
-from enum import StrEnum
-
-from commonplace.apps.conversations import Conversation
-from commonplace.apps.memories import ALL_ROWS
+from commonplace.apps.model.apps import App, AppStatus, ListedApp, UninstallReceipt
+from commonplace.apps.model.conversations import Conversation
+from commonplace.apps.model.memories import ALL_ROWS
 from commonplace.apps.names import require_app_id, require_name
 from commonplace.apps.store import memories_lock
 from commonplace.core.choices import optional_one_of
 from commonplace.storage.database import Statements
-from commonplace.storage.rows import Noun
 from commonplace.storage.store import Store
-
-
-class AppStatus(StrEnum):
-    """The status of an app."""
-
-    INSTALLED = "installed"
-    UNINSTALLED = "uninstalled"
-    """The app's memories stay."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class App(Noun):
-    """One row of ``apps``; context blocks show ``name``."""
-
-    app_id: str
-    name: str
-    status: AppStatus
-    installed_at: datetime
-    uninstalled_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedApp:
-    """An app and its number of memories."""
-
-    app: App
-    memories: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UninstallReceipt:
-    """The result of uninstalling an app: ``retained`` and ``purged`` count memories."""
-
-    app_id: str
-    retained: int
-    purged: int
 
 
 async def get_app(sql: Statements, app_id: str) -> App:

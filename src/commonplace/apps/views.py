@@ -1,106 +1,35 @@
 """Views for operators: apps with their usage, memories by space, changes, and waiting digests."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, Literal
 
-from commonplace.apps.conversations import Message, messages_of
-from commonplace.apps.digests.queue import QueuedDigest
-from commonplace.apps.memories import ALL_ROWS, MAX_MEMORIES, Change, ChangeKind, Memory
-from commonplace.apps.registry import App, get_app
+from commonplace.apps.conversations import messages_of
+from commonplace.apps.model.apps import App
+from commonplace.apps.model.conversations import Message
+from commonplace.apps.model.digests import DatedDigest, OpenDigests
+from commonplace.apps.model.figures import (
+    DAY,
+    HOUR,
+    WEEK,
+    AppFigures,
+    AppPage,
+    AppSummary,
+    Space,
+    SpentEnergy,
+)
+from commonplace.apps.model.memories import ALL_ROWS, MAX_MEMORIES, Change, ChangeKind, Memory
+from commonplace.apps.registry import get_app
+from commonplace.apps.rules.figures import share
 from commonplace.apps.search import by_meaning, by_words
-from commonplace.apps.statistics import DAY, HOUR, share
 from commonplace.apps.vectors import Vectors
 from commonplace.core.clock import format_timestamp
 from commonplace.core.quarantine import Quarantine
 from commonplace.storage.database import Row, containing
-from commonplace.storage.rows import Noun, read_row
+from commonplace.storage.rows import read_row
 from commonplace.storage.store import Store
 
-WEEK: Final = timedelta(days=7)
-
 LISTED: Final = 50
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppSummary:
-    """An app in a list.
-
-    Attributes:
-        users: The number of users whose spaces hold memories.
-        fullest: The number of memories in its fullest space, of ten.
-        last_digest_at: The time of its last digest; ``None`` before the first.
-        energy_last_day: Units that its memories took within 24 hours.
-    """
-
-    app: App
-    memories: int
-    users: int
-    fullest: int
-    last_digest_at: datetime | None
-    energy_last_day: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppPage:
-    """One page of the apps that match a filter, and the number of all that match."""
-
-    apps: list[AppSummary]
-    total: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Space(Noun):
-    """A space with its number of memories; ``user_id`` is ``None`` for the app's common space."""
-
-    user_id: str | None
-    memories: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppFigures:
-    """Usage figures of one app (APP-12).
-
-    Attributes:
-        created_last_hour: Memories created within an hour.
-        created_last_day: Memories created within 24 hours.
-        compactions_last_day: Memories compacted within 24 hours.
-        utilisation: The memories in its fullest space as a share of ten, 0.0 to 1.0.
-        injection_rate: The share of conversations with a context whose model saw a memory, 0.0 to 1.0.
-        energy_last_day: Units that its memories took within 24 hours.
-    """
-
-    created_last_hour: int
-    created_last_day: int
-    compactions_last_day: int
-    utilisation: float
-    conversations: int
-    injection_rate: float
-    energy_last_day: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DatedDigest(QueuedDigest):
-    """A digest in the queue, with the time when it was queued."""
-
-    queued_at: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenDigests:
-    """At most fifty open digests, the longest waiting first, and the number of all open digests."""
-
-    digests: list[DatedDigest]
-    total: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpentEnergy:
-    """Units that memories took in each hour; the last hour is not over."""
-
-    hours: list[datetime]
-    units: list[float]
 
 
 class AppViews:

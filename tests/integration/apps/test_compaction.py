@@ -12,10 +12,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
-from commonplace.apps.compaction.decision import MemoryCompactionRequest
-from commonplace.apps.energy import EnergyPolicy
-from commonplace.apps.memories import ChangeKind
 from commonplace.apps.memory import AppMemory
+from commonplace.apps.model.compaction import MemoryCompactionRequest
+from commonplace.apps.model.energy import EnergyPolicy
+from commonplace.apps.model.memories import ChangeKind
 from commonplace.apps.receipts import CompactionAction, CompactionReceipt, Decider, DigestOutcome
 from commonplace.apps.store import memories_lock
 from commonplace.core.clock import ManualClock

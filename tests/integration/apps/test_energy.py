@@ -11,9 +11,9 @@ from datetime import timedelta
 
 import pytest
 
-from commonplace.apps.digests.digest import MemoryCreationRequest
-from commonplace.apps.energy import EnergyPolicy
 from commonplace.apps.memory import AppMemory
+from commonplace.apps.model.digests import MemoryCreationRequest
+from commonplace.apps.model.energy import EnergyPolicy
 from commonplace.apps.receipts import CompactionAction, DigestOutcome
 from commonplace.core.clock import ManualClock, utc_now
 from commonplace.core.errors import InvalidInputError

@@ -13,14 +13,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
-from commonplace.apps.conversations import Message
-from commonplace.apps.digests.digest import MemoryCreationRequest
-from commonplace.apps.digests.loop import InjectionPoint
-from commonplace.apps.digests.queue import ListedState
-from commonplace.apps.memories import ChangeKind
 from commonplace.apps.memory import AppMemory
+from commonplace.apps.model.apps import AppStatus
+from commonplace.apps.model.context import InjectionPoint
+from commonplace.apps.model.conversations import Message
+from commonplace.apps.model.digests import ListedState, MemoryCreationRequest
+from commonplace.apps.model.memories import ChangeKind
 from commonplace.apps.receipts import DigestOutcome
-from commonplace.apps.registry import AppStatus
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import (
     InvalidInputError,

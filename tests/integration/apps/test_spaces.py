@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.apps.memories import ChangeKind
 from commonplace.apps.memory import AppMemory
+from commonplace.apps.model.memories import ChangeKind
 from commonplace.apps.receipts import DigestOutcome
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError

@@ -10,9 +10,9 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from commonplace.access import Tokens
-from commonplace.apps.conversations import Message
-from commonplace.apps.energy import EnergyPolicy
 from commonplace.apps.memory import AppMemory
+from commonplace.apps.model.conversations import Message
+from commonplace.apps.model.energy import EnergyPolicy
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.web.http.problems import KINDS

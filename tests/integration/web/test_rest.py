@@ -6,9 +6,9 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from commonplace.apps.conversations import Message
-from commonplace.apps.energy import EnergyPolicy
 from commonplace.apps.memory import AppMemory
+from commonplace.apps.model.conversations import Message
+from commonplace.apps.model.energy import EnergyPolicy
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions

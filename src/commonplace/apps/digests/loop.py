@@ -6,30 +6,27 @@ The specification calls it ``SensitiveLoop``. Source: APP-02.1, APP-07, APP-11.2
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 from commonplace.apps import conversations
 from commonplace.apps.context import format_memories
-from commonplace.apps.conversations import Conversation, ConversationStatus, Message, require_reason
 from commonplace.apps.digests import queue
 from commonplace.apps.digests.background import Background
-from commonplace.apps.digests.queue import ListedState, QueuedDigest
 from commonplace.apps.digests.subagent import MemorySubAgent
-from commonplace.apps.memories import Memory
+from commonplace.apps.model.apps import App
+from commonplace.apps.model.context import Focus, InjectionPoint
+from commonplace.apps.model.conversations import Conversation, ConversationStatus, Message, require_reason
+from commonplace.apps.model.digests import COMPLETED, CatchUp, ListedState, QueuedDigest
+from commonplace.apps.model.memories import Memory
 from commonplace.apps.receipts import (
-    CompactionAction,
-    CompactionReceipt,
     DigestOutcome,
     DigestReceipt,
     EndReceipt,
 )
-from commonplace.apps.registry import App, get_app
+from commonplace.apps.registry import get_app
 from commonplace.apps.resources import Resources
 from commonplace.core.errors import InvalidInputError, NotFoundError
 
-COMPLETED: Final = "completed"
 MOST_AT_ONCE: Final = 4
 """The number of digests made concurrently."""
 
@@ -37,46 +34,6 @@ MOST_PER_ROUND: Final = 1000
 _LONGEST_WAIT_S: Final = 900.0
 
 log = logging.getLogger(__name__)
-
-
-class InjectionPoint(StrEnum):
-    """The place where memories enter a model's context."""
-
-    UNANSWERED = "unanswered"
-    REVIEW = "review"
-    SELECTION = "selection"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Focus:
-    """The input of a model at an injection point.
-
-    Attributes:
-        conversations: The conversation in focus, or the candidates for a selection.
-        memories: The memories in the block, newest first.
-        messages: The block as a system message, if it is not empty, then the messages of the conversation in focus.
-    """
-
-    point: InjectionPoint
-    app: App
-    conversations: tuple[Conversation, ...]
-    memories: tuple[Memory, ...]
-    messages: tuple[Message, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CatchUp:
-    """The receipts of work that had been waiting."""
-
-    digests: tuple[DigestReceipt, ...]
-    compactions: tuple[CompactionReceipt, ...]
-
-    @property
-    def waiting(self) -> bool:
-        """Whether some of the work still waits."""
-        return any(one.outcome is DigestOutcome.DEFERRED for one in self.digests) or any(
-            one.action is CompactionAction.DEFERRED for one in self.compactions
-        )
 
 
 class SensitiveLoop:

@@ -13,16 +13,17 @@ from typing import Final, TypeVar, assert_never
 
 from commonplace.apps import memories
 from commonplace.apps.compaction.compactor import SUBAGENT, Compactor
-from commonplace.apps.compaction.conflicts import Conflict, find_conflicts
-from commonplace.apps.compaction.decision import MemoryCompactionRequest
+from commonplace.apps.compaction.conflicts import find_conflicts
 from commonplace.apps.compaction.importance import assess
 from commonplace.apps.context import shown_to_user
 from commonplace.apps.digests import queue
-from commonplace.apps.digests.digest import Digest, MemoryCreationRequest, creation_prompt, read_digest
-from commonplace.apps.digests.queue import Claim
+from commonplace.apps.digests.digest import creation_prompt
 from commonplace.apps.digests.retrying import twice
-from commonplace.apps.energy import Operation, creation_cost
-from commonplace.apps.memories import (
+from commonplace.apps.model.compaction import MemoryCompactionRequest
+from commonplace.apps.model.conflicts import Conflict
+from commonplace.apps.model.digests import Claim, Digest, MemoryCreationRequest
+from commonplace.apps.model.energy import Operation
+from commonplace.apps.model.memories import (
     ALL_ROWS,
     MAX_CONTENT_CHARS,
     MAX_MEMORIES,
@@ -41,6 +42,8 @@ from commonplace.apps.receipts import (
 )
 from commonplace.apps.registry import get_app
 from commonplace.apps.resources import Resources
+from commonplace.apps.rules.digest_text import read_digest
+from commonplace.apps.rules.energy import creation_cost
 from commonplace.apps.store import memories_lock
 from commonplace.core.errors import (
     ModelAccessError,
