@@ -59,7 +59,7 @@ WRONG = (
     *(None, 7, 10**30, float("nan"), "xx", "\x00", "\ud800"),
     *(["x"], [None], {"a": 1}, datetime(2026, 1, 1)),  # noqa: DTZ001 - without a zone
 )
-OBJECTS = {"memories", "on_progress", "quotas", "told", "wanted"}
+OBJECTS = {"memories", "on_progress", "quotas", "request", "told", "wanted"}
 """Parameters that take objects of the program, not data."""
 NOT_CALLED = {"begin", "changes_of_session", "import_episodes", "ingest", "reembed"}
 """Take objects of the program, or open the database."""
@@ -128,7 +128,7 @@ async def test_lists_of_app_memory_refuse_a_page_that_does_not_exist(
     """The views and the registry too."""
     async with AppMemory.open(database, clock=clock, engine=engine) as apps:
         await apps.registry.register("cal", name="Calendar")
-        for part in (apps, apps.registry, apps.loop, apps.subagent, apps.views):
+        for part in (apps, apps.registry, apps.digests, apps.focus, apps.views):
             assert await refuse_pages(part)
 
 
@@ -163,7 +163,7 @@ async def test_app_memory_refuses_values_of_a_wrong_type(
     """The registry too."""
     async with AppMemory.open(database, clock=clock, engine=engine) as apps:
         await apps.registry.register("cal", name="Calendar")
-        for part in (apps, apps.registry, apps.loop):
+        for part in (apps, apps.registry, apps.digests, apps.focus):
             await take_or_refuse(part)
 
 

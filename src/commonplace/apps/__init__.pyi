@@ -1,12 +1,13 @@
 from commonplace.apps.context import format_memories as format_memories
 from commonplace.apps.counts import Counts as Counts
-from commonplace.apps.digests.loop import SensitiveLoop as SensitiveLoop
-from commonplace.apps.digests.subagent import MemorySubAgent as MemorySubAgent
+from commonplace.apps.digests.worker import DigestWorker as DigestWorker
 from commonplace.apps.memory import AppMemory as AppMemory
 from commonplace.apps.model.apps import App as App
 from commonplace.apps.model.apps import AppStatus as AppStatus
 from commonplace.apps.model.apps import ListedApp as ListedApp
 from commonplace.apps.model.apps import UninstallReceipt as UninstallReceipt
+from commonplace.apps.model.compaction import MemoryCompactionRequest as MemoryCompactionRequest
+from commonplace.apps.model.context import Focus as Focus
 from commonplace.apps.model.context import MemoryContext as MemoryContext
 from commonplace.apps.model.conversations import MAX_MESSAGE_CHARS as MAX_MESSAGE_CHARS
 from commonplace.apps.model.conversations import MAX_REASON_CHARS as MAX_REASON_CHARS
@@ -17,6 +18,7 @@ from commonplace.apps.model.digests import COMPLETED as COMPLETED
 from commonplace.apps.model.digests import CatchUp as CatchUp
 from commonplace.apps.model.digests import DigestState as DigestState
 from commonplace.apps.model.digests import ListedState as ListedState
+from commonplace.apps.model.digests import MemoryCreationRequest as MemoryCreationRequest
 from commonplace.apps.model.digests import QueuedDigest as QueuedDigest
 from commonplace.apps.model.energy import EnergyPolicy as EnergyPolicy
 from commonplace.apps.model.energy import EnergyStatus as EnergyStatus
@@ -37,9 +39,12 @@ from commonplace.apps.names import APP_ID as APP_ID
 from commonplace.apps.names import MAX_ID_CHARS as MAX_ID_CHARS
 from commonplace.apps.names import MAX_NAME_CHARS as MAX_NAME_CHARS
 from commonplace.apps.names import require_app_id as require_app_id
+from commonplace.apps.parts.injection import Injection as Injection
 from commonplace.apps.receipts import CompactionReceipt as CompactionReceipt
 from commonplace.apps.receipts import DigestOutcome as DigestOutcome
 from commonplace.apps.receipts import DigestReceipt as DigestReceipt
 from commonplace.apps.receipts import EndReceipt as EndReceipt
 from commonplace.apps.receipts import ImportReceipt as ImportReceipt
 from commonplace.apps.registry import AppRegistry as AppRegistry
+from commonplace.apps.specified import MemorySubAgent as MemorySubAgent
+from commonplace.apps.specified import SensitiveLoop as SensitiveLoop

@@ -69,18 +69,11 @@ async def messages_of(sql: Statements, conversation_id: str) -> list[Message]:
 
 
 async def end(sql: Statements, conversation_id: str, reason: str, now: datetime) -> Conversation | None:
-    """End a conversation and return it; ``None`` if it had ended before.
-
-    Raises:
-        NotFoundError: No conversation has this id.
-    """
+    """End a conversation and return it; ``None`` if no active conversation has this id."""
     row = await sql.end_conversation(
         conversation_id=conversation_id, reason=reason, moment=format_timestamp(now)
     )
-    if row is None:
-        await get(sql, conversation_id)
-        return None
-    return Conversation.from_row(row)
+    return None if row is None else Conversation.from_row(row)
 
 
 async def delete(sql: Statements, conversation_id: str) -> Conversation:

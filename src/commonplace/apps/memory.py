@@ -1,5 +1,6 @@
 """The facade of app memory: the functions that the command line, the admin API and hosts call."""
 
+import logging
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from copy import deepcopy
@@ -10,9 +11,7 @@ from typing import Any, Literal
 from commonplace.apps import conversations, exchange, memories, statistics
 from commonplace.apps.compaction.conflicts import find_conflicts
 from commonplace.apps.counts import Counts
-from commonplace.apps.digests import queue
-from commonplace.apps.digests.loop import SensitiveLoop
-from commonplace.apps.digests.subagent import DEFAULT_TIMEOUT_S, MemorySubAgent
+from commonplace.apps.digests.worker import DigestWorker
 from commonplace.apps.energy import EnergyBudget
 from commonplace.apps.model.apps import App, AppStatus
 from commonplace.apps.model.conflicts import Conflict
@@ -23,21 +22,22 @@ from commonplace.apps.model.conversations import (
     Message,
     require_message,
     require_messages,
+    require_reason,
 )
-from commonplace.apps.model.digests import COMPLETED, ListedState, QueuedDigest
+from commonplace.apps.model.digests import COMPLETED
 from commonplace.apps.model.energy import EnergyPolicy
 from commonplace.apps.model.exchange import Export, read_document
 from commonplace.apps.model.figures import Statistics
 from commonplace.apps.model.memories import ALL_ROWS, Author, Change, ChangeKind, Memory
 from commonplace.apps.names import optional_user, require_app_id
-from commonplace.apps.receipts import DigestReceipt, ImportReceipt, ShareReceipt
+from commonplace.apps.parts.injection import Injection
+from commonplace.apps.receipts import DigestReceipt, EndReceipt, ImportReceipt, PurgeReceipt, ShareReceipt
 from commonplace.apps.registry import AppRegistry, get_app
-from commonplace.apps.resources import Resources
+from commonplace.apps.resources import DEFAULT_TIMEOUT_S, Resources
 from commonplace.apps.search import Hit, by_meaning, by_words
 from commonplace.apps.store import SQL_DIRECTORY, memories_lock
 from commonplace.apps.vectors import Vectors
 from commonplace.apps.views import AppViews
-from commonplace.core.choices import require_one_of
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.quarantine import Quarantine
@@ -49,6 +49,8 @@ from commonplace.llm import Model, open_model
 from commonplace.storage.database import Database, Statements
 from commonplace.storage.opening import open_database
 from commonplace.storage.store import Store
+
+log = logging.getLogger(__name__)
 
 
 class AppMemory:
@@ -97,10 +99,10 @@ class AppMemory:
             zone=zone,
             quarantine=quarantine,
         )
-        self.subagent = MemorySubAgent(resources)
-        """Creates, compacts, reads and deletes memories."""
-        self.loop = SensitiveLoop(resources, self.subagent, on_receipt=on_receipt)
-        """Ends conversations, and puts memories into the context of later ones."""
+        self.digests = DigestWorker(resources, on_receipt=on_receipt)
+        """Makes the digests of ended conversations."""
+        self.focus = Injection(store, counts, quarantine)
+        """Puts memories into the context of later conversations."""
         self.views = AppViews(store, vectors, quarantine)
         """The figures and lists that operators look at."""
 
@@ -120,7 +122,7 @@ class AppMemory:
         """Open the database that the settings name, migrate it, and close it at the end of the block.
 
         The end of the block waits for running digests. If the block raises, running digests stop and go back to the
-        queue. Digests that an earlier process left in the queue wait for ``loop.run_deferred()``.
+        queue. Digests that an earlier process left in the queue wait for ``digests.run_deferred()``.
 
         Args:
             settings: ``None`` loads the settings.
@@ -158,9 +160,9 @@ class AppMemory:
             try:
                 yield memory
             except BaseException:
-                await memory.loop.cancel()
+                await memory.digests.cancel()
                 raise
-            await memory.loop.aclose()
+            await memory.digests.aclose()
 
     async def begin_conversation(
         self, app_id: str, conversation_id: str, *, user_id: str | None = None
@@ -244,6 +246,27 @@ class AppMemory:
             )
         return deleted
 
+    async def end_conversation(self, conversation_id: str, reason: str = COMPLETED) -> EndReceipt:
+        """End a conversation, and start its digest in the background.
+
+        On return the end and the queued digest are durable: if the process dies, the next one makes the digest. Ending
+        a conversation again makes no second memory, but retries a failed digest.
+
+        Raises:
+            NotFoundError: No conversation has this id.
+            InvalidInputError: The reason is not text of 1 to 500 characters.
+            StorageError: The database cannot be written; the conversation stays active.
+        """
+        why = require_reason(reason)
+        async with self._store.writing() as sql:
+            ended = await conversations.end(sql, conversation_id, why, self._store.now())
+            conversation = ended or await conversations.get(sql, conversation_id)
+            await sql.queue_digest(
+                app_id=conversation.app_id, conversation_id=conversation_id, moment=self._store.moment()
+            )
+        digest = self.digests.begin(conversation)
+        return EndReceipt(conversation=conversation, repeated=ended is None, digest=digest)
+
     async def ingest(
         self,
         app_id: str,
@@ -276,7 +299,7 @@ class AppMemory:
                     raise InvalidInputError("messages", "the stored messages, then new ones", differing)
                 if missing := said[len(stored) :]:
                     await conversations.say(sql, conversation_id, missing, now)
-        ended = await self.loop.end_conversation(conversation_id, reason)
+        ended = await self.end_conversation(conversation_id, reason)
         return await ended.digested()
 
     async def context(self, app_id: str, *, user_id: str | None = None) -> MemoryContext:
@@ -287,9 +310,8 @@ class AppMemory:
             InvalidInputError: The id of the user is malformed.
         """
         app = await self.registry.get(app_id)
-        shown = await self.loop.get_memories_for_app(app_id, user_id=optional_user(user_id))
-        text = self.loop.format_memories_for_context(app, shown)
-        return MemoryContext(text=text, memories=tuple(shown))
+        shown = await self.focus.shown(app_id, user_id=optional_user(user_id))
+        return MemoryContext(text=self.focus.block(app, shown), memories=tuple(shown))
 
     async def list_memories(self, app_id: str, *, limit: int = ALL_ROWS, offset: int = 0) -> list[Memory]:
         """Return an app's own memories from all its spaces, newest first.
@@ -327,6 +349,31 @@ class AppMemory:
             memory = await _get(sql, memory_id, app_id)
             await memories.delete(sql, [memory], Author(actor=current_actor(), now=self._store.now()))
         return memory
+
+    async def count(self, app_id: str) -> int:
+        """Return the number of an app's memories in all its spaces; 0 for an unknown app."""
+        return await self._store.reads.count_memories(app_id=app_id)
+
+    async def purge(self, app_id: str) -> PurgeReceipt:
+        """Delete every memory of an app permanently, including the texts in their history.
+
+        The transcripts of ended conversations are deleted too; waiting and running digests are dropped.
+
+        Raises:
+            NotFoundError: No app has this id.
+        """
+        author = Author(actor=current_actor(), now=self._store.now(), reason="purged")
+        async with self._store.writing(memories_lock(app_id)) as sql:
+            await get_app(sql, app_id)
+            await sql.drop_open_digests(
+                app_id=app_id, reason="the app's memories were purged", moment=self._store.moment()
+            )
+            deleted = await memories.of_app(sql, app_id)
+            await memories.delete(sql, deleted, author)
+            await sql.forget_texts_of_app(app_id=app_id)
+            await sql.delete_ended_conversations(app_id=app_id)
+        log.info("purged %d memories of app %s", len(deleted), app_id, extra={"app_id": app_id})
+        return PurgeReceipt(app_id=app_id, deleted=len(deleted))
 
     async def share(self, memory_id: int, to_app_id: str) -> ShareReceipt:
         """Show a memory to the conversations of another app too.
@@ -417,26 +464,6 @@ class AppMemory:
         """
         receipt = await exchange.import_memories(self._store, app_id, read_document(document))
         return replace(receipt, added=tuple(self.quarantine.watch(receipt.added)))
-
-    async def waiting_digests(self) -> list[QueuedDigest]:
-        """Return the digests that wait for energy or for a worker, the longest waiting first."""
-        return QueuedDigest.from_rows(
-            await self._store.reads.open_digests(moment=self._store.moment(), limit=ALL_ROWS)
-        )
-
-    async def list_digests(self, state: ListedState, *, limit: int = ALL_ROWS) -> list[QueuedDigest]:
-        """Return the digests in a state, newest first."""
-        wanted = require_one_of(ListedState, state, field="state")
-        async with self._store.reading() as sql:
-            return await queue.listed(sql, wanted, limit=limit)
-
-    async def retry_digests(self, conversation_id: str | None = None) -> list[DigestReceipt]:
-        """Retry skipped and deferred digests; see :meth:`~commonplace.apps.digests.loop.SensitiveLoop.retry`.
-
-        Raises:
-            NotFoundError: No digest of this conversation is skipped or deferred.
-        """
-        return await self.loop.retry(conversation_id)
 
     async def statistics(self) -> Statistics:
         """Return usage figures of the database, over all processes."""

@@ -48,7 +48,7 @@ def opened(database: Settings, clock: ManualClock, engine: EmbeddingEngine) -> O
         await apps.registry.register("cal", name="Calendar")
         try:
             yield apps
-            await apps.loop.aclose()
+            await apps.digests.aclose()
         finally:
             await faulty.close()
 
@@ -112,7 +112,7 @@ async def test_an_edit_merges_the_new_memory_into_its_target(opened: Opener, clo
         assert (merged.created_at, merged.updated_at) == (started, clock.now)
         assert merged.source_conversation_id == "cal-4"
         assert merged.metadata.related_conversations == ("cal-11",)
-        assert (await apps.subagent.get_memories("cal"))[0].id == 4
+        assert (await apps.focus.visible("cal"))[0].id == 4
         (hit, *_) = await apps.search("cal", merged_text, by="meaning")
         assert hit.memory.id == 4
 
@@ -250,9 +250,9 @@ async def test_what_the_database_will_not_do_now_is_done_later(opened: Opener) -
         failing_once_decided(apps, script, 3)
         receipt = await eleventh(apps)
         assert receipt.action is CompactionAction.FAILED
-        assert await apps.subagent.get_memory_count("cal") == 11
-        assert len(await apps.subagent.get_memories("cal")) == 10
-        (done,) = (await apps.loop.run_deferred()).compactions
+        assert await apps.count("cal") == 11
+        assert len(await apps.focus.visible("cal")) == 10
+        (done,) = (await apps.digests.run_deferred()).compactions
         assert done.removed[0].id == 5
         assert len(await ids(apps)) == 10
 
@@ -309,11 +309,11 @@ async def test_a_compaction_of_memories_that_have_changed_does_nothing(opened: O
         await fill(apps, "cal", 10)
         held = sorted(await apps.list_memories("cal"), key=lambda memory: memory.id)
         room = MemoryCompactionRequest(app_id="cal", existing_memories=tuple(held[:9]), new_memory=held[9])
-        assert (await apps.subagent.compact_memories(room)).action is CompactionAction.NONE
+        assert (await apps.digests.compact(room)).action is CompactionAction.NONE
         outdated = MemoryCompactionRequest(
             app_id="cal", existing_memories=(*held[:9], held[0]), new_memory=held[9]
         )
-        receipt = await apps.subagent.compact_memories(outdated)
+        receipt = await apps.digests.compact(outdated)
         assert (receipt.action, receipt.removed) == (CompactionAction.NONE, ())
         assert len(await ids(apps)) == 10
 
@@ -334,7 +334,7 @@ async def test_twenty_conversations_that_end_at_once_leave_ten_memories(opened: 
         for number in range(20):
             await apps.begin_conversation("cal", f"c-{number}")
             await apps.add_message(f"c-{number}", "user", f"Please note matter{number} at once")
-        ends = await asyncio.gather(*(apps.loop.end_conversation(f"c-{number}") for number in range(20)))
+        ends = await asyncio.gather(*(apps.end_conversation(f"c-{number}") for number in range(20)))
         receipts = [await end.digested() for end in ends]
         assert {receipt.outcome for receipt in receipts} == {DigestOutcome.CREATED}
         created = {receipt.memory.id for receipt in receipts if receipt.memory}
@@ -367,8 +367,8 @@ async def test_two_hosts_on_one_database_lose_nothing(
             )
 
         await asyncio.gather(host(one, 0), host(other, 10))
-        await one.loop.run_deferred()
-        assert await other.subagent.get_memory_count("cal") == 10
+        await one.digests.run_deferred()
+        assert await other.count("cal") == 10
         figures = await one.statistics()
         assert figures.created_last_day == 20
         assert figures.compactions_last_day == {"cal": 10}
@@ -380,7 +380,7 @@ async def test_a_purge_wins_over_a_digest_that_is_under_way(opened: Opener) -> N
     async with opened(script=script) as apps:
 
         async def purge(_: Request) -> None:
-            await apps.subagent.delete_app_memories("cal")
+            await apps.purge("cal")
 
         script.meanwhile = purge
         (receipt,) = await fill(apps, "cal", 1)

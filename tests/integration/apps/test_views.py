@@ -78,7 +78,7 @@ async def test_figures_of_one_app(apps: AppMemory, clock: ManualClock) -> None:
     for number in range(2):
         await apps.begin_conversation("cal", f"c-{number}")
     await apps.add_message("c-0", "user", "What is on the board?")
-    await apps.loop.focus_on_unanswered("c-0")
+    await apps.focus.unanswered("c-0")
     figures = await apps.views.figures("cal")
     assert (figures.created_last_hour, figures.created_last_day, figures.compactions_last_day) == (1, 12, 2)
     assert (figures.utilisation, figures.conversations, figures.injection_rate) == (1.0, 14, 1.0)

@@ -163,7 +163,7 @@ async def test_low_energy_and_what_waits_for_it_can_be_seen(database: Settings, 
         ]
         assert (waiting["total"], waiting["nextOffset"]) == (1, None)
         clock.advance(seconds=60)
-        await memory.loop.run_deferred()
+        await memory.digests.run_deferred()
         assert (await client.get("/api/v1/app-memory/digests")).json()["total"] == 0
         assert not (await client.get("/api/v1/app-memory/energy")).json()["low"]
 

@@ -8,7 +8,9 @@ from enum import StrEnum
 from itertools import zip_longest
 from typing import Any, Final
 
+from commonplace.apps.model.conflicts import Conflict
 from commonplace.apps.model.conversations import Message, require_message
+from commonplace.apps.model.memories import Draft, Memory
 from commonplace.apps.receipts import (
     CompactionAction,
     CompactionReceipt,
@@ -185,3 +187,37 @@ class OpenDigests:
 
     digests: list[DatedDigest]
     total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """The result of an attempt at a digest; its receipt adds the conversation.
+
+    Attributes:
+        memory: The new memory; ``None`` for every outcome but ``created``.
+        conflicts: The memories that contradict the new one.
+        compactions: The compactions that made room for it.
+        extractive: Whether its sentences were picked, not written.
+    """
+
+    outcome: DigestOutcome
+    reason: str = ""
+    memory: Memory | None = None
+    conflicts: tuple[Conflict, ...] = ()
+    compactions: tuple[CompactionReceipt, ...] = ()
+    extractive: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A memory that an attempt may store.
+
+    Attributes:
+        vector: Its vector in the stored form; ``None`` if the embedding engine does not work.
+        reason: What was left out of the text; empty if nothing was.
+    """
+
+    draft: Draft
+    vector: bytes | None = None
+    reason: str = ""
+    extractive: bool = False

@@ -229,7 +229,7 @@ async def delete(memory: AppMemory, memory_id: MemoryArgument) -> Answer:
 @command()
 async def purge(memory: AppMemory, app_id: AppArgument) -> Answer:
     """Delete every memory of an app permanently, and the transcripts of its ended conversations. The app stays."""
-    receipt = await memory.subagent.delete_app_memories(app_id)
+    receipt = await memory.purge(app_id)
     return Answer(receipt, f"deleted {plural(receipt.deleted, 'memory', 'memories')} of {app_id}")
 
 
@@ -312,8 +312,8 @@ async def energy(
 ) -> Answer:
     """Print the energy level and the waiting digests."""
     async with _opened_with_model() if catch_up else _opened() as memory:
-        caught_up = await memory.loop.run_deferred() if catch_up else CatchUp(digests=(), compactions=())
-        status, waiting = await memory.energy.status(), await memory.waiting_digests()
+        caught_up = await memory.digests.run_deferred() if catch_up else CatchUp(digests=(), compactions=())
+        status, waiting = await memory.energy.status(), await memory.digests.waiting()
 
     def text(out: Console) -> None:
         digests = map(_receipt_lines, caught_up.digests)
@@ -337,7 +337,7 @@ async def list_digests(
     """Print the digests in a state with their reasons and times. Default: skipped digests."""
     return listing(
         "digests",
-        await memory.list_digests(state),
+        await memory.digests.list(state),
         ("app", "conversation", "state", "reason", "updated (UTC)"),
         lambda one: (one.app_id, one.conversation_id, one.outcome or one.state, one.reason, one.updated_at),
         if_empty=f"No {state} digests.",
@@ -354,7 +354,7 @@ async def retry(
     """Retry the skipped or deferred digest of a conversation, or all of them with --all; print the receipts."""
     if every == (conversation_id is not None):
         raise typer.BadParameter("expected an id, or --all", param_hint="CONVERSATION")
-    receipts = await memory.retry_digests(conversation_id)
+    receipts = await memory.digests.retry(conversation_id)
     lines = [*map(_receipt_lines, receipts)] or ["No skipped or deferred digests."]
     document = {"count": len(receipts), "digests": receipts}
     return Answer(document, lambda out: out.print("\n".join(lines)))

@@ -125,7 +125,7 @@ async def _use_app(memory: AppMemory) -> None:
     try:
         receipt = await memory.ingest(APP, f"{APP}-{uuid4()}", messages)
     finally:
-        await memory.loop.cancel()
+        await memory.digests.cancel()
     found = [hit.memory.id for hit in await memory.search(APP, WORD)]
     if receipt.memory is None or receipt.memory.id not in found:
         raise StorageUnavailableError(f"a memory was stored but cannot be found: {receipt.reason}")

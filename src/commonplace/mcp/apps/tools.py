@@ -127,7 +127,7 @@ async def conversation_end(
         reason: Why the conversation ended.
         wait: Whether to wait for the digest, which takes as long as the model's answer.
     """
-    ended = await memory.loop.end_conversation(conversation_id, reason)
+    ended = await memory.end_conversation(conversation_id, reason)
     result: EndedConversation = {"conversation": ended.conversation, "repeated": ended.repeated}
     if wait:
         receipt = await ended.digested()

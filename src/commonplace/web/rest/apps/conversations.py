@@ -111,7 +111,7 @@ async def end_conversation(
     The digest is made in the background, even after a restart of the service. Ending a conversation again does not make
     a second memory, but retries a failed digest.
     """
-    ended = await memory.loop.end_conversation(conversation_id, reason)
+    ended = await memory.end_conversation(conversation_id, reason)
     return EndedShape.model_validate(
         {
             "conversation": ConversationShape.model_validate(ended.conversation),
@@ -128,7 +128,7 @@ async def list_app_memories(memory: OpenAppMemory, app_id: AppId, page: WantedPa
     Return the memories of all users of the app, newest first.
     """
     found = await memory.list_memories(app_id, limit=page.one_more, offset=page.offset)
-    total = await memory.subagent.get_memory_count(app_id)
+    total = await memory.count(app_id)
     return page.envelope(MemoriesPageShape, "memories", found, total=total)
 
 

@@ -135,6 +135,6 @@ async def waiting_digests(memory: OpenAppMemory, page: WantedPage) -> DigestsSha
 
     Return ended conversations without a digest, oldest first.
     """
-    waiting = await memory.waiting_digests()
+    waiting = await memory.digests.waiting()
     found = waiting[page.offset : page.offset + page.one_more]
     return page.envelope(DigestsShape, "digests", found, total=len(waiting))
