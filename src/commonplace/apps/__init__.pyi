@@ -9,11 +9,11 @@ from commonplace.apps.model.apps import UninstallReceipt as UninstallReceipt
 from commonplace.apps.model.compaction import MemoryCompactionRequest as MemoryCompactionRequest
 from commonplace.apps.model.context import Focus as Focus
 from commonplace.apps.model.context import MemoryContext as MemoryContext
-from commonplace.apps.model.conversations import MAX_MESSAGE_CHARS as MAX_MESSAGE_CHARS
 from commonplace.apps.model.conversations import MAX_REASON_CHARS as MAX_REASON_CHARS
 from commonplace.apps.model.conversations import Conversation as Conversation
 from commonplace.apps.model.conversations import Message as Message
-from commonplace.apps.model.conversations import Speaker as Speaker
+from commonplace.apps.model.conversations import Messages as Messages
+from commonplace.apps.model.conversations import SystemMessage as SystemMessage
 from commonplace.apps.model.digests import COMPLETED as COMPLETED
 from commonplace.apps.model.digests import CatchUp as CatchUp
 from commonplace.apps.model.digests import DigestState as DigestState

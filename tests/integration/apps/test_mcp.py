@@ -131,6 +131,12 @@ async def test_tools_say_what_they_do_and_take(client: Client[Any]) -> None:
             "messages.0.role",
             "'system'",
         ),
+        (
+            "conversation_add_messages",
+            {"conversation_id": "c-1", "messages": [{"role": "user", "content": "x", "name": "Ada"}]},
+            "messages.0.name",
+            "'Ada'",
+        ),
     ],
 )
 async def test_what_is_refused_says_what_to_do(

@@ -172,6 +172,11 @@ async def test_what_does_not_exist_is_not_found(client: httpx2.AsyncClient) -> N
             {"messages": [{"role": "system", "content": "x"}]},
             "messages.0.role",
         ),
+        (
+            f"{CONVERSATIONS}/c-1/messages",
+            {"messages": [{"role": "user", "content": "x", "name": "Ada"}]},
+            "messages.0.name",
+        ),
         (f"{CONVERSATIONS}/c-1/end?reason=", None, "reason"),
     ],
 )

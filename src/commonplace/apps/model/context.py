@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from commonplace.apps.model.apps import App
-from commonplace.apps.model.conversations import Conversation, Message
+from commonplace.apps.model.conversations import Conversation, Message, SystemMessage
 from commonplace.apps.model.memories import Memory
 
 
@@ -30,7 +30,7 @@ class Focus:
     app: App
     conversations: tuple[Conversation, ...]
     memories: tuple[Memory, ...]
-    messages: tuple[Message, ...]
+    messages: tuple[SystemMessage | Message, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

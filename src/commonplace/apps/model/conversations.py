@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
+
+from pydantic import ConfigDict, Field
 
 from commonplace.core.choices import require_items
 from commonplace.core.errors import InvalidInputError
@@ -13,8 +15,10 @@ from commonplace.storage.rows import Noun
 
 MAX_MESSAGE_CHARS: Final = 1_000_000
 MAX_REASON_CHARS: Final = 500
+MOST_MESSAGES: Final = 1000
+"""The number of messages that one call adds."""
+
 Speaker = Literal["user", "assistant"]
-Role = Literal["system", "user", "assistant"]
 
 
 class ConversationStatus(StrEnum):
@@ -26,10 +30,31 @@ class ConversationStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message; the role ``system`` marks only context for a model."""
+    """A message of a conversation."""
 
-    role: Role
+    # REST, MCP and the command line read this declaration, and refuse other roles, fields and lengths.
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    role: Speaker
+    content: Annotated[
+        str,
+        Field(
+            max_length=MAX_MESSAGE_CHARS,
+            description="the text; secrets are masked before the message is stored",
+        ),
+    ]
+
+
+Messages = Annotated[list[Message], Field(min_length=1, max_length=MOST_MESSAGES)]
+"""The messages of one call, in order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemMessage:
+    """The block of memories as a message for a model; it is no part of the conversation."""
+
     content: str
+    role: Literal["system"] = "system"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from commonplace.apps.context import format_memories, shown_to_user
 from commonplace.apps.counts import Counts
 from commonplace.apps.model.apps import App
 from commonplace.apps.model.context import Focus, InjectionPoint
-from commonplace.apps.model.conversations import Conversation, ConversationStatus, Message
+from commonplace.apps.model.conversations import Conversation, ConversationStatus, Message, SystemMessage
 from commonplace.apps.model.memories import ALL_ROWS, MAX_MEMORIES, Memory
 from commonplace.apps.registry import get_app
 from commonplace.core.errors import InvalidInputError
@@ -126,7 +126,7 @@ class Injection:
     ) -> Focus:
         shown = await self.shown(app.app_id, user_id=user_id)
         block = self.block(app, shown)
-        injected = [Message(role="system", content=block)] if block else []
+        injected = [SystemMessage(content=block)] if block else []
         await self._note_shown(point, focused, len(shown))
         return Focus(
             point=point,

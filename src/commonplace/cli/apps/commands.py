@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 import typer
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -56,14 +56,8 @@ class _ConversationDocument(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    class Said(BaseModel):
-        """One message."""
-
-        role: Literal["user", "assistant"]
-        content: str
-
     conversation_id: str
-    messages: list[Said]
+    messages: list[Message]
     user_id: str | None = None
 
 
@@ -137,8 +131,9 @@ async def ingest(
         document = _ConversationDocument.model_validate(_read_json(source))
     except ValidationError as error:
         raise invalid_input(error.errors()[0], whole="conversation") from None
-    said = [Message(role=one.role, content=one.content) for one in document.messages]
-    receipt = await memory.ingest(app_id, document.conversation_id, said, user_id=document.user_id)
+    receipt = await memory.ingest(
+        app_id, document.conversation_id, document.messages, user_id=document.user_id
+    )
     skipped = receipt.outcome is DigestOutcome.SKIPPED
     # The receipt gives the reason, and app memory logs it.
     return Answer(receipt, lambda out: out.print(_receipt_lines(receipt)), error="" if skipped else None)

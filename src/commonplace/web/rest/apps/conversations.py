@@ -11,7 +11,6 @@ from commonplace.apps import (
     App,
     Conversation,
     MemoryContext,
-    Message,
 )
 from commonplace.core.errors import NotFoundError
 from commonplace.web.http.access import installation_reader, installation_writer
@@ -92,8 +91,7 @@ async def add_messages(
 
     Store all of the messages, or none. Secrets in them are masked.
     """
-    said = [Message(role=one.role, content=one.content) for one in wanted.messages]
-    return await memory.add_messages(conversation_id, said)
+    return await memory.add_messages(conversation_id, wanted.messages)
 
 
 @api(f"POST {ONE}/end", installation_writer, "The conversation and its digest", NOT_FOUND)
