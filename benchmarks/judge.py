@@ -33,10 +33,10 @@ from typing import Any
 from commonplace.core.settings import Settings
 from commonplace.judge import judge
 from commonplace.llm import Script
-from commonplace.operational.memories import Memory
 from commonplace.operational.memory import OperationalMemory
+from commonplace.operational.model.memories import Memory
+from commonplace.operational.model.reviews import Decision
 from commonplace.operational.model_reviews import PairDecision, PairDecisions, decide_by_model
-from commonplace.operational.reviews import Decision
 
 PAIRS = Path(__file__).parent / "data" / "judge_pairs.jsonl"
 COUNTED = {

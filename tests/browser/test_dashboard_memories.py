@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.async_api import Locator, Page, expect
 
-from commonplace.operational.memories import Memory
+from commonplace.operational.model.memories import Memory
 from support.browser import Dashboard, Screenshot, check_accessibility
 from support.streams import chunks, session
 

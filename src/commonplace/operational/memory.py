@@ -15,24 +15,37 @@ from commonplace.core.request_context import current_actor
 from commonplace.core.safe_text import refuse_secret, require_safe_text
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import plural
-from commonplace.operational import lifecycle, memories, reviews, sessions
-from commonplace.operational.context import MemoryContext, build_memory_context
+from commonplace.operational import lifecycle, memories, reviews
+from commonplace.operational.context import build_memory_context
 from commonplace.operational.cooldowns import Cooldown
 from commonplace.operational.events import Event
-from commonplace.operational.memories import Author, Change, ChangeKind, Memory, MemoryFilter, Wording
-from commonplace.operational.output import OutputLine
-from commonplace.operational.receipts import AddReceipt, Effect, Receipt, ReceiptOutcome, SessionReport
-from commonplace.operational.reviews import Decision, Review
-from commonplace.operational.sessions import Session
-from commonplace.operational.transcript.markers import (
+from commonplace.operational.model.context import MemoryContext
+from commonplace.operational.model.markers import (
     GENERAL,
     MAX_SERVICE_CHARS,
     MAX_TEXT_CHARS,
     SERVICE_PATTERN,
     MemoryCategory,
 )
+from commonplace.operational.model.memories import (
+    DEFAULT_CONFIDENCE,
+    Author,
+    Change,
+    ChangeKind,
+    Memory,
+    MemoryFilter,
+    Wording,
+)
+from commonplace.operational.model.output import OutputLine
+from commonplace.operational.model.reviews import Decision, Review
+from commonplace.operational.model.sessions import Session, require_tier
+from commonplace.operational.model.stream import Damaged
+from commonplace.operational.receipts import AddReceipt, Effect, Receipt, ReceiptOutcome, SessionReport
+from commonplace.operational.rules.edits import edited
+from commonplace.operational.rules.wordings import wordings
 from commonplace.operational.transcript.recorder import Recorder
-from commonplace.operational.transcript.stream import Damaged, read_events
+from commonplace.operational.transcript.recording_process import interrupt_lost
+from commonplace.operational.transcript.stream import read_events
 from commonplace.operational.views import OperationalViews
 from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.database import Database
@@ -158,7 +171,7 @@ class OperationalMemory:
             The ended sessions, oldest first; each session ends at the time when it was last seen.
         """
         async with self._store.writing() as sql:
-            return await sessions.interrupt_lost(sql, self._store.now())
+            return await interrupt_lost(sql, self._store.now())
 
     async def context(
         self, *, budget_tokens: int | None = None, services: Sequence[str] = ()
@@ -223,7 +236,7 @@ class OperationalMemory:
         category: str,
         observation: str,
         service: str | None = None,
-        confidence: float = memories.DEFAULT_CONFIDENCE,
+        confidence: float = DEFAULT_CONFIDENCE,
         allow_secrets: bool = False,
     ) -> AddReceipt:
         """Store a memory by hand, without comparing it with others.
@@ -290,7 +303,7 @@ class OperationalMemory:
             author = self._author()
             changed: list[Memory] = []
             for before in found:
-                after = lifecycle.edited(before, observation=text, confidence_value=value, now=author.now)
+                after = edited(before, observation=text, confidence_value=value, now=author.now)
                 changed.append(await memories.replace(sql, before, after, ChangeKind.EDITED, author))
         return self.quarantine.watch(changed)
 
@@ -318,7 +331,7 @@ class OperationalMemory:
         """
         async with self._store.reading() as sql:
             await memories.get(sql, memory_id)
-            return memories.wordings(await memories.history(sql, memory_id))
+            return wordings(await memories.history(sql, memory_id))
 
     async def restore(self, memory_id: int, number: int) -> Memory:
         """Restore an earlier wording of a memory.
@@ -329,12 +342,12 @@ class OperationalMemory:
         """
         async with self._store.writing() as sql:
             before = await memories.lock(sql, memory_id)
-            known = memories.wordings(await memories.history(sql, memory_id))
+            known = wordings(await memories.history(sql, memory_id))
             if type(number) is not int or not 1 <= number <= len(known):
                 raise InvalidInputError("wording", f"a number from 1 to {len(known)}", number)
             author = self._author().because(f"Restored wording {number}.")
             text = known[number - 1].text
-            after = lifecycle.edited(before, observation=text, confidence_value=None, now=author.now)
+            after = edited(before, observation=text, confidence_value=None, now=author.now)
             restored = await memories.replace(sql, before, after, ChangeKind.EDITED, author)
         return restored.watched_by(self.quarantine)
 
@@ -400,7 +413,7 @@ class OperationalMemory:
         Raises:
             InvalidInputError: The tier is not 1, 2 or 3.
         """
-        row = await self._store.reads.last_session(tier=sessions.require_tier(tier), trigger=trigger)
+        row = await self._store.reads.last_session(tier=require_tier(tier), trigger=trigger)
         return None if row is None else Session.from_row(row)
 
     async def session_output(self, session_id: int, *, after: int = 0, limit: int = 500) -> list[OutputLine]:

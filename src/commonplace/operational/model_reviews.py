@@ -15,7 +15,7 @@ from commonplace.core.settings import Settings
 from commonplace.core.text import plural
 from commonplace.llm import Model, data_notice, names_language_model, open_model
 from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.reviews import Decision, Review
+from commonplace.operational.model.reviews import Decision, Review
 from commonplace.prompts import fence
 
 MOST_PAIRS: Final = 20

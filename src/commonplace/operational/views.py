@@ -1,9 +1,8 @@
 """Pages of memories, sessions, events and cooldowns for an operator, with totals."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime, timedelta
-from typing import Generic, TypeVar
 
 from commonplace.core.clock import format_timestamp
 from commonplace.core.quarantine import Quarantine
@@ -11,72 +10,13 @@ from commonplace.operational import memories
 from commonplace.operational.cooldowns import Cooldown
 from commonplace.operational.decay import GRACE, WEEK
 from commonplace.operational.events import Event
-from commonplace.operational.memories import Memory, MemoryFilter
-from commonplace.operational.sessions import Session, SessionStatus
-from commonplace.operational.transcript.markers import EventLevel
+from commonplace.operational.model.figures import Figures, ListedChange, MemoryPage, Page, ServiceCount
+from commonplace.operational.model.markers import EventLevel
+from commonplace.operational.model.memories import Memory, MemoryFilter
+from commonplace.operational.model.sessions import Session, SessionStatus
+from commonplace.operational.rules.wordings import wordings
 from commonplace.storage.database import Row, containing
-from commonplace.storage.rows import Noun
 from commonplace.storage.store import Store
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page(Generic[T]):
-    """A part of a list, and the size of the whole list."""
-
-    items: list[T]
-    total: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryPage:
-    """A part of the memories that match a filter.
-
-    Attributes:
-        active: How many active memories match the other conditions of the filter.
-    """
-
-    memories: list[Memory]
-    active: int
-    inactive: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceCount:
-    """The number of memories of a service; ``service`` is ``None`` for general ones."""
-
-    service: str | None
-    memories: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedChange(Noun):
-    """A change of a memory with the memory's current text and service; both ``None`` if it was deleted."""
-
-    memory_id: int
-    kind: memories.ChangeKind
-    actor: str
-    session_id: int | None
-    reason: str
-    created_at: datetime
-    service: str | None
-    observation: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
-    """Counts for an overview; a week is the last seven days."""
-
-    active: int
-    inactive: int
-    learned_in_week: int
-    fading: int
-    sessions_in_week: int
-    failed_in_week: int
-    running: int
-    critical_in_week: int
-    cost_in_week_usd: float
 
 
 class OperationalViews:
@@ -135,7 +75,7 @@ class OperationalViews:
         ``None`` if no stored line of the session contains a wording of the memory.
         """
         async with self._store.reading() as sql:
-            known = memories.wordings(await memories.history(sql, memory_id))
+            known = wordings(await memories.history(sql, memory_id))
             places = [
                 await sql.place_in_output(session_id=session_id, pattern=containing(one.text))
                 for one in known

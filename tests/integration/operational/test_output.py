@@ -15,10 +15,12 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.output import KEPT_LINES, OutputKind, OutputLine
-from commonplace.operational.run.processes import this_process
-from commonplace.operational.sessions import SessionStatus
-from commonplace.operational.transcript.stream import StreamEvent, StreamReader
+from commonplace.operational.model.output import OutputKind, OutputLine
+from commonplace.operational.model.sessions import SessionStatus
+from commonplace.operational.model.stream import StreamEvent
+from commonplace.operational.output import KEPT_LINES
+from commonplace.operational.transcript.recording_process import this_process
+from commonplace.operational.transcript.stream import StreamReader
 from support.streams import chunks, encode, init, result, says, session, tool_result
 
 SECRET = "sk-abcdef0123456789"

@@ -21,7 +21,8 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.output import OutputKind, Shown
+from commonplace.operational.model.output import OutputKind, Shown
+from commonplace.operational.model.sessions import Session, SessionStatus
 from commonplace.operational.receipts import ReceiptOutcome
 from commonplace.operational.run import lock as run_lock
 from commonplace.operational.run.agent import AgentProcess
@@ -29,7 +30,6 @@ from commonplace.operational.run.processes import MARK_VARIABLE
 from commonplace.operational.run.recording import DIRECTORY
 from commonplace.operational.run.runner import RunOutcome, Watcher
 from commonplace.operational.run.schedule import Stop
-from commonplace.operational.sessions import Session, SessionStatus
 from support.agents import prints, program, run, script
 from support.claude import claude_environment
 from support.commands import COMMAND, CommandLine, Done, clean_environment

@@ -9,8 +9,9 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, ModelRefusedError, NotFoundError
 from commonplace.core.settings import Settings
 from commonplace.llm import Script
-from commonplace.operational.memories import ChangeKind, Memory, MemoryFilter
 from commonplace.operational.memory import OperationalMemory
+from commonplace.operational.model.memories import ChangeKind, Memory, MemoryFilter
+from commonplace.operational.model.reviews import Decision
 from commonplace.operational.model_reviews import (
     PairDecision,
     PairDecisions,
@@ -18,7 +19,6 @@ from commonplace.operational.model_reviews import (
     decide_by_model,
 )
 from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome
-from commonplace.operational.reviews import Decision
 from support.streams import chunks, encode, init, result, says
 
 OLD = "Runs version 2.3"

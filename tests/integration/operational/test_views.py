@@ -6,10 +6,10 @@ import pytest
 
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import NotFoundError
-from commonplace.operational.memories import MemoryFilter, Sort
 from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.sessions import SessionStatus
-from commonplace.operational.transcript.markers import EventLevel, MemoryCategory
+from commonplace.operational.model.markers import EventLevel, MemoryCategory
+from commonplace.operational.model.memories import MemoryFilter, Sort
+from commonplace.operational.model.sessions import SessionStatus
 from support.streams import chunks, encode, init, result, session
 
 TOLD = (

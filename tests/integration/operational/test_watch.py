@@ -15,8 +15,8 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
+from commonplace.operational.model.sessions import Session, SessionStatus
 from commonplace.operational.run.schedule import MAX_WAIT_S, Stop, run_schedule
-from commonplace.operational.sessions import Session, SessionStatus
 from support.agents import prints, script
 from support.commands import COMMAND, CommandLine, clean_environment
 from support.deadlines import DEADLINE_S
