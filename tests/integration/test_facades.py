@@ -79,6 +79,12 @@ def required(parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
     return {name: ARGUMENTS.get(name, NO_ID) for name, each in parameters.items() if each.default is empty}
 
 
+def parts_of(memory: object) -> list[object]:
+    """Return a memory and its named parts."""
+    named = [part for name, part in vars(memory).items() if not name.startswith("_")]
+    return [memory, *(part for part in named if type(part).__module__.startswith("commonplace."))]
+
+
 async def refuse_pages(memory: object) -> set[str]:
     """Call each method of a memory that takes a page with pages that do not exist; return the methods' names."""
     called: set[str] = set()
@@ -125,11 +131,14 @@ async def test_lists_of_operational_memory_refuse_a_page_that_does_not_exist(
 async def test_lists_of_app_memory_refuse_a_page_that_does_not_exist(
     database: Settings, clock: ManualClock, engine: EmbeddingEngine
 ) -> None:
-    """The views and the registry too."""
+    """Its parts too."""
     async with AppMemory.open(database, clock=clock, engine=engine) as apps:
         await apps.registry.register("cal", name="Calendar")
-        for part in (apps, apps.registry, apps.digests, apps.focus, apps.views):
-            assert await refuse_pages(part)
+        called = {type(part).__name__: await refuse_pages(part) for part in parts_of(apps)}
+    assert {name for name, methods in called.items() if methods} == {
+        "AppChanges", "AppConversations", "AppMemory", "AppRegistry", "AppSpaces", "AppUsage",
+        "DigestWorker", "Injection",
+    }  # fmt: skip
 
 
 async def test_the_search_of_workspace_memory_refuses_a_page_that_does_not_exist(settings: Settings) -> None:
@@ -160,10 +169,10 @@ async def test_operational_memory_refuses_values_of_a_wrong_type(operational: Op
 async def test_app_memory_refuses_values_of_a_wrong_type(
     database: Settings, clock: ManualClock, engine: EmbeddingEngine
 ) -> None:
-    """The registry too."""
+    """Its parts for hosts too."""
     async with AppMemory.open(database, clock=clock, engine=engine) as apps:
         await apps.registry.register("cal", name="Calendar")
-        for part in (apps, apps.registry, apps.digests, apps.focus):
+        for part in (apps, apps.conversations, apps.digests, apps.focus, apps.registry, apps.shares):
             await take_or_refuse(part)
 
 

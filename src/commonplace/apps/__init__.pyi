@@ -1,6 +1,6 @@
-from commonplace.apps.context import format_memories as format_memories
 from commonplace.apps.counts import Counts as Counts
 from commonplace.apps.digests.worker import DigestWorker as DigestWorker
+from commonplace.apps.energy import EnergyBudget as EnergyBudget
 from commonplace.apps.memory import AppMemory as AppMemory
 from commonplace.apps.model.apps import App as App
 from commonplace.apps.model.apps import AppStatus as AppStatus
@@ -39,12 +39,17 @@ from commonplace.apps.names import APP_ID as APP_ID
 from commonplace.apps.names import MAX_ID_CHARS as MAX_ID_CHARS
 from commonplace.apps.names import MAX_NAME_CHARS as MAX_NAME_CHARS
 from commonplace.apps.names import require_app_id as require_app_id
+from commonplace.apps.parts.changes import AppChanges as AppChanges
+from commonplace.apps.parts.conversations import AppConversations as AppConversations
+from commonplace.apps.parts.figures import AppUsage as AppUsage
 from commonplace.apps.parts.injection import Injection as Injection
+from commonplace.apps.parts.registry import AppRegistry as AppRegistry
+from commonplace.apps.parts.shares import AppShares as AppShares
+from commonplace.apps.parts.spaces import AppSpaces as AppSpaces
 from commonplace.apps.receipts import CompactionReceipt as CompactionReceipt
 from commonplace.apps.receipts import DigestOutcome as DigestOutcome
 from commonplace.apps.receipts import DigestReceipt as DigestReceipt
 from commonplace.apps.receipts import EndReceipt as EndReceipt
 from commonplace.apps.receipts import ImportReceipt as ImportReceipt
-from commonplace.apps.registry import AppRegistry as AppRegistry
 from commonplace.apps.specified import MemorySubAgent as MemorySubAgent
 from commonplace.apps.specified import SensitiveLoop as SensitiveLoop

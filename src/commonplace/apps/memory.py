@@ -3,12 +3,11 @@
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from copy import deepcopy
 from dataclasses import replace
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Any, Literal
 
-from commonplace.apps import conversations, exchange, memories, statistics
+from commonplace.apps import conversations, exchange, memories
 from commonplace.apps.compaction.conflicts import find_conflicts
 from commonplace.apps.counts import Counts
 from commonplace.apps.digests.worker import DigestWorker
@@ -27,17 +26,21 @@ from commonplace.apps.model.conversations import (
 from commonplace.apps.model.digests import COMPLETED
 from commonplace.apps.model.energy import EnergyPolicy
 from commonplace.apps.model.exchange import Export, read_document
-from commonplace.apps.model.figures import Statistics
-from commonplace.apps.model.memories import ALL_ROWS, Author, Change, ChangeKind, Memory
+from commonplace.apps.model.memories import ALL_ROWS, Author, Change, Memory
 from commonplace.apps.names import optional_user, require_app_id
+from commonplace.apps.parts.changes import AppChanges
+from commonplace.apps.parts.conversations import AppConversations
+from commonplace.apps.parts.figures import AppUsage
 from commonplace.apps.parts.injection import Injection
-from commonplace.apps.receipts import DigestReceipt, EndReceipt, ImportReceipt, PurgeReceipt, ShareReceipt
-from commonplace.apps.registry import AppRegistry, get_app
+from commonplace.apps.parts.registry import AppRegistry
+from commonplace.apps.parts.shares import AppShares
+from commonplace.apps.parts.spaces import AppSpaces
+from commonplace.apps.receipts import DigestReceipt, EndReceipt, ImportReceipt, PurgeReceipt
+from commonplace.apps.registry import get_app
 from commonplace.apps.resources import DEFAULT_TIMEOUT_S, Resources
 from commonplace.apps.search import Hit, by_meaning, by_words
 from commonplace.apps.store import SQL_DIRECTORY, memories_lock
 from commonplace.apps.vectors import Vectors
-from commonplace.apps.views import AppViews
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.quarantine import Quarantine
@@ -83,7 +86,7 @@ class AppMemory:
         self.quarantine = quarantine
         """The texts that blocks leave out."""
         self._store = store = Store(database, SQL_DIRECTORY, clock)
-        self._counts = counts = Counts()
+        counts = Counts()
         self._vectors = vectors = Vectors(store, engine, counts)
         self.energy = EnergyBudget(store, energy or EnergyPolicy(), counts)
         """The energy budget. A host can spend from it for its own work too."""
@@ -103,8 +106,16 @@ class AppMemory:
         """Makes the digests of ended conversations."""
         self.focus = Injection(store, counts, quarantine)
         """Puts memories into the context of later conversations."""
-        self.views = AppViews(store, vectors, quarantine)
-        """The figures and lists that operators look at."""
+        self.conversations = AppConversations(store)
+        """Reads and deletes stored conversations."""
+        self.shares = AppShares(store)
+        """Shares memories with other apps."""
+        self.spaces = AppSpaces(store, vectors, quarantine)
+        """Reads and searches the spaces of an app."""
+        self.changes = AppChanges(store)
+        """Reads the changes of memories."""
+        self.figures = AppUsage(store, self.energy, counts, quarantine)
+        """Usage figures."""
 
     @classmethod
     @asynccontextmanager
@@ -206,46 +217,6 @@ class AppMemory:
         said = require_messages(messages)
         return await self._say(conversation_id, said)
 
-    async def get_conversation(self, conversation_id: str, *, app_id: str | None = None) -> Conversation:
-        """Return a conversation.
-
-        Raises:
-            NotFoundError: No conversation has this id, or the conversation belongs to another app than ``app_id``.
-        """
-        async with self._store.reading() as sql:
-            conversation = await conversations.get(sql, conversation_id)
-        if app_id is not None and conversation.app_id != app_id:
-            raise NotFoundError("conversation", conversation_id)
-        return conversation
-
-    async def list_conversations(self, app_id: str, *, limit: int = 50) -> list[Conversation]:
-        """Return the ended conversations of an app, the last ended first.
-
-        Raises:
-            NotFoundError: No app has this id.
-        """
-        async with self._store.reading() as sql:
-            await get_app(sql, app_id)
-            return await conversations.completed(sql, app_id=app_id, user_id=None, limit=limit)
-
-    async def delete_conversation(self, conversation_id: str) -> Conversation:
-        """Delete the transcript of an ended conversation, and return the conversation.
-
-        The memory stays; a waiting digest is dropped.
-
-        Raises:
-            NotFoundError: No conversation has this id.
-            InvalidInputError: The conversation has not ended.
-        """
-        async with self._store.writing() as sql:
-            deleted = await conversations.delete(sql, conversation_id)
-            await sql.drop_open_digest(
-                conversation_id=conversation_id,
-                reason="the conversation was deleted",
-                moment=self._store.moment(),
-            )
-        return deleted
-
     async def end_conversation(self, conversation_id: str, reason: str = COMPLETED) -> EndReceipt:
         """End a conversation, and start its digest in the background.
 
@@ -324,7 +295,7 @@ class AppMemory:
             found = await memories.of_app(sql, app_id, limit=limit, offset=offset)
         return self.quarantine.watch(found)
 
-    async def get_memory(self, memory_id: int, *, app_id: str | None = None) -> Memory:
+    async def get(self, memory_id: int, *, app_id: str | None = None) -> Memory:
         """Return a memory.
 
         Raises:
@@ -338,13 +309,13 @@ class AppMemory:
         async with self._store.reading() as sql:
             return await memories.history(sql, memory_id)
 
-    async def delete_memory(self, memory_id: int, *, app_id: str | None = None) -> Memory:
+    async def delete(self, memory_id: int, *, app_id: str | None = None) -> Memory:
         """Delete a memory permanently, including its text in the history, and return it.
 
         Raises:
             NotFoundError: No memory has this id, or the memory belongs to another app than ``app_id``.
         """
-        found = await self.get_memory(memory_id, app_id=app_id)
+        found = await self.get(memory_id, app_id=app_id)
         async with self._store.writing(memories_lock(found.app_id)) as sql:
             memory = await _get(sql, memory_id, app_id)
             await memories.delete(sql, [memory], Author(actor=current_actor(), now=self._store.now()))
@@ -374,30 +345,6 @@ class AppMemory:
             await sql.delete_ended_conversations(app_id=app_id)
         log.info("purged %d memories of app %s", len(deleted), app_id, extra={"app_id": app_id})
         return PurgeReceipt(app_id=app_id, deleted=len(deleted))
-
-    async def share(self, memory_id: int, to_app_id: str) -> ShareReceipt:
-        """Show a memory to the conversations of another app too.
-
-        A memory in a user's space is shown to that user only.
-
-        Raises:
-            NotFoundError: The memory or the app does not exist.
-            InvalidInputError: The memory is that app's own.
-        """
-        return await self._change_share(memory_id, to_app_id, ChangeKind.SHARED)
-
-    async def unshare(self, memory_id: int, to_app_id: str) -> ShareReceipt:
-        """Stop sharing a memory with another app.
-
-        Raises:
-            NotFoundError: The memory or the app does not exist.
-            InvalidInputError: The memory is that app's own.
-        """
-        return await self._change_share(memory_id, to_app_id, ChangeKind.UNSHARED)
-
-    async def shared_with(self, memory_id: int) -> list[str]:
-        """Return the ids of the apps that a memory is shared with."""
-        return [row["to_app_id"] for row in await self._store.reads.shares_of(memory_id=memory_id)]
 
     async def search(
         self,
@@ -465,34 +412,13 @@ class AppMemory:
         receipt = await exchange.import_memories(self._store, app_id, read_document(document))
         return replace(receipt, added=tuple(self.quarantine.watch(receipt.added)))
 
-    async def statistics(self) -> Statistics:
-        """Return usage figures of the database, over all processes."""
-        return await statistics.gather(self._store, self.energy)
-
-    def counts(self) -> Counts:
-        """Return what this process counted since it opened app memory."""
-        return deepcopy(self._counts)
+    def now(self) -> datetime:
+        """Return the current time of this memory's clock."""
+        return self._store.now()
 
     async def _say(self, conversation_id: str, said: Sequence[Message]) -> Conversation:
         async with self._store.writing() as sql:
             return await conversations.say(sql, conversation_id, said, self._store.now())
-
-    async def _change_share(self, memory_id: int, to_app_id: str, kind: ChangeKind) -> ShareReceipt:
-        author = Author(actor=current_actor(), now=self._store.now(), reason=f"app {to_app_id}")
-        async with self._store.writing() as sql:
-            memory = await memories.get(sql, memory_id)
-            await get_app(sql, to_app_id)
-            if memory.app_id == to_app_id:
-                raise InvalidInputError("to_app_id", "an app other than the memory's own", to_app_id)
-            if kind is ChangeKind.SHARED:
-                row = await sql.share_memory(
-                    memory_id=memory_id, to_app_id=to_app_id, moment=self._store.moment()
-                )
-            else:
-                row = await sql.unshare_memory(memory_id=memory_id, to_app_id=to_app_id)
-            if row is not None:
-                await memories.record(sql, memory, kind, author)
-        return ShareReceipt(memory_id=memory_id, to_app_id=to_app_id, changed=row is not None)
 
 
 def _timeout_s(settings: Settings) -> float:

@@ -106,7 +106,7 @@ async def test_an_edit_merges_the_new_memory_into_its_target(opened: Opener, clo
         (compaction,) = receipt.compactions
         assert (compaction.action, [one.id for one in compaction.removed]) == ("edit", [11])
         assert await ids(apps) == list(range(1, 11))
-        merged = await apps.get_memory(4)
+        merged = await apps.get(4)
         assert merged == compaction.edited
         assert merged.content == merged_text
         assert (merged.created_at, merged.updated_at) == (started, clock.now)
@@ -137,8 +137,8 @@ async def test_without_an_answer_the_first_in_goes(
         assert (receipt.action, receipt.decider) == ("delete", Decider.FIFO)
         assert receipt.fallback.startswith(("no such key", "the model 'scripted' gave no answer"))
         assert await ids(apps) == list(range(2, 12))
-        assert apps.counts().fallbacks == {"compaction": 1}
-        assert apps.counts().compactions == {("delete", "fifo"): 1}
+        assert apps.figures.counts().fallbacks == {"compaction": 1}
+        assert apps.figures.counts().compactions == {("delete", "fifo"): 1}
     errors = [one for one in caplog.records if one.levelno == logging.ERROR]
     assert [one.app_id for one in errors] == ["cal"]  # type: ignore[attr-defined]
 
@@ -203,7 +203,7 @@ async def test_an_edit_without_the_new_memory_is_asked_for_again(opened: Opener)
     async with opened(script=script) as apps:
         receipt = await eleventh(apps)
         assert (receipt.action, receipt.decider, receipt.fallback) == ("edit", Decider.MODEL, "")
-        assert (await apps.get_memory(4)).content == kept
+        assert (await apps.get(4)).content == kept
     assert "must contain the new memory" in script.requests[-1].prompt
 
 
@@ -216,7 +216,7 @@ async def test_an_edit_that_stays_too_long_is_trimmed_and_said(opened: Opener) -
         receipt = await eleventh(apps)
         assert (receipt.action, receipt.decider) == ("edit", Decider.MODEL)
         assert "trimmed from" in receipt.reason
-        assert len((await apps.get_memory(4)).content) <= 200
+        assert len((await apps.get(4)).content) <= 200
     assert "say the same in fewer" in script.requests[-1].prompt
 
 
@@ -228,7 +228,7 @@ async def test_a_database_error_is_tried_again(opened: Opener) -> None:
         failing_once_decided(apps, script, 1)
         receipt = await eleventh(apps)
         assert (receipt.decider, receipt.removed[0].id) == (Decider.MODEL, 4)
-        assert apps.counts().fallbacks == {"retry": 1}
+        assert apps.figures.counts().fallbacks == {"retry": 1}
 
 
 @pytest.mark.requirement("APP-05.2")
@@ -265,12 +265,12 @@ async def test_storing_a_memory_is_tried_twice(opened: Opener, lock: str) -> Non
         faulty(apps).fail(1, lock=lock)
         (receipt,) = await fill(apps, "cal", 1)
         assert receipt.outcome is DigestOutcome.CREATED
-        assert apps.counts().fallbacks == {"retry": 1}
+        assert apps.figures.counts().fallbacks == {"retry": 1}
         faulty(apps).fail(2, lock=lock)
         (receipt,) = await fill(apps, "cal", 1, first=2)
         assert receipt.outcome is DigestOutcome.SKIPPED
         assert "the disk is full" in receipt.reason
-        assert (await apps.get_conversation("cal-2")).status == "ended"
+        assert (await apps.conversations.get("cal-2")).status == "ended"
         assert len(await ids(apps)) == 1
         (again,) = await fill(apps, "cal", 1, first=2)
         assert again.outcome is DigestOutcome.CREATED
@@ -295,7 +295,7 @@ async def test_a_decision_is_not_applied_to_other_memories(opened: Opener) -> No
 
         async def delete_target(request: Request) -> None:
             if request.output is not None:
-                await apps.delete_memory(4)
+                await apps.delete(4)
 
         script.meanwhile = delete_target
         receipts = await fill(apps, "cal", 11)
@@ -369,7 +369,7 @@ async def test_two_hosts_on_one_database_lose_nothing(
         await asyncio.gather(host(one, 0), host(other, 10))
         await one.digests.run_deferred()
         assert await other.count("cal") == 10
-        figures = await one.statistics()
+        figures = await one.figures.total()
         assert figures.created_last_day == 20
         assert figures.compactions_last_day == {"cal": 10}
 

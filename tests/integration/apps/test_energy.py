@@ -67,7 +67,7 @@ async def test_work_on_memories_is_paid_and_polled(opened: Opener) -> None:
         await fill(apps, "cal", 1, first=11)
         assert 30 <= apps.energy.poll() <= 45
         spent = await apps.energy.spent(timedelta(days=1))
-        assert spent["creation"] == pytest.approx(apps.counts().energy["creation"])
+        assert spent["creation"] == pytest.approx(apps.figures.counts().energy["creation"])
         assert 20 <= spent["compaction"] <= 30
         status = await apps.energy.status()
         assert status.level == pytest.approx(1000 - sum(spent.values()), abs=0.01)
@@ -90,7 +90,7 @@ async def test_at_a_fifth_work_waits_and_runs_when_energy_is_back(opened: Opener
         await apps.digests.run_deferred()
 
         async def both() -> bool:  # the loop may be at one of them by itself, and counts after it has stored
-            return apps.counts().digests.get("created") == 2
+            return apps.figures.counts().digests.get("created") == 2
 
         await eventually(both)
         assert await apps.count("cal") == len(script.requests) == 2

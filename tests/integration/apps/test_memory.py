@@ -101,7 +101,7 @@ async def test_ending_does_not_wait_for_the_model(opened: Opener) -> None:
         ended = await apps.end_conversation("c-1")
         await asyncio.wait_for(thinking.wait(), DEADLINE_S)
         assert not ended.digest.done()
-        assert (await apps.get_conversation("c-1")).status == "ended"
+        assert (await apps.conversations.get("c-1")).status == "ended"
         assert await apps.focus.visible("cal") == []
         answer.set()
     assert ended.digest.result().outcome is DigestOutcome.CREATED
@@ -169,9 +169,9 @@ async def test_a_model_that_refuses_skips_the_memory(
         receipt = await (await apps.end_conversation("c-1")).digested()
         assert (receipt.outcome, receipt.memory) == (DigestOutcome.SKIPPED, None)
         assert str(fault) in receipt.reason
-        assert (await apps.get_conversation("c-1")).status == "ended"
+        assert (await apps.conversations.get("c-1")).status == "ended"
         assert await apps.count("cal") == 0
-        assert apps.counts().fallbacks == {"creation": 1}
+        assert apps.figures.counts().fallbacks == {"creation": 1}
         (record,) = [one for one in caplog.records if one.levelno == logging.ERROR]
         assert (record.app_id, record.conversation_id) == ("cal", "c-1")  # type: ignore[attr-defined]
         again = await (await apps.end_conversation("c-1")).digested()
@@ -188,7 +188,7 @@ async def test_an_outage_of_the_model_loses_no_digest(opened: Opener, fault: obj
         receipt = await apps.ingest("cal", "c-1", said("Only after 2pm."))
         assert (receipt.outcome, receipt.memory) == (DigestOutcome.DEFERRED, None)
         assert receipt.reason.startswith(("no such key", "overloaded", "the model 'scripted' gave no answer"))
-        assert (await apps.get_conversation("c-1")).status == "ended"
+        assert (await apps.conversations.get("c-1")).status == "ended"
         status = await apps.energy.status()
         assert (status.level, apps.energy.poll()) == (status.capacity, 0)
         (waiting,) = await apps.digests.list(ListedState.DEFERRED)
@@ -291,7 +291,7 @@ async def test_a_secret_never_becomes_a_memory(opened: Opener, caplog: pytest.Lo
             refused = await apps.ingest("cal", "c-2", said(f"My key is {KEY}."))
             assert refused.outcome is DigestOutcome.REFUSED
             assert await apps.count("cal") == 1
-            assert apps.counts().secrets == 2
+            assert apps.figures.counts().secrets == 2
             assert KEY not in str(await apps.history(kept.memory.id))
     assert KEY not in caplog.text
 
@@ -336,8 +336,8 @@ async def test_memories_come_into_focus_with_an_unanswered_conversation(
         assert await apps.focus.unanswered(app_id="mail") is None
         with pytest.raises(InvalidInputError):
             await apps.focus.unanswered("c-3")
-        assert apps.counts().contexts == {"with": 2}
-        assert (await apps.get_conversation("c-1")).memories_shown == 1
+        assert apps.figures.counts().contexts == {"with": 2}
+        assert (await apps.conversations.get("c-1")).memories_shown == 1
 
 
 @pytest.mark.requirement("APP-07.2")
@@ -384,7 +384,7 @@ async def test_an_app_never_sees_another_apps_memories(opened: Opener) -> None:
             await apps.search("mail", "Phoenix") == await apps.search("mail", "Phoenix", by="meaning") == []
         )
         with pytest.raises(NotFoundError):
-            await apps.get_memory(1, app_id="mail")
+            await apps.get(1, app_id="mail")
 
 
 @pytest.mark.requirement("APP-09.1", "R-APP-1")
@@ -425,11 +425,11 @@ async def test_a_digest_of_what_is_gone_comes_to_nothing(opened: Opener) -> None
     """The app was purged with its conversations before its turn came."""
     async with opened(PREFERENCE) as apps:
         await begin(apps, "c-1", "Only after 2pm.")
-        conversation = await apps.get_conversation("c-1")
+        conversation = await apps.conversations.get("c-1")
         await apps.registry.uninstall_app("cal", purge_memories=True)
         receipt = await apps.digests.begin(conversation)
         assert receipt.outcome is DigestOutcome.DROPPED
-        assert apps.counts().digests == {"dropped": 1}
+        assert apps.figures.counts().digests == {"dropped": 1}
 
 
 async def test_a_fault_of_the_program_never_reaches_the_host(
@@ -445,7 +445,7 @@ async def test_a_fault_of_the_program_never_reaches_the_host(
         assert (receipt.outcome, receipt.reason) == (DigestOutcome.SKIPPED, "ZeroDivisionError: ")
         (error,) = [record for record in caplog.records if record.levelno == logging.ERROR]
         assert error.exc_info
-        assert apps.counts().fallbacks == {"creation": 1}
+        assert apps.figures.counts().fallbacks == {"creation": 1}
         (again,) = (await apps.digests.run_deferred()).digests
         assert again.outcome is DigestOutcome.CREATED
 
@@ -494,15 +494,15 @@ async def test_one_memory_can_be_deleted(opened: Opener) -> None:
         (receipt,) = await fill(apps, "cal", 1)
         assert receipt.memory is not None
         with pytest.raises(NotFoundError):
-            await apps.delete_memory(receipt.memory.id, app_id="mail")
-        await apps.delete_memory(receipt.memory.id)
+            await apps.delete(receipt.memory.id, app_id="mail")
+        await apps.delete(receipt.memory.id)
         assert await apps.list_memories("cal") == []
         assert (await fill(apps, "cal", 1))[0].outcome is DigestOutcome.REPEATED
         (second,) = await fill(apps, "cal", 1, first=2)
         assert second.memory is not None
         assert second.memory.id > receipt.memory.id
         with pytest.raises(NotFoundError):
-            await apps.delete_memory(receipt.memory.id)
+            await apps.delete(receipt.memory.id)
 
 
 @pytest.mark.requirement("APP-13.1")
@@ -531,7 +531,7 @@ async def test_ingesting_the_same_conversation_again_changes_nothing(opened: Ope
         assert (await apps.ingest("cal", "c-1", longer)).outcome is DigestOutcome.CREATED
         for _ in range(3):
             assert (await apps.ingest("cal", "c-1", longer)).outcome is DigestOutcome.REPEATED
-        conversation = await apps.get_conversation("c-1")
+        conversation = await apps.conversations.get("c-1")
         assert conversation.message_count == 3
         assert len(await apps.list_memories("cal")) == 1
         await begin(apps, "c-2", "One.")
@@ -615,12 +615,12 @@ async def test_transcripts_are_deleted_by_a_purge_or_alone(opened: Opener) -> No
         await fill(apps, "cal", 2)
         await begin(apps, "c-9", "Hello?")
         with pytest.raises(InvalidInputError, match="an ended conversation"):
-            await apps.delete_conversation("c-9")
-        assert (await apps.delete_conversation("cal-1")).message_count == 2
+            await apps.conversations.delete("c-9")
+        assert (await apps.conversations.delete("cal-1")).message_count == 2
         assert await apps.count("cal") == 2
         with pytest.raises(NotFoundError):
-            await apps.get_conversation("cal-1")
+            await apps.conversations.get("cal-1")
         await apps.purge("cal")
         with pytest.raises(NotFoundError):
-            await apps.get_conversation("cal-2")
-        assert (await apps.get_conversation("c-9")).status == "active"
+            await apps.conversations.get("cal-2")
+        assert (await apps.conversations.get("c-9")).status == "active"

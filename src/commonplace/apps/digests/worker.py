@@ -20,17 +20,21 @@ from commonplace.apps.model.conversations import Conversation
 from commonplace.apps.model.digests import (
     CatchUp,
     Claim,
+    DatedDigest,
     Ending,
     ListedState,
     MemoryCreationRequest,
+    OpenDigests,
     QueuedDigest,
 )
-from commonplace.apps.model.memories import ALL_ROWS, MAX_MEMORIES
+from commonplace.apps.model.figures import WEEK
+from commonplace.apps.model.memories import ALL_ROWS, LISTED, MAX_MEMORIES
 from commonplace.apps.names import require_app_id, require_id
 from commonplace.apps.receipts import CompactionAction, CompactionReceipt, DigestOutcome, DigestReceipt
 from commonplace.apps.registry import get_app
 from commonplace.apps.resources import Resources
 from commonplace.core.choices import require_one_of
+from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import NotFoundError, StorageError
 
 MOST_AT_ONCE: Final = 4
@@ -66,6 +70,21 @@ class DigestWorker:
         """Return the digests that wait for energy or for a worker, the longest waiting first."""
         rows = await self._store.reads.open_digests(moment=self._store.moment(), limit=limit)
         return QueuedDigest.from_rows(rows)
+
+    async def open(self, app_id: str | None = None) -> OpenDigests:
+        """Return waiting and running digests of one app or all."""
+        async with self._store.reading() as sql:
+            rows = await sql.page_of_open_digests(app_id=app_id, limit=LISTED)
+            total = await sql.count_open_digests(app_id=app_id)
+        return OpenDigests(digests=DatedDigest.from_rows(rows), total=total)
+
+    async def failed(self, app_id: str | None = None, *, limit: int = LISTED) -> list[DatedDigest]:
+        """Return digests of one app or all that were queued within a week and failed, newest first."""
+        return DatedDigest.from_rows(
+            await self._store.reads.skipped_digests(
+                app_id=app_id, since=format_timestamp(self._store.now() - WEEK), limit=limit
+            )
+        )
 
     def begin(self, conversation: Conversation) -> asyncio.Task[DigestReceipt]:
         """Make the queued digest of an ended conversation in the background."""

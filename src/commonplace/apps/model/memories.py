@@ -21,6 +21,9 @@ MAX_CONTENT_CHARS: Final = 200
 """Source: APP-02.3, R-APP-4."""
 
 MAX_IMPORTANCE: Final = 10.0
+LISTED: Final = 50
+"""The limit of a list if the caller passes none."""
+
 ALL_ROWS: Final = 1_000_000
 """The limit of a query that returns every row."""
 

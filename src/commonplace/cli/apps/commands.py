@@ -106,7 +106,7 @@ async def list_apps(memory: AppMemory) -> Answer:
     """Print all apps, including uninstalled apps, with the number of memories of each app."""
     return listing(
         "apps",
-        await memory.registry.list_apps(),
+        await memory.registry.list(),
         ("app", "name", "status", "memories"),
         lambda one: (one.app.app_id, one.app.name, one.app.status, one.memories),
         if_empty="No apps.",
@@ -215,7 +215,7 @@ async def search(
 @command()
 async def delete(memory: AppMemory, memory_id: MemoryArgument) -> Answer:
     """Delete a memory permanently, including its text in the history."""
-    deleted = await memory.delete_memory(memory_id)
+    deleted = await memory.delete(memory_id)
     return Answer(
         {"deleted": deleted.id, "app_id": deleted.app_id}, f"deleted #{deleted.id} of {deleted.app_id}"
     )
@@ -252,7 +252,7 @@ async def share(
     undo: Annotated[bool, typer.Option("--undo", help="Stop sharing the memory.")] = False,
 ) -> Answer:
     """Share a memory with the conversations of another app."""
-    receipt = await (memory.unshare if undo else memory.share)(memory_id, to_app)
+    receipt = await (memory.shares.remove if undo else memory.shares.add)(memory_id, to_app)
     word = "no longer shared" if undo else "shared"
     return Answer(
         receipt, f"#{memory_id} {word} with {to_app}{'' if receipt.changed else ' (nothing changed)'}"
@@ -365,7 +365,7 @@ async def list_conversations(
     """Print an app's ended conversations, most recently ended first."""
     return listing(
         "conversations",
-        await memory.list_conversations(app_id, limit=limit),
+        await memory.conversations.list(app_id, limit=limit),
         ("conversation", "user", "messages", "ended (UTC)", "reason"),
         lambda one: (one.conversation_id, one.user_id, one.message_count, one.ended_at, one.end_reason),
         if_empty="No ended conversations.",
@@ -377,7 +377,7 @@ async def delete_conversation(
     memory: AppMemory, conversation_id: Annotated[str, typer.Argument(metavar="CONVERSATION")]
 ) -> Answer:
     """Delete the transcript of an ended conversation. Its memory stays."""
-    deleted = await memory.delete_conversation(conversation_id)
+    deleted = await memory.conversations.delete(conversation_id)
     messages = plural(deleted.message_count, "message")
     return Answer(deleted, f"deleted conversation {deleted.conversation_id} ({messages})")
 
@@ -385,7 +385,7 @@ async def delete_conversation(
 @command()
 async def stats(memory: AppMemory) -> Answer:
     """Print usage figures of app memory."""
-    figures = await memory.statistics()
+    figures = await memory.figures.total()
     rows: list[tuple[str, object]] = [
         ("apps", figures.apps),
         ("apps with memories", f"{figures.apps_with_memories} ({figures.utilisation:.0%})"),

@@ -120,7 +120,7 @@ class Checks:
         return State.OK
 
     async def _apps(self) -> State:
-        await self.memories.apps.registry.list_apps(limit=1)
+        await self.memories.apps.registry.list(limit=1)
         return State.OK
 
     async def _workspace(self) -> State:

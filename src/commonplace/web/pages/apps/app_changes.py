@@ -123,7 +123,7 @@ async def delete_form(
     request: Request, memories: OpenMemories, app_id: AppId, memory_id: MemoryId
 ) -> HTMLResponse:
     """Ask before a memory is deleted."""
-    memory = await memories.apps.get_memory(memory_id, app_id=app_id)
+    memory = await memories.apps.get(memory_id, app_id=app_id)
     question = Question(
         title=f"Delete memory {memory_id}?",
         texts=("This cannot be undone. The text is also removed from the history.",),
@@ -137,7 +137,7 @@ async def delete_form(
 @router.post("/{appId}/memories/{memoryId}/delete")
 async def delete(request: Request, memories: OpenMemories, app_id: AppId, memory_id: MemoryId) -> Response:
     """Delete one memory of an app."""
-    await memories.apps.delete_memory(memory_id, app_id=app_id)
+    await memories.apps.delete(memory_id, app_id=app_id)
     notice = f"Memory {memory_id} was deleted."
     return done(request, notice, location=f"{PATH}/{app_id}", changed=CHANGED)
 

@@ -70,10 +70,10 @@ async def agents(request: Request) -> dict[str, Any]:
     since = learning.first_day(both.operational.views.now())
     stored = Counter(one.created_at.astimezone(UTC).date() for one in facts)
     return {
-        "apps": await both.apps.statistics(),
+        "apps": await both.apps.figures.total(),
         "facts": len(facts),
         "config": both.workspace.config,
-        "digest_days": learning.per_day(await both.apps.views.created_by_day(since=since), since),
+        "digest_days": learning.per_day(await both.apps.figures.created_by_day(since=since), since),
         "note_days": learning.per_day(stored, since),
     }
 
@@ -117,8 +117,8 @@ async def critical(request: Request) -> dict[str, Any]:
 
 async def digests(request: Request) -> dict[str, Any]:
     """Read waiting and failed digests; nothing if there are none."""
-    views = memories(request).apps.views
-    waiting, failures = await views.open_digests(), await views.failed_digests(limit=SHOWN)
+    digests = memories(request).apps.digests
+    waiting, failures = await digests.open(), await digests.failed(limit=SHOWN)
     return {"waiting": waiting, "failed": failures} if waiting.total or failures else {}
 
 

@@ -154,7 +154,7 @@ async def trial(
         ],
         apps=[
             ("", "None"),
-            *((each.app.app_id, each.app.name) for each in await mine.apps.registry.list_apps()),
+            *((each.app.app_id, each.app.name) for each in await mine.apps.registry.list()),
         ],
     )
 

@@ -214,7 +214,7 @@ async def _operations(memories: Memories, since: datetime) -> Source:
 
 
 async def _apps(memories: Memories, since: datetime) -> Source:
-    changes = await memories.apps.views.changes_of_all(since=since, limit=MOST_OF_EACH + 1)
+    changes = await memories.apps.changes.since(since, limit=MOST_OF_EACH + 1)
     entries = [
         Entry(
             what=_APPS[one.kind],

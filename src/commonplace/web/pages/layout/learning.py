@@ -46,7 +46,7 @@ async def latest(memories: Memories, *, limit: int) -> list[Learned]:
             Learned(
                 text=one.content, memory="app", about=one.app_id, url=f"/apps/{one.app_id}", at=one.created_at
             )
-            for one in await memories.apps.views.newest(limit=limit)
+            for one in await memories.apps.figures.newest(limit=limit)
         ),
         *(
             Learned(text=one.text, memory="workspace", about="", url="/workspace", at=one.created_at)

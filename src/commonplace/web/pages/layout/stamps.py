@@ -28,7 +28,7 @@ async def stamp_of(request: Request) -> str:
     parts = (
         str(minute // CARDS_MINUTES),
         await both.operational.views.change_stamp(),
-        await both.apps.views.change_stamp(),
+        await both.apps.figures.change_stamp(),
         _file_stamp(both.workspace.path),
         await _knowledge_stamp(request, both),
     )

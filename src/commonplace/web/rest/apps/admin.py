@@ -65,5 +65,5 @@ async def delete_memory(memory: OpenAppMemory, app_id: AppId, memory_id: MemoryI
 
     Delete the memory permanently, including its text in the history. Memories of other apps are not found.
     """
-    await memory.delete_memory(memory_id, app_id=app_id)
+    await memory.delete(memory_id, app_id=app_id)
     return DeletedShape()

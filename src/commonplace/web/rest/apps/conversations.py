@@ -45,7 +45,7 @@ async def conversation(
     """
     if not conversation_id.isprintable():
         raise NotFoundError("conversation", conversation_id)
-    return (await memory.get_conversation(conversation_id, app_id=app_id)).conversation_id
+    return (await memory.conversations.get(conversation_id, app_id=app_id)).conversation_id
 
 
 ConversationId = Annotated[str, Depends(conversation)]
