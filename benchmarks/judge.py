@@ -138,7 +138,7 @@ async def run_pair(memory: OperationalMemory, pair: dict[str, Any], *, with_mode
     rows, reasons = await ingest(memory, pair, "new")
     decision = PairDecision(number=1, verdict=DECISIONS[pair["label"]], reason="As labelled.")
     script = Script(PairDecisions(decisions=[decision]))
-    asked = with_model and bool(await decide_by_model(memory, script.model()))
+    asked = with_model and bool(await decide_by_model(memory.reviews, script.model()))
     rows = await memory.list_memories() if asked else rows
     await memory.delete([row.id for row in rows])
     after = next(row for row in rows if row.id == old.id)

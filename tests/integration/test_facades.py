@@ -61,7 +61,7 @@ WRONG = (
 )
 OBJECTS = {"memories", "on_progress", "quotas", "request", "told", "wanted"}
 """Parameters that take objects of the program, not data."""
-NOT_CALLED = {"begin", "changes_of_session", "import_episodes", "ingest", "reembed"}
+NOT_CALLED = {"begin", "changes", "import_episodes", "ingest", "reembed"}
 """Take objects of the program, or open the database."""
 
 
@@ -123,9 +123,12 @@ async def test_lists_of_knowledge_memory_refuse_a_page_that_does_not_exist(
 async def test_lists_of_operational_memory_refuse_a_page_that_does_not_exist(
     operational: OperationalMemory,
 ) -> None:
-    """The views too; SQLite would take a negative limit for no limit."""
-    assert {"reviews", "sessions", "events", "cooldowns"} <= await refuse_pages(operational)
-    assert {"sessions", "recent_memories"} <= await refuse_pages(operational.views)
+    """Its parts too; SQLite would take a negative limit for no limit."""
+    called = {type(part).__name__: await refuse_pages(part) for part in parts_of(operational)}
+    assert {name for name, methods in called.items() if methods} == {
+        "OperationalChanges", "OperationalCooldowns", "OperationalEvents", "OperationalFigures",
+        "OperationalReviews", "OperationalSessions",
+    }  # fmt: skip
 
 
 async def test_lists_of_app_memory_refuse_a_page_that_does_not_exist(
@@ -159,7 +162,14 @@ async def test_knowledge_memory_refuses_values_of_a_wrong_type(knowledge: Knowle
 
 async def test_operational_memory_refuses_values_of_a_wrong_type(operational: OperationalMemory) -> None:
     """No error of SQLite or asyncpg, and no text in place of a list."""
-    await take_or_refuse(operational)
+    for part in (
+        operational,
+        operational.reviews,
+        operational.sessions,
+        operational.wordings,
+        operational.upkeep,
+    ):
+        await take_or_refuse(part)
     with pytest.raises(InvalidInputError, match="services: expected a list"):
         await operational.context(services="caddy")
     with pytest.raises(InvalidInputError, match="tiers: expected a list"):

@@ -1,3 +1,4 @@
+from commonplace.apps.context import format_memories as format_memories
 from commonplace.apps.counts import Counts as Counts
 from commonplace.apps.digests.worker import DigestWorker as DigestWorker
 from commonplace.apps.energy import EnergyBudget as EnergyBudget

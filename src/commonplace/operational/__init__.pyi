@@ -28,6 +28,14 @@ from commonplace.operational.model.sessions import TIERS as TIERS
 from commonplace.operational.model.sessions import Session as Session
 from commonplace.operational.model.sessions import SessionStatus as SessionStatus
 from commonplace.operational.model_reviews import decide_after_session as decide_after_session
+from commonplace.operational.parts.changes import OperationalChanges as OperationalChanges
+from commonplace.operational.parts.figures import OperationalFigures as OperationalFigures
+from commonplace.operational.parts.records import OperationalCooldowns as OperationalCooldowns
+from commonplace.operational.parts.records import OperationalEvents as OperationalEvents
+from commonplace.operational.parts.reviews import OperationalReviews as OperationalReviews
+from commonplace.operational.parts.sessions import OperationalSessions as OperationalSessions
+from commonplace.operational.parts.upkeep import OperationalUpkeep as OperationalUpkeep
+from commonplace.operational.parts.wordings import OperationalWordings as OperationalWordings
 from commonplace.operational.receipts import AddReceipt as AddReceipt
 from commonplace.operational.receipts import Effect as Effect
 from commonplace.operational.receipts import Receipt as Receipt

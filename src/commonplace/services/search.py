@@ -254,7 +254,7 @@ def _memory(memory: Memory) -> Item:
 
 async def _lessons(operational: OperationalMemory, query: str, limit: int) -> list[Item]:
     if not query:
-        return [_lesson(one) for one in await operational.views.recent_memories(limit=limit)]
+        return [_lesson(one) for one in await operational.figures.newest(limit=limit)]
     active = MemoryFilter(active=True, sort="confidence", limit=_MOST_READ)
     return _best([_lesson(one) for one in await operational.list_memories(active)], query, limit)
 

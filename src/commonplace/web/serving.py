@@ -149,7 +149,7 @@ async def serve(
             app.state.model = consolidating
             server = Server(app, on_ready=lambda: on_ready(url))
             chores = {
-                "lost sessions": memories.operational.interrupt_lost_sessions,
+                "lost sessions": memories.operational.upkeep.interrupt_lost_sessions,
                 "deferred digests": memories.apps.digests.run_deferred,
             }
             catching_up = asyncio.create_task(catch_up(chores))

@@ -63,7 +63,7 @@ def claude(environ: dict[str, str]) -> Path:
 async def sessions(settings: Settings) -> list[Session]:
     """Return the sessions in the database, newest first."""
     async with OperationalMemory.open(settings) as memory:
-        return await memory.sessions()
+        return await memory.sessions.list()
 
 
 async def observations(settings: Settings) -> list[str]:
@@ -181,7 +181,7 @@ async def test_an_agent_that_fails_says_why(
     assert report.session is not None
     assert report.session.status is SessionStatus.FAILED
     async with OperationalMemory.open(settings) as memory:
-        lines = await memory.session_output(report.session.id)
+        lines = await memory.sessions.output(report.session.id)
     assert reason in lines[-1].text
 
 
@@ -371,7 +371,7 @@ def test_an_end_without_a_result_says_how_in_the_words_of_the_row(
 
     async def last_shown() -> str:
         async with OperationalMemory.open(settings) as memory:
-            return (await memory.session_output(1))[-1].text
+            return (await memory.sessions.output(1))[-1].text
 
     assert asyncio.run(last_shown()) == reason
 

@@ -146,7 +146,7 @@ def watcher(settings: Settings, agent: Path, *options: str) -> subprocess.Popen[
 async def sessions(settings: Settings) -> list[Session]:
     """Return the sessions in the database, newest first."""
     async with OperationalMemory.open(settings) as memory:
-        return await memory.sessions()
+        return await memory.sessions.list()
 
 
 async def test_the_command_runs_sessions_until_it_is_told_to_stop(settings: Settings, tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ async def run_session(
                 await process.close()
                 lock.forget_agent()
         if memory is not None:
-            await decide_after_session(memory, settings)
+            await decide_after_session(memory.reviews, settings)
         return report
 
 

@@ -63,7 +63,7 @@ async def load(memories: Memories, *, beside_others: bool = False) -> SampleRece
             await memories.operational.add(category=category, observation=text, service=service)
         for text, tag in table.NOTES:
             await memories.workspace.store(text, tags=[table.MARK, tag])
-        now = format_timestamp(memories.operational.views.now())
+        now = format_timestamp(memories.operational.now())
         kept = [{"content": text, "createdAt": now, "updatedAt": now} for text in table.APP_MEMORIES]
         await memories.apps.import_document(table.MARK, {"memories": kept})
     return SampleReceipt(

@@ -148,7 +148,7 @@ async def trial(
             ("", "All"),
             *(
                 (each.service, each.service)
-                for each in await mine.operational.views.services()
+                for each in await mine.operational.figures.services()
                 if each.service
             ),
         ],

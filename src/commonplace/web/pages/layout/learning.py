@@ -40,7 +40,7 @@ async def latest(memories: Memories, *, limit: int) -> list[Learned]:
                 url=f"/memories/{one.id}",
                 at=one.created_at,
             )
-            for one in await memories.operational.views.recent_memories(limit=limit)
+            for one in await memories.operational.figures.newest(limit=limit)
         ),
         *(
             Learned(
