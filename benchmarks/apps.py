@@ -29,9 +29,9 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from commonplace.apps.conversations import Message
-from commonplace.apps.energy import EnergyPolicy
 from commonplace.apps.memory import AppMemory
+from commonplace.apps.model.conversations import Message
+from commonplace.apps.model.energy import EnergyPolicy
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
@@ -111,7 +111,7 @@ async def measure_reading(memory: AppMemory, path: Path, apps: int, rounds: int)
     with closing(sqlite3.connect(path)) as connection:
         for _ in track(range(rounds), "reading", console=Console(stderr=True), transient=True):
             app_id = f"app-{chance.randrange(apps)}"
-            ours.append(await timed(lambda: memory.subagent.get_memories(app_id)))  # noqa: B023 - awaited at once
+            ours.append(await timed(lambda: memory.focus.visible(app_id)))  # noqa: B023 - awaited at once
             start = time.perf_counter()
             connection.execute(SPECIFIED, (app_id,)).fetchall()
             bare.append(time.perf_counter() - start)
@@ -144,7 +144,7 @@ async def make(memory: AppMemory, app_id: str, conversation_id: str) -> float:
     await memory.add_message(conversation_id, "user", "We decided about something today. " * 10)
 
     async def end() -> None:
-        await (await memory.loop.end_conversation(conversation_id)).digested()
+        await (await memory.end_conversation(conversation_id)).digested()
 
     return await timed(end)
 

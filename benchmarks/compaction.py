@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from commonplace import AppMemory, Settings
-from commonplace.apps.conversations import Message
-from commonplace.apps.energy import EnergyPolicy
+from commonplace.apps.model.conversations import Message
+from commonplace.apps.model.energy import EnergyPolicy
 from commonplace.core.clock import ManualClock
 
 DATA = Path(__file__).parent / "data" / "compactions.jsonl"

@@ -25,8 +25,8 @@ from rich.table import Table
 from commonplace.core.budgets import budget_chars
 from commonplace.core.confidence import ACTIVE_THRESHOLD
 from commonplace.core.settings import Settings
-from commonplace.operational.context import SHORTEST_BULLET_CHARS
 from commonplace.operational.memory import OperationalMemory
+from commonplace.operational.rules.context_block import SHORTEST_BULLET_CHARS
 
 TARGET = 3
 CATEGORIES = ("timing", "dependency", "behavior", "remediation", "maintenance")

@@ -33,10 +33,10 @@ from typing import Any
 from commonplace.core.settings import Settings
 from commonplace.judge import judge
 from commonplace.llm import Script
-from commonplace.operational.memories import Memory
 from commonplace.operational.memory import OperationalMemory
+from commonplace.operational.model.memories import Memory
+from commonplace.operational.model.reviews import Decision
 from commonplace.operational.model_reviews import PairDecision, PairDecisions, decide_by_model
-from commonplace.operational.reviews import Decision
 
 PAIRS = Path(__file__).parent / "data" / "judge_pairs.jsonl"
 COUNTED = {
@@ -138,7 +138,7 @@ async def run_pair(memory: OperationalMemory, pair: dict[str, Any], *, with_mode
     rows, reasons = await ingest(memory, pair, "new")
     decision = PairDecision(number=1, verdict=DECISIONS[pair["label"]], reason="As labelled.")
     script = Script(PairDecisions(decisions=[decision]))
-    asked = with_model and bool(await decide_by_model(memory, script.model()))
+    asked = with_model and bool(await decide_by_model(memory.reviews, script.model()))
     rows = await memory.list_memories() if asked else rows
     await memory.delete([row.id for row in rows])
     after = next(row for row in rows if row.id == old.id)

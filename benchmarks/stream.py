@@ -22,8 +22,9 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from commonplace.operational.model.stream import AssistantText
 from commonplace.operational.transcript.markers import parse_markers
-from commonplace.operational.transcript.stream import AssistantText, StreamReader
+from commonplace.operational.transcript.stream import StreamReader
 
 CHUNK_BYTES = 64 * 1024
 ROUNDS = 5

@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from commonplace.apps import AppMemory
-from commonplace.apps.exchange import FORMAT
+from commonplace.apps.model.exchange import FORMAT
 from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import ModelRefusedError
 from commonplace.core.settings import Settings
@@ -151,7 +151,7 @@ async def test_statistics_and_what_waits_for_energy(
     await fill(apps, "cal", 1, first=12)
     await apps.begin_conversation("cal", "in-focus")
     await apps.add_message("in-focus", "user", "What is on the board?")
-    await apps.loop.focus_on_unanswered("in-focus")
+    await apps.focus.unanswered("in-focus")
     await apps.energy.spend(1000)
     await apps.ingest("mail", "late", said("Please remember the parcel for board nine.", "Yes."))
 

@@ -8,7 +8,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, expect
 
 from commonplace.core.settings import Settings
-from commonplace.operational.memories import Memory
+from commonplace.operational.model.memories import Memory
 from support.browser import DEADLINE_MS
 from support.secured import Secured, secured
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.async_api import Locator, Page, expect
 
-from commonplace.operational.memories import Memory
+from commonplace.operational.model.memories import Memory
 from support.browser import Dashboard, Screenshot, check_accessibility
 from support.streams import chunks, session
 
@@ -301,7 +301,7 @@ async def test_staleness_is_shown(page: Page, dashboard: Dashboard) -> None:
     ).id
     dashboard.clock.advance(days=44)
     fresh = await dashboard.operational.add(category="timing", observation="Fast at noon")
-    await dashboard.operational.run_decay()
+    await dashboard.operational.upkeep.decay()
 
     await page.goto("/memories")
     faded = page.locator(f"#memory-{stored[RESTART].id}")

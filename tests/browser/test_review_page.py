@@ -31,7 +31,7 @@ async def doubt(dashboard: Dashboard) -> None:
         for number, text in enumerate(texts):
             line = f"[MEMORY:behavior:{service}] {text}"
             await dashboard.operational.ingest(stream(f"{service}-{number}", line))
-    assert await dashboard.operational.count_reviews() == len(PAIRS)
+    assert await dashboard.operational.reviews.count() == len(PAIRS)
 
 
 @pytest.mark.requirement("JDG-04.1")
@@ -48,7 +48,7 @@ async def test_pairs_are_decided_with_one_key_each(
     await expect(page.get_by_role("heading", name="Waiting for a decision")).to_be_hidden()
 
     await doubt(dashboard)
-    first, second = await dashboard.operational.reviews()
+    first, second = await dashboard.operational.reviews.list()
     await page.goto("/")
     await expect(page.get_by_role("heading", name="Waiting for a decision")).to_be_visible()
     entry = page.get_by_role("navigation", name="Pages").get_by_role("link", name="Review 2 waiting")
@@ -86,15 +86,15 @@ async def test_pairs_are_decided_with_one_key_each(
     await page.keyboard.press("a")
     await expect(other.get_by_text(f"Memory {second.new_id} is inactive now.")).to_be_visible()
     await expect(entry).to_be_hidden()
-    assert await dashboard.operational.count_reviews() == 0
+    assert await dashboard.operational.reviews.count() == 0
 
 
 async def test_a_pair_that_was_decided_elsewhere_says_so(page: Page, dashboard: Dashboard) -> None:
     """A decision in another window is not overwritten."""
     await doubt(dashboard)
-    first, *_ = await dashboard.operational.reviews()
+    first, *_ = await dashboard.operational.reviews.list()
     await page.goto("/reviews")
-    await dashboard.operational.decide(first.id, "distinct")
+    await dashboard.operational.reviews.decide(first.id, "distinct")
     pair = page.get_by_role("article", name=f"Doubtful pair {first.id}")
     await pair.get_by_role("button", name="Same").click()
     await expect(page.get_by_role("alert")).to_contain_text("decided")
@@ -226,7 +226,7 @@ async def test_a_decision_over_a_slow_or_broken_connection_counts_once(
 ) -> None:
     """A key that is pressed again while the answer is on its way does nothing; offline, nothing changes."""
     await doubt(dashboard)
-    first, second = await dashboard.operational.reviews()
+    first, second = await dashboard.operational.reviews.list()
     pair, other = (page.get_by_role("article", name=f"Doubtful pair {one.id}") for one in (first, second))
     await page.goto("/reviews")
     await expect(pair).to_be_focused()
@@ -253,6 +253,6 @@ async def test_a_decision_over_a_slow_or_broken_connection_counts_once(
     await page.context.set_offline(offline=False)
     await page.keyboard.press("c")
     await expect(other.get_by_text("Corrects.")).to_be_visible()
-    decided = await dashboard.operational.reviews(decided=True)
+    decided = await dashboard.operational.reviews.list(decided=True)
     assert {one.id: one.decision for one in decided} == {first.id: "distinct", second.id: "corrects"}
     assert posted == [f"{dashboard.url}/reviews/{first.id}"]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from commonplace.apps.conversations import Message
 from commonplace.apps.memory import AppMemory
+from commonplace.apps.model.conversations import Message
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.settings import Settings
@@ -61,9 +61,9 @@ WRONG = (
     *(None, 7, 10**30, float("nan"), "xx", "\x00", "\ud800"),
     *(["x"], [None], {"a": 1}, datetime(2026, 1, 1)),  # noqa: DTZ001 - without a zone
 )
-OBJECTS = {"cc_spawner", "memories", "on_progress", "policy", "quotas", "told", "wanted"}
+OBJECTS = {"cc_spawner", "memories", "on_progress", "policy", "quotas", "request", "told", "wanted"}
 """Parameters that take objects of the program, not data."""
-NOT_CALLED = {"changes_of_session", "import_episodes", "ingest", "run"}
+NOT_CALLED = {"begin", "changes", "import_episodes", "ingest", "run"}
 """Take objects of the program, or open the database."""
 
 
@@ -86,6 +86,12 @@ def required(parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
     """Return arguments for the parameters without a default."""
     empty = inspect.Parameter.empty
     return {name: ARGUMENTS.get(name, NO_ID) for name, each in parameters.items() if each.default is empty}
+
+
+def opened_parts(memory: object) -> list[object]:
+    """Return an open memory and its named parts."""
+    named = [part for name, part in vars(memory).items() if not name.startswith("_")]
+    return [memory, *(part for part in named if type(part).__module__.startswith("commonplace."))]
 
 
 async def refuse_pages(memory: object) -> set[str]:
@@ -129,19 +135,25 @@ async def test_lists_of_knowledge_memory_refuse_a_page_that_does_not_exist(
 async def test_lists_of_operational_memory_refuse_a_page_that_does_not_exist(
     operational: OperationalMemory,
 ) -> None:
-    """The views too; SQLite would take a negative limit for no limit."""
-    assert {"reviews", "sessions", "events", "cooldowns"} <= await refuse_pages(operational)
-    assert {"sessions", "recent_memories"} <= await refuse_pages(operational.views)
+    """Its parts too; SQLite would take a negative limit for no limit."""
+    called = {type(part).__name__: await refuse_pages(part) for part in opened_parts(operational)}
+    assert {name for name, methods in called.items() if methods} == {
+        "OperationalChanges", "OperationalCooldowns", "OperationalEvents", "OperationalFigures",
+        "OperationalReviews", "OperationalSessions",
+    }  # fmt: skip
 
 
 async def test_lists_of_app_memory_refuse_a_page_that_does_not_exist(
     database: Settings, clock: ManualClock, engine: EmbeddingEngine
 ) -> None:
-    """The views and the registry too."""
+    """Its parts too."""
     async with AppMemory.open(database, clock=clock, engine=engine) as apps:
         await apps.registry.register("cal", name="Calendar")
-        for part in (apps, apps.registry, apps.loop, apps.subagent, apps.views):
-            assert await refuse_pages(part)
+        called = {type(part).__name__: await refuse_pages(part) for part in opened_parts(apps)}
+    assert {name for name, methods in called.items() if methods} == {
+        "AppChanges", "AppConversations", "AppMemory", "AppRegistry", "AppSpaces", "AppUsage",
+        "DigestWorker", "Injection",
+    }  # fmt: skip
 
 
 async def test_the_search_of_workspace_memory_refuses_a_page_that_does_not_exist(settings: Settings) -> None:
@@ -163,7 +175,14 @@ async def test_knowledge_memory_refuses_values_of_a_wrong_type(knowledge: Knowle
 
 async def test_operational_memory_refuses_values_of_a_wrong_type(operational: OperationalMemory) -> None:
     """No error of SQLite or asyncpg, and no text in place of a list."""
-    await take_or_refuse(operational)
+    for part in (
+        operational,
+        operational.reviews,
+        operational.sessions,
+        operational.wordings,
+        operational.upkeep,
+    ):
+        await take_or_refuse(part)
     with pytest.raises(InvalidInputError, match="services: expected a list"):
         await operational.context(services="caddy")
     with pytest.raises(InvalidInputError, match="tiers: expected a list"):
@@ -173,10 +192,10 @@ async def test_operational_memory_refuses_values_of_a_wrong_type(operational: Op
 async def test_app_memory_refuses_values_of_a_wrong_type(
     database: Settings, clock: ManualClock, engine: EmbeddingEngine
 ) -> None:
-    """The registry too."""
+    """Its parts for hosts too."""
     async with AppMemory.open(database, clock=clock, engine=engine) as apps:
         await apps.registry.register("cal", name="Calendar")
-        for part in (apps, apps.registry, apps.loop):
+        for part in (apps, apps.conversations, apps.digests, apps.focus, apps.registry, apps.shares):
             await take_or_refuse(part)
 
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 from aiosql.queries import Queries
 
-from commonplace.apps.conversations import Message
-from commonplace.apps.memories import Memory, Metadata
 from commonplace.apps.memory import AppMemory
+from commonplace.apps.model.conversations import Message
+from commonplace.apps.model.memories import Memory, Metadata
 from commonplace.apps.receipts import DigestReceipt
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.llm import Reply, Request, Script

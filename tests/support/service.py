@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 from fastapi import FastAPI
 
 from commonplace.access import Tokens
-from commonplace.apps.energy import EnergyPolicy
 from commonplace.apps.memory import AppMemory
+from commonplace.apps.model.energy import EnergyPolicy
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.settings import Settings
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions

@@ -14,7 +14,7 @@ from platformdirs.unix import Unix
 from commonplace.embedding import onnx_backend
 from commonplace.hosts.resident import client
 from commonplace.hosts.resident import resident_socket as place
-from commonplace.operational.run import processes
+from commonplace.operational.transcript import recording_process
 from commonplace.storage import clock_guard, cluster
 from commonplace.storage.server_account import ServerAccount
 
@@ -92,9 +92,9 @@ def test_a_host_is_its_name_without_a_space_of_process_ids(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On Linux, the space tells containers of the same name apart."""
-    assert processes._host() != socket.gethostname()
-    monkeypatch.setattr(processes, "PID_SPACE", tmp_path / "missing")
-    assert processes._host() == socket.gethostname()
+    assert recording_process._host() != socket.gethostname()
+    monkeypatch.setattr(recording_process, "PID_SPACE", tmp_path / "missing")
+    assert recording_process._host() == socket.gethostname()
 
 
 def test_programs_inside_of_the_data_directory_find_it_without_proc(

@@ -5,11 +5,10 @@ Each memory takes exactly one line, so that no text can pass for another line. S
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from commonplace.apps.memories import MAX_MEMORIES, Memory
+from commonplace.apps.model.memories import MAX_MEMORIES, Memory
 from commonplace.core.budgets import fair_share
 from commonplace.core.text import trim_to
 from commonplace.prompts.data_lines import data_line
@@ -23,14 +22,6 @@ _BLOCK: Final = re.compile(
     rf"\(memories for app: [^\n]*\)\s*{re.escape(_INTRODUCTION)}(?:(?!\(memories for app: ).)*?{re.escape(_CLOSING)}",
     re.DOTALL,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryContext:
-    """A block and the memories in it, newest first; the text is empty if there are no memories."""
-
-    text: str
-    memories: tuple[Memory, ...]
 
 
 def format_memories(app_name: str, memories: Sequence[Memory], *, today: date | None = None) -> str:

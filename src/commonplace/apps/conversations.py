@@ -1,68 +1,13 @@
-"""Conversations of apps and their messages."""
+"""The rows of conversations and their messages."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
-from typing import Final, Literal
 
+from commonplace.apps.model.conversations import Conversation, ConversationStatus, Message
 from commonplace.apps.names import optional_user, require_id
-from commonplace.core.choices import require_items
 from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import InvalidInputError
-from commonplace.core.secrets import mask_secrets
-from commonplace.core.text import clean_text, require_text
 from commonplace.storage.database import Statements
-from commonplace.storage.rows import Noun
-
-MAX_MESSAGE_CHARS: Final = 1_000_000
-MAX_REASON_CHARS: Final = 500
-
-Speaker = Literal["user", "assistant"]
-Role = Literal["system", "user", "assistant"]
-
-
-class ConversationStatus(StrEnum):
-    """The status of a conversation."""
-
-    ACTIVE = "active"
-    ENDED = "ended"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """One message; the role ``system`` marks only context for a model."""
-
-    role: Role
-    content: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation(Noun):
-    """One row of ``conversations``.
-
-    Attributes:
-        conversation_id: Unique among all apps.
-        user_id: The user whose space receives its memory; ``None`` for the app's common space.
-        last_role: The role of the last message; ``None`` before the first message.
-        memories_shown: The number of memories that its model saw; ``None`` until its context was built.
-    """
-
-    conversation_id: str
-    app_id: str
-    user_id: str | None
-    status: ConversationStatus
-    end_reason: str | None
-    last_role: Speaker | None
-    message_count: int
-    memories_shown: int | None
-    started_at: datetime
-    ended_at: datetime | None
-
-    @property
-    def unanswered(self) -> bool:
-        """Whether the user waits for an answer."""
-        return self.status is ConversationStatus.ACTIVE and self.last_role == "user"
 
 
 async def get(sql: Statements, conversation_id: str) -> Conversation:
@@ -124,18 +69,11 @@ async def messages_of(sql: Statements, conversation_id: str) -> list[Message]:
 
 
 async def end(sql: Statements, conversation_id: str, reason: str, now: datetime) -> Conversation | None:
-    """End a conversation and return it; ``None`` if it had ended before.
-
-    Raises:
-        NotFoundError: No conversation has this id.
-    """
+    """End a conversation and return it; ``None`` if no active conversation has this id."""
     row = await sql.end_conversation(
         conversation_id=conversation_id, reason=reason, moment=format_timestamp(now)
     )
-    if row is None:
-        await get(sql, conversation_id)
-        return None
-    return Conversation.from_row(row)
+    return None if row is None else Conversation.from_row(row)
 
 
 async def delete(sql: Statements, conversation_id: str) -> Conversation:
@@ -160,34 +98,3 @@ async def unanswered(sql: Statements, *, app_id: str | None, limit: int) -> list
 async def completed(sql: Statements, *, app_id: str, user_id: str | None, limit: int) -> list[Conversation]:
     """Return ended conversations of an app, or of one of its users, the last ended first."""
     return Conversation.from_rows(await sql.completed(app_id=app_id, user_id=user_id, limit=limit))
-
-
-def require_message(role: object, content: object) -> Message:
-    """Return a message with its secrets masked, or refuse it.
-
-    Raises:
-        InvalidInputError: The role is neither ``user`` nor ``assistant``, or the content is not text.
-    """
-    if role not in ("user", "assistant"):
-        raise InvalidInputError("role", "user or assistant", role)
-    if not isinstance(content, str) or len(content) > MAX_MESSAGE_CHARS:
-        got = f"{len(content)} characters" if isinstance(content, str) else content
-        raise InvalidInputError("content", f"text of at most {MAX_MESSAGE_CHARS} characters", got)
-    return Message(role="user" if role == "user" else "assistant", content=mask_secrets(clean_text(content)))
-
-
-def require_messages(messages: object) -> list[Message]:
-    """Return messages with their secrets masked, or refuse them; see :func:`require_message`."""
-    given = require_items(messages, field="messages")
-    if not all(isinstance(each, Message) for each in given):
-        raise InvalidInputError("messages", "a list of Message", messages)
-    return [require_message(each.role, each.content) for each in given]
-
-
-def require_reason(reason: object) -> str:
-    """Return the reason why a conversation ended, or refuse it.
-
-    Raises:
-        InvalidInputError: The reason is not text of 1 to 500 characters.
-    """
-    return require_text(reason, field="reason", max_chars=MAX_REASON_CHARS)

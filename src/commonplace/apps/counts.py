@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from commonplace.apps.receipts import CompactionReceipt, DigestReceipt
+from commonplace.apps.receipts import CompactionReceipt, DigestOutcome, DigestReceipt
 
 Labels = tuple[str, ...]
 
@@ -37,6 +37,8 @@ class Counts:
     def add_digest(self, receipt: DigestReceipt) -> None:
         """Count a digest."""
         self.digests[receipt.outcome.value] += 1
+        if receipt.outcome is DigestOutcome.SKIPPED:
+            self.fallbacks["creation"] += 1
         self.conflicts += len(receipt.conflicts)
 
     def add_compaction(self, receipt: CompactionReceipt) -> None:

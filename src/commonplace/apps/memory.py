@@ -1,34 +1,46 @@
 """The facade of app memory: the functions that the command line, the admin API and hosts call."""
 
+import logging
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from copy import deepcopy
 from dataclasses import replace
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Any, Literal
 
-from commonplace.apps import conversations, exchange, memories, statistics
-from commonplace.apps.compaction.conflicts import Conflict, find_conflicts
-from commonplace.apps.context import MemoryContext
-from commonplace.apps.conversations import Conversation, ConversationStatus, Message
+from commonplace.apps import conversations, exchange, memories
+from commonplace.apps.compaction.conflicts import find_conflicts
 from commonplace.apps.counts import Counts
-from commonplace.apps.digests import queue
-from commonplace.apps.digests.loop import COMPLETED, SensitiveLoop
-from commonplace.apps.digests.queue import ListedState, QueuedDigest
-from commonplace.apps.digests.subagent import DEFAULT_TIMEOUT_S, MemorySubAgent
-from commonplace.apps.energy import EnergyBudget, EnergyPolicy
-from commonplace.apps.exchange import Export
-from commonplace.apps.memories import ALL_ROWS, Author, Change, ChangeKind, Memory
+from commonplace.apps.digests.worker import DigestWorker
+from commonplace.apps.energy import EnergyBudget
+from commonplace.apps.model.apps import App, AppStatus
+from commonplace.apps.model.conflicts import Conflict
+from commonplace.apps.model.context import MemoryContext
+from commonplace.apps.model.conversations import (
+    Conversation,
+    ConversationStatus,
+    Message,
+    require_message,
+    require_messages,
+    require_reason,
+)
+from commonplace.apps.model.digests import COMPLETED
+from commonplace.apps.model.energy import EnergyPolicy
+from commonplace.apps.model.exchange import Export, read_document
+from commonplace.apps.model.memories import ALL_ROWS, Author, Change, Memory
 from commonplace.apps.names import optional_user, require_app_id
-from commonplace.apps.receipts import DigestReceipt, ImportReceipt, ShareReceipt
-from commonplace.apps.registry import App, AppRegistry, AppStatus, get_app
-from commonplace.apps.resources import Resources
+from commonplace.apps.parts.changes import AppChanges
+from commonplace.apps.parts.conversations import AppConversations
+from commonplace.apps.parts.figures import AppUsage
+from commonplace.apps.parts.injection import Injection
+from commonplace.apps.parts.registry import AppRegistry
+from commonplace.apps.parts.shares import AppShares
+from commonplace.apps.parts.spaces import AppSpaces
+from commonplace.apps.receipts import DigestReceipt, EndReceipt, ImportReceipt, PurgeReceipt
+from commonplace.apps.registry import get_app
+from commonplace.apps.resources import DEFAULT_TIMEOUT_S, Resources
 from commonplace.apps.search import Hit, by_meaning, by_words
-from commonplace.apps.statistics import Statistics
 from commonplace.apps.store import SQL_DIRECTORY, memories_lock
 from commonplace.apps.vectors import Vectors
-from commonplace.apps.views import AppViews
-from commonplace.core.choices import require_one_of
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.quarantine import Quarantine
@@ -40,6 +52,8 @@ from commonplace.llm import Model, open_model
 from commonplace.storage.database import Database, Statements
 from commonplace.storage.migrations.opening import open_database
 from commonplace.storage.store import Store
+
+log = logging.getLogger(__name__)
 
 
 class AppMemory:
@@ -72,7 +86,7 @@ class AppMemory:
         self.quarantine = quarantine
         """The texts that blocks leave out."""
         self._store = store = Store(database, SQL_DIRECTORY, clock)
-        self._counts = counts = Counts()
+        counts = Counts()
         self._vectors = vectors = Vectors(store, engine, counts)
         self.energy = EnergyBudget(store, energy or EnergyPolicy(), counts)
         """The energy budget. A host can spend from it for its own work too."""
@@ -88,12 +102,20 @@ class AppMemory:
             zone=zone,
             quarantine=quarantine,
         )
-        self.subagent = MemorySubAgent(resources)
-        """Creates, compacts, reads and deletes memories."""
-        self.loop = SensitiveLoop(resources, self.subagent, on_receipt=on_receipt)
-        """Ends conversations, and puts memories into the context of later ones."""
-        self.views = AppViews(store, vectors, quarantine)
-        """The figures and lists that operators look at."""
+        self.digests = DigestWorker(resources, on_receipt=on_receipt)
+        """Makes the digests of ended conversations."""
+        self.focus = Injection(store, counts, quarantine)
+        """Puts memories into the context of later conversations."""
+        self.conversations = AppConversations(store)
+        """Reads and deletes stored conversations."""
+        self.shares = AppShares(store)
+        """Shares memories with other apps."""
+        self.spaces = AppSpaces(store, vectors, quarantine)
+        """Reads and searches the spaces of an app."""
+        self.changes = AppChanges(store)
+        """Reads the changes of memories."""
+        self.figures = AppUsage(store, self.energy, counts, quarantine)
+        """Usage figures."""
 
     @classmethod
     @asynccontextmanager
@@ -111,7 +133,7 @@ class AppMemory:
         """Open the database that the settings name, migrate it, and close it at the end of the block.
 
         The end of the block waits for running digests. If the block raises, running digests stop and go back to the
-        queue. Digests that an earlier process left in the queue wait for ``loop.run_deferred()``.
+        queue. Digests that an earlier process left in the queue wait for ``digests.run_deferred()``.
 
         Args:
             settings: ``None`` loads the settings.
@@ -149,9 +171,9 @@ class AppMemory:
             try:
                 yield memory
             except BaseException:
-                await memory.loop.cancel()
+                await memory.digests.cancel()
                 raise
-            await memory.loop.aclose()
+            await memory.digests.aclose()
 
     async def begin_conversation(
         self, app_id: str, conversation_id: str, *, user_id: str | None = None
@@ -182,7 +204,7 @@ class AppMemory:
             NotFoundError: No conversation has this id.
             InvalidInputError: The conversation has ended, or the role is neither ``user`` nor ``assistant``.
         """
-        return await self._say(conversation_id, [conversations.require_message(role, content)])
+        return await self._say(conversation_id, [require_message(role, content)])
 
     async def add_messages(self, conversation_id: str, messages: Sequence[Message]) -> Conversation:
         """Add messages to an active conversation in order, all or none, and return the conversation.
@@ -192,48 +214,29 @@ class AppMemory:
             InvalidInputError: The conversation has ended, there are no messages, or a role is neither ``user`` nor
                 ``assistant``.
         """
-        said = conversations.require_messages(messages)
+        said = require_messages(messages)
         return await self._say(conversation_id, said)
 
-    async def get_conversation(self, conversation_id: str, *, app_id: str | None = None) -> Conversation:
-        """Return a conversation.
+    async def end_conversation(self, conversation_id: str, reason: str = COMPLETED) -> EndReceipt:
+        """End a conversation, and start its digest in the background.
 
-        Raises:
-            NotFoundError: No conversation has this id, or the conversation belongs to another app than ``app_id``.
-        """
-        async with self._store.reading() as sql:
-            conversation = await conversations.get(sql, conversation_id)
-        if app_id is not None and conversation.app_id != app_id:
-            raise NotFoundError("conversation", conversation_id)
-        return conversation
-
-    async def list_conversations(self, app_id: str, *, limit: int = 50) -> list[Conversation]:
-        """Return the ended conversations of an app, the last ended first.
-
-        Raises:
-            NotFoundError: No app has this id.
-        """
-        async with self._store.reading() as sql:
-            await get_app(sql, app_id)
-            return await conversations.completed(sql, app_id=app_id, user_id=None, limit=limit)
-
-    async def delete_conversation(self, conversation_id: str) -> Conversation:
-        """Delete the transcript of an ended conversation, and return the conversation.
-
-        The memory stays; a waiting digest is dropped.
+        On return the end and the queued digest are durable: if the process dies, the next one makes the digest. Ending
+        a conversation again makes no second memory, but retries a failed digest.
 
         Raises:
             NotFoundError: No conversation has this id.
-            InvalidInputError: The conversation has not ended.
+            InvalidInputError: The reason is not text of 1 to 500 characters.
+            StorageError: The database cannot be written; the conversation stays active.
         """
+        why = require_reason(reason)
         async with self._store.writing() as sql:
-            deleted = await conversations.delete(sql, conversation_id)
-            await sql.drop_open_digest(
-                conversation_id=conversation_id,
-                reason="the conversation was deleted",
-                moment=self._store.moment(),
+            ended = await conversations.end(sql, conversation_id, why, self._store.now())
+            conversation = ended or await conversations.get(sql, conversation_id)
+            await sql.queue_digest(
+                app_id=conversation.app_id, conversation_id=conversation_id, moment=self._store.moment()
             )
-        return deleted
+        digest = self.digests.begin(conversation)
+        return EndReceipt(conversation=conversation, repeated=ended is None, digest=digest)
 
     async def ingest(
         self,
@@ -253,7 +256,7 @@ class AppMemory:
             InvalidInputError: See :meth:`begin_conversation`; or the stored conversation is active, and its messages
                 differ from these.
         """
-        said = conversations.require_messages(messages)
+        said = require_messages(messages)
         async with self._store.writing() as sql:
             _require_installed(await get_app(sql, require_app_id(app_id)))
             now = self._store.now()
@@ -267,7 +270,7 @@ class AppMemory:
                     raise InvalidInputError("messages", "the stored messages, then new ones", differing)
                 if missing := said[len(stored) :]:
                     await conversations.say(sql, conversation_id, missing, now)
-        ended = await self.loop.end_conversation(conversation_id, reason)
+        ended = await self.end_conversation(conversation_id, reason)
         return await ended.digested()
 
     async def context(self, app_id: str, *, user_id: str | None = None) -> MemoryContext:
@@ -278,9 +281,8 @@ class AppMemory:
             InvalidInputError: The id of the user is malformed.
         """
         app = await self.registry.get(app_id)
-        shown = await self.loop.get_memories_for_app(app_id, user_id=optional_user(user_id))
-        text = self.loop.format_memories_for_context(app, shown)
-        return MemoryContext(text=text, memories=tuple(shown))
+        shown = await self.focus.shown(app_id, user_id=optional_user(user_id))
+        return MemoryContext(text=self.focus.block(app, shown), memories=tuple(shown))
 
     async def list_memories(self, app_id: str, *, limit: int = ALL_ROWS, offset: int = 0) -> list[Memory]:
         """Return an app's own memories from all its spaces, newest first.
@@ -293,7 +295,7 @@ class AppMemory:
             found = await memories.of_app(sql, app_id, limit=limit, offset=offset)
         return self.quarantine.watch(found)
 
-    async def get_memory(self, memory_id: int, *, app_id: str | None = None) -> Memory:
+    async def get(self, memory_id: int, *, app_id: str | None = None) -> Memory:
         """Return a memory.
 
         Raises:
@@ -307,41 +309,42 @@ class AppMemory:
         async with self._store.reading() as sql:
             return await memories.history(sql, memory_id)
 
-    async def delete_memory(self, memory_id: int, *, app_id: str | None = None) -> Memory:
+    async def delete(self, memory_id: int, *, app_id: str | None = None) -> Memory:
         """Delete a memory permanently, including its text in the history, and return it.
 
         Raises:
             NotFoundError: No memory has this id, or the memory belongs to another app than ``app_id``.
         """
-        found = await self.get_memory(memory_id, app_id=app_id)
+        found = await self.get(memory_id, app_id=app_id)
         async with self._store.writing(memories_lock(found.app_id)) as sql:
             memory = await _get(sql, memory_id, app_id)
             await memories.delete(sql, [memory], Author(actor=current_actor(), now=self._store.now()))
         return memory
 
-    async def share(self, memory_id: int, to_app_id: str) -> ShareReceipt:
-        """Show a memory to the conversations of another app too.
+    async def count(self, app_id: str) -> int:
+        """Return the number of an app's memories in all its spaces; 0 for an unknown app."""
+        return await self._store.reads.count_memories(app_id=app_id)
 
-        A memory in a user's space is shown to that user only.
+    async def purge(self, app_id: str) -> PurgeReceipt:
+        """Delete every memory of an app permanently, including the texts in their history.
 
-        Raises:
-            NotFoundError: The memory or the app does not exist.
-            InvalidInputError: The memory is that app's own.
-        """
-        return await self._change_share(memory_id, to_app_id, ChangeKind.SHARED)
-
-    async def unshare(self, memory_id: int, to_app_id: str) -> ShareReceipt:
-        """Stop sharing a memory with another app.
+        The transcripts of ended conversations are deleted too; waiting and running digests are dropped.
 
         Raises:
-            NotFoundError: The memory or the app does not exist.
-            InvalidInputError: The memory is that app's own.
+            NotFoundError: No app has this id.
         """
-        return await self._change_share(memory_id, to_app_id, ChangeKind.UNSHARED)
-
-    async def shared_with(self, memory_id: int) -> list[str]:
-        """Return the ids of the apps that a memory is shared with."""
-        return [row["to_app_id"] for row in await self._store.reads.shares_of(memory_id=memory_id)]
+        author = Author(actor=current_actor(), now=self._store.now(), reason="purged")
+        async with self._store.writing(memories_lock(app_id)) as sql:
+            await get_app(sql, app_id)
+            await sql.drop_open_digests(
+                app_id=app_id, reason="the app's memories were purged", moment=self._store.moment()
+            )
+            deleted = await memories.of_app(sql, app_id)
+            await memories.delete(sql, deleted, author)
+            await sql.forget_texts_of_app(app_id=app_id)
+            await sql.delete_ended_conversations(app_id=app_id)
+        log.info("purged %d memories of app %s", len(deleted), app_id, extra={"app_id": app_id})
+        return PurgeReceipt(app_id=app_id, deleted=len(deleted))
 
     async def search(
         self,
@@ -406,57 +409,16 @@ class AppMemory:
             NotFoundError: No app has this id.
             InvalidInputError: The document is not an export; nothing was added.
         """
-        receipt = await exchange.import_memories(self._store, app_id, exchange.read_document(document))
+        receipt = await exchange.import_memories(self._store, app_id, read_document(document))
         return replace(receipt, added=tuple(self.quarantine.watch(receipt.added)))
 
-    async def waiting_digests(self) -> list[QueuedDigest]:
-        """Return the digests that wait for energy or for a worker, the longest waiting first."""
-        return QueuedDigest.from_rows(
-            await self._store.reads.open_digests(moment=self._store.moment(), limit=ALL_ROWS)
-        )
-
-    async def list_digests(self, state: ListedState, *, limit: int = ALL_ROWS) -> list[QueuedDigest]:
-        """Return the digests in a state, newest first."""
-        wanted = require_one_of(ListedState, state, field="state")
-        async with self._store.reading() as sql:
-            return await queue.listed(sql, wanted, limit=limit)
-
-    async def retry_digests(self, conversation_id: str | None = None) -> list[DigestReceipt]:
-        """Retry skipped and deferred digests; see :meth:`~commonplace.apps.digests.loop.SensitiveLoop.retry`.
-
-        Raises:
-            NotFoundError: No digest of this conversation is skipped or deferred.
-        """
-        return await self.loop.retry(conversation_id)
-
-    async def statistics(self) -> Statistics:
-        """Return usage figures of the database, over all processes."""
-        return await statistics.gather(self._store, self.energy)
-
-    def counts(self) -> Counts:
-        """Return what this process counted since it opened app memory."""
-        return deepcopy(self._counts)
+    def now(self) -> datetime:
+        """Return the current time of this memory's clock."""
+        return self._store.now()
 
     async def _say(self, conversation_id: str, said: Sequence[Message]) -> Conversation:
         async with self._store.writing() as sql:
             return await conversations.say(sql, conversation_id, said, self._store.now())
-
-    async def _change_share(self, memory_id: int, to_app_id: str, kind: ChangeKind) -> ShareReceipt:
-        author = Author(actor=current_actor(), now=self._store.now(), reason=f"app {to_app_id}")
-        async with self._store.writing() as sql:
-            memory = await memories.get(sql, memory_id)
-            await get_app(sql, to_app_id)
-            if memory.app_id == to_app_id:
-                raise InvalidInputError("to_app_id", "an app other than the memory's own", to_app_id)
-            if kind is ChangeKind.SHARED:
-                row = await sql.share_memory(
-                    memory_id=memory_id, to_app_id=to_app_id, moment=self._store.moment()
-                )
-            else:
-                row = await sql.unshare_memory(memory_id=memory_id, to_app_id=to_app_id)
-            if row is not None:
-                await memories.record(sql, memory, kind, author)
-        return ShareReceipt(memory_id=memory_id, to_app_id=to_app_id, changed=row is not None)
 
 
 def _timeout_s(settings: Settings) -> float:

@@ -4,9 +4,9 @@ import asyncio
 from dataclasses import dataclass
 from enum import StrEnum
 
-from commonplace.apps.compaction.conflicts import Conflict
-from commonplace.apps.conversations import Conversation
-from commonplace.apps.memories import Memory
+from commonplace.apps.model.conflicts import Conflict
+from commonplace.apps.model.conversations import Conversation
+from commonplace.apps.model.memories import Memory
 
 
 class DigestOutcome(StrEnum):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import tzinfo
+from typing import Final
 
 from commonplace.apps.counts import Counts
 from commonplace.apps.energy import EnergyBudget
@@ -9,6 +10,9 @@ from commonplace.apps.vectors import Vectors
 from commonplace.core.quarantine import Quarantine
 from commonplace.llm import Model
 from commonplace.storage.store import Store
+
+DEFAULT_TIMEOUT_S: Final = 30.0
+"""The time limit of one model answer. Source: APP-04.3."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from commonplace.apps.memories import Memory
+from commonplace.apps.model.memories import Memory
 from commonplace.language.scripts import fold
 from commonplace.language.words import tokens
 

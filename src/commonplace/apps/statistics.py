@@ -1,54 +1,15 @@
 """Usage figures of the database, over all processes and restarts (APP-12, APP-16.4)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import timedelta
 from typing import Final
 
-from commonplace.apps.energy import EnergyBudget, EnergyStatus
-from commonplace.apps.memories import ChangeKind
+from commonplace.apps.energy import EnergyBudget
+from commonplace.apps.model.figures import DAY, HOUR, Statistics
+from commonplace.apps.model.memories import ChangeKind
+from commonplace.apps.rules.figures import share
 from commonplace.core.clock import format_timestamp
 from commonplace.storage.store import Store
 
-HOUR: Final = timedelta(hours=1)
-DAY: Final = timedelta(days=1)
 MOST_APPS: Final = 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statistics:
-    """Figures of a database.
-
-    Attributes:
-        apps: Installed apps, and uninstalled apps that hold memories.
-        apps_with_memories: Apps with at least one memory.
-        utilisation: The share of all apps that have memories, 0.0 to 1.0.
-        average_chars: The mean length of a memory.
-        created_last_hour: Memories created within an hour.
-        created_last_day: Memories created within 24 hours.
-        compactions_last_day: Memories compacted within 24 hours, by app.
-        in_focus: Conversations whose context was built at an injection point.
-        injection_rate: The share of these conversations whose model saw a memory.
-        digests: Digests by state: ``waiting``, ``running``, ``deferred``, ``done``.
-        energy_last_day: Units by operation within 24 hours.
-        fullest: The memories of the apps with the most memories; at most 20 apps.
-    """
-
-    apps: int
-    apps_with_memories: int
-    utilisation: float
-    memories: int
-    average_chars: float
-    created_last_hour: int
-    created_last_day: int
-    compactions_last_day: Mapping[str, int]
-    conversations: int
-    in_focus: int
-    injection_rate: float
-    digests: Mapping[str, int]
-    energy: EnergyStatus
-    energy_last_day: Mapping[str, float]
-    fullest: Mapping[str, int]
 
 
 async def gather(store: Store, energy: EnergyBudget) -> Statistics:
@@ -81,8 +42,3 @@ async def gather(store: Store, energy: EnergyBudget) -> Statistics:
         energy_last_day=await energy.spent(DAY),
         fullest=fullest,
     )
-
-
-def share(part: int, whole: int) -> float:
-    """Return a part as a share of the whole, 0.0 to 1.0; 0.0 if the whole is 0."""
-    return round(part / whole, 4) if whole else 0.0

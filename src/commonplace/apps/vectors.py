@@ -4,19 +4,15 @@ A vector is stored with its memory. A search computes vectors that are missing o
 """
 
 import logging
-import math
-import struct
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from commonplace.apps.counts import Counts
-from commonplace.apps.memories import Memory
+from commonplace.apps.model.memories import Memory
+from commonplace.apps.rules.vectors import cosine, to_bytes
 from commonplace.core.errors import EmbeddingError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.storage.database import Statements
 from commonplace.storage.store import Store
-
-FLOAT_BYTES: Final = 4
 
 log = logging.getLogger(__name__)
 
@@ -71,17 +67,3 @@ class Vectors:
 
     def _model(self) -> str:
         return f"{self._engine.model_name}@{self._engine.model_version}"
-
-
-def to_bytes(vector: Sequence[float]) -> bytes:
-    """Return the stored form of a vector: 32-bit floats, little-endian."""
-    return struct.pack(f"<{len(vector)}f", *vector)
-
-
-def cosine(one: bytes, other: bytes) -> float:
-    """Return the cosine of two stored vectors of length 1, from -1.0 to 1.0; 0.0 if their dimensions differ."""
-    if len(one) != len(other):
-        return 0.0
-    shape = f"<{len(one) // FLOAT_BYTES}f"
-    pairs = zip(struct.unpack(shape, one), struct.unpack(shape, other), strict=True)
-    return min(1.0, max(-1.0, math.fsum(a * b for a, b in pairs)))

@@ -6,6 +6,7 @@ from typing import Any, Final
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural
 
+_NO_FIELD: Final = "no value, because this field does not exist"
 _TIME: Final = "such as 2026-11-22T14:05:00Z"
 
 _FORMS: Final[Mapping[str, str]] = {
@@ -19,7 +20,8 @@ _FORMS: Final[Mapping[str, str]] = {
     "literal_error": "{expected}",
     "enum": "{expected}",
     "string_pattern_mismatch": "text of the form {pattern}",
-    "extra_forbidden": "no value, because this field does not exist",
+    "extra_forbidden": _NO_FIELD,
+    "unexpected_keyword_argument": _NO_FIELD,
     "timezone_aware": f"a time with its time zone, {_TIME}",
 }
 _FORMS_OF_TYPES: Final[Mapping[str, str]] = {
@@ -35,6 +37,7 @@ _FORMS_OF_TYPES: Final[Mapping[str, str]] = {
     "dict": "an object",
     "mapping": "an object",
     "model": "an object",
+    "dataclass": "an object",
     "json": "JSON",
     "path": "a path",
 }

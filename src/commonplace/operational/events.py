@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from commonplace.operational.transcript.markers import EventLevel
+from commonplace.operational.model.markers import EventLevel
 from commonplace.storage.rows import Noun
 
 

@@ -14,10 +14,11 @@ from commonplace.core.clock import format_timestamp
 from commonplace.core.text import plural
 from commonplace.judge import Judgement, Verdict, joined, judge
 from commonplace.operational import decay, memories, reviews
-from commonplace.operational.memories import Author, ChangeKind, Memory
+from commonplace.operational.model.markers import MemoryMarker
+from commonplace.operational.model.memories import DEFAULT_CONFIDENCE, Author, ChangeKind, Memory
+from commonplace.operational.model.reviews import Decision, Review
 from commonplace.operational.receipts import Effect, LearningReceipt, ReceiptOutcome
-from commonplace.operational.reviews import Decision, Review
-from commonplace.operational.transcript.markers import MemoryMarker
+from commonplace.operational.rules.pairs import VERDICT_OF, pair_name
 from commonplace.storage.database import Statements
 
 REINFORCEMENT: Final = Decimal("0.1")
@@ -64,11 +65,14 @@ def _judged(
     found = judge(memory.observation, marker.observation, marker.service)
     if asks_model and found.between:
         found = replace(found, verdict=Verdict.DOUBTFUL)
-    decision = decided.get(reviews.pair_name(memory, marker.observation)) if decided else None
+    decision = decided.get(pair_name(memory, marker.observation)) if decided else None
     if decision is None:
         return found
     return replace(
-        found, verdict=decision.verdict, between=(), reason=f"This pair was decided in review: {decision}."
+        found,
+        verdict=VERDICT_OF[decision],
+        between=(),
+        reason=f"This pair was decided in review: {decision}.",
     )
 
 
@@ -95,7 +99,7 @@ async def _hold(
         service=marker.service,
         category=marker.category,
         observation=marker.observation,
-        confidence=memories.DEFAULT_CONFIDENCE,
+        confidence=DEFAULT_CONFIDENCE,
         author=author.because(reason, related) if related else author,
     )
     for memory, verdict in refined[:1]:
@@ -251,23 +255,6 @@ async def run_decay(sql: Statements, now: datetime) -> list[Effect]:
         await sql.charge_decay(memory_id=memory.id, counted_from=row["updated_at"], weeks_charged=weeks)
         effects.append(_effect(memory, weaker, reason))
     return effects
-
-
-def edited(
-    memory: Memory, *, observation: str | None, confidence_value: float | None, now: datetime
-) -> Memory:
-    """Return a memory after an operator's edit.
-
-    A confidence is clamped to 0.0 to 1.0; below 0.3 the memory becomes inactive, above 0.3 active, and at 0.3 its state
-    does not change. A new text alone does not change the confidence. Source: OPS-08.3, OPS-13, OPS-16.3, R-OPS-8.
-    """
-    changed = replace(memory, observation=observation or memory.observation, updated_at=now)
-    if confidence_value is None:
-        return changed
-    value = confidence.clamp(confidence_value)
-    at = confidence.to_decimal(value)
-    active = memory.active if at == confidence.ACTIVE_THRESHOLD else at > confidence.ACTIVE_THRESHOLD
-    return replace(changed, confidence=value, active=active)
 
 
 def _with_confidence(memory: Memory, value: float) -> Memory:

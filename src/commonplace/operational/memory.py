@@ -2,12 +2,13 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Final, cast
 
 from commonplace.core.choices import require_items, require_one_of
-from commonplace.core.clock import Clock, parse_timestamp, utc_now
+from commonplace.core.clock import Clock, utc_now
 from commonplace.core.confidence import clamp
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.quarantine import Quarantine
@@ -15,25 +16,37 @@ from commonplace.core.request_context import current_actor
 from commonplace.core.safe_text import refuse_secret, require_safe_text
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import plural
-from commonplace.operational import lifecycle, memories, reviews, sessions
-from commonplace.operational.context import MemoryContext, build_memory_context
-from commonplace.operational.cooldowns import Cooldown
-from commonplace.operational.events import Event
-from commonplace.operational.memories import Author, Change, ChangeKind, Memory, MemoryFilter, Wording
-from commonplace.operational.output import OutputLine
-from commonplace.operational.receipts import AddReceipt, Effect, Receipt, ReceiptOutcome, SessionReport
-from commonplace.operational.reviews import Decision, Review
-from commonplace.operational.sessions import Session
-from commonplace.operational.transcript.markers import (
+from commonplace.operational import memories
+from commonplace.operational.context import build_memory_context
+from commonplace.operational.model.context import MemoryContext
+from commonplace.operational.model.figures import MemoryPage
+from commonplace.operational.model.markers import (
     GENERAL,
     MAX_SERVICE_CHARS,
     MAX_TEXT_CHARS,
     SERVICE_PATTERN,
     MemoryCategory,
 )
+from commonplace.operational.model.memories import (
+    DEFAULT_CONFIDENCE,
+    Author,
+    Change,
+    ChangeKind,
+    Memory,
+    MemoryFilter,
+)
+from commonplace.operational.model.stream import Damaged
+from commonplace.operational.parts.changes import OperationalChanges
+from commonplace.operational.parts.figures import OperationalFigures
+from commonplace.operational.parts.records import OperationalCooldowns, OperationalEvents
+from commonplace.operational.parts.reviews import OperationalReviews
+from commonplace.operational.parts.sessions import OperationalSessions
+from commonplace.operational.parts.upkeep import OperationalUpkeep
+from commonplace.operational.parts.wordings import OperationalWordings
+from commonplace.operational.receipts import AddReceipt, Receipt, ReceiptOutcome, SessionReport
+from commonplace.operational.rules.edits import edited
 from commonplace.operational.transcript.recorder import Recorder
-from commonplace.operational.transcript.stream import Damaged, read_events
-from commonplace.operational.views import OperationalViews
+from commonplace.operational.transcript.stream import read_events
 from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.database import Database
 from commonplace.storage.migrations.opening import open_database
@@ -59,12 +72,26 @@ class OperationalMemory:
         home: Path | None = None,
         quarantine: Quarantine = Quarantine(),  # noqa: B008 - frozen
     ) -> None:
-        self._home, self._clock = home, clock
         self.quarantine = quarantine
         self._store = store = Store(database, SQL_DIRECTORY, clock)
         self._recorder = partial(Recorder, store, asks_model=asks_model, quarantine=quarantine)
         self._budget_tokens = budget_tokens
-        self.views = OperationalViews(store, quarantine)
+        self.reviews = OperationalReviews(store)
+        """Lists and decides doubtful pairs."""
+        self.sessions = OperationalSessions(store, quarantine)
+        """Reads sessions, their output and their memories."""
+        self.events = OperationalEvents(store)
+        """Reads the events of sessions."""
+        self.cooldowns = OperationalCooldowns(store)
+        """Reads the cooldown actions of sessions."""
+        self.wordings = OperationalWordings(store, quarantine)
+        """Lists and restores the wordings of a memory."""
+        self.changes = OperationalChanges(store)
+        """Reads the changes of all memories."""
+        self.figures = OperationalFigures(store, quarantine)
+        """Figures for overviews."""
+        self.upkeep = OperationalUpkeep(store, clock, home)
+        """Lowers the confidence of stale memories, and ends lost sessions."""
 
     @classmethod
     @asynccontextmanager
@@ -149,17 +176,6 @@ class OperationalMemory:
         """
         return self._recorder(tiers=[tier], trigger=trigger, on_receipt=on_receipt, prompt_text=prompt_text)
 
-    async def interrupt_lost_sessions(self) -> list[Session]:
-        """End sessions that are marked as running but whose recording process is gone.
-
-        Call this at the start of a process that runs or shows sessions.
-
-        Returns:
-            The ended sessions, oldest first; each session ends at the time when it was last seen.
-        """
-        async with self._store.writing() as sql:
-            return await sessions.interrupt_lost(sql, self._store.now())
-
     async def context(
         self, *, budget_tokens: int | None = None, services: Sequence[str] = ()
     ) -> MemoryContext:
@@ -182,26 +198,22 @@ class OperationalMemory:
                 sql, budget_tokens=budget, services=names, holds=self.quarantine.holds
             )
 
-    async def run_decay(self) -> list[Effect]:
-        """Lower the confidence of active memories that were not reinforced; see :mod:`.decay`.
-
-        Returns:
-            The memories whose confidence changed, by id; an immediate second call changes none.
-
-        Raises:
-            ClockError: The time is implausible; nothing was changed.
-        """
-        if self._home is not None:
-            newest = await self._store.reads.newest_update()
-            ClockGuard(self._home, clock=self._clock).require(newest and parse_timestamp(newest))
-        async with self._store.writing(lock="operational:decay") as sql:
-            return await lifecycle.run_decay(sql, self._store.now())
-
     async def list_memories(self, wanted: MemoryFilter | None = None) -> list[Memory]:
         """Return the memories that match a filter, in the order of the filter; by default all memories."""
         async with self._store.reading() as sql:
             found = await memories.find(sql, wanted or MemoryFilter())
         return self.quarantine.watch(found)
+
+    async def page(self, wanted: MemoryFilter) -> MemoryPage:
+        """Return a page of memories, with the number of active and inactive ones."""
+        async with self._store.reading() as sql:
+            found = await memories.find(sql, wanted)
+            counts = await memories.count(sql, wanted)
+        return MemoryPage(
+            memories=self.quarantine.watch(found),
+            active=counts.get(True, 0),
+            inactive=counts.get(False, 0),
+        )
 
     async def get(self, memory_id: int) -> Memory:
         """Return a memory.
@@ -223,7 +235,7 @@ class OperationalMemory:
         category: str,
         observation: str,
         service: str | None = None,
-        confidence: float = memories.DEFAULT_CONFIDENCE,
+        confidence: float = DEFAULT_CONFIDENCE,
         allow_secrets: bool = False,
     ) -> AddReceipt:
         """Store a memory by hand, without comparing it with others.
@@ -290,7 +302,7 @@ class OperationalMemory:
             author = self._author()
             changed: list[Memory] = []
             for before in found:
-                after = lifecycle.edited(before, observation=text, confidence_value=value, now=author.now)
+                after = edited(before, observation=text, confidence_value=value, now=author.now)
                 changed.append(await memories.replace(sql, before, after, ChangeKind.EDITED, author))
         return self.quarantine.watch(changed)
 
@@ -310,122 +322,12 @@ class OperationalMemory:
                 await memories.lock(sql, memory_id)
             return await memories.delete(sql, wanted, self._author())
 
-    async def wordings(self, memory_id: int) -> list[Wording]:
-        """Return every wording of a memory, in order of first use.
+    def now(self) -> datetime:
+        """Return the current time of this memory's clock."""
+        return self._store.now()
 
-        Raises:
-            NotFoundError: No memory has this id.
-        """
-        async with self._store.reading() as sql:
-            await memories.get(sql, memory_id)
-            return memories.wordings(await memories.history(sql, memory_id))
-
-    async def restore(self, memory_id: int, number: int) -> Memory:
-        """Restore an earlier wording of a memory.
-
-        Raises:
-            NotFoundError: No memory has this id.
-            InvalidInputError: The memory has no wording with this number.
-        """
-        async with self._store.writing() as sql:
-            before = await memories.lock(sql, memory_id)
-            known = memories.wordings(await memories.history(sql, memory_id))
-            if type(number) is not int or not 1 <= number <= len(known):
-                raise InvalidInputError("wording", f"a number from 1 to {len(known)}", number)
-            author = self._author().because(f"Restored wording {number}.")
-            text = known[number - 1].text
-            after = lifecycle.edited(before, observation=text, confidence_value=None, now=author.now)
-            restored = await memories.replace(sql, before, after, ChangeKind.EDITED, author)
-        return restored.watched_by(self.quarantine)
-
-    async def reviews(self, *, decided: bool = False, limit: int = 50, offset: int = 0) -> list[Review]:
-        """Return the pairs that wait for a decision, oldest first, or the decided pairs, newest first."""
-        return Review.from_rows(
-            await self._store.reads.reviews_of_status(decided=int(bool(decided)), limit=limit, offset=offset)
-        )
-
-    async def get_review(self, review_id: int) -> Review:
-        """Return a pair, decided or not.
-
-        Raises:
-            NotFoundError: No review has this id.
-        """
-        async with self._store.reading() as sql:
-            return await reviews.get(sql, review_id)
-
-    async def count_reviews(self, *, decided: bool = False) -> int:
-        """Return how many pairs wait for a decision, or were decided."""
-        return int(await self._store.reads.count_reviews(decided=int(bool(decided))))
-
-    async def decide(
-        self, review_id: int, verdict: str, *, explanation: str = "", actor: str | None = None
-    ) -> Review:
-        """Apply a decision to a waiting pair, and remember it for the pair.
-
-        Args:
-            review_id: The pair.
-            verdict: How the new text relates to the old one: same, refines, corrects or distinct.
-            explanation: The reason, for the history.
-            actor: Who decides; by default the actor of the request context, or the operator.
-
-        Raises:
-            NotFoundError: No review has this id.
-            InvalidInputError: The verdict is not one of the four, or the pair is already decided.
-        """
-        decision = require_one_of(Decision, verdict, field="verdict")
-        async with self._store.writing() as sql:
-            review = await reviews.get(sql, review_id)
-            return await lifecycle.settle(sql, review, decision, self._author(actor), explanation=explanation)
-
-    async def undo_decision(self, review_id: int) -> Review:
-        """Restore both memories of a decided pair to their state before the decision; the pair waits again.
-
-        A memory that was seen again or edited after the decision stays as it is.
-
-        Raises:
-            NotFoundError: No review has this id.
-            InvalidInputError: The pair is not decided yet.
-        """
-        async with self._store.writing() as sql:
-            review = await reviews.get(sql, review_id)
-            return await lifecycle.undo(sql, review, self._author())
-
-    async def sessions(self, *, limit: int = 50, offset: int = 0) -> list[Session]:
-        """Return sessions, newest first."""
-        return (await self.views.sessions(limit=limit, offset=offset)).items
-
-    async def last_session(self, *, tier: int, trigger: str) -> Session | None:
-        """Return the latest session of a tier with a trigger such as ``scheduled``, or ``None``.
-
-        Raises:
-            InvalidInputError: The tier is not 1, 2 or 3.
-        """
-        row = await self._store.reads.last_session(tier=sessions.require_tier(tier), trigger=trigger)
-        return None if row is None else Session.from_row(row)
-
-    async def session_output(self, session_id: int, *, after: int = 0, limit: int = 500) -> list[OutputLine]:
-        """Return output lines of a session, which may still be running in another process.
-
-        ``after`` is the ``seq`` of the last line that the caller has. An unknown session has no lines.
-
-        Returns:
-            Lines in ascending order of ``seq``. The first numbers may be missing, because only the newest 2,000 lines
-            of the newest 500 sessions are kept.
-        """
-        return OutputLine.from_rows(
-            await self._store.reads.list_output(session_id=session_id, after=after, limit=limit)
-        )
-
-    async def events(self, *, session_id: int | None = None, limit: int = 50, offset: int = 0) -> list[Event]:
-        """Return the events of one session or of all sessions, newest first."""
-        return (await self.views.events(session_id=session_id, limit=limit, offset=offset)).items
-
-    async def cooldowns(self, *, limit: int = 50, offset: int = 0) -> list[Cooldown]:
-        """Return cooldown actions, newest first."""
-        return (await self.views.cooldowns(limit=limit, offset=offset)).items
-
-    def _author(self, actor: str | None = None) -> Author:
-        return Author(actor=actor or current_actor(), now=self._store.now())
+    def _author(self) -> Author:
+        return Author(actor=current_actor(), now=self._store.now())
 
 
 def require_service(service: object) -> str | None:

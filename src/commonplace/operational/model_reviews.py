@@ -14,8 +14,8 @@ from commonplace.core.errors import CommonplaceError, InvalidInputError, ModelEr
 from commonplace.core.settings import Settings
 from commonplace.core.text import plural
 from commonplace.llm import Model, names_language_model, open_model
-from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.reviews import Decision, Review
+from commonplace.operational.model.reviews import Decision, Review
+from commonplace.operational.parts.reviews import OperationalReviews
 from commonplace.prompts.fence import data_notice, fence
 
 MOST_PAIRS: Final = 20
@@ -47,12 +47,12 @@ class PairDecisions(BaseModel):
     decisions: list[PairDecision]
 
 
-async def decide_by_model(memory: OperationalMemory, model: Model) -> list[Review]:
+async def decide_by_model(reviews: OperationalReviews, model: Model) -> list[Review]:
     """Let a model decide the waiting pairs, at most 20, and return the decided pairs.
 
     A pair whose decision was undone waits for a person. A failure of the model is logged and changes nothing.
     """
-    waiting = [one for one in await memory.reviews(limit=10 * MOST_PAIRS) if one.decided_by is None][
+    waiting = [one for one in await reviews.list(limit=10 * MOST_PAIRS) if one.decided_by is None][
         :MOST_PAIRS
     ]
     if not waiting or model.extractive:
@@ -69,7 +69,7 @@ async def decide_by_model(memory: OperationalMemory, model: Model) -> list[Revie
         review = waiting[one.number - 1]
         try:
             decided.append(
-                await memory.decide(
+                await reviews.decide(
                     review.id, one.verdict, explanation=one.reason, actor=f"model:{completion.model}"
                 )
             )
@@ -89,7 +89,7 @@ def prompt(waiting: Sequence[Review]) -> str:
     return "\n\n".join((_TASK, data_notice("pairs"), fence(pairs, "pairs")))
 
 
-async def decide_after_session(memory: OperationalMemory, settings: Settings) -> list[Review]:
+async def decide_after_session(reviews: OperationalReviews, settings: Settings) -> list[Review]:
     """Let the configured model decide the waiting pairs, if `judge` is `model` and a language model is set.
 
     Failures are logged, not raised, because the session is over and stored.
@@ -98,7 +98,7 @@ async def decide_after_session(memory: OperationalMemory, settings: Settings) ->
         return []
     try:
         async with open_model(settings) as model:
-            return await decide_by_model(memory, model)
+            return await decide_by_model(reviews, model)
     except CommonplaceError as error:
         _log.warning("doubtful pairs wait: %s", error)
         return []

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from commonplace.core.instructions import Flag
-from commonplace.operational.memories import Memory
-from commonplace.operational.sessions import Session
+from commonplace.operational.model.memories import Memory
+from commonplace.operational.model.sessions import Session
 
 
 class ReceiptKind(StrEnum):

@@ -4,79 +4,17 @@ A decision is remembered for the pair of texts, so that nobody is asked about th
 its own queue in this form; `kind` names the kind of the texts, so that other memories can add kinds.
 """
 
-import hashlib
 import json
-from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
-from typing import Any, Final
+from typing import Any
 
 from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import InvalidInputError
-from commonplace.judge import Verdict, tokens_of
-from commonplace.operational.memories import Author, Memory, state_of
-from commonplace.operational.transcript.markers import MemoryCategory, MemoryMarker
+from commonplace.operational.model.markers import MemoryMarker
+from commonplace.operational.model.memories import Author, Memory, state_of
+from commonplace.operational.model.reviews import OBSERVATIONS, Decision, Review
+from commonplace.operational.rules.pairs import pair_name
 from commonplace.storage.database import Statements
-from commonplace.storage.rows import Noun
-
-OBSERVATIONS: Final = "observations"
-"""The kind of a pair of observations of one service and category."""
-
-
-class Decision(StrEnum):
-    """How the new text of a pair relates to the old text."""
-
-    SAME = "same"
-    REFINES = "refines"
-    CORRECTS = "corrects"
-    DISTINCT = "distinct"
-
-    @property
-    def verdict(self) -> Verdict:
-        """The judge's verdict with the same meaning."""
-        return {
-            Decision.SAME: Verdict.SAME,
-            Decision.REFINES: Verdict.REFINE,
-            Decision.CORRECTS: Verdict.CORRECT,
-            Decision.DISTINCT: Verdict.DISTINCT,
-        }[self]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Review(Noun):
-    """A pair in the queue.
-
-    Attributes:
-        id: Never reused.
-        service: The service of both memories; `None` for general memories.
-        old_id: The older memory.
-        old_observation: Its current text.
-        new_id: The newer memory, which was kept beside the older one.
-        new_observation: Its current text.
-        decision: `None` if the pair waits.
-    """
-
-    id: int
-    kind: str
-    service: str | None
-    category: MemoryCategory
-    old_id: int
-    old_observation: str
-    new_id: int
-    new_observation: str
-    reason: str
-    decision: Decision | None
-    decided_by: str | None
-    explanation: str
-    created_at: datetime
-    decided_at: datetime | None
-
-
-def pair_name(memory: Memory, emitted: str) -> str:
-    """Return the name of a pair of texts of one service and category, ignoring case and spacing."""
-    texts = repr((tokens_of(memory.observation), tokens_of(emitted)))
-    about = f"{(memory.service or '').lower()}:{memory.category}"
-    return hashlib.sha256(f"{about}:{texts}".encode()).hexdigest()[:32]
 
 
 async def add(sql: Statements, old: Memory, new: Memory, reason: str, now: datetime) -> int | None:

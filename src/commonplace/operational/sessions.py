@@ -1,58 +1,13 @@
-"""Sessions of the scheduled agent: trigger, tier, result and cost (OPS-20.1)."""
+"""The rows of sessions (OPS-20.1)."""
 
-from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 
 from commonplace.core.clock import format_timestamp, parse_timestamp
-from commonplace.core.errors import InvalidInputError
-from commonplace.operational.run.processes import RecordingProcess, is_gone, this_process
-from commonplace.operational.transcript.stream import SessionResult
+from commonplace.operational.model.processes import RecordingProcess
+from commonplace.operational.model.sessions import RunningSession, Session, SessionStatus, require_tier
+from commonplace.operational.model.stream import SessionResult
+from commonplace.operational.rules.session_status import status_after
 from commonplace.storage.database import Statements
-from commonplace.storage.rows import Noun
-
-TIERS = (1, 2, 3)
-"""Observe, investigate, remediate."""
-
-
-class SessionStatus(StrEnum):
-    """The state of a session; an ``interrupted`` one ended without a result."""
-
-    RUNNING = "running"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    INTERRUPTED = "interrupted"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Session(Noun):
-    """A row of ``sessions``; times are aware UTC, ``duration_ms`` is wall-clock time."""
-
-    id: int
-    agent_session_id: str | None
-    tier: int
-    status: SessionStatus
-    model: str | None
-    trigger: str
-    prompt_text: str | None
-    started_at: datetime
-    ended_at: datetime | None
-    response: str | None
-    cost_usd: float | None
-    num_turns: int | None
-    duration_ms: int | None
-    exit_code: int | None
-
-
-def require_tier(tier: int) -> int:
-    """Return a tier.
-
-    Raises:
-        InvalidInputError: The tier is not 1, 2 or 3.
-    """
-    if tier not in TIERS:
-        raise InvalidInputError("tier", "1 (observe), 2 (investigate) or 3 (remediate)", tier)
-    return tier
 
 
 async def begin(
@@ -62,11 +17,11 @@ async def begin(
     tier: int,
     model: str | None,
     trigger: str,
+    recorder: RecordingProcess,
     now: datetime,
     prompt_text: str | None = None,
 ) -> Session:
-    """Begin a session that this process records, or resume the session with the same agent session id."""
-    recorder = this_process()
+    """Begin a session that a process records, or resume the session with the same agent session id."""
     row = await sql.insert_session(
         agent_session_id=agent_session_id,
         tier=require_tier(tier),
@@ -81,36 +36,26 @@ async def begin(
     return Session.from_row(row)
 
 
-async def interrupt_lost(sql: Statements, now: datetime) -> list[Session]:
-    """End running sessions whose recording process is gone, and return them, oldest first.
-
-    A session ends at the time when it was last seen. A session that is marked as interrupted by mistake corrects its
-    row when it ends.
-    """
-    ended: list[Session] = []
-    for row in await sql.running_sessions():
-        recorder = RecordingProcess(
-            host=row["recorder_host"],
-            pid=row["recorder_pid"],
-            started_at=parse_timestamp(row["recorder_started_at"]),
+async def running(sql: Statements) -> list[RunningSession]:
+    """Return the sessions that are marked as running, oldest first."""
+    return [
+        RunningSession(
+            id=row["id"],
+            recorder=RecordingProcess(
+                host=row["recorder_host"],
+                pid=row["recorder_pid"],
+                started_at=parse_timestamp(row["recorder_started_at"]),
+            ),
+            seen_at=parse_timestamp(row["seen_at"]),
         )
-        if not is_gone(recorder, seen_at=parse_timestamp(row["seen_at"]), now=now):
-            continue
-        interrupted = await sql.interrupt_session(id=row["id"], seen_at=row["seen_at"])
-        if interrupted is not None:
-            ended.append(Session.from_row(interrupted))
-    return ended
+        for row in await sql.running_sessions()
+    ]
 
 
-def status_after(result: SessionResult | None, exit_code: int | None = None) -> SessionStatus:
-    """Return the status of an ended session from its result line, else from the agent's exit status.
-
-    Without a result line, an exit status above 0 means that the agent failed; any other status, that it was
-    interrupted.
-    """
-    if result is not None:
-        return SessionStatus.FAILED if result.is_error else SessionStatus.COMPLETED
-    return SessionStatus.FAILED if (exit_code or 0) > 0 else SessionStatus.INTERRUPTED
+async def interrupt(sql: Statements, session: RunningSession) -> Session | None:
+    """End a session at the time when it was last seen; ``None`` if it was seen or ended meanwhile."""
+    row = await sql.interrupt_session(id=session.id, seen_at=format_timestamp(session.seen_at))
+    return None if row is None else Session.from_row(row)
 
 
 async def finish(

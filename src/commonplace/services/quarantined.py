@@ -49,7 +49,7 @@ async def list_quarantined(memories: Memories) -> list[Quarantined]:
         (f"o:{one.id}", one.observation, f"{one.category}: {one.service or GENERAL}", ())
         for one in await memories.operational.list_memories(wanted)
     ]
-    for listed in await memories.apps.registry.list_apps():
+    for listed in await memories.apps.registry.list():
         app_id = listed.app.app_id
         found += [
             (f"a:{one.id}", one.content, app_id, one.metadata.flags)
@@ -86,6 +86,6 @@ async def decide(memories: Memories, wanted: str, *, confirm: bool) -> None:
     elif kind == "o":
         await memories.operational.delete([int(memory_id)])
     elif kind == "a":
-        await memories.apps.delete_memory(int(memory_id))
+        await memories.apps.delete(int(memory_id))
     else:
         await memories.workspace.delete(memory_id)

@@ -254,7 +254,7 @@ def _memory(memory: Memory) -> Item:
 
 async def _lessons(operational: OperationalMemory, query: str, limit: int) -> list[Item]:
     if not query:
-        return [_lesson(one) for one in await operational.views.recent_memories(limit=limit)]
+        return [_lesson(one) for one in await operational.figures.newest(limit=limit)]
     active = MemoryFilter(active=True, sort="confidence", limit=_MOST_READ)
     return _best([_lesson(one) for one in await operational.list_memories(active)], query, limit)
 
@@ -267,7 +267,7 @@ def _lesson(one: Lesson) -> Item:
 async def _digests(apps: AppMemory, query: str, limit: int) -> list[Item]:
     items = [
         Item(kind=Kind.DIGEST, id=str(one.id), text=one.content, about=one.app_id, at=one.created_at)
-        for one in await apps.views.newest(limit=_MOST_READ if query else limit)
+        for one in await apps.figures.newest(limit=_MOST_READ if query else limit)
     ]
     return _best(items, query, limit) if query else items
 

@@ -123,7 +123,7 @@ class Item:
 
 async def list_lessons(operational: OperationalMemory) -> list[Item]:
     """Return the waiting items of operational memory, oldest first."""
-    return [lesson_item(each) for each in await operational.reviews(limit=MOST)]
+    return [lesson_item(each) for each in await operational.reviews.list(limit=MOST)]
 
 
 async def list_knowledge(knowledge: KnowledgeMemory) -> list[Item]:

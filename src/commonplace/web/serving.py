@@ -149,14 +149,14 @@ async def serve(
             app.state.model = consolidating
             server = Server(app, on_ready=lambda: on_ready(url))
             chores = {
-                "lost sessions": memories.operational.interrupt_lost_sessions,
-                "deferred digests": memories.apps.loop.run_deferred,
+                "lost sessions": memories.operational.upkeep.interrupt_lost_sessions,
+                "deferred digests": memories.apps.digests.run_deferred,
             }
             catching_up = asyncio.create_task(catch_up(chores))
             try:
                 with _first_signal(partial(server.drain, drain_s)):
                     await server.serve(sockets=[listener])
-                await memories.apps.loop.cancel()  # A model may take longer than the service has to stop.
+                await memories.apps.digests.cancel()  # A model may take longer than the service has to stop.
             finally:
                 catching_up.cancel()
                 await asyncio.gather(catching_up, return_exceptions=True)

@@ -171,6 +171,10 @@ def test_a_model_that_cannot_be_reached_defers_the_digest_and_says_so(calendar: 
         ),
         (b"[]", "conversation: expected an object, got []"),
         (b'{"conversation_id": "c", "messages": [{"role": "system", "content": "x"}]}', "messages.0.role"),
+        (
+            b'{"conversation_id": "c", "messages": [{"role": "user", "content": "x", "name": "Ada"}]}',
+            "messages.0.name: expected no value, because this field does not exist",
+        ),
         (b'{"conversation_id": "", "messages": []}', "conversation_id"),
     ],
 )

@@ -12,10 +12,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
-from commonplace.apps.compaction.decision import MemoryCompactionRequest
-from commonplace.apps.energy import EnergyPolicy
-from commonplace.apps.memories import ChangeKind
 from commonplace.apps.memory import AppMemory
+from commonplace.apps.model.compaction import MemoryCompactionRequest
+from commonplace.apps.model.energy import EnergyPolicy
+from commonplace.apps.model.memories import ChangeKind
 from commonplace.apps.receipts import CompactionAction, CompactionReceipt, Decider, DigestOutcome
 from commonplace.apps.store import memories_lock
 from commonplace.core.clock import ManualClock
@@ -49,7 +49,7 @@ def opened(database: Settings, clock: ManualClock, engine: EmbeddingEngine) -> O
         await apps.registry.register("cal", name="Calendar")
         try:
             yield apps
-            await apps.loop.aclose()
+            await apps.digests.aclose()
         finally:
             await faulty.close()
 
@@ -107,13 +107,13 @@ async def test_an_edit_merges_the_new_memory_into_its_target(opened: Opener, clo
         (compaction,) = receipt.compactions
         assert (compaction.action, [one.id for one in compaction.removed]) == ("edit", [11])
         assert await ids(apps) == list(range(1, 11))
-        merged = await apps.get_memory(4)
+        merged = await apps.get(4)
         assert merged == compaction.edited
         assert merged.content == merged_text
         assert (merged.created_at, merged.updated_at) == (started, clock.now)
         assert merged.source_conversation_id == "cal-4"
         assert merged.metadata.related_conversations == ("cal-11",)
-        assert (await apps.subagent.get_memories("cal"))[0].id == 4
+        assert (await apps.focus.visible("cal"))[0].id == 4
         (hit, *_) = await apps.search("cal", merged_text, by="meaning")
         assert hit.memory.id == 4
 
@@ -138,8 +138,8 @@ async def test_without_an_answer_the_first_in_goes(
         assert (receipt.action, receipt.decider) == ("delete", Decider.FIFO)
         assert receipt.fallback.startswith(("no such key", "the model 'scripted' gave no answer"))
         assert await ids(apps) == list(range(2, 12))
-        assert apps.counts().fallbacks == {"compaction": 1}
-        assert apps.counts().compactions == {("delete", "fifo"): 1}
+        assert apps.figures.counts().fallbacks == {"compaction": 1}
+        assert apps.figures.counts().compactions == {("delete", "fifo"): 1}
     errors = [one for one in caplog.records if one.levelno == logging.ERROR]
     assert [one.app_id for one in errors] == ["cal"]  # type: ignore[attr-defined]
 
@@ -204,7 +204,7 @@ async def test_an_edit_without_the_new_memory_is_asked_for_again(opened: Opener)
     async with opened(script=script) as apps:
         receipt = await eleventh(apps)
         assert (receipt.action, receipt.decider, receipt.fallback) == ("edit", Decider.MODEL, "")
-        assert (await apps.get_memory(4)).content == kept
+        assert (await apps.get(4)).content == kept
     assert "must contain the new memory" in script.requests[-1].prompt
 
 
@@ -217,7 +217,7 @@ async def test_an_edit_that_stays_too_long_is_trimmed_and_said(opened: Opener) -
         receipt = await eleventh(apps)
         assert (receipt.action, receipt.decider) == ("edit", Decider.MODEL)
         assert "trimmed from" in receipt.reason
-        assert len((await apps.get_memory(4)).content) <= 200
+        assert len((await apps.get(4)).content) <= 200
     assert "say the same in fewer" in script.requests[-1].prompt
 
 
@@ -229,7 +229,7 @@ async def test_a_database_error_is_tried_again(opened: Opener) -> None:
         failing_once_decided(apps, script, 1)
         receipt = await eleventh(apps)
         assert (receipt.decider, receipt.removed[0].id) == (Decider.MODEL, 4)
-        assert apps.counts().fallbacks == {"retry": 1}
+        assert apps.figures.counts().fallbacks == {"retry": 1}
 
 
 @pytest.mark.requirement("APP-05.2")
@@ -251,9 +251,9 @@ async def test_what_the_database_will_not_do_now_is_done_later(opened: Opener) -
         failing_once_decided(apps, script, 3)
         receipt = await eleventh(apps)
         assert receipt.action is CompactionAction.FAILED
-        assert await apps.subagent.get_memory_count("cal") == 11
-        assert len(await apps.subagent.get_memories("cal")) == 10
-        (done,) = (await apps.loop.run_deferred()).compactions
+        assert await apps.count("cal") == 11
+        assert len(await apps.focus.visible("cal")) == 10
+        (done,) = (await apps.digests.run_deferred()).compactions
         assert done.removed[0].id == 5
         assert len(await ids(apps)) == 10
 
@@ -266,12 +266,12 @@ async def test_storing_a_memory_is_tried_twice(opened: Opener, lock: str) -> Non
         faulty(apps).fail(1, lock=lock)
         (receipt,) = await fill(apps, "cal", 1)
         assert receipt.outcome is DigestOutcome.CREATED
-        assert apps.counts().fallbacks == {"retry": 1}
+        assert apps.figures.counts().fallbacks == {"retry": 1}
         faulty(apps).fail(2, lock=lock)
         (receipt,) = await fill(apps, "cal", 1, first=2)
         assert receipt.outcome is DigestOutcome.SKIPPED
         assert "the disk is full" in receipt.reason
-        assert (await apps.get_conversation("cal-2")).status == "ended"
+        assert (await apps.conversations.get("cal-2")).status == "ended"
         assert len(await ids(apps)) == 1
         (again,) = await fill(apps, "cal", 1, first=2)
         assert again.outcome is DigestOutcome.CREATED
@@ -296,7 +296,7 @@ async def test_a_decision_is_not_applied_to_other_memories(opened: Opener) -> No
 
         async def delete_target(request: Request) -> None:
             if request.output is not None:
-                await apps.delete_memory(4)
+                await apps.delete(4)
 
         script.meanwhile = delete_target
         receipts = await fill(apps, "cal", 11)
@@ -310,11 +310,11 @@ async def test_a_compaction_of_memories_that_have_changed_does_nothing(opened: O
         await fill(apps, "cal", 10)
         held = sorted(await apps.list_memories("cal"), key=lambda memory: memory.id)
         room = MemoryCompactionRequest(app_id="cal", existing_memories=tuple(held[:9]), new_memory=held[9])
-        assert (await apps.subagent.compact_memories(room)).action is CompactionAction.NONE
+        assert (await apps.digests.compact(room)).action is CompactionAction.NONE
         outdated = MemoryCompactionRequest(
             app_id="cal", existing_memories=(*held[:9], held[0]), new_memory=held[9]
         )
-        receipt = await apps.subagent.compact_memories(outdated)
+        receipt = await apps.digests.compact(outdated)
         assert (receipt.action, receipt.removed) == (CompactionAction.NONE, ())
         assert len(await ids(apps)) == 10
 
@@ -335,7 +335,7 @@ async def test_twenty_conversations_that_end_at_once_leave_ten_memories(opened: 
         for number in range(20):
             await apps.begin_conversation("cal", f"c-{number}")
             await apps.add_message(f"c-{number}", "user", f"Please note matter{number} at once")
-        ends = await asyncio.gather(*(apps.loop.end_conversation(f"c-{number}") for number in range(20)))
+        ends = await asyncio.gather(*(apps.end_conversation(f"c-{number}") for number in range(20)))
         receipts = [await end.digested() for end in ends]
         assert {receipt.outcome for receipt in receipts} == {DigestOutcome.CREATED}
         created = {receipt.memory.id for receipt in receipts if receipt.memory}
@@ -368,9 +368,9 @@ async def test_two_hosts_on_one_database_lose_nothing(
             )
 
         await asyncio.gather(host(one, 0), host(other, 10))
-        await one.loop.run_deferred()
-        assert await other.subagent.get_memory_count("cal") == 10
-        figures = await one.statistics()
+        await one.digests.run_deferred()
+        assert await other.count("cal") == 10
+        figures = await one.figures.total()
         assert figures.created_last_day == 20
         assert figures.compactions_last_day == {"cal": 10}
 
@@ -381,7 +381,7 @@ async def test_a_purge_wins_over_a_digest_that_is_under_way(opened: Opener) -> N
     async with opened(script=script) as apps:
 
         async def purge(_: Request) -> None:
-            await apps.subagent.delete_app_memories("cal")
+            await apps.purge("cal")
 
         script.meanwhile = purge
         (receipt,) = await fill(apps, "cal", 1)

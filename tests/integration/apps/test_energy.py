@@ -11,9 +11,9 @@ from datetime import timedelta
 
 import pytest
 
-from commonplace.apps.digests.digest import MemoryCreationRequest
-from commonplace.apps.energy import EnergyPolicy
 from commonplace.apps.memory import AppMemory
+from commonplace.apps.model.digests import MemoryCreationRequest
+from commonplace.apps.model.energy import EnergyPolicy
 from commonplace.apps.receipts import CompactionAction, DigestOutcome
 from commonplace.core.clock import ManualClock, utc_now
 from commonplace.core.errors import InvalidInputError
@@ -58,16 +58,16 @@ async def test_work_on_memories_is_paid_and_polled(opened: Opener) -> None:
     decision = '{"action": "delete", "targetMemoryId": 1}'
     async with opened(*digests(10), digests(1, first=11)[0], decision) as apps:
         await fill(apps, "cal", 10)
-        ten = apps.subagent.get_energy_consumed_since_last_poll()
+        ten = apps.energy.poll()
         assert 10 * 10 <= ten <= 10 * 15
-        assert apps.subagent.get_energy_consumed_since_last_poll() == 0
-        await apps.subagent.get_memories("cal")
+        assert apps.energy.poll() == 0
+        await apps.focus.visible("cal")
         await apps.context("cal")
-        assert apps.subagent.get_energy_consumed_since_last_poll() == 0
+        assert apps.energy.poll() == 0
         await fill(apps, "cal", 1, first=11)
-        assert 30 <= apps.subagent.get_energy_consumed_since_last_poll() <= 45
+        assert 30 <= apps.energy.poll() <= 45
         spent = await apps.energy.spent(timedelta(days=1))
-        assert spent["creation"] == pytest.approx(apps.counts().energy["creation"])
+        assert spent["creation"] == pytest.approx(apps.figures.counts().energy["creation"])
         assert 20 <= spent["compaction"] <= 30
         status = await apps.energy.status()
         assert status.level == pytest.approx(1000 - sum(spent.values()), abs=0.01)
@@ -82,19 +82,19 @@ async def test_at_a_fifth_work_waits_and_runs_when_energy_is_back(opened: Opener
         receipts = await fill(apps, "cal", 2)
         assert {receipt.outcome for receipt in receipts} == {DigestOutcome.DEFERRED}
         assert script.requests == []
-        assert [one.conversation_id for one in await apps.waiting_digests()] == ["cal-1", "cal-2"]
-        still = await apps.loop.run_deferred()
+        assert [one.conversation_id for one in await apps.digests.waiting()] == ["cal-1", "cal-2"]
+        still = await apps.digests.run_deferred()
         assert still.waiting
         assert [one.outcome for one in still.digests] == [DigestOutcome.DEFERRED]
         clock.advance(seconds=30)
-        await apps.loop.run_deferred()
+        await apps.digests.run_deferred()
 
         async def both() -> bool:  # the loop may be at one of them by itself, and counts after it has stored
-            return apps.counts().digests.get("created") == 2
+            return apps.figures.counts().digests.get("created") == 2
 
         await eventually(both)
-        assert await apps.subagent.get_memory_count("cal") == len(script.requests) == 2
-        assert await apps.waiting_digests() == []
+        assert await apps.count("cal") == len(script.requests) == 2
+        assert await apps.digests.waiting() == []
 
 
 @pytest.mark.requirement("APP-11.2", "APP-15.1", "R-APP-3")
@@ -106,11 +106,11 @@ async def test_what_waits_survives_a_restart(opened: Opener, clock: ManualClock)
     async with opened() as apps:
         await drain(apps)
         await fill(apps, "cal", 1)
-        assert await apps.subagent.create_memory(request) is None
+        assert (await apps.digests.make(request)).memory is None
     clock.advance(minutes=5)
     script = Script(*digests(2))
     async with opened(script=script) as apps:
-        caught_up = await apps.loop.run_deferred()
+        caught_up = await apps.digests.run_deferred()
         assert [one.outcome for one in caught_up.digests] == [DigestOutcome.CREATED] * 2
         assert "I prefer tea." in script.requests[1].prompt
         (kept,) = [one for one in await apps.list_memories("cal") if one.user_id == "ada"]
@@ -130,13 +130,13 @@ async def test_a_compaction_waits_too(opened: Opener, clock: ManualClock) -> Non
         script.meanwhile = exhaust
         (receipt,) = await fill(apps, "cal", 1, first=11)
         assert [one.action for one in receipt.compactions] == [CompactionAction.DEFERRED]
-        assert await apps.subagent.get_memory_count("cal") == 11
-        assert len(await apps.subagent.get_memories("cal")) == 10
+        assert await apps.count("cal") == 11
+        assert len(await apps.focus.visible("cal")) == 10
         script.meanwhile = None
         clock.advance(minutes=5)
-        (done,) = (await apps.loop.run_deferred()).compactions
+        (done,) = (await apps.digests.run_deferred()).compactions
         assert done.removed[0].id == 3
-        assert await apps.subagent.get_memory_count("cal") == 10
+        assert await apps.count("cal") == 10
 
 
 async def test_a_spent_budget_of_the_model_defers(opened: Opener, clock: ManualClock) -> None:
@@ -148,7 +148,7 @@ async def test_a_spent_budget_of_the_model_defers(opened: Opener, clock: ManualC
         assert (first.outcome, second.outcome) == (DigestOutcome.CREATED, DigestOutcome.DEFERRED)
         assert "budget" in second.reason
         clock.advance(days=1)
-        (done,) = (await apps.loop.run_deferred()).digests
+        (done,) = (await apps.digests.run_deferred()).digests
         assert done.outcome is DigestOutcome.CREATED
 
 
@@ -193,7 +193,7 @@ async def test_the_loop_wakes_by_itself_when_energy_is_back(
         await apps.begin_conversation("cal", "c-1")
         await apps.add_message("c-1", "user", "Please note matter1.")
         await apps.energy.spend(100)
-        ended = await apps.loop.end_conversation("c-1")
+        ended = await apps.end_conversation("c-1")
         assert (await ended.digested()).outcome is DigestOutcome.DEFERRED
         async with asyncio.timeout(DEADLINE_S):
             outcomes = [await told.get() for _ in range(2)]
@@ -208,10 +208,10 @@ async def test_leaving_does_not_wait_for_energy(opened: Opener) -> None:
             await apps.begin_conversation("cal", "c-1")
             await apps.add_message("c-1", "user", "Please note matter1.")
             await apps.energy.spend(1000)
-            ended = await apps.loop.end_conversation("c-1")
+            ended = await apps.end_conversation("c-1")
     assert ended.digest.result().outcome is DigestOutcome.DEFERRED
     async with opened() as apps:
-        assert [one.conversation_id for one in await apps.waiting_digests()] == ["c-1"]
+        assert [one.conversation_id for one in await apps.digests.waiting()] == ["c-1"]
 
 
 async def test_a_host_that_fails_leaves_its_digests_in_the_queue(
@@ -231,7 +231,7 @@ async def test_a_host_that_fails_leaves_its_digests_in_the_queue(
             await apps.registry.register("cal")
             await apps.begin_conversation("cal", "c-1")
             await apps.add_message("c-1", "user", "Please note matter1.")
-            await apps.loop.end_conversation("c-1")
+            await apps.end_conversation("c-1")
             await asyncio.wait_for(asked.wait(), DEADLINE_S)
             raise ZeroDivisionError
 
@@ -240,7 +240,7 @@ async def test_a_host_that_fails_leaves_its_digests_in_the_queue(
     async with AppMemory.open(
         database, model=Script(*digests(1)).model(), engine=engine, clock=clock
     ) as apps:
-        (receipt,) = (await apps.loop.run_deferred()).digests
+        (receipt,) = (await apps.digests.run_deferred()).digests
         assert receipt.outcome is DigestOutcome.CREATED
 
 
@@ -258,11 +258,11 @@ async def test_a_claim_of_a_process_that_died_runs_out(opened: Opener, clock: Ma
                 moment=store.moment(),
                 until="2026-03-01T12:15:00.000000Z",
             )
-        ended = await apps.loop.end_conversation("c-1")
+        ended = await apps.end_conversation("c-1")
         assert (await ended.digested()).outcome is DigestOutcome.REPEATED
-        assert (await apps.loop.run_deferred()).digests == ()
+        assert (await apps.digests.run_deferred()).digests == ()
         clock.advance(minutes=16)
-        (receipt,) = (await apps.loop.run_deferred()).digests
+        (receipt,) = (await apps.digests.run_deferred()).digests
         assert receipt.outcome is DigestOutcome.CREATED
 
 

@@ -89,7 +89,7 @@ async def test_the_end_waits_for_nobody(client: Client[Any], memory: AppMemory) 
     await write(client)
     ended = await ask(client, "conversation_end", conversation_id="c-1")
     assert (ended["repeated"], "digest" in ended) == (False, False)
-    await memory.loop.aclose()
+    await memory.digests.aclose()
     again = await ask(client, "conversation_end", conversation_id="c-1", wait=True)
     assert (again["repeated"], again["digest"]["outcome"]) == (True, "repeated")
 
@@ -131,6 +131,12 @@ async def test_tools_say_what_they_do_and_take(client: Client[Any]) -> None:
             "messages.0.role",
             "'system'",
         ),
+        (
+            "conversation_add_messages",
+            {"conversation_id": "c-1", "messages": [{"role": "user", "content": "x", "name": "Ada"}]},
+            "messages.0.name",
+            "'Ada'",
+        ),
     ],
 )
 async def test_what_is_refused_says_what_to_do(
@@ -152,7 +158,7 @@ async def test_messages_may_come_as_json_in_a_string_and_secrets_are_masked(
     text = f'[{{"role": "user", "content": "My token is {secret}, keep it."}}]'
     said = await ask(client, "conversation_add_messages", conversation_id="c-1", messages=text)
     assert said["message_count"] == 3
-    focus = await memory.loop.focus_on_unanswered("c-1")
+    focus = await memory.focus.unanswered("c-1")
     assert focus is not None
     assert secret not in focus.messages[-1].content
 

@@ -13,14 +13,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
-from commonplace.apps.conversations import Message
-from commonplace.apps.digests.digest import MemoryCreationRequest
-from commonplace.apps.digests.loop import InjectionPoint
-from commonplace.apps.digests.queue import ListedState
-from commonplace.apps.memories import ChangeKind
 from commonplace.apps.memory import AppMemory
+from commonplace.apps.model.apps import AppStatus
+from commonplace.apps.model.context import InjectionPoint
+from commonplace.apps.model.conversations import Message
+from commonplace.apps.model.digests import ListedState, MemoryCreationRequest
+from commonplace.apps.model.memories import ChangeKind
 from commonplace.apps.receipts import DigestOutcome
-from commonplace.apps.registry import AppStatus
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import (
     InvalidInputError,
@@ -76,9 +75,9 @@ async def test_a_memory_is_made_when_a_conversation_ends(opened: Opener, clock: 
     script = Script(PREFERENCE)
     async with opened(script=script) as apps:
         await begin(apps, "c-1", "Only after 2pm, please.", "Noted.")
-        ended = await apps.loop.end_conversation("c-1", "the user left")
+        ended = await apps.end_conversation("c-1", "the user left")
         receipt = await ended.digested()
-        (memory,) = await apps.subagent.get_memories("cal")
+        (memory,) = await apps.focus.visible("cal")
     assert memory == receipt.memory
     assert (memory.content, memory.source_conversation_id) == (PREFERENCE, "c-1")
     assert memory.created_at == memory.updated_at == clock.now
@@ -100,11 +99,11 @@ async def test_ending_does_not_wait_for_the_model(opened: Opener) -> None:
     script.meanwhile = think
     async with opened(script=script) as apps:
         await begin(apps, "c-1", "Only after 2pm.")
-        ended = await apps.loop.end_conversation("c-1")
+        ended = await apps.end_conversation("c-1")
         await asyncio.wait_for(thinking.wait(), DEADLINE_S)
         assert not ended.digest.done()
-        assert (await apps.get_conversation("c-1")).status == "ended"
-        assert await apps.subagent.get_memories("cal") == []
+        assert (await apps.conversations.get("c-1")).status == "ended"
+        assert await apps.focus.visible("cal") == []
         answer.set()
     assert ended.digest.result().outcome is DigestOutcome.CREATED
 
@@ -117,9 +116,9 @@ async def test_nothing_worth_keeping_makes_no_row(opened: Opener) -> None:
         assert (receipt.outcome, receipt.memory) == (DigestOutcome.NOTHING, None)
         assert (await apps.ingest("cal", "c-2", [])).outcome is DigestOutcome.NOTHING
         assert (await apps.ingest("cal", "c-3", said("\u200b\xad"))).outcome is DigestOutcome.NOTHING
-        assert await apps.subagent.get_memory_count("cal") == 0
+        assert await apps.count("cal") == 0
         request = MemoryCreationRequest(app_id="cal", conversation_id="c-1", messages=())
-        assert await apps.subagent.create_memory(request) is None
+        assert (await apps.digests.make(request)).memory is None
 
 
 @pytest.mark.requirement("R-APP-5")
@@ -147,16 +146,16 @@ async def test_a_conversation_that_ends_twice_makes_one_memory(opened: Opener) -
     script = Script(*digests(3))
     async with opened(script=script) as apps:
         await begin(apps, "c-1", "Only after 2pm.")
-        first = await (await apps.loop.end_conversation("c-1", "first")).digested()
-        again = await apps.loop.end_conversation("c-1", "second")
+        first = await (await apps.end_conversation("c-1", "first")).digested()
+        again = await apps.end_conversation("c-1", "second")
         assert (first.outcome, again.repeated) == (DigestOutcome.CREATED, True)
         assert (await again.digested()).outcome is DigestOutcome.REPEATED
         assert again.conversation.end_reason == "first"
         await begin(apps, "c-2", "Another matter.")
-        ends = await asyncio.gather(*(apps.loop.end_conversation("c-2") for _ in range(5)))
+        ends = await asyncio.gather(*(apps.end_conversation("c-2") for _ in range(5)))
         outcomes = sorted([(await end.digested()).outcome for end in ends])
         assert outcomes == ["created", *["repeated"] * 4]
-        assert await apps.subagent.get_memory_count("cal") == 2
+        assert await apps.count("cal") == 2
     assert len(script.requests) == 2
 
 
@@ -168,15 +167,15 @@ async def test_a_model_that_refuses_skips_the_memory(
     fault = ModelRefusedError("a policy")
     async with opened(fault, PREFERENCE) as apps:
         await begin(apps, "c-1", "Only after 2pm.")
-        receipt = await (await apps.loop.end_conversation("c-1")).digested()
+        receipt = await (await apps.end_conversation("c-1")).digested()
         assert (receipt.outcome, receipt.memory) == (DigestOutcome.SKIPPED, None)
         assert str(fault) in receipt.reason
-        assert (await apps.get_conversation("c-1")).status == "ended"
-        assert await apps.subagent.get_memory_count("cal") == 0
-        assert apps.counts().fallbacks == {"creation": 1}
+        assert (await apps.conversations.get("c-1")).status == "ended"
+        assert await apps.count("cal") == 0
+        assert apps.figures.counts().fallbacks == {"creation": 1}
         (record,) = [one for one in caplog.records if one.levelno == logging.ERROR]
         assert (record.app_id, record.conversation_id) == ("cal", "c-1")  # type: ignore[attr-defined]
-        again = await (await apps.loop.end_conversation("c-1")).digested()
+        again = await (await apps.end_conversation("c-1")).digested()
         assert again.outcome is DigestOutcome.CREATED
 
 
@@ -190,14 +189,14 @@ async def test_an_outage_of_the_model_loses_no_digest(opened: Opener, fault: obj
         receipt = await apps.ingest("cal", "c-1", said("Only after 2pm."))
         assert (receipt.outcome, receipt.memory) == (DigestOutcome.DEFERRED, None)
         assert receipt.reason.startswith(("no such key", "overloaded", "the model 'scripted' gave no answer"))
-        assert (await apps.get_conversation("c-1")).status == "ended"
+        assert (await apps.conversations.get("c-1")).status == "ended"
         status = await apps.energy.status()
-        assert (status.level, apps.subagent.get_energy_consumed_since_last_poll()) == (status.capacity, 0)
-        (waiting,) = await apps.list_digests(ListedState.DEFERRED)
+        assert (status.level, apps.energy.poll()) == (status.capacity, 0)
+        (waiting,) = await apps.digests.list(ListedState.DEFERRED)
         assert waiting.conversation_id == "c-1"
-        (made,) = await apps.retry_digests()
+        (made,) = await apps.digests.retry()
         assert made.outcome is DigestOutcome.CREATED
-        assert await apps.list_digests(ListedState.DEFERRED) == []
+        assert await apps.digests.list(ListedState.DEFERRED) == []
 
 
 @pytest.mark.requirement("DIG-04.1")
@@ -207,19 +206,19 @@ async def test_skipped_digests_are_listed_and_retried(opened: Opener) -> None:
     async with opened(*refused, *digests(3)) as apps:
         for name in ("c-1", "c-2", "c-3"):
             await apps.ingest("cal", name, said("Only after 2pm."))
-        skipped = await apps.list_digests(ListedState.SKIPPED)
-        assert await apps.list_digests(ListedState.FAILED) == skipped
+        skipped = await apps.digests.list(ListedState.SKIPPED)
+        assert await apps.digests.list(ListedState.FAILED) == skipped
         assert {one.conversation_id for one in skipped} == {
             "c-1",
             "c-2",
             "c-3",
         }
-        (one,) = await apps.retry_digests("c-2")
+        (one,) = await apps.digests.retry("c-2")
         assert one.outcome is DigestOutcome.CREATED
-        assert [one.outcome for one in await apps.retry_digests()] == [DigestOutcome.CREATED] * 2
-        assert await apps.list_digests(ListedState.SKIPPED) == []
+        assert [one.outcome for one in await apps.digests.retry()] == [DigestOutcome.CREATED] * 2
+        assert await apps.digests.list(ListedState.SKIPPED) == []
         with pytest.raises(NotFoundError):
-            await apps.retry_digests("c-2")
+            await apps.digests.retry("c-2")
 
 
 @pytest.mark.requirement("DIG-02.1", "DIG-04.1")
@@ -231,7 +230,7 @@ async def test_an_empty_answer_is_a_failure_and_can_be_retried(opened: Opener) -
             DigestOutcome.SKIPPED,
             "the model answered with an empty text",
         )
-        (again,) = await apps.retry_digests()
+        (again,) = await apps.digests.retry()
         assert again.outcome is DigestOutcome.CREATED
 
 
@@ -241,7 +240,7 @@ async def test_a_refusal_in_words_is_skipped_and_can_be_retried(opened: Opener) 
     async with opened("I'm sorry, but I can't help with that.", PREFERENCE) as apps:
         receipt = await apps.ingest("cal", "c-1", said("Only after 2pm."))
         assert (receipt.outcome, receipt.reason) == (DigestOutcome.SKIPPED, "the model refused to answer")
-        (again,) = await apps.retry_digests()
+        (again,) = await apps.digests.retry()
         assert again.outcome is DigestOutcome.CREATED
 
 
@@ -292,8 +291,8 @@ async def test_a_secret_never_becomes_a_memory(opened: Opener, caplog: pytest.Lo
             assert "API key" in kept.reason
             refused = await apps.ingest("cal", "c-2", said(f"My key is {KEY}."))
             assert refused.outcome is DigestOutcome.REFUSED
-            assert await apps.subagent.get_memory_count("cal") == 1
-            assert apps.counts().secrets == 2
+            assert await apps.count("cal") == 1
+            assert apps.figures.counts().secrets == 2
             assert KEY not in str(await apps.history(kept.memory.id))
     assert KEY not in caplog.text
 
@@ -321,25 +320,25 @@ async def test_memories_come_into_focus_with_an_unanswered_conversation(
     """The one that has waited longest, with the block before what was said."""
     async with opened(PREFERENCE) as apps:
         await fill(apps, "cal", 1)
-        assert await apps.loop.focus_on_unanswered() is None
+        assert await apps.focus.unanswered() is None
         await begin(apps, "c-1", "When shall we meet?")
         clock.advance(minutes=1)
         await begin(apps, "c-2", "And where?")
         await begin(apps, "c-3", "Answered?", "Yes.")
-        focus = await apps.loop.focus_on_unanswered()
+        focus = await apps.focus.unanswered()
         assert focus is not None
         assert (focus.point, [one.conversation_id for one in focus.conversations]) == ("unanswered", ["c-1"])
         block, question = focus.messages
         assert (block.role, block.content) == ("system", (await apps.context("cal")).text)
         assert question == Message(role="user", content="When shall we meet?")
-        named = await apps.loop.focus_on_unanswered("c-2")
+        named = await apps.focus.unanswered("c-2")
         assert named is not None
         assert named.conversations[0].conversation_id == "c-2"
-        assert await apps.loop.focus_on_unanswered(app_id="mail") is None
+        assert await apps.focus.unanswered(app_id="mail") is None
         with pytest.raises(InvalidInputError):
-            await apps.loop.focus_on_unanswered("c-3")
-        assert apps.counts().contexts == {"with": 2}
-        assert (await apps.get_conversation("c-1")).memories_shown == 1
+            await apps.focus.unanswered("c-3")
+        assert apps.figures.counts().contexts == {"with": 2}
+        assert (await apps.conversations.get("c-1")).memories_shown == 1
 
 
 @pytest.mark.requirement("APP-07.2")
@@ -347,13 +346,13 @@ async def test_memories_come_into_focus_when_a_conversation_is_reviewed(opened: 
     """With the whole of what was said; one that goes on is not reviewed."""
     async with opened(PREFERENCE) as apps:
         await fill(apps, "cal", 1)
-        focus = await apps.loop.review_completed("cal-1")
+        focus = await apps.focus.review("cal-1")
         assert focus.point is InjectionPoint.REVIEW
         assert [message.role for message in focus.messages] == ["system", "user", "assistant"]
         assert PREFERENCE in focus.messages[0].content
         await begin(apps, "c-9", "Still here?")
         with pytest.raises(InvalidInputError):
-            await apps.loop.review_completed("c-9")
+            await apps.focus.review("c-9")
 
 
 @pytest.mark.requirement("APP-07.3", "APP-08.1")
@@ -362,7 +361,7 @@ async def test_memories_come_into_focus_when_one_is_selected(opened: Opener) -> 
     async with opened(*digests(4)) as apps:
         await fill(apps, "cal", 3)
         await fill(apps, "mail", 1)
-        focus = await apps.loop.select_to_improve("cal", limit=2)
+        focus = await apps.focus.selection("cal", limit=2)
         assert focus.point is InjectionPoint.SELECTION
         assert [one.conversation_id for one in focus.conversations] == ["cal-3", "cal-2"]
         (block,) = focus.messages
@@ -376,17 +375,17 @@ async def test_an_app_never_sees_another_apps_memories(opened: Opener) -> None:
     async with opened("The user plans Phoenix.", "The user reads letters.") as apps:
         await fill(apps, "cal", 1)
         await begin(apps, "m-1", "Anything for me?", app_id="mail")
-        focus = await apps.loop.focus_on_unanswered("m-1")
+        focus = await apps.focus.unanswered("m-1")
         assert focus is not None
         assert [message.role for message in focus.messages] == ["user"]
-        assert await apps.subagent.get_memories("mail") == []
-        assert await apps.subagent.get_memory_count("mail") == 0
+        assert await apps.focus.visible("mail") == []
+        assert await apps.count("mail") == 0
         assert (await apps.context("mail")).text == ""
         assert (
             await apps.search("mail", "Phoenix") == await apps.search("mail", "Phoenix", by="meaning") == []
         )
         with pytest.raises(NotFoundError):
-            await apps.get_memory(1, app_id="mail")
+            await apps.get(1, app_id="mail")
 
 
 @pytest.mark.requirement("APP-09.1", "R-APP-1")
@@ -398,12 +397,12 @@ async def test_memories_are_retained_when_an_app_is_uninstalled(opened: Opener, 
         assert (receipt.retained, receipt.purged) == (2, 0)
         app = await apps.registry.get("cal")
         assert (app.status, app.uninstalled_at) == (AppStatus.UNINSTALLED, clock.now)
-        assert await apps.subagent.get_memory_count("cal") == 2
+        assert await apps.count("cal") == 2
         with pytest.raises(InvalidInputError, match="installed"):
             await apps.begin_conversation("cal", "c-9")
         back = await apps.registry.register("cal")
         assert (back.status, back.name, back.uninstalled_at) == (AppStatus.INSTALLED, "Calendar", None)
-        assert len(await apps.subagent.get_memories("cal")) == 2
+        assert len(await apps.focus.visible("cal")) == 2
 
 
 @pytest.mark.requirement("APP-09.2", "R-APP-1")
@@ -416,21 +415,22 @@ async def test_a_purge_removes_an_app_with_all_that_it_had(opened: Opener) -> No
         assert (receipt.retained, receipt.purged) == (0, 2)
         with pytest.raises(NotFoundError):
             await apps.registry.get("cal")
-        assert await apps.subagent.get_memory_count("cal") == 0
+        assert await apps.count("cal") == 0
         assert await apps.registry.get_app_id_for_conversation("cal-1") is None
         assert first.memory is not None
         assert [change.after for change in await apps.history(first.memory.id)] == [None]
-        assert await apps.subagent.get_memory_count("mail") == 1
+        assert await apps.count("mail") == 1
 
 
 async def test_a_digest_of_what_is_gone_comes_to_nothing(opened: Opener) -> None:
     """The app was purged with its conversations before its turn came."""
     async with opened(PREFERENCE) as apps:
         await begin(apps, "c-1", "Only after 2pm.")
+        conversation = await apps.conversations.get("c-1")
         await apps.registry.uninstall_app("cal", purge_memories=True)
-        receipt = await apps.loop._digest("cal", "c-1")
+        receipt = await apps.digests.begin(conversation)
         assert receipt.outcome is DigestOutcome.DROPPED
-        assert apps.counts().digests == {"dropped": 1}
+        assert apps.figures.counts().digests == {"dropped": 1}
 
 
 async def test_a_fault_of_the_program_never_reaches_the_host(
@@ -444,8 +444,10 @@ async def test_a_fault_of_the_program_never_reaches_the_host(
     async with opened(broken, PREFERENCE) as apps:
         receipt = await apps.ingest("cal", "c-1", said("Only after 2pm."))
         assert (receipt.outcome, receipt.reason) == (DigestOutcome.SKIPPED, "ZeroDivisionError: ")
-        assert any(record.exc_info for record in caplog.records)
-        (again,) = (await apps.loop.run_deferred()).digests
+        (error,) = [record for record in caplog.records if record.levelno == logging.ERROR]
+        assert error.exc_info
+        assert apps.figures.counts().fallbacks == {"creation": 1}
+        (again,) = (await apps.digests.run_deferred()).digests
         assert again.outcome is DigestOutcome.CREATED
 
 
@@ -463,7 +465,7 @@ async def test_memories_survive_a_restart(opened: Opener) -> None:
     async with opened(PREFERENCE) as apps:
         await fill(apps, "cal", 1)
     async with opened() as apps:
-        (memory,) = await apps.subagent.get_memories("cal")
+        (memory,) = await apps.focus.visible("cal")
         assert memory.content == PREFERENCE
 
 
@@ -473,18 +475,18 @@ async def test_all_memories_of_an_app_can_be_deleted(opened: Opener) -> None:
     async with opened(*digests(4)) as apps:
         receipts = await fill(apps, "cal", 3)
         await fill(apps, "mail", 1)
-        assert await apps.subagent.get_memory_count("cal") == 3
-        assert (await apps.subagent.delete_app_memories("cal")).deleted == 3
-        assert await apps.subagent.get_memory_count("cal") == 0
-        assert await apps.subagent.get_memory_count("mail") == 1
-        assert (await apps.subagent.delete_app_memories("cal")).deleted == 0
+        assert await apps.count("cal") == 3
+        assert (await apps.purge("cal")).deleted == 3
+        assert await apps.count("cal") == 0
+        assert await apps.count("mail") == 1
+        assert (await apps.purge("cal")).deleted == 0
         for receipt in receipts:
             assert receipt.memory is not None
             changes = await apps.history(receipt.memory.id)
             assert [one.kind for one in changes] == [ChangeKind.CREATED, ChangeKind.DELETED]
             assert {one.before for one in changes} | {one.after for one in changes} == {None}
         with pytest.raises(NotFoundError):
-            await apps.subagent.delete_app_memories("nobody")
+            await apps.purge("nobody")
 
 
 async def test_one_memory_can_be_deleted(opened: Opener) -> None:
@@ -493,15 +495,15 @@ async def test_one_memory_can_be_deleted(opened: Opener) -> None:
         (receipt,) = await fill(apps, "cal", 1)
         assert receipt.memory is not None
         with pytest.raises(NotFoundError):
-            await apps.delete_memory(receipt.memory.id, app_id="mail")
-        await apps.delete_memory(receipt.memory.id)
+            await apps.delete(receipt.memory.id, app_id="mail")
+        await apps.delete(receipt.memory.id)
         assert await apps.list_memories("cal") == []
         assert (await fill(apps, "cal", 1))[0].outcome is DigestOutcome.REPEATED
         (second,) = await fill(apps, "cal", 1, first=2)
         assert second.memory is not None
         assert second.memory.id > receipt.memory.id
         with pytest.raises(NotFoundError):
-            await apps.delete_memory(receipt.memory.id)
+            await apps.delete(receipt.memory.id)
 
 
 @pytest.mark.requirement("APP-13.1")
@@ -512,7 +514,7 @@ async def test_creation_and_retrieval_are_logged_with_app_and_conversation(
     with caplog.at_level(logging.DEBUG, logger="commonplace.apps"):
         async with opened(PREFERENCE) as apps:
             await fill(apps, "cal", 1)
-            await apps.subagent.get_memories("cal")
+            await apps.focus.visible("cal")
     fields = {
         (one.levelname, getattr(one, "app_id", None), getattr(one, "conversation_id", None))
         for one in caplog.records
@@ -530,7 +532,7 @@ async def test_ingesting_the_same_conversation_again_changes_nothing(opened: Ope
         assert (await apps.ingest("cal", "c-1", longer)).outcome is DigestOutcome.CREATED
         for _ in range(3):
             assert (await apps.ingest("cal", "c-1", longer)).outcome is DigestOutcome.REPEATED
-        conversation = await apps.get_conversation("c-1")
+        conversation = await apps.conversations.get("c-1")
         assert conversation.message_count == 3
         assert len(await apps.list_memories("cal")) == 1
         await begin(apps, "c-2", "One.")
@@ -563,13 +565,13 @@ async def test_a_conversation_belongs_to_one_app_and_takes_no_more_once_ended(op
             await apps.begin_conversation("cal", "c-1", user_id="ada")
         with pytest.raises(InvalidInputError, match="role"):
             await apps.add_message("c-1", "system", "x")
-        await apps.loop.end_conversation("c-1")
+        await apps.end_conversation("c-1")
         with pytest.raises(InvalidInputError, match="an active conversation"):
             await apps.add_message("c-1", "user", "x")
         with pytest.raises(InvalidInputError, match="an id of no ended conversation"):
             await apps.begin_conversation("cal", "c-1")
         with pytest.raises(NotFoundError):
-            await apps.loop.end_conversation("c-9")
+            await apps.end_conversation("c-9")
 
 
 @pytest.mark.requirement("APP-14.1", "APP-14.2", "APP-14.3")
@@ -588,7 +590,7 @@ async def test_it_is_quick_and_stable_with_many_memories(opened: Opener, clock: 
             clock.advance(minutes=5)
         for app in range(15):
             start = time.process_time()
-            assert len(await apps.subagent.get_memories(f"app-{app}")) == 10
+            assert len(await apps.focus.visible(f"app-{app}")) == 10
             reading_s.append(time.process_time() - start)
     assert statistics.median(creating_s) < 5
     assert statistics.median(reading_s) < 0.1
@@ -614,12 +616,12 @@ async def test_transcripts_are_deleted_by_a_purge_or_alone(opened: Opener) -> No
         await fill(apps, "cal", 2)
         await begin(apps, "c-9", "Hello?")
         with pytest.raises(InvalidInputError, match="an ended conversation"):
-            await apps.delete_conversation("c-9")
-        assert (await apps.delete_conversation("cal-1")).message_count == 2
-        assert await apps.subagent.get_memory_count("cal") == 2
+            await apps.conversations.delete("c-9")
+        assert (await apps.conversations.delete("cal-1")).message_count == 2
+        assert await apps.count("cal") == 2
         with pytest.raises(NotFoundError):
-            await apps.get_conversation("cal-1")
-        await apps.subagent.delete_app_memories("cal")
+            await apps.conversations.get("cal-1")
+        await apps.purge("cal")
         with pytest.raises(NotFoundError):
-            await apps.get_conversation("cal-2")
-        assert (await apps.get_conversation("c-9")).status == "active"
+            await apps.conversations.get("cal-2")
+        assert (await apps.conversations.get("c-9")).status == "active"

@@ -138,7 +138,7 @@ async def test_it_lives_beside_operational_memory(
         OperationalMemory.open(empty_database) as operational,
         opened(empty_database, clock, engine) as apps,
     ):
-        assert len(await operational.list_memories()) == len(await apps.registry.list_apps()) == 1
+        assert len(await operational.list_memories()) == len(await apps.registry.list()) == 1
 
 
 @pytest.mark.requirement("APP-01.1", "APP-09.2")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.apps.memories import ChangeKind
 from commonplace.apps.memory import AppMemory
+from commonplace.apps.model.memories import ChangeKind
 from commonplace.apps.receipts import DigestOutcome
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError
@@ -47,7 +47,7 @@ async def test_a_user_has_a_space_of_their_own(opened: Opener) -> None:
         await apps.ingest("cal", "c-0", said("x"))
         await apps.ingest("cal", "c-1", said("x"), user_id="ada")
         await apps.ingest("cal", "c-2", said("x"), user_id="ben")
-        assert {one.content for one in await apps.subagent.get_memories("cal")} == {"Common matter."}
+        assert {one.content for one in await apps.focus.visible("cal")} == {"Common matter."}
         ada = await apps.context("cal", user_id="ada")
         assert {one.content for one in ada.memories} == {"Common matter.", "Ada likes tea."}
         assert [hit.memory.user_id for hit in await apps.search("cal", "likes", user_id="ben")] == ["ben"]
@@ -55,10 +55,10 @@ async def test_a_user_has_a_space_of_their_own(opened: Opener) -> None:
         assert await apps.search("cal", "Ada likes tea", by="meaning") == []
         await apps.begin_conversation("cal", "c-3", user_id="ben")
         await apps.add_message("c-3", "user", "Hello?")
-        focus = await apps.loop.focus_on_unanswered("c-3")
+        focus = await apps.focus.unanswered("c-3")
         assert focus is not None
         assert {one.content for one in focus.memories} == {"Common matter.", "Ben likes coffee."}
-        assert len(await apps.list_memories("cal")) == await apps.subagent.get_memory_count("cal") == 3
+        assert len(await apps.list_memories("cal")) == await apps.count("cal") == 3
 
 
 @pytest.mark.requirement("APP-16.7", "DIG-07.1")
@@ -86,7 +86,7 @@ async def test_each_space_has_its_own_ten(opened: Opener) -> None:
             await apps.ingest("cal", f"c-{number}", said("x"), user_id="ada")
         kept = [one.user_id for one in await apps.list_memories("cal")]
         assert sorted(kept, key=str) == [None, *["ada"] * 10]
-        assert len(await apps.subagent.get_memories("cal", user_id="ada")) == 10
+        assert len(await apps.focus.visible("cal", user_id="ada")) == 10
 
 
 @pytest.mark.requirement("APP-16.6")
@@ -97,27 +97,27 @@ async def test_a_memory_is_shared_only_on_purpose(opened: Opener) -> None:
         private = await apps.ingest("cal", "c-1", said("x"), user_id="ada")
         assert shared.memory is not None
         assert private.memory is not None
-        assert await apps.subagent.get_memories("mail") == []
+        assert await apps.focus.visible("mail") == []
         with request_context(actor="ada"):
-            assert (await apps.share(shared.memory.id, "mail")).changed
-        assert not (await apps.share(shared.memory.id, "mail")).changed
-        await apps.share(private.memory.id, "mail")
-        assert [one.id for one in await apps.subagent.get_memories("mail")] == [shared.memory.id]
-        assert len(await apps.subagent.get_memories("mail", user_id="ada")) == 2
+            assert (await apps.shares.add(shared.memory.id, "mail")).changed
+        assert not (await apps.shares.add(shared.memory.id, "mail")).changed
+        await apps.shares.add(private.memory.id, "mail")
+        assert [one.id for one in await apps.focus.visible("mail")] == [shared.memory.id]
+        assert len(await apps.focus.visible("mail", user_id="ada")) == 2
         assert len(await apps.search("mail", "ships")) == 1
         assert len(await apps.search("mail", "Ships on Friday", by="meaning")) == 1
         assert await apps.list_memories("mail") == []
-        assert await apps.shared_with(shared.memory.id) == ["mail"]
-        assert (await apps.subagent.delete_app_memories("mail")).deleted == 0
-        assert (await apps.unshare(shared.memory.id, "mail")).changed
-        assert not (await apps.unshare(shared.memory.id, "mail")).changed
-        assert await apps.subagent.get_memories("mail") == []
+        assert await apps.shares.list(shared.memory.id) == ["mail"]
+        assert (await apps.purge("mail")).deleted == 0
+        assert (await apps.shares.remove(shared.memory.id, "mail")).changed
+        assert not (await apps.shares.remove(shared.memory.id, "mail")).changed
+        assert await apps.focus.visible("mail") == []
         kinds = [(change.kind, change.actor) for change in await apps.history(shared.memory.id)]
         assert kinds[1:] == [(ChangeKind.SHARED, "ada"), (ChangeKind.UNSHARED, "operator")]
         with pytest.raises(InvalidInputError):
-            await apps.share(shared.memory.id, "cal")
+            await apps.shares.add(shared.memory.id, "cal")
         with pytest.raises(NotFoundError):
-            await apps.share(shared.memory.id, "nobody")
+            await apps.shares.add(shared.memory.id, "nobody")
 
 
 @pytest.mark.requirement("APP-16.2", "APP-16.5")
@@ -145,7 +145,7 @@ async def test_memories_without_a_vector_get_one_when_somebody_searches(
     async with opened("The deploy of the shop failed on Friday.", engine=missing) as apps:
         (receipt,) = await fill(apps, "cal", 1)
         assert receipt.outcome is DigestOutcome.CREATED
-        assert apps.counts().fallbacks == {"embedding": 1}
+        assert apps.figures.counts().fallbacks == {"embedding": 1}
     async with opened(engine=engine) as apps:
         for _ in range(2):
             assert len(await apps.search("cal", "the deploy of the shop", by="meaning")) == 1
@@ -159,10 +159,10 @@ async def test_lists_and_searches_refuse_what_does_not_exist(opened: Opener) -> 
     async with opened() as apps:
         for call, message in (
             (apps.search("cal", "tea", by="sense"), "by: expected words or meaning"),  # type: ignore[arg-type]
-            (apps.list_digests("skiped"), "state: expected one of waiting"),  # type: ignore[arg-type]
-            (apps.registry.list_apps(status="active"), "status: expected one of installed"),  # type: ignore[arg-type]
+            (apps.digests.list("skiped"), "state: expected one of waiting"),  # type: ignore[arg-type]
+            (apps.registry.list(status="active"), "status: expected one of installed"),  # type: ignore[arg-type]
             (apps.list_memories("cal", limit=-1), "limit: expected a whole number from 1"),
-            (apps.list_conversations("cal", limit=0), "limit: expected a whole number from 1"),
+            (apps.conversations.list("cal", limit=0), "limit: expected a whole number from 1"),
         ):
             with pytest.raises(InvalidInputError, match=message):
                 await call
@@ -204,7 +204,7 @@ async def test_an_import_never_removes_what_is_there(opened: Opener) -> None:
         receipt = await apps.import_document("cal", document)
         assert [one.content for one in receipt.added] == ["A second fact."]
         assert [(one.index, "secret" in one.reason) for one in receipt.refused] == [(0, False), (1, True)]
-        assert await apps.subagent.get_memory_count("cal") == 10
+        assert await apps.count("cal") == 10
 
 
 async def test_an_import_takes_ids_that_read_like_noise(opened: Opener) -> None:
@@ -349,8 +349,8 @@ async def test_a_new_digest_that_disagrees_is_told(opened: Opener) -> None:
         (conflict,) = second.conflicts
         assert (conflict.older, conflict.newer) == (first.memory, second.memory)
         assert [(one.older.id, one.newer.id) for one in await apps.conflicts("cal")] == [(1, 2)]
-        assert apps.counts().conflicts == 1
-        assert await apps.subagent.get_memory_count("cal") == 3
+        assert apps.figures.counts().conflicts == 1
+        assert await apps.count("cal") == 3
 
 
 @pytest.mark.requirement("APP-16.1")
@@ -377,9 +377,9 @@ async def test_statistics_tell_how_memory_is_used(opened: Opener, clock: ManualC
         await apps.add_message("c-a", "user", "Hello?")
         await apps.begin_conversation("mail", "m-a")
         await apps.add_message("m-a", "user", "Hello?")
-        await apps.loop.focus_on_unanswered("c-a")
-        await apps.loop.focus_on_unanswered("m-a")
-        figures = await apps.statistics()
+        await apps.focus.unanswered("c-a")
+        await apps.focus.unanswered("m-a")
+        figures = await apps.figures.total()
         assert (figures.apps, figures.apps_with_memories, figures.utilisation) == (2, 1, 0.5)
         assert (figures.created_last_hour, figures.created_last_day) == (1, 12)
         assert figures.compactions_last_day["cal"] >= 1
@@ -388,9 +388,9 @@ async def test_statistics_tell_how_memory_is_used(opened: Opener, clock: ManualC
         assert figures.digests == {"done": 12}
         assert 120 <= figures.energy_last_day["creation"] <= 180
         clock.advance(days=2)
-        later = await apps.statistics()
+        later = await apps.figures.total()
         assert (later.created_last_day, later.compactions_last_day, later.energy_last_day) == (0, {}, {})
-        counts = apps.counts()
+        counts = apps.figures.counts()
         assert counts.digests["created"] == 12
         assert counts.compactions_of_apps["cal"] == sum(counts.compactions.values())
         assert counts.contexts == {"with": 1, "without": 1}

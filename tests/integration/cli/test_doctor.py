@@ -7,7 +7,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from commonplace.apps.energy import EnergyPolicy
+from commonplace.apps.model.energy import EnergyPolicy
 from commonplace.cli.commands.checks import check_apps, check_model, check_operational
 from commonplace.core.errors import ModelAccessError, ModelOutputError, ModelUnavailableError
 from commonplace.core.settings import Settings

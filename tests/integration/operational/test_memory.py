@@ -21,10 +21,10 @@ from commonplace.core.errors import (
 )
 from commonplace.core.request_context import request_context
 from commonplace.core.settings import Settings
-from commonplace.operational.memories import ChangeKind, Memory, MemoryFilter
 from commonplace.operational.memory import OperationalMemory
+from commonplace.operational.model.memories import ChangeKind, Memory, MemoryFilter
+from commonplace.operational.model.sessions import SessionStatus
 from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome
-from commonplace.operational.sessions import SessionStatus
 from support.streams import chunks, encode, init, result, says, session, tool_result
 
 JELLYFIN = "[MEMORY:timing:jellyfin] Takes 60s to start after restart"
@@ -62,7 +62,7 @@ async def test_a_marker_becomes_a_memory_of_its_session(
     assert memory.confidence == 0.7
     assert memory.active
     assert memory.created_at == memory.updated_at == clock.now
-    (stored,) = await operational.sessions()
+    (stored,) = await operational.sessions.list()
     assert memory.session_id == stored.id == receipt.session
     assert (receipt.outcome, receipt.record_id) == (ReceiptOutcome.CREATED, memory.id)
 
@@ -228,9 +228,9 @@ async def test_reading_a_transcript_again_changes_nothing(operational: Operation
         receipts = await ingest(operational, data)
         assert {receipt.outcome for receipt in receipts} == {ReceiptOutcome.REPEATED}
     assert await operational.list_memories() == before
-    assert len(await operational.sessions()) == 2
-    assert len(await operational.events()) == 1
-    assert len(await operational.cooldowns()) == 1
+    assert len(await operational.sessions.list()) == 2
+    assert len(await operational.events.list()) == 1
+    assert len(await operational.cooldowns.list()) == 1
 
 
 async def test_a_transcript_read_to_the_middle_is_completed(operational: OperationalMemory) -> None:
@@ -239,7 +239,7 @@ async def test_a_transcript_read_to_the_middle_is_completed(operational: Operati
     await ingest(operational, b"".join(lines[:2]))
     receipts = await ingest(operational, b"".join(lines))
     assert [receipt.outcome for receipt in receipts] == ["repeated", "created"]
-    (stored,) = await operational.sessions()
+    (stored,) = await operational.sessions.list()
     assert stored.status is SessionStatus.COMPLETED
 
 
@@ -249,7 +249,7 @@ async def test_a_session_keeps_how_it_ended(operational: OperationalMemory, cloc
     await ingest(operational, session("hello", session_id="good"))
     await ingest(operational, encode(init("bad"), result(session_id="bad", is_error=True)))
     await ingest(operational, encode(init("killed"), says("hm", session_id="killed")))
-    killed, bad, good = await operational.sessions()
+    killed, bad, good = await operational.sessions.list()
     assert [one.status for one in (good, bad, killed)] == ["completed", "failed", "interrupted"]
     assert (good.response, good.cost_usd, good.num_turns, good.duration_ms) == ("done", 0.02, 3, 1500)
     assert (good.agent_session_id, good.model, good.trigger) == ("good", "claude-x", "ingest")
@@ -267,17 +267,17 @@ async def test_events_and_cooldowns_are_recorded(operational: OperationalMemory)
         tiers=(3,),
     )
     assert [receipt.outcome for receipt in receipts] == ["recorded"] * 3
-    info, critical = await operational.events()
+    info, critical = await operational.events.list()
     assert (critical.level, critical.service, critical.message) == ("critical", "postgres", "Disk full")
     assert (info.level, info.service) == ("info", None)
-    (cooldown,) = await operational.cooldowns()
+    (cooldown,) = await operational.cooldowns.list()
     assert (cooldown.action, cooldown.service, cooldown.reason, cooldown.tier) == (
         "restart",
         "caddy",
         "hung",
         3,
     )
-    assert await operational.events(session_id=critical.session_id) == [info, critical]
+    assert await operational.events.list(session_id=critical.session_id) == [info, critical]
 
 
 async def test_damaged_lines_are_reported_and_harm_nothing(operational: OperationalMemory) -> None:
@@ -291,7 +291,7 @@ async def test_damaged_lines_are_reported_and_harm_nothing(operational: Operatio
 async def test_text_before_any_init_has_a_session_too(operational: OperationalMemory) -> None:
     """A stream that was cut at its start still says which session it is of."""
     await ingest(operational, encode(says(JELLYFIN, session_id="late"), result(session_id="late")))
-    (stored,) = await operational.sessions()
+    (stored,) = await operational.sessions.list()
     assert stored.agent_session_id == "late"
     assert (await only(operational)).session_id == stored.id
 
@@ -315,8 +315,8 @@ async def test_an_event_or_a_cooldown_is_recorded_without_its_secret(operational
     event, cooldown = await ingest(operational, data)
     assert [receipt.outcome for receipt in (event, cooldown)] == [ReceiptOutcome.RECORDED] * 2
     assert cooldown.reason.startswith("text appears to contain a secret (")
-    (stored,) = await operational.events()
-    (held,) = await operational.cooldowns()
+    (stored,) = await operational.events.list()
+    (held,) = await operational.cooldowns.list()
     assert (stored.message, held.reason) == (event.text, cooldown.text)
     assert (stored.message, held.reason) == (
         "401 with [hidden: GitHub token]",
@@ -333,7 +333,7 @@ async def test_a_secret_as_a_service_is_refused(operational: OperationalMemory, 
     (receipt,) = await ingest(operational, session(f"[{keyword}:sk-abc123def456] hung"))
     assert receipt.outcome is ReceiptOutcome.REJECTED
     assert "sk-abc123def456" not in str(receipt)
-    assert [await operational.events(), await operational.cooldowns()] == [[], []]
+    assert [await operational.events.list(), await operational.cooldowns.list()] == [[], []]
 
 
 @pytest.mark.parametrize(
@@ -454,7 +454,7 @@ async def test_learning_edits_deletion_and_decay_wait_in_one_order(
                 chunks(session(f"[MEMORY:timing] Takes 60s {subject}", session_id=f"s-{number}"))
             ),
             elsewhere.edit(backwards, confidence=1.0),
-            elsewhere.run_decay(),
+            elsewhere.upkeep.decay(),
             operational.edit(backwards, confidence=0.9),
             elsewhere.delete([memory.id for memory in reversed(wrong)]),
         )
@@ -467,7 +467,7 @@ async def test_a_fresh_memory_does_not_decay(operational: OperationalMemory, clo
     memory = await added(operational, category="timing", observation="x")
     for days in (15, 15, 6):
         clock.advance(days=days)
-        assert await operational.run_decay() == []
+        assert await operational.upkeep.decay() == []
     assert await operational.get(memory.id) == memory
 
 
@@ -478,14 +478,14 @@ async def test_a_stale_memory_loses_a_tenth_a_week_once(
     """After 44 days 0.2, however often the check ran, and the time of the last update stays."""
     memory = await added(operational, category="timing", observation="x", confidence=0.9)
     clock.advance(days=44)
-    (effect,) = await operational.run_decay()
+    (effect,) = await operational.upkeep.decay()
     assert (effect.confidence_before, effect.confidence_after) == (0.9, 0.7)
     for _ in range(3):
-        assert await operational.run_decay() == []
+        assert await operational.upkeep.decay() == []
     decayed = await operational.get(memory.id)
     assert (decayed.confidence, decayed.updated_at) == (0.7, memory.updated_at)
     clock.advance(days=7)
-    (effect,) = await operational.run_decay()
+    (effect,) = await operational.upkeep.decay()
     assert effect.confidence_after == 0.6
 
 
@@ -494,7 +494,7 @@ async def test_decay_deactivates(operational: OperationalMemory, clock: ManualCl
     """0.4 is 0.2 after 44 days, and inactive."""
     memory = await added(operational, category="timing", observation="x", confidence=0.4)
     clock.advance(days=44)
-    await operational.run_decay()
+    await operational.upkeep.decay()
     stale = await operational.get(memory.id)
     assert (stale.confidence, stale.active) == (0.2, False)
 
@@ -505,12 +505,12 @@ async def test_reinforcement_starts_the_weeks_anew(
     """The grace of 30 days counts from the last update."""
     await ingest(operational, session(JELLYFIN, session_id="a"))
     clock.advance(days=44)
-    await operational.run_decay()
+    await operational.upkeep.decay()
     await ingest(operational, session(JELLYFIN, session_id="b"))
     clock.advance(days=36)
-    assert await operational.run_decay() == []
+    assert await operational.upkeep.decay() == []
     clock.advance(days=1)
-    (effect,) = await operational.run_decay()
+    (effect,) = await operational.upkeep.decay()
     assert effect.confidence_after == 0.5
 
 
@@ -520,11 +520,11 @@ async def test_a_clock_that_jumps_destroys_nothing_twice(
     """Back and forth over the same weeks charges them once."""
     await operational.add(category="timing", observation="x", confidence=0.9)
     clock.advance(days=44)
-    await operational.run_decay()
+    await operational.upkeep.decay()
     clock.advance(days=-44)
-    assert await operational.run_decay() == []
+    assert await operational.upkeep.decay() == []
     clock.advance(days=44)
-    assert await operational.run_decay() == []
+    assert await operational.upkeep.decay() == []
 
 
 @pytest.mark.requirement("OPS-06.1", "OPS-15.1", "OPS-19.1", "OPS-06.3")
@@ -769,7 +769,7 @@ async def test_a_number_that_no_row_can_have_is_refused(operational: Operational
     with pytest.raises((InvalidInputError, NotFoundError), match=str(number)):
         await operational.edit([number], confidence=0.5)
     with pytest.raises((InvalidInputError, NotFoundError), match=str(number)):
-        await operational.get_review(number)
+        await operational.reviews.get(number)
 
 
 async def test_an_operator_may_not_store_a_secret_by_accident(operational: OperationalMemory) -> None:
@@ -825,10 +825,10 @@ async def test_lists_refuse_what_does_not_exist(operational: OperationalMemory) 
     """A page, a category or an order; SQLite would take -1 for all."""
     for wrong in (0, -1, 10**30, None, "5"):
         for list_rows in (
-            operational.reviews,
-            operational.sessions,
-            operational.events,
-            operational.cooldowns,
+            operational.reviews.list,
+            operational.sessions.list,
+            operational.events.list,
+            operational.cooldowns.list,
         ):
             with pytest.raises(InvalidInputError, match="limit: expected a whole number from 1"):
                 await list_rows(limit=wrong)  # type: ignore[arg-type]
@@ -860,7 +860,7 @@ async def test_a_file_holds_sessions_one_after_the_other(operational: Operationa
 async def test_nothing_is_no_session(operational: OperationalMemory) -> None:
     """An empty transcript holds none."""
     assert await operational.ingest(chunks(b"\n\n")) == []
-    assert await operational.sessions() == []
+    assert await operational.sessions.list() == []
 
 
 @pytest.mark.requirement("OPS-20.1")
@@ -871,7 +871,7 @@ async def test_an_unreadable_transcript_is_an_error(operational: OperationalMemo
     """UTF-16, binary data and prose are refused, and make no session."""
     with pytest.raises(InvalidInputError, match="stream-json in UTF-8"):
         await operational.ingest(chunks(data))
-    assert await operational.sessions() == []
+    assert await operational.sessions.list() == []
 
 
 @pytest.mark.requirement("OPS-03.3", "OPS-20.1")

@@ -15,10 +15,12 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.output import KEPT_LINES, OutputKind, OutputLine
-from commonplace.operational.run.processes import this_process
-from commonplace.operational.sessions import SessionStatus
-from commonplace.operational.transcript.stream import StreamEvent, StreamReader
+from commonplace.operational.model.output import OutputKind, OutputLine
+from commonplace.operational.model.sessions import SessionStatus
+from commonplace.operational.model.stream import StreamEvent
+from commonplace.operational.output import KEPT_LINES
+from commonplace.operational.transcript.recording_process import this_process
+from commonplace.operational.transcript.stream import StreamReader
 from support.streams import chunks, encode, init, result, says, session, tool_result
 
 SECRET = "sk-abcdef0123456789"
@@ -48,7 +50,7 @@ async def test_the_output_names_the_markers_that_were_not_stored(operational: Op
     text = f"[MEMORY:misc] Loud\n[MEMORY:timing] Takes 2s\n[MEMORY:behavior] The key is {SECRET}"
     for _ in range(2):
         (report,) = await operational.ingest(chunks(session(text)))
-    lines = seen(await operational.session_output(report.session.id))
+    lines = seen(await operational.sessions.output(report.session.id))
     expected = "invalid category 'misc': expected timing, dependency, behavior, remediation, maintenance"
     assert [text for kind, text in lines if kind == "notice"] == [
         f"marker rejected: [MEMORY:misc] Loud: {expected}",
@@ -66,11 +68,11 @@ async def test_a_running_session_can_be_watched(
     async def live() -> AsyncIterator[bytes]:
         async with OperationalMemory.open(database) as onlooker:
             yield encode(init(), says("I look around."))
-            (running,) = await onlooker.sessions()
+            (running,) = await onlooker.sessions.list()
             assert running.status is SessionStatus.RUNNING
-            arrived.append(seen(await onlooker.session_output(running.id)))
+            arrived.append(seen(await onlooker.sessions.output(running.id)))
             yield encode(TOOL_USE, tool_result("jellyfin Up 3 days"))
-            arrived.append(seen(await onlooker.session_output(running.id, after=1)))
+            arrived.append(seen(await onlooker.sessions.output(running.id, after=1)))
             yield encode(result("All is well."))
 
     (report,) = await operational.ingest(live())
@@ -78,13 +80,13 @@ async def test_a_running_session_can_be_watched(
         [("text", "I look around.")],
         [("tool", "Bash: command: docker ps"), ("tool_result", "jellyfin Up 3 days")],
     ]
-    lines = await operational.session_output(report.session.id, after=3)
+    lines = await operational.sessions.output(report.session.id, after=3)
     assert seen(lines) == [("result", "success (3 turns, 1.5 s, $0.0200)")]
     assert (lines[0].seq, lines[0].at) == (4, clock.now)
-    assert await operational.session_output(report.session.id, limit=1) == [
+    assert await operational.sessions.output(report.session.id, limit=1) == [
         OutputLine(seq=1, kind=OutputKind.TEXT, text="I look around.", at=clock.now)
     ]
-    assert await operational.session_output(99) == []
+    assert await operational.sessions.output(99) == []
 
 
 async def test_reading_a_transcript_again_shows_nothing_twice(operational: OperationalMemory) -> None:
@@ -94,7 +96,7 @@ async def test_reading_a_transcript_again_shows_nothing_twice(operational: Opera
     )
     for _ in range(2):
         (report,) = await operational.ingest(chunks(data, size=90))
-    lines = await operational.session_output(report.session.id)
+    lines = await operational.sessions.output(report.session.id)
     assert [line.kind for line in lines] == ["text", "text", "tool", "result"]
 
 
@@ -103,7 +105,7 @@ async def test_no_secret_is_shown_or_kept(operational: OperationalMemory) -> Non
     spoken = f"The key is {SECRET} and works.\nDone."
     data = encode(init(), says(spoken), tool_result(f"password: {SECRET}"), result(f"Use {SECRET}"))
     (report,) = await operational.ingest(chunks(data))
-    lines = await operational.session_output(report.session.id)
+    lines = await operational.sessions.output(report.session.id)
     assert lines[0].text == "The key is [hidden: API key] and works.\nDone."
     assert SECRET not in str(lines)
     assert report.session.response == "Use [hidden: API key]"
@@ -114,7 +116,7 @@ async def test_a_secret_that_was_cut_in_two_is_not_shown(operational: Operationa
     key = "Zx9" * 20
     data = encode(init(), tool_result("word " * 95 + key), result())
     (report,) = await operational.ingest(chunks(data))
-    (shown, _) = await operational.session_output(report.session.id)
+    (shown, _) = await operational.sessions.output(report.session.id)
     assert "Zx9" not in shown.text
     assert shown.text.endswith("…")
 
@@ -124,7 +126,7 @@ async def test_of_a_long_session_the_end_is_kept(operational: OperationalMemory)
     extra = 10
     spoken = [says(f"step {number}") for number in range(KEPT_LINES + extra - 1)]
     (report,) = await operational.ingest(chunks(encode(init(), *spoken, result())))
-    lines = await operational.session_output(report.session.id, limit=KEPT_LINES + extra)
+    lines = await operational.sessions.output(report.session.id, limit=KEPT_LINES + extra)
     assert (lines[0].seq, lines[-1].seq, len(lines)) == (extra + 1, KEPT_LINES + extra, KEPT_LINES)
     assert lines[-1].kind is OutputKind.RESULT
 
@@ -153,14 +155,14 @@ async def test_a_session_whose_process_was_killed_is_found_interrupted(database:
         await asyncio.to_thread(process.stdout.readline)
         async with OperationalMemory.open(database) as memory:
             await memory.recorder(tier=2, trigger="test").begin()
-            assert await memory.interrupt_lost_sessions() == []
+            assert await memory.upkeep.interrupt_lost_sessions() == []
             process.kill()
             process.wait()
-            (lost,) = await memory.interrupt_lost_sessions()
+            (lost,) = await memory.upkeep.interrupt_lost_sessions()
             assert (lost.tier, lost.status) == (1, SessionStatus.INTERRUPTED)
             assert lost.ended_at == lost.started_at
-            assert await memory.interrupt_lost_sessions() == []
-            own, other = await memory.sessions()
+            assert await memory.upkeep.interrupt_lost_sessions() == []
+            own, other = await memory.sessions.list()
             assert (own.status, other.status) == (SessionStatus.RUNNING, SessionStatus.INTERRUPTED)
 
 
@@ -177,9 +179,9 @@ async def test_a_session_of_another_machine_is_lost_when_it_was_not_seen_for_lon
     clock.advance(minutes=9)
     await recorder.see()
     clock.advance(minutes=9)
-    assert await operational.interrupt_lost_sessions() == []
+    assert await operational.upkeep.interrupt_lost_sessions() == []
     clock.advance(minutes=2)
-    (lost,) = await operational.interrupt_lost_sessions()
+    (lost,) = await operational.upkeep.interrupt_lost_sessions()
     assert lost.status is SessionStatus.INTERRUPTED
 
 
@@ -197,7 +199,7 @@ async def test_a_session_of_another_container_is_not_lost(settings: Settings) ->
             assert process.stdout is not None
             assert await asyncio.to_thread(process.stdout.readline) == b"begun\n"
             async with OperationalMemory.open(settings) as memory:
-                assert await memory.interrupt_lost_sessions() == []
+                assert await memory.upkeep.interrupt_lost_sessions() == []
         finally:
             process.kill()
 
@@ -216,7 +218,7 @@ async def test_a_session_that_was_begun_takes_the_streams_own_id(operational: Op
         ended = report.session
         assert (ended.id, ended.agent_session_id, ended.model) == (begun.id, kept, "claude-x")
         assert (ended.status, ended.exit_code) == (SessionStatus.COMPLETED, 0)
-    assert len(await operational.sessions()) == 3
+    assert len(await operational.sessions.list()) == 3
 
 
 async def test_a_stream_without_a_first_line_names_the_session_all_the_same(

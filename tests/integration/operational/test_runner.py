@@ -21,7 +21,8 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.output import OutputKind, Shown
+from commonplace.operational.model.output import OutputKind, Shown
+from commonplace.operational.model.sessions import Session, SessionStatus
 from commonplace.operational.receipts import ReceiptOutcome
 from commonplace.operational.run import lock as run_lock
 from commonplace.operational.run.agent import AgentProcess
@@ -29,7 +30,6 @@ from commonplace.operational.run.processes import MARK_VARIABLE
 from commonplace.operational.run.recording import DIRECTORY
 from commonplace.operational.run.runner import RunOutcome, Watcher
 from commonplace.operational.run.schedule import Stop
-from commonplace.operational.sessions import Session, SessionStatus
 from support.agents import prints, program, run, script
 from support.claude import claude_environment
 from support.commands import COMMAND, CommandLine, Done, clean_environment
@@ -63,7 +63,7 @@ def claude(environ: dict[str, str]) -> Path:
 async def sessions(settings: Settings) -> list[Session]:
     """Return the sessions in the database, newest first."""
     async with OperationalMemory.open(settings) as memory:
-        return await memory.sessions()
+        return await memory.sessions.list()
 
 
 async def observations(settings: Settings) -> list[str]:
@@ -181,7 +181,7 @@ async def test_an_agent_that_fails_says_why(
     assert report.session is not None
     assert report.session.status is SessionStatus.FAILED
     async with OperationalMemory.open(settings) as memory:
-        lines = await memory.session_output(report.session.id)
+        lines = await memory.sessions.output(report.session.id)
     assert reason in lines[-1].text
 
 
@@ -371,7 +371,7 @@ def test_an_end_without_a_result_says_how_in_the_words_of_the_row(
 
     async def last_shown() -> str:
         async with OperationalMemory.open(settings) as memory:
-            return (await memory.session_output(1))[-1].text
+            return (await memory.sessions.output(1))[-1].text
 
     assert asyncio.run(last_shown()) == reason
 

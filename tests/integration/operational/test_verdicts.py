@@ -9,8 +9,9 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, ModelRefusedError, NotFoundError
 from commonplace.core.settings import Settings
 from commonplace.llm import Script
-from commonplace.operational.memories import ChangeKind, Memory, MemoryFilter
 from commonplace.operational.memory import OperationalMemory
+from commonplace.operational.model.memories import ChangeKind, Memory, MemoryFilter
+from commonplace.operational.model.reviews import Decision
 from commonplace.operational.model_reviews import (
     PairDecision,
     PairDecisions,
@@ -18,7 +19,6 @@ from commonplace.operational.model_reviews import (
     decide_by_model,
 )
 from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome
-from commonplace.operational.reviews import Decision
 from support.streams import chunks, encode, init, result, says
 
 OLD = "Runs version 2.3"
@@ -46,12 +46,12 @@ async def test_a_refinement_becomes_part_of_the_text(operational: OperationalMem
     receipt = await emit(operational, condition, 2)
     (found,) = await active(operational)
     assert (receipt.outcome, found.observation, found.confidence) == (ReceiptOutcome.REFINED, condition, 0.8)
-    wordings = await operational.wordings(found.id)
+    wordings = await operational.wordings.list(found.id)
     assert [one.text for one in wordings] == ["Restart when the queue is stuck", condition]
-    restored = await operational.restore(found.id, 1)
+    restored = await operational.wordings.restore(found.id, 1)
     assert (restored.observation, restored.confidence) == ("Restart when the queue is stuck", 0.8)
     with pytest.raises(InvalidInputError, match="from 1 to 2"):
-        await operational.restore(found.id, 3)
+        await operational.wordings.restore(found.id, 3)
 
 
 @pytest.mark.requirement("JDG-01.1")
@@ -77,16 +77,16 @@ async def test_every_wording_is_in_the_history(operational: OperationalMemory) -
     assert receipt.outcome is ReceiptOutcome.REINFORCED
     (found,) = await active(operational)
     assert found.observation == "Takes 60s to start"
-    assert [one.text for one in await operational.wordings(found.id)] == [
+    assert [one.text for one in await operational.wordings.list(found.id)] == [
         "Takes 60s to start",
         "Takes 60 seconds to start",
     ]
     await emit(operational, "Takes 60 seconds to start", 3)
-    await operational.restore(found.id, 2)
-    wordings = await operational.wordings(found.id)
+    await operational.wordings.restore(found.id, 2)
+    wordings = await operational.wordings.list(found.id)
     assert [one.uses for one in wordings] == [1, 2], "an operator who restores a text says nothing new"
     with pytest.raises(NotFoundError):
-        await operational.wordings(999)
+        await operational.wordings.list(999)
 
 
 @pytest.mark.requirement("JDG-02.1")
@@ -125,18 +125,18 @@ async def test_a_decision_is_applied(
     """A doubtful pair is kept whole and waits; the answer does what the verdict would have done."""
     await emit(operational, OLD, 1)
     await emit(operational, NEW, 2)
-    (review,) = await operational.reviews()
+    (review,) = await operational.reviews.list()
     assert (review.old_observation, review.new_observation, review.decision) == (OLD, NEW, None)
     assert [one.confidence for one in await active(operational)] == [0.7, 0.7]
-    decided = await operational.decide(review.id, decision)
+    decided = await operational.reviews.decide(review.id, decision)
     assert (decided.decision, decided.decided_by) == (Decision(decision), "operator")
     found = await active(operational)
     assert [one.observation for one in found] == observations
     assert found[0].confidence == confidence
-    assert await operational.reviews() == []
-    assert await operational.count_reviews() == 0
+    assert await operational.reviews.list() == []
+    assert await operational.reviews.count() == 0
     with pytest.raises(InvalidInputError, match="waits for a decision"):
-        await operational.decide(review.id, decision)
+        await operational.reviews.decide(review.id, decision)
 
 
 @pytest.mark.requirement("JDG-04.1")
@@ -144,12 +144,12 @@ async def test_a_decision_is_remembered_for_the_pair(operational: OperationalMem
     """The same two texts never wait again, and get the verdict that was decided."""
     await emit(operational, OLD, 1)
     await emit(operational, NEW, 2)
-    (review,) = await operational.reviews()
-    await operational.decide(review.id, "corrects")
+    (review,) = await operational.reviews.list()
+    await operational.reviews.decide(review.id, "corrects")
     await emit(operational, NEW, 3)
     old, new = await active(operational)
     assert (old.confidence, new.confidence) == (0.3, 0.8)
-    assert await operational.reviews() == []
+    assert await operational.reviews.list() == []
     assert (await operational.history(old.id))[-1].kind is ChangeKind.CONTRADICTED
 
 
@@ -157,9 +157,9 @@ async def test_a_decision_is_remembered_for_the_pair(operational: OperationalMem
 async def test_an_unknown_review_or_verdict_is_refused(operational: OperationalMemory) -> None:
     """Nothing is written then."""
     with pytest.raises(NotFoundError, match="review"):
-        await operational.decide(1, "same")
+        await operational.reviews.decide(1, "same")
     with pytest.raises(InvalidInputError, match="same, refines, corrects, distinct"):
-        await operational.decide(1, "maybe")
+        await operational.reviews.decide(1, "maybe")
 
 
 @pytest.mark.requirement("JDG-04.1")
@@ -167,13 +167,17 @@ async def test_a_pair_does_not_wait_while_a_memory_is_inactive(operational: Oper
     """A decision would change nothing then. The pair waits again when both memories are active."""
     await emit(operational, OLD, 1)
     await emit(operational, NEW, 2)
-    (review,) = await operational.reviews()
+    (review,) = await operational.reviews.list()
     await operational.edit([review.old_id], confidence=0.1)
-    assert (await operational.reviews(), await operational.count_reviews()) == ([], 0)
+    assert (await operational.reviews.list(), await operational.reviews.count()) == ([], 0)
     await operational.edit([review.old_id], confidence=0.7)
-    assert (await operational.reviews(), await operational.count_reviews()) == ([review], 1)
-    await operational.decide(review.id, "same")
-    assert len(await operational.reviews(decided=True)) == await operational.count_reviews(decided=True) == 1
+    assert (await operational.reviews.list(), await operational.reviews.count()) == ([review], 1)
+    await operational.reviews.decide(review.id, "same")
+    assert (
+        len(await operational.reviews.list(decided=True))
+        == await operational.reviews.count(decided=True)
+        == 1
+    )
 
 
 @pytest.mark.requirement("JDG-04.1")
@@ -182,7 +186,7 @@ async def test_a_deleted_memory_leaves_the_queue(operational: OperationalMemory)
     await emit(operational, OLD, 1)
     await emit(operational, NEW, 2)
     await operational.delete([(await active(operational))[0].id])
-    assert await operational.reviews() == []
+    assert await operational.reviews.list() == []
 
 
 @pytest.mark.requirement("OPS-03.1")
@@ -206,7 +210,7 @@ async def test_a_model_decides_what_waits(operational: OperationalMemory) -> Non
     await emit(operational, OLD, 1)
     await emit(operational, NEW, 2)
     script = deciding("corrects")
-    (decided,) = await decide_by_model(operational, script.model())
+    (decided,) = await decide_by_model(operational.reviews, script.model())
     assert decided.decision is Decision.CORRECTS
     assert decided.decided_by is not None
     assert decided.decided_by.startswith("model:")
@@ -214,7 +218,7 @@ async def test_a_model_decides_what_waits(operational: OperationalMemory) -> Non
     assert [one.confidence for one in await active(operational)] == [0.5, 0.7]
     (request,) = script.requests
     assert f"old: {OLD}\nnew: {NEW}" in request.prompt
-    assert await decide_by_model(operational, script.model()) == []
+    assert await decide_by_model(operational.reviews, script.model()) == []
     assert len(script.requests) == 1
 
 
@@ -225,13 +229,13 @@ async def test_a_decision_can_be_undone(operational: OperationalMemory, verdict:
     await emit(operational, OLD, 1)
     await emit(operational, NEW, 2)
     before = [(one.observation, one.confidence) for one in await active(operational)]
-    (decided,) = await decide_by_model(operational, deciding(verdict).model())
-    undone = await operational.undo_decision(decided.id)
+    (decided,) = await decide_by_model(operational.reviews, deciding(verdict).model())
+    undone = await operational.reviews.undo(decided.id)
     assert undone.decision is None
     assert [(one.observation, one.confidence) for one in await active(operational)] == before
-    assert await decide_by_model(operational, deciding(verdict).model()) == []
+    assert await decide_by_model(operational.reviews, deciding(verdict).model()) == []
     with pytest.raises(InvalidInputError, match="a decided pair"):
-        await operational.undo_decision(decided.id)
+        await operational.reviews.undo(decided.id)
 
 
 @pytest.mark.requirement("JDG-04.1")
@@ -242,16 +246,16 @@ async def test_undo_keeps_what_was_learned_after_the_decision(
     """Only a memory that has not changed since the decision returns to its state before it."""
     await emit(operational, OLD, 1)
     await emit(operational, NEW, 2)
-    (review,) = await operational.reviews()
-    await operational.decide(review.id, verdict)
+    (review,) = await operational.reviews.list()
+    await operational.reviews.decide(review.id, verdict)
     clock.advance(days=1)
     await emit(operational, OLD, 3)
     learned = await operational.get(review.old_id)
-    await operational.undo_decision(review.id)
+    await operational.reviews.undo(review.id)
     assert await operational.get(review.old_id) == learned
     new = await operational.get(review.new_id)
     assert (new.confidence, new.active) == (0.7, True)
-    assert await operational.count_reviews() == 1
+    assert await operational.reviews.count() == 1
 
 
 @pytest.mark.requirement("JDG-05.1")
@@ -260,8 +264,8 @@ async def test_an_outage_of_the_model_changes_nothing(operational: OperationalMe
     await emit(operational, OLD, 1)
     await emit(operational, NEW, 2)
     script = Script(ModelRefusedError("not today"))
-    assert await decide_by_model(operational, script.model()) == []
-    assert len(await operational.reviews()) == 1
+    assert await decide_by_model(operational.reviews, script.model()) == []
+    assert len(await operational.reviews.list()) == 1
     assert [one.confidence for one in await active(operational)] == [0.7, 0.7]
 
 
@@ -274,5 +278,5 @@ async def test_a_close_pair_waits_for_the_model_only(new_settings: Settings) -> 
         async with OperationalMemory.open(chosen) as memory:
             for number, text in enumerate(texts):
                 await emit(memory, text, number, f"behavior:{judge}")
-            assert await memory.count_reviews() == waiting
-            assert await decide_after_session(memory, chosen) == []
+            assert await memory.reviews.count() == waiting
+            assert await decide_after_session(memory.reviews, chosen) == []

@@ -6,10 +6,10 @@ import pytest
 
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import NotFoundError
-from commonplace.operational.memories import MemoryFilter, Sort
 from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.sessions import SessionStatus
-from commonplace.operational.transcript.markers import EventLevel, MemoryCategory
+from commonplace.operational.model.markers import EventLevel, MemoryCategory
+from commonplace.operational.model.memories import MemoryFilter, Sort
+from commonplace.operational.model.sessions import SessionStatus
 from support.streams import chunks, encode, init, result, session
 
 TOLD = (
@@ -37,14 +37,14 @@ async def fill(memory: OperationalMemory) -> list[int]:
 async def test_a_page_of_memories_counts_what_its_filter_lets_through(operational: OperationalMemory) -> None:
     """Both counts follow service, category and search, and not whether active ones are wanted."""
     await fill(operational)
-    page = await operational.views.memories(MemoryFilter(limit=1))
+    page = await operational.page(MemoryFilter(limit=1))
     assert (len(page.memories), page.active, page.inactive) == (1, 3, 1)
-    page = await operational.views.memories(MemoryFilter(active=False))
+    page = await operational.page(MemoryFilter(active=False))
     assert [one.service for one in page.memories] == ["caddy"]
     assert (page.active, page.inactive) == (3, 1)
-    page = await operational.views.memories(MemoryFilter(service="JELLYFIN", category=MemoryCategory.TIMING))
+    page = await operational.page(MemoryFilter(service="JELLYFIN", category=MemoryCategory.TIMING))
     assert (page.active, page.inactive) == (1, 0)
-    page = await operational.views.memories(MemoryFilter(search="DNS", general=True))
+    page = await operational.page(MemoryFilter(search="DNS", general=True))
     assert (page.active, page.inactive) == (1, 0)
 
 
@@ -64,14 +64,14 @@ async def test_pages_follow_the_order(
     found: list[str] = []
     for offset in range(0, 4, 2):
         wanted = MemoryFilter(sort=sort, limit=2, offset=offset)
-        found += [one.observation for one in (await operational.views.memories(wanted)).memories]
+        found += [one.observation for one in (await operational.page(wanted)).memories]
     assert found == expected
 
 
 async def test_services(operational: OperationalMemory) -> None:
     """Spellings that differ in case are one service; general comes last."""
     await fill(operational)
-    counts = await operational.views.services()
+    counts = await operational.figures.services()
     assert [((count.service or "general").lower(), count.memories) for count in counts] == [
         ("caddy", 1),
         ("jellyfin", 2),
@@ -82,11 +82,11 @@ async def test_services(operational: OperationalMemory) -> None:
 async def test_recent_and_fading(operational: OperationalMemory, clock: ManualClock) -> None:
     """What was learned last comes first; what fades is active, stale, and the weakest first."""
     ids = await fill(operational)
-    assert await operational.views.fading_memories(limit=5) == []
+    assert await operational.figures.fading(limit=5) == []
     clock.advance(days=31)
     fresh = await operational.add(category="timing", observation="Fresh")
-    assert [one.id for one in await operational.views.recent_memories(limit=2)] == [fresh.id, ids[3]]
-    fading = [one.id for one in await operational.views.fading_memories(limit=5)]
+    assert [one.id for one in await operational.figures.newest(limit=2)] == [fresh.id, ids[3]]
+    fading = [one.id for one in await operational.figures.fading(limit=5)]
     assert fading == [ids[3], ids[1], ids[0]]
 
 
@@ -97,23 +97,25 @@ async def test_sessions_events_and_cooldowns(operational: OperationalMemory, clo
     clock.advance(minutes=1)
     failed = encode(init("s-2"), result("no answer", session_id="s-2", is_error=True))
     await operational.ingest(chunks(failed))
-    views, ours = operational.views, done.session.id
+    ours = done.session.id
 
-    everything = await views.sessions(limit=1)
+    everything = await operational.sessions.page(limit=1)
     assert (everything.total, everything.items[0].status) == (2, SessionStatus.FAILED)
-    assert [one.id for one in (await views.sessions(status=SessionStatus.COMPLETED)).items] == [ours]
-    assert (await views.sessions(tier=3)).total == 0
-    assert (await views.session(ours)).tier == 2
+    assert [one.id for one in (await operational.sessions.page(status=SessionStatus.COMPLETED)).items] == [
+        ours
+    ]
+    assert (await operational.sessions.page(tier=3)).total == 0
+    assert (await operational.sessions.get(ours)).tier == 2
     with pytest.raises(NotFoundError, match="no session with id 99"):
-        await views.session(99)
+        await operational.sessions.get(99)
 
-    assert (await views.events(limit=1)).total == 2
-    critical = await views.events(level=EventLevel.CRITICAL, session_id=ours)
+    assert (await operational.events.page(limit=1)).total == 2
+    critical = await operational.events.page(level=EventLevel.CRITICAL, session_id=ours)
     assert [event.message for event in critical.items] == ["Disk is at 97 %"]
-    assert (await views.events(service="POSTGRES")).total == 1
-    assert (await views.cooldowns(service="jellyfin")).total == 1
-    assert (await views.cooldowns(session_id=ours)).items[0].reason == "The database was locked"
-    assert [one.service for one in await views.memories_of_session(ours)] == ["jellyfin"]
+    assert (await operational.events.page(service="POSTGRES")).total == 1
+    assert (await operational.cooldowns.page(service="jellyfin")).total == 1
+    assert (await operational.cooldowns.page(session_id=ours)).items[0].reason == "The database was locked"
+    assert [one.service for one in await operational.sessions.memories(ours)] == ["jellyfin"]
 
 
 async def test_what_a_session_changed_and_where_it_told_it(
@@ -131,24 +133,26 @@ async def test_what_a_session_changed_and_where_it_told_it(
     )
     [report] = await operational.ingest(chunks(later))
     first, second = sorted(await operational.list_memories(), key=lambda one: one.id)
-    views = operational.views
 
-    changes = await views.changes_of_session(report.session)
+    changes = await operational.sessions.changes(report.session)
     assert {(one.memory_id, one.observation) for one in changes} == {(first.id, first.observation)}
     assert "reinforced" in {one.kind for one in changes}
-    assert [await views.place_of(one.id, report.session.id) for one in (first, second)] == [2, 4]
-    assert await views.place_of(second.id, report.session.id - 1) is None
+    assert [await operational.sessions.place_of(one.id, report.session.id) for one in (first, second)] == [
+        2,
+        4,
+    ]
+    assert await operational.sessions.place_of(second.id, report.session.id - 1) is None
 
 
 async def test_figures(operational: OperationalMemory, clock: ManualClock) -> None:
     """They count memories as they are now, and of the rest the last seven days."""
     await fill(operational)
     await operational.ingest(chunks(session(*TOLD)))
-    figures = await operational.views.figures()
+    figures = await operational.figures.total()
     assert (figures.active, figures.inactive, figures.learned_in_week, figures.fading) == (3, 1, 4, 0)
     assert (figures.sessions_in_week, figures.failed_in_week, figures.critical_in_week) == (1, 0, 1)
     assert figures.cost_in_week_usd == pytest.approx(0.02)
     clock.now += timedelta(days=31)
-    later = await operational.views.figures()
+    later = await operational.figures.total()
     assert (later.learned_in_week, later.sessions_in_week, later.fading) == (0, 0, 3)
-    assert operational.views.now() == clock()
+    assert operational.now() == clock()

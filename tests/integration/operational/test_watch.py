@@ -15,8 +15,8 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
+from commonplace.operational.model.sessions import Session, SessionStatus
 from commonplace.operational.run.schedule import MAX_WAIT_S, Stop, run_schedule
-from commonplace.operational.sessions import Session, SessionStatus
 from support.agents import prints, script
 from support.commands import COMMAND, CommandLine, clean_environment
 from support.deadlines import DEADLINE_S
@@ -146,7 +146,7 @@ def watcher(settings: Settings, agent: Path, *options: str) -> subprocess.Popen[
 async def sessions(settings: Settings) -> list[Session]:
     """Return the sessions in the database, newest first."""
     async with OperationalMemory.open(settings) as memory:
-        return await memory.sessions()
+        return await memory.sessions.list()
 
 
 async def test_the_command_runs_sessions_until_it_is_told_to_stop(settings: Settings, tmp_path: Path) -> None:

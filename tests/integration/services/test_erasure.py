@@ -12,7 +12,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from commonplace.apps.conversations import Message
+from commonplace.apps.model.conversations import Message
 from commonplace.core.request_context import request_context
 from commonplace.core.settings import Settings
 from commonplace.knowledge.workers.schema import SCHEMA, prepare_schema

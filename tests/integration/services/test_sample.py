@@ -18,7 +18,7 @@ async def _texts(memories: Memories) -> list[str]:
         [
             *(one.observation for one in await memories.operational.list_memories()),
             *(one.text for one in (await memories.workspace.search(limit=None)).memories),
-            *(one.content for one in await memories.apps.views.newest(limit=100)),
+            *(one.content for one in await memories.apps.figures.newest(limit=100)),
             *(one.content for one in await knowledge.lists.facts()),
             *(one.content for one in await knowledge.lists.rules()),
             *(one.content for one in await knowledge.lists.episodes()),
@@ -43,7 +43,7 @@ async def test_dropping_the_sample_leaves_an_empty_home(settings: Settings) -> N
 
         assert await drop(memories) == receipt
         assert await _texts(memories) == []
-        assert await memories.apps.registry.list_apps() == []
+        assert await memories.apps.registry.list() == []
         assert await memories.operational.history(1) == []
         assert not await is_loaded(memories)
 

@@ -106,7 +106,7 @@ async def test_every_older_revision_with_data_reaches_the_same_schema(
         await fresh.migrate()
         assert [row[:3] for row in await server.schema()] == [row[:3] for row in await fresh.schema()]
     async with OperationalMemory.open(server.settings) as memory:
-        (session,) = await memory.sessions()
+        (session,) = await memory.sessions.list()
         assert session.tier == 2
 
 

@@ -171,4 +171,4 @@ async def test_what_is_unknown_is_not_found(service: Service) -> None:
         problem = answer.json()
         assert (problem["type"], problem["status"]) == ("/docs#not-found", 404)
         assert problem["detail"].startswith(("no app with id", "no memory with id"))
-    assert len(await service.memory.registry.list_apps()) == 2
+    assert len(await service.memory.registry.list()) == 2

@@ -89,7 +89,7 @@ async def test_changes_without_scripts_and_under_ones_own_name(service: Secured)
     assert "by the admin" in page.text
     assert purged.headers["location"] == "/apps/cal"
     assert gone.headers["location"] == "/apps"
-    assert await service.memories.apps.registry.list_apps() == []
+    assert await service.memories.apps.registry.list() == []
 
 
 @pytest.mark.parametrize(

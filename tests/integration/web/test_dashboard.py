@@ -333,7 +333,7 @@ async def test_a_pair_is_decided_without_scripts(service: Secured) -> None:
 
     await operational.ingest(stream("one", "Runs version 2.3"))
     await operational.ingest(stream("two", "Was upgraded to 2.4"))
-    (review,) = await operational.reviews()
+    (review,) = await operational.reviews.list()
     async with service.client("reader", **PAGE) as client:
         page = (await client.get("/reviews")).text
         refused = await client.post(f"/reviews/{review.id}", data={"verdict": "same"})
@@ -349,7 +349,7 @@ async def test_a_pair_is_decided_without_scripts(service: Secured) -> None:
         assert (await operational.get(review.old_id)).confidence == pytest.approx(0.5)
         taken_back = await client.post(f"/reviews/{review.id}/undo")
         assert taken_back.status_code == 303
-    assert [one.id for one in await operational.reviews()] == [review.id]
+    assert [one.id for one in await operational.reviews.list()] == [review.id]
 
 
 @pytest.mark.requirement("DSH-09.1")

@@ -10,9 +10,9 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from commonplace.access import Tokens
-from commonplace.apps.conversations import Message
-from commonplace.apps.energy import EnergyPolicy
 from commonplace.apps.memory import AppMemory
+from commonplace.apps.model.conversations import Message
+from commonplace.apps.model.energy import EnergyPolicy
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.web.http.problems import KINDS
@@ -72,7 +72,7 @@ async def test_metrics_tell_how_app_memory_works(memory: AppMemory, client: http
             role="user", content=f"User prefers option number {number} for the project of week {number}."
         )
         await memory.ingest("calendar", f"c-{number}", [said])
-    await memory.loop.review_completed("c-0")
+    await memory.focus.review("c-0")
     figures = await scrape(client)
     assert figures["commonplace_app_digests_made_total", "created"] == 12
     assert figures["commonplace_app_memories_created_last_hour",] == 12
@@ -95,7 +95,7 @@ async def test_counters_only_grow(memory: AppMemory, client: httpx2.AsyncClient)
     await memory.registry.register("calendar")
     await memory.ingest("calendar", "c-1", [Message(role="user", content="User prefers tea over coffee.")])
     first = await scrape(client)
-    await memory.subagent.delete_app_memories("calendar")
+    await memory.purge("calendar")
     second = await scrape(client)
     assert second["commonplace_app_memories",] == 0
     for key, value in first.items():

@@ -6,9 +6,9 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from commonplace.apps.conversations import Message
-from commonplace.apps.energy import EnergyPolicy
 from commonplace.apps.memory import AppMemory
+from commonplace.apps.model.conversations import Message
+from commonplace.apps.model.energy import EnergyPolicy
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
@@ -163,7 +163,7 @@ async def test_low_energy_and_what_waits_for_it_can_be_seen(database: Settings, 
         ]
         assert (waiting["total"], waiting["nextOffset"]) == (1, None)
         clock.advance(seconds=60)
-        await memory.loop.run_deferred()
+        await memory.digests.run_deferred()
         assert (await client.get("/api/v1/app-memory/digests")).json()["total"] == 0
         assert not (await client.get("/api/v1/app-memory/energy")).json()["low"]
 

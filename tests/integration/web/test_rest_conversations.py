@@ -105,7 +105,7 @@ async def test_the_end_of_a_conversation_waits_for_nobody(
     await client.post(f"{CONVERSATIONS}/c-1/messages", json={"messages": SAID})
     first = (await client.post(f"{CONVERSATIONS}/c-1/end")).json()
     assert (first["repeated"], first["digest"]) == (False, None)
-    await memory.loop.aclose()
+    await memory.digests.aclose()
     again = (await client.post(f"{CONVERSATIONS}/c-1/end?wait=true")).json()
     assert (again["repeated"], again["digest"]["outcome"]) == (True, "repeated")
     begun = await begin(client)
@@ -123,7 +123,7 @@ async def test_a_secret_in_a_message_is_masked_and_a_purge_removes_the_transcrip
     said = [{"role": "user", "content": f"My token is {secret}, remember that I live in Oslo."}]
     await client.post(f"{CONVERSATIONS}/c-1/messages", json={"messages": said})
     await client.post(f"{CONVERSATIONS}/c-1/end?wait=true")
-    focus = await memory.loop.review_completed("c-1")
+    focus = await memory.focus.review("c-1")
     assert secret not in focus.messages[-1].content
     assert "Oslo" in focus.messages[-1].content
     assert (await client.delete("/apps/calendar/memories")).status_code == 200
@@ -171,6 +171,11 @@ async def test_what_does_not_exist_is_not_found(client: httpx2.AsyncClient) -> N
             f"{CONVERSATIONS}/c-1/messages",
             {"messages": [{"role": "system", "content": "x"}]},
             "messages.0.role",
+        ),
+        (
+            f"{CONVERSATIONS}/c-1/messages",
+            {"messages": [{"role": "user", "content": "x", "name": "Ada"}]},
+            "messages.0.name",
         ),
         (f"{CONVERSATIONS}/c-1/end?reason=", None, "reason"),
     ],

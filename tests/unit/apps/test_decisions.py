@@ -5,16 +5,18 @@ from datetime import timedelta
 import pytest
 
 from commonplace.apps.compaction.decision import (
-    InvalidDecisionError,
-    MemoryCompactionDecision,
-    MemoryCompactionRequest,
-    Plan,
     compaction_prompt,
     decide_by_rule,
     first_in_first_out,
     plan_for,
 )
-from commonplace.apps.memories import Memory
+from commonplace.apps.model.compaction import (
+    InvalidDecisionError,
+    MemoryCompactionDecision,
+    MemoryCompactionRequest,
+    Plan,
+)
+from commonplace.apps.model.memories import Memory
 from commonplace.apps.receipts import Decider
 from support.apps import MOMENT, memory
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.apps.energy import EnergyPolicy, compaction_cost, creation_cost, refilled, status_of
+from commonplace.apps.model.energy import EnergyPolicy
+from commonplace.apps.rules.energy import compaction_cost, creation_cost, refilled, status_of
 from support.apps import MOMENT
 
 POLICY = EnergyPolicy()

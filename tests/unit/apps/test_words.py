@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from commonplace.apps.compaction.conflicts import disagreement, find_conflicts
 from commonplace.apps.compaction.importance import assess
-from commonplace.apps.memories import Metadata
+from commonplace.apps.model.memories import Metadata
+from commonplace.apps.rules.vectors import cosine, to_bytes
 from commonplace.apps.search import by_words
-from commonplace.apps.vectors import cosine, to_bytes
 from support.apps import MOMENT, memory
 
 

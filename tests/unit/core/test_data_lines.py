@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.core.clock import utc_now
-from commonplace.operational.context import Candidate, render_bullet
+from commonplace.operational.model.context import Candidate
+from commonplace.operational.rules.context_block import render_bullet
 from commonplace.prompts.data_lines import data_line
 from commonplace.workspace import Memory, Scope
 from commonplace.workspace.context import render

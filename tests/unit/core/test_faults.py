@@ -1,5 +1,6 @@
 """Faults of pydantic, as errors in plain words."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Literal
@@ -24,6 +25,13 @@ class Inner(BaseModel):
     count: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """A nested noun of a memory."""
+
+    x: int
+
+
 class Form(BaseModel):
     """Fields of many types."""
 
@@ -40,6 +48,7 @@ class Form(BaseModel):
     is_on: bool = False
     id: UUID | None = None
     inner: Inner | None = None
+    point: Point | None = None
     zone: str = ""
 
     @field_validator("zone")
@@ -76,6 +85,8 @@ class Form(BaseModel):
         ({"id": "x"}, "id: expected a UUID, got 'x'"),
         ({"inner": 1}, "inner: expected an object, got 1"),
         ({"inner": {}}, "inner.count: expected a value, got nothing"),
+        ({"point": 1}, "point: expected an object, got 1"),
+        ({"point": {"x": 1, "y": 2}}, "point.y: expected no value, because this field does not exist, got 2"),
         ({"zone": "Mars"}, "zone: expected the name of a zone, got 'Mars'"),
         ({"other": 1}, "other: expected no value, because this field does not exist, got 1"),
         ([], "form: expected an object, got []"),

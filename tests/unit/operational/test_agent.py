@@ -12,6 +12,7 @@ from commonplace.cli.frame.session_options import parse_span
 from commonplace.core.errors import InvalidInputError
 from commonplace.llm.cli_process import outside_a_session
 from commonplace.operational.cooldowns import Cooldown
+from commonplace.operational.model.markers import CooldownAction
 from commonplace.operational.run.agent import find_claude, prompt_options, require_arguments
 from commonplace.operational.run.prompt import (
     COOLDOWNS_SHOWN,
@@ -23,7 +24,6 @@ from commonplace.operational.run.prompt import (
     render_environment,
 )
 from commonplace.operational.run.schedule import first_due, next_due
-from commonplace.operational.transcript.markers import CooldownAction
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 

@@ -5,13 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.core.budgets import budget_chars, estimate_tokens
-from commonplace.operational.context import (
-    BlockBuilder,
-    Candidate,
-    MemoryContext,
-    format_confidence,
-    render_bullet,
-)
+from commonplace.operational.model.context import Candidate, MemoryContext
+from commonplace.operational.rules.context_block import BlockBuilder, format_confidence, render_bullet
 from commonplace.operational.transcript.markers import parse_markers
 
 

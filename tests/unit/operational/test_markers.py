@@ -5,9 +5,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from commonplace.core.text import is_blank
-from commonplace.operational.transcript.markers import (
+from commonplace.operational.model.markers import (
     MAX_TEXT_CHARS,
-    MEMORY_PATTERN,
     CooldownAction,
     CooldownMarker,
     EventLevel,
@@ -16,8 +15,8 @@ from commonplace.operational.transcript.markers import (
     MemoryCategory,
     MemoryMarker,
     RejectedMarker,
-    parse_markers,
 )
+from commonplace.operational.transcript.markers import MEMORY_PATTERN, parse_markers
 
 
 def memory(category: str, service: str | None, observation: str) -> MemoryMarker:

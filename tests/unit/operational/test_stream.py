@@ -8,19 +8,20 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from commonplace.operational.transcript.lines import HEAD_BYTES
-from commonplace.operational.transcript.markers import Marker, MemoryMarker, RejectedMarker, parse_markers
-from commonplace.operational.transcript.stream import (
+from commonplace.operational.model.markers import Marker, MemoryMarker, RejectedMarker
+from commonplace.operational.model.stream import (
     AssistantText,
     CliNotice,
     Damaged,
     SessionResult,
     SessionStarted,
     StreamEvent,
-    StreamReader,
     ToolResult,
     ToolUse,
 )
+from commonplace.operational.transcript.lines import HEAD_BYTES
+from commonplace.operational.transcript.markers import parse_markers
+from commonplace.operational.transcript.stream import StreamReader
 
 MARKER = "[MEMORY:timing:jellyfin] Takes 60s to start after restart"
 

@@ -14,20 +14,23 @@ from weakref import WeakValueDictionary
 
 from commonplace.apps import memories
 from commonplace.apps.compaction.decision import (
-    InvalidDecisionError,
-    MemoryCompactionDecision,
-    MemoryCompactionRequest,
-    Plan,
     compaction_prompt,
     decide_by_rule,
     first_in_first_out,
     plan_for,
 )
 from commonplace.apps.digests.retrying import twice
-from commonplace.apps.energy import Operation, compaction_cost
-from commonplace.apps.memories import MAX_MEMORIES, Author, Memory
+from commonplace.apps.model.compaction import (
+    InvalidDecisionError,
+    MemoryCompactionDecision,
+    MemoryCompactionRequest,
+    Plan,
+)
+from commonplace.apps.model.energy import Operation
+from commonplace.apps.model.memories import MAX_MEMORIES, Author, Memory
 from commonplace.apps.receipts import CompactionAction, CompactionReceipt
 from commonplace.apps.resources import Resources
+from commonplace.apps.rules.energy import compaction_cost
 from commonplace.apps.store import memories_lock
 from commonplace.core.errors import ModelBudgetError, ModelError, StorageError
 from commonplace.core.request_context import current_actor

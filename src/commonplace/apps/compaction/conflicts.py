@@ -9,11 +9,11 @@ fewer common words; sentences with different names are about different things. T
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
-from commonplace.apps.memories import Memory
+from commonplace.apps.model.conflicts import Conflict
+from commonplace.apps.model.memories import Memory
 from commonplace.language.importance_cues import DATE, TIME, plain
 from commonplace.language.sentences import split_sentences
 from commonplace.language.values import concepts, kind_of, share, values
@@ -103,20 +103,6 @@ _BEFORE_VALUES: Final = frozenset(
     """.split()  # noqa: SIM905 - reads as a list of words does
 )
 """After one of these words a bare number is a value; elsewhere it is a name, as in "service 5"."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conflict:
-    """Two memories that contradict each other.
-
-    Attributes:
-        sentence: The outdated statement of the older memory.
-    """
-
-    older: Memory
-    newer: Memory
-    sentence: str
-    reason: str
 
 
 def find_conflicts(memories: Sequence[Memory]) -> list[Conflict]:

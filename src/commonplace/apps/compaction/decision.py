@@ -4,18 +4,23 @@ Source: APP-03, APP-05, R-APP-2.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
-from typing import Final, Literal
+from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from commonplace.apps.compaction.conflicts import Conflict, capitalised, denies, find_conflicts, without
+from commonplace.apps.compaction.conflicts import capitalised, denies, find_conflicts, without
 from commonplace.apps.compaction.importance import standing
-from commonplace.apps.digests.digest import tidy_content
-from commonplace.apps.memories import MAX_CONTENT_CHARS, MAX_MEMORIES, Memory
+from commonplace.apps.model.compaction import (
+    MAX_REASON_CHARS,
+    InvalidDecisionError,
+    MemoryCompactionDecision,
+    MemoryCompactionRequest,
+    Plan,
+)
+from commonplace.apps.model.conflicts import Conflict
+from commonplace.apps.model.memories import MAX_CONTENT_CHARS, MAX_MEMORIES, Memory
 from commonplace.apps.receipts import Decider
+from commonplace.apps.rules.digest_text import tidy_content
 from commonplace.core.text import collapse_whitespace
 from commonplace.language.values import concepts, share, weight
 from commonplace.llm.extractive import SPEAKER
@@ -27,7 +32,6 @@ DUPLICATE_SHARE: Final = 0.8
 LEAST_MERGED: Final = 0.5
 """The share of the new memory's words that the text of an edit must contain."""
 
-MAX_REASON_CHARS: Final = 500
 
 _TASK: Final = """You are a memory management assistant. You have {count} memories but can only keep {most}.
 
@@ -44,53 +48,6 @@ _FORM: Final = """Decision format:
   "newContent": "<merged content if editing>",
   "reason": "<explanation>"
 }"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryCompactionRequest:
-    """The memories of a space, oldest first, and the new memory that exceeds the limit."""
-
-    app_id: str
-    existing_memories: tuple[Memory, ...]
-    new_memory: Memory
-
-    @property
-    def memories(self) -> tuple[Memory, ...]:
-        """The existing memories and the new one."""
-        return (*self.existing_memories, self.new_memory)
-
-
-class MemoryCompactionDecision(BaseModel):
-    """The decision of a model, in the form of the specification."""
-
-    model_config = ConfigDict(populate_by_name=True)
-
-    action: Literal["delete", "edit"]
-    target_memory_id: int = Field(alias="targetMemoryId")
-    new_content: str | None = Field(default=None, alias="newContent")
-    reason: str = ""
-
-
-class InvalidDecisionError(ValueError):
-    """A decision that cannot be carried out."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """A plan to remove a memory, or to give it a new text.
-
-    Attributes:
-        content: The new text; ``None`` removes the target.
-        gone: The memory that an edit merges into the target; ``None`` if the edit merges nothing.
-        fallback: The failure that led to first in, first out.
-    """
-
-    target: Memory
-    content: str | None
-    decider: Decider
-    reason: str
-    gone: Memory | None = None
-    fallback: str = ""
 
 
 def compaction_prompt(request: MemoryCompactionRequest) -> str:

@@ -3,63 +3,25 @@
 A claim expires, so that another worker can make the digests of a killed process.
 """
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from enum import StrEnum
+from datetime import timedelta
 from typing import Final
 from uuid import uuid4
 
 from commonplace.apps import conversations
-from commonplace.apps.digests.digest import MemoryCreationRequest
+from commonplace.apps.model.digests import (
+    Claim,
+    DigestState,
+    ListedState,
+    MemoryCreationRequest,
+    QueuedDigest,
+)
 from commonplace.apps.receipts import DigestOutcome
 from commonplace.core.clock import format_timestamp
 from commonplace.storage.database import Statements
-from commonplace.storage.rows import Noun
 from commonplace.storage.store import Store
 
 LEASE: Final = timedelta(minutes=15)
 """Longer than twenty conversations of one app take that end at once, each with two model answers of 30 s."""
-
-
-class DigestState(StrEnum):
-    """The state of a digest in the queue."""
-
-    WAITING = "waiting"
-    RUNNING = "running"
-    DEFERRED = "deferred"
-    DONE = "done"
-
-
-class ListedState(StrEnum):
-    """The states by which digests are listed."""
-
-    WAITING = "waiting"
-    RUNNING = "running"
-    DEFERRED = "deferred"
-    SKIPPED = "skipped"
-    FAILED = "failed"
-    """Another name of skipped digests."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """The right to make the digest of a conversation."""
-
-    app_id: str
-    conversation_id: str
-    token: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueuedDigest(Noun):
-    """One row of the queue; ``updated_at`` is the last change of its state."""
-
-    app_id: str
-    conversation_id: str
-    state: DigestState
-    outcome: DigestOutcome | None
-    reason: str
-    updated_at: datetime
 
 
 async def claim(sql: Statements, store: Store, app_id: str, conversation_id: str) -> Claim | None:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 import typer
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -56,14 +56,8 @@ class _ConversationDocument(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    class Said(BaseModel):
-        """One message."""
-
-        role: Literal["user", "assistant"]
-        content: str
-
     conversation_id: str
-    messages: list[Said]
+    messages: list[Message]
     user_id: str | None = None
 
 
@@ -112,7 +106,7 @@ async def list_apps(memory: AppMemory) -> Answer:
     """Print all apps, including uninstalled apps, with the number of memories of each app."""
     return listing(
         "apps",
-        await memory.registry.list_apps(),
+        await memory.registry.list(),
         ("app", "name", "status", "memories"),
         lambda one: (one.app.app_id, one.app.name, one.app.status, one.memories),
         if_empty="No apps.",
@@ -137,8 +131,9 @@ async def ingest(
         document = _ConversationDocument.model_validate(_read_json(source))
     except ValidationError as error:
         raise invalid_input(error.errors()[0], whole="conversation") from None
-    said = [Message(role=one.role, content=one.content) for one in document.messages]
-    receipt = await memory.ingest(app_id, document.conversation_id, said, user_id=document.user_id)
+    receipt = await memory.ingest(
+        app_id, document.conversation_id, document.messages, user_id=document.user_id
+    )
     skipped = receipt.outcome is DigestOutcome.SKIPPED
     # The receipt gives the reason, and app memory logs it.
     return Answer(receipt, lambda out: out.print(_receipt_lines(receipt)), error="" if skipped else None)
@@ -220,7 +215,7 @@ async def search(
 @command()
 async def delete(memory: AppMemory, memory_id: MemoryArgument) -> Answer:
     """Delete a memory permanently, including its text in the history."""
-    deleted = await memory.delete_memory(memory_id)
+    deleted = await memory.delete(memory_id)
     return Answer(
         {"deleted": deleted.id, "app_id": deleted.app_id}, f"deleted #{deleted.id} of {deleted.app_id}"
     )
@@ -229,7 +224,7 @@ async def delete(memory: AppMemory, memory_id: MemoryArgument) -> Answer:
 @command()
 async def purge(memory: AppMemory, app_id: AppArgument) -> Answer:
     """Delete every memory of an app permanently, and the transcripts of its ended conversations. The app stays."""
-    receipt = await memory.subagent.delete_app_memories(app_id)
+    receipt = await memory.purge(app_id)
     return Answer(receipt, f"deleted {plural(receipt.deleted, 'memory', 'memories')} of {app_id}")
 
 
@@ -257,7 +252,7 @@ async def share(
     undo: Annotated[bool, typer.Option("--undo", help="Stop sharing the memory.")] = False,
 ) -> Answer:
     """Share a memory with the conversations of another app."""
-    receipt = await (memory.unshare if undo else memory.share)(memory_id, to_app)
+    receipt = await (memory.shares.remove if undo else memory.shares.add)(memory_id, to_app)
     word = "no longer shared" if undo else "shared"
     return Answer(
         receipt, f"#{memory_id} {word} with {to_app}{'' if receipt.changed else ' (nothing changed)'}"
@@ -312,8 +307,8 @@ async def energy(
 ) -> Answer:
     """Print the energy level and the waiting digests."""
     async with _opened_with_model() if catch_up else _opened() as memory:
-        caught_up = await memory.loop.run_deferred() if catch_up else CatchUp(digests=(), compactions=())
-        status, waiting = await memory.energy.status(), await memory.waiting_digests()
+        caught_up = await memory.digests.run_deferred() if catch_up else CatchUp(digests=(), compactions=())
+        status, waiting = await memory.energy.status(), await memory.digests.waiting()
 
     def text(out: Console) -> None:
         digests = map(_receipt_lines, caught_up.digests)
@@ -337,7 +332,7 @@ async def list_digests(
     """Print the digests in a state with their reasons and times. Default: skipped digests."""
     return listing(
         "digests",
-        await memory.list_digests(state),
+        await memory.digests.list(state),
         ("app", "conversation", "state", "reason", "updated (UTC)"),
         lambda one: (one.app_id, one.conversation_id, one.outcome or one.state, one.reason, one.updated_at),
         if_empty=f"No {state} digests.",
@@ -354,7 +349,7 @@ async def retry(
     """Retry the skipped or deferred digest of a conversation, or all of them with --all; print the receipts."""
     if every == (conversation_id is not None):
         raise typer.BadParameter("expected an id, or --all", param_hint="CONVERSATION")
-    receipts = await memory.retry_digests(conversation_id)
+    receipts = await memory.digests.retry(conversation_id)
     lines = [*map(_receipt_lines, receipts)] or ["No skipped or deferred digests."]
     document = {"count": len(receipts), "digests": receipts}
     return Answer(document, lambda out: out.print("\n".join(lines)))
@@ -370,7 +365,7 @@ async def list_conversations(
     """Print an app's ended conversations, most recently ended first."""
     return listing(
         "conversations",
-        await memory.list_conversations(app_id, limit=limit),
+        await memory.conversations.list(app_id, limit=limit),
         ("conversation", "user", "messages", "ended (UTC)", "reason"),
         lambda one: (one.conversation_id, one.user_id, one.message_count, one.ended_at, one.end_reason),
         if_empty="No ended conversations.",
@@ -382,7 +377,7 @@ async def delete_conversation(
     memory: AppMemory, conversation_id: Annotated[str, typer.Argument(metavar="CONVERSATION")]
 ) -> Answer:
     """Delete the transcript of an ended conversation. Its memory stays."""
-    deleted = await memory.delete_conversation(conversation_id)
+    deleted = await memory.conversations.delete(conversation_id)
     messages = plural(deleted.message_count, "message")
     return Answer(deleted, f"deleted conversation {deleted.conversation_id} ({messages})")
 
@@ -390,7 +385,7 @@ async def delete_conversation(
 @command()
 async def stats(memory: AppMemory) -> Answer:
     """Print usage figures of app memory."""
-    figures = await memory.statistics()
+    figures = await memory.figures.total()
     rows: list[tuple[str, object]] = [
         ("apps", figures.apps),
         ("apps with memories", f"{figures.apps_with_memories} ({figures.utilisation:.0%})"),

@@ -96,7 +96,7 @@ async def check_apps(settings: Settings) -> str:
     """
     async with _opened(settings, "apps") as database:
         registry = _app_memory(database).registry
-        apps = [listed.app for listed in await registry.list_apps() if listed.app.app_id != APP]
+        apps = [listed.app for listed in await registry.list() if listed.app.app_id != APP]
         await registry.register(APP)
         try:
             async with trial(database) as scratch:
@@ -125,11 +125,11 @@ async def _use_app(memory: AppMemory) -> None:
     try:
         receipt = await memory.ingest(APP, f"{APP}-{uuid4()}", messages)
     finally:
-        await memory.loop.cancel()
+        await memory.digests.cancel()
     found = [hit.memory.id for hit in await memory.search(APP, WORD)]
     if receipt.memory is None or receipt.memory.id not in found:
         raise StorageUnavailableError(f"a memory was stored but cannot be found: {receipt.reason}")
-    await memory.delete_memory(receipt.memory.id)
+    await memory.delete(receipt.memory.id)
 
 
 async def check_workspace(settings: Settings) -> str:

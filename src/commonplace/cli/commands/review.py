@@ -179,7 +179,7 @@ async def _listed(*, decided: bool) -> _Found:
     loaded = settings()
     found = _Found()
     async with OperationalMemory.open(loaded) as memory:
-        found.reviews = await memory.reviews(decided=decided, limit=MOST)
+        found.reviews = await memory.reviews.list(decided=decided, limit=MOST)
     if not decided:
         async with Memories.open(loaded, model=Script().model()) as memories:
             found.quarantined = await list_quarantined(memories)
@@ -218,9 +218,9 @@ async def _decide(review_id: int, verdict: Word) -> tuple[Review, list[Memory]]:
     """Return the pair, and both memories after the decision or after it was undone."""
     async with OperationalMemory.open(settings()) as memory:
         if verdict == UNDO:
-            review = await memory.undo_decision(review_id)
+            review = await memory.reviews.undo(review_id)
         else:
-            review = await memory.decide(review_id, verdict)
+            review = await memory.reviews.decide(review_id, verdict)
         return review, [await memory.get(review.old_id), await memory.get(review.new_id)]
 
 
@@ -240,7 +240,7 @@ async def _by_model() -> list[Review]:
     if not names_language_model(loaded):
         raise SettingsError("No language model is set. Set COMMONPLACE_MODEL.")
     async with OperationalMemory.open(loaded) as memory:
-        return await decide_after_session(memory, loaded.model_copy(update={"judge": "model"}))
+        return await decide_after_session(memory.reviews, loaded.model_copy(update={"judge": "model"}))
 
 
 def review_text(found: Review) -> str:

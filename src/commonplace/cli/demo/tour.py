@@ -131,8 +131,8 @@ async def _forget(out: Console, operational: OperationalMemory, clock: ManualClo
         "After 30 days a memory loses 0.1 per week. Below 0.3 it stays stored, but is no longer shown.",
     )
     clock.advance(days=AWAY_DAYS)
-    effects = await operational.run_decay()
-    again = await operational.run_decay()
+    effects = await operational.upkeep.decay()
+    again = await operational.upkeep.decay()
     memories = {memory.id: memory for memory in await operational.list_memories()}
     rows = [
         (

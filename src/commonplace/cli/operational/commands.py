@@ -102,7 +102,7 @@ async def ingest(
     finally:
         if rejected_lines > SHOWN_LINES:
             out.print(f"{rejected_lines - SHOWN_LINES:,} more lines were rejected")
-    await decide_after_session(memory, settings())
+    await decide_after_session(memory.reviews, settings())
     failed = [receipt for report in reports for receipt in report.failed]
     error = None
     if failed:
@@ -142,7 +142,7 @@ async def context(
     """Print the block for the next session's system prompt; print nothing if there are no memories."""
     if decay:
         try:
-            await memory.run_decay()
+            await memory.upkeep.decay()
         except ClockError as error:
             typer.echo(f"warning: {error}", err=True)
     block = await memory.context(budget_tokens=budget, services=service or [])
@@ -155,7 +155,7 @@ async def run_decay(memory: OperationalMemory) -> Answer:
 
     Each week is charged once, however often the check runs.
     """
-    effects = await memory.run_decay()
+    effects = await memory.upkeep.decay()
     lines = [*map(effect_line, effects), f"{plural(len(effects), 'memory', 'memories')} decayed"]
     return Answer({"decayed": effects}, lambda out: out.print("\n".join(lines)))
 
@@ -251,7 +251,7 @@ async def delete(
 @command()
 async def wordings(memory: OperationalMemory, memory_id: IdArgument) -> Answer:
     """Print every wording that a memory has had, with the number that `restore` takes."""
-    found = await memory.wordings(memory_id)
+    found = await memory.wordings.list(memory_id)
     rows = [(one.number, one.text, one.uses, one.first_at) for one in found]
     return Answer({"wordings": found}, table("number", "wording", "uses", "first (UTC)", rows=rows))
 
@@ -263,7 +263,7 @@ async def restore(
     number: Annotated[int, typer.Argument(metavar="NUMBER", help="The number that `wordings` prints.")],
 ) -> Answer:
     """Restore an earlier wording of a memory; the confidence stays the same."""
-    return _memories([await memory.restore(memory_id, number)])
+    return _memories([await memory.wordings.restore(memory_id, number)])
 
 
 def _tell_clamped(confidence: float | None) -> None:

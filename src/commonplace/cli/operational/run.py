@@ -177,7 +177,7 @@ async def _last_start(loaded: Settings, tier: int) -> datetime | None:
     """Return when the last scheduled session of a tier began, or ``None`` if that is unknown."""
     try:
         async with OperationalMemory.open(loaded) as memory:
-            last = await memory.last_session(tier=tier, trigger=SCHEDULED)
+            last = await memory.sessions.last(tier=tier, trigger=SCHEDULED)
     except StorageError as error:
         log.warning("the schedule starts now, because the last session cannot be read: %s", error)
         return None

@@ -53,13 +53,13 @@ class OpenedByFirstCall:
         async with self._opening:
             if self._memory is None:
                 self._memory = await self._stack.enter_async_context(AppMemory.open(self._settings))
-                self._memory.loop.begin_catching_up()
+                self._memory.digests.begin_catching_up()
             return self._memory
 
     async def release(self) -> None:
         """Put running digests back into the queue."""
         if self._memory is not None:
-            await self._memory.loop.cancel()
+            await self._memory.digests.cancel()
 
 
 def build_server(memory: Callable[[], Awaitable[AppMemory]], *, view: View = WHOLE) -> FastMCP:

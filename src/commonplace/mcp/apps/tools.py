@@ -2,28 +2,25 @@
 
 from typing import Annotated, Any, Final, NotRequired
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.apps import (
     APP_ID,
     COMPLETED,
     MAX_ID_CHARS,
-    MAX_MESSAGE_CHARS,
     MAX_NAME_CHARS,
     MAX_REASON_CHARS,
     App,
     AppMemory,
     Conversation,
     DigestOutcome,
-    Message,
-    Speaker,
+    Messages,
     as_document,
 )
 from commonplace.mcp.protocol.parameters import JSON
 from commonplace.mcp.protocol.tool import Offer
 
-MOST_MESSAGES: Final = 1000
 MOST_MEMORIES: Final = 100
 
 Id = Field(min_length=1, max_length=MAX_ID_CHARS)
@@ -33,15 +30,6 @@ UserId = Annotated[
     Annotated[str, Id] | None,
     Field(description="The id of a user. Leave it out for the memories that all users share."),
 ]
-
-
-class SaidMessage(BaseModel):
-    """A message of a conversation."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    role: Speaker
-    content: Annotated[str, Field(max_length=MAX_MESSAGE_CHARS)]
 
 
 class MadeDigest(TypedDict):
@@ -98,7 +86,7 @@ async def conversation_add_messages(
     memory: AppMemory,
     *,
     conversation_id: ConversationId,
-    messages: Annotated[list[SaidMessage], JSON, Field(min_length=1, max_length=MOST_MESSAGES)],
+    messages: Annotated[Messages, JSON],
 ) -> Conversation:
     """Add messages to a conversation that has not ended, in order, all or none.
 
@@ -107,8 +95,7 @@ async def conversation_add_messages(
     Parameters:
         messages: The messages since the last call: objects with a role (user or assistant) and content.
     """
-    said = [Message(role=one.role, content=one.content) for one in messages]
-    return await memory.add_messages(conversation_id, said)
+    return await memory.add_messages(conversation_id, messages)
 
 
 async def conversation_end(
@@ -127,7 +114,7 @@ async def conversation_end(
         reason: Why the conversation ended.
         wait: Whether to wait for the digest, which takes as long as the model's answer.
     """
-    ended = await memory.loop.end_conversation(conversation_id, reason)
+    ended = await memory.end_conversation(conversation_id, reason)
     result: EndedConversation = {"conversation": ended.conversation, "repeated": ended.repeated}
     if wait:
         receipt = await ended.digested()

@@ -19,19 +19,16 @@ import tempfile
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import psutil
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.llm.process_tree import kill_tree
-from commonplace.operational.run.processes import (
-    MARK_VARIABLE,
-    SeenProcess,
-    end_processes,
-    new_mark,
-    seen,
-)
+from commonplace.operational.run.processes import MARK_VARIABLE, end_processes, new_mark, seen
+
+if TYPE_CHECKING:
+    from commonplace.operational.transcript.recording_process import SeenProcess
 
 CHUNK_BYTES: Final = 1 << 16
 LIST_EVERY_S: Final = 2.0

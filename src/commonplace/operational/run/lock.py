@@ -13,7 +13,8 @@ import psutil
 
 from commonplace.core.directories import make_directories
 from commonplace.core.errors import StorageUnavailableError
-from commonplace.operational.run.processes import SeenProcess, end_processes
+from commonplace.operational.run.processes import end_processes
+from commonplace.operational.transcript.recording_process import SeenProcess
 from commonplace.storage.file_locks import FileLock
 
 FILE: Final = "ops-run.lock"

@@ -61,7 +61,7 @@ async def recall(memory: OperationalMemory | None, request: RunRequest, home: Pa
 
 async def _recover(memory: OperationalMemory, home: Path) -> None:
     """End running sessions whose process is gone, and store transcripts that are not stored yet."""
-    for session in await memory.interrupt_lost_sessions():
+    for session in await memory.upkeep.interrupt_lost_sessions():
         log.warning("session %d was interrupted: the process that recorded it is gone", session.id)
     for path, tier in unstored_transcripts(home):
         reports = await memory.ingest(read_transcript(path), tiers=[tier], trigger="recovered")
@@ -75,13 +75,13 @@ async def _recover(memory: OperationalMemory, home: Path) -> None:
 async def _recall(memory: OperationalMemory, request: RunRequest) -> Recalled:
     """Read recent actions and the block of memories, after the staleness check (OPS-11)."""
     try:
-        await memory.run_decay()
+        await memory.upkeep.decay()
     except ClockError as error:
         log.warning("%s", error)
     holds = memory.quarantine.holds
     actions = tuple(
         replace(action, reason=WITHHELD) if holds(action.reason) else action
-        for action in await memory.cooldowns(limit=COOLDOWNS_SHOWN)
+        for action in await memory.cooldowns.list(limit=COOLDOWNS_SHOWN)
     )
     block = await memory.context(services=request.services)
     return Recalled(actions=actions, block=block.text)

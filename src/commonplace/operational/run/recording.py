@@ -16,12 +16,12 @@ from typing import Final
 
 from commonplace.core.directories import make_directories
 from commonplace.core.errors import StorageError
-from commonplace.operational.output import Shown
+from commonplace.operational.model.output import Shown
+from commonplace.operational.model.sessions import SessionStatus
+from commonplace.operational.model.stream import StreamEvent
 from commonplace.operational.receipts import SessionReport
-from commonplace.operational.run.processes import SEEN_EVERY_S
-from commonplace.operational.sessions import SessionStatus
 from commonplace.operational.transcript.recorder import Recorder
-from commonplace.operational.transcript.stream import StreamEvent
+from commonplace.operational.transcript.recording_process import SEEN_EVERY_S
 
 STORE_S: Final = 30.0
 """Seconds that the end of a session waits for the remaining lines to be stored."""

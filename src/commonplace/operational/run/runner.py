@@ -18,17 +18,20 @@ from commonplace.core.secrets import mask_secrets
 from commonplace.core.settings import Settings
 from commonplace.core.text import trim_to
 from commonplace.llm.cli_process import outside_a_session
+from commonplace.operational.model.output import Shown
+from commonplace.operational.model.sessions import Session, SessionStatus
+from commonplace.operational.model.stream import SessionResult, StreamEvent
 from commonplace.operational.model_reviews import decide_after_session
-from commonplace.operational.output import Shown, describe_failure, notice, shown_of
 from commonplace.operational.receipts import Receipt
+from commonplace.operational.rules.output_lines import describe_failure, notice, shown_of
+from commonplace.operational.rules.session_status import status_after
 from commonplace.operational.run.agent import AgentProcess, RunRequest, build_command, prompt_options
 from commonplace.operational.run.lock import RunLock
 from commonplace.operational.run.prompt import build_system_prompt, render_environment
 from commonplace.operational.run.recall import open_or_none, recall
 from commonplace.operational.run.recording import LiveRecording, SessionEnd, TranscriptFile
 from commonplace.operational.run.schedule import Stop
-from commonplace.operational.sessions import Session, SessionStatus, status_after
-from commonplace.operational.transcript.stream import SessionResult, StreamEvent, StreamReader
+from commonplace.operational.transcript.stream import StreamReader
 
 _REASON_CHARS: Final = 500
 _MAX_LINE_BYTES: Final = 1 << 16
@@ -135,7 +138,7 @@ async def run_session(
                 await process.close()
                 lock.forget_agent()
         if memory is not None:
-            await decide_after_session(memory, settings)
+            await decide_after_session(memory.reviews, settings)
         return report
 
 

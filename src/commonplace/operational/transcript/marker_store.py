@@ -12,16 +12,16 @@ from commonplace.core.errors import StorageError
 from commonplace.core.quarantine import Quarantine
 from commonplace.core.secrets import find_secret, mask_secrets
 from commonplace.operational import lifecycle
-from commonplace.operational.memories import Author
-from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome
-from commonplace.operational.sessions import Session
-from commonplace.operational.transcript.markers import (
+from commonplace.operational.model.markers import (
     CooldownMarker,
     EventMarker,
     Marker,
     MemoryMarker,
     RejectedMarker,
 )
+from commonplace.operational.model.memories import Author
+from commonplace.operational.model.sessions import Session
+from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome
 from commonplace.storage.database import Statements
 from commonplace.storage.store import Store
 

@@ -32,47 +32,27 @@ from typing import Final
 
 from commonplace.core.secrets import masked_excerpt
 from commonplace.core.text import clean_text, is_blank, trim_to
-
-MAX_TEXT_CHARS: Final = 2_000
-"""A longer observation, message or reason would fill the prompt, so it is cut to this length; the cut is reported."""
+from commonplace.operational.model.markers import (
+    GENERAL,
+    MAX_SERVICE_CHARS,
+    MAX_TEXT_CHARS,
+    SERVICE_PATTERN,
+    CooldownAction,
+    CooldownMarker,
+    EventLevel,
+    EventMarker,
+    Marker,
+    MemoryCategory,
+    MemoryMarker,
+    RejectedMarker,
+)
 
 SHOWN_CHARS: Final = 200
 """Characters of a line that a :class:`RejectedMarker` shows."""
 
-SERVICE_PATTERN: Final = re.compile(r"[a-zA-Z0-9_-]+")
-"""The complete name of a service. Source: OPS-05."""
-
-MAX_SERVICE_CHARS: Final = 100
-GENERAL: Final = "general"
-"""The service name of general memories; a marker with this service is a general marker."""
 
 _SHOWN_WORD_CHARS: Final = 40
 _DECORATION: Final = "*_`~"
-
-
-class MemoryCategory(StrEnum):
-    """The subject of a memory. Source: OPS-02."""
-
-    TIMING = "timing"
-    DEPENDENCY = "dependency"
-    BEHAVIOR = "behavior"
-    REMEDIATION = "remediation"
-    MAINTENANCE = "maintenance"
-
-
-class EventLevel(StrEnum):
-    """Severity of an event, lowest first."""
-
-    INFO = "info"
-    WARNING = "warning"
-    CRITICAL = "critical"
-
-
-class CooldownAction(StrEnum):
-    """The kinds of remediation that must not be repeated at once."""
-
-    RESTART = "restart"
-    REDEPLOYMENT = "redeployment"
 
 
 MEMORY_PATTERN: Final = re.compile(
@@ -85,48 +65,6 @@ EVENT_PATTERN: Final = re.compile(r"\[EVENT:(info|warning|critical)(?::([a-zA-Z0
 
 COOLDOWN_PATTERN: Final = re.compile(r"\[COOLDOWN:(restart|redeployment):([a-zA-Z0-9_-]+)\]\s*(.*)")
 """Groups: action, service, reason. The reason may be empty, because the cooldown applies anyway."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryMarker:
-    """An observation about one service, or a general observation if the service is ``None``."""
-
-    category: MemoryCategory
-    service: str | None
-    observation: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventMarker:
-    """An event of one service, or a general event if the service is ``None``."""
-
-    level: EventLevel
-    service: str | None
-    message: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CooldownMarker:
-    """A remediation that the agent just carried out; the reason may be empty."""
-
-    action: CooldownAction
-    service: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RejectedMarker:
-    """Text that looks like a marker but was not accepted, or not completely.
-
-    The line is cut to 200 characters, with secrets masked, because rejected text did not pass the secret gate. The
-    reason is a phrase for a log or a receipt.
-    """
-
-    line: str
-    reason: str
-
-
-Marker = MemoryMarker | EventMarker | CooldownMarker | RejectedMarker
 
 
 @dataclass(frozen=True, kw_only=True)

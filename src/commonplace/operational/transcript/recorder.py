@@ -9,12 +9,9 @@ from commonplace.core.errors import StorageError
 from commonplace.core.quarantine import Quarantine
 from commonplace.core.secrets import mask_secrets
 from commonplace.operational import output, sessions
-from commonplace.operational.output import Fingerprints, Shown, shown_of
-from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome, SessionReport
-from commonplace.operational.sessions import Session, SessionStatus
-from commonplace.operational.transcript.marker_store import store_marker
-from commonplace.operational.transcript.markers import parse_markers
-from commonplace.operational.transcript.stream import (
+from commonplace.operational.model.output import Shown
+from commonplace.operational.model.sessions import Session, SessionStatus, require_tier
+from commonplace.operational.model.stream import (
     AssistantText,
     CliNotice,
     Damaged,
@@ -24,6 +21,12 @@ from commonplace.operational.transcript.stream import (
     ToolResult,
     ToolUse,
 )
+from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome, SessionReport
+from commonplace.operational.rules.fingerprints import Fingerprints
+from commonplace.operational.rules.output_lines import notice, shown_of
+from commonplace.operational.transcript.marker_store import store_marker
+from commonplace.operational.transcript.markers import parse_markers
+from commonplace.operational.transcript.recording_process import this_process
 from commonplace.storage.store import Store
 
 log = logging.getLogger(__name__)
@@ -68,7 +71,7 @@ class Recorder:
         self._store = store
         self._quarantine = quarantine
         self._asks_model = asks_model
-        self._tiers = [sessions.require_tier(tier) for tier in tiers] or [1]
+        self._tiers = [require_tier(tier) for tier in tiers] or [1]
         self._trigger = trigger
         self._allow_secrets = allow_secrets
         self._on_receipt = on_receipt
@@ -121,7 +124,7 @@ class Recorder:
         if shown is not None:
             self.show(shown)
         for said in filter(None, map(_complaint, self._receipts[given:])):
-            self.show(output.notice(said))
+            self.show(notice(said))
 
     def show(self, shown: Shown) -> None:
         """Add an output line to the session; the next :meth:`flush` stores it."""
@@ -197,6 +200,7 @@ class Recorder:
                 model=model,
                 trigger=self._trigger,
                 prompt_text=self._prompt_text,
+                recorder=this_process(),
                 now=self._store.now(),
             )
             await sql.forget_output(up_to_session=session.id - output.KEPT_SESSIONS)

@@ -63,7 +63,7 @@ async def load(memories: Memories, *, beside_others: bool = False) -> SampleRece
             await memories.operational.add(category=category, observation=text, service=service)
         for text, tag in table.NOTES:
             await memories.workspace.store(text, tags=[table.MARK, tag])
-        now = format_timestamp(memories.operational.views.now())
+        now = format_timestamp(memories.operational.now())
         kept = [{"content": text, "createdAt": now, "updatedAt": now} for text in table.APP_MEMORIES]
         await memories.apps.import_document(table.MARK, {"memories": kept})
     return SampleReceipt(
@@ -94,7 +94,7 @@ async def drop(memories: Memories) -> SampleReceipt:
         await memories.workspace.delete(note.id)
     if has_app:
         is_unused = (
-            len(apps) == len(kept) and not (await memories.apps.views.figures(table.MARK)).conversations
+            len(apps) == len(kept) and not (await memories.apps.figures.of_app(table.MARK)).conversations
         )
         await memories.apps.registry.uninstall_app(table.MARK, purge_memories=is_unused)
     return SampleReceipt(
@@ -122,7 +122,7 @@ async def _stored(memories: Memories) -> int:
     knowledge = await _acting(memories).stats()
     return (
         len(await memories.operational.list_memories())
-        + sum(one.memories for one in await memories.apps.registry.list_apps())
+        + sum(one.memories for one in await memories.apps.registry.list())
         + len((await memories.workspace.search(limit=None)).memories)
         + knowledge.episodes.total
         + knowledge.facts.active

@@ -116,11 +116,11 @@ class Checks:
         return dict(zip(checks, parts, strict=True))
 
     async def _operational(self) -> State:
-        await self.memories.operational.cooldowns(limit=1)
+        await self.memories.operational.cooldowns.list(limit=1)
         return State.OK
 
     async def _apps(self) -> State:
-        await self.memories.apps.registry.list_apps(limit=1)
+        await self.memories.apps.registry.list(limit=1)
         return State.OK
 
     async def _workspace(self) -> State:

@@ -49,7 +49,7 @@ async def test_a_session_goes_on_without_decay(settings: Settings, commonplace: 
         await memory.add(category="timing", observation="Takes 60s to start")
         jump(settings.home, days=-400)
         with pytest.raises(ClockError):
-            await memory.run_decay()
+            await memory.upkeep.decay()
     shown = commonplace("ops", "context", COMMONPLACE_HOME=str(settings.home))
     assert "Takes 60s" in shown.out
     assert "decay, expiry and cleanup wait" in shown.err

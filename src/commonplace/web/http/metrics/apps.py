@@ -12,7 +12,7 @@ PREFIX: Final = "commonplace_app_"
 
 async def figures(memory: AppMemory) -> list[Metric]:
     """Return gauges of the database and counters of this process."""
-    return [*figures_of_database(await memory.statistics()), *counts_of_process(memory.counts())]
+    return [*figures_of_database(await memory.figures.total()), *counts_of_process(memory.figures.counts())]
 
 
 def figures_of_database(figures: Statistics) -> list[Metric]:

@@ -8,7 +8,7 @@ from commonplace.web.http.metrics.families import gauges
 
 async def figures(memory: OperationalMemory) -> list[Metric]:
     """Return gauges of the database."""
-    found = await memory.views.figures()
+    found = await memory.figures.total()
     states = {"active": found.active, "inactive": found.inactive}
     failed = "Sessions started in the last seven days that failed"
     cost = "Cost in US dollars of sessions in the last seven days"

@@ -66,7 +66,7 @@ async def register(request: Request, memories: OpenMemories, given: Annotated[Ne
 async def uninstall_form(request: Request, memories: OpenMemories, app_id: AppId) -> HTMLResponse:
     """Ask before an app is uninstalled, and whether to delete its memories."""
     app = await memories.apps.registry.get(app_id)
-    count = await memories.apps.subagent.get_memory_count(app_id)
+    count = await memories.apps.count(app_id)
     kept = f"{plural(count, 'memory stays', 'memories stay')} until you purge the app. You can install the app again."
     question = Question(
         title=f"Uninstall {app.name}?",
@@ -80,7 +80,7 @@ async def uninstall_form(request: Request, memories: OpenMemories, app_id: AppId
 @router.post("/-/digests/retry")
 async def retry(request: Request, memories: OpenMemories, conversation_id: Text) -> Response:
     """Retry the failed digest of a conversation, and show the outcome."""
-    (receipt,) = await memories.apps.retry_digests(conversation_id)
+    (receipt,) = await memories.apps.digests.retry(conversation_id)
     notice = ": ".join(filter(None, (OUTCOMES[receipt.outcome], receipt.reason.rstrip(".")))) + "."
     return done(request, notice, location=shown_page(request) or PATH, changed=CHANGED)
 
@@ -97,7 +97,7 @@ async def uninstall(request: Request, memories: OpenMemories, app_id: AppId, pur
 async def purge_form(request: Request, memories: OpenMemories, app_id: AppId) -> HTMLResponse:
     """Ask before all memories of an app are deleted."""
     app = await memories.apps.registry.get(app_id)
-    count = await memories.apps.subagent.get_memory_count(app_id)
+    count = await memories.apps.count(app_id)
     question = Question(
         title=f"Delete {'the one memory' if count == 1 else f'all {count:,} memories'} of {app.name}?",
         texts=(
@@ -113,7 +113,7 @@ async def purge_form(request: Request, memories: OpenMemories, app_id: AppId) ->
 async def purge(request: Request, memories: OpenMemories, app_id: AppId) -> Response:
     """Delete every memory of an app."""
     await memories.apps.registry.get(app_id)
-    purged = await memories.apps.subagent.delete_app_memories(app_id)
+    purged = await memories.apps.purge(app_id)
     notice = f"{plural(purged.deleted, 'memory', 'memories')} deleted."
     return done(request, notice, changed=CHANGED)
 
@@ -123,7 +123,7 @@ async def delete_form(
     request: Request, memories: OpenMemories, app_id: AppId, memory_id: MemoryId
 ) -> HTMLResponse:
     """Ask before a memory is deleted."""
-    memory = await memories.apps.get_memory(memory_id, app_id=app_id)
+    memory = await memories.apps.get(memory_id, app_id=app_id)
     question = Question(
         title=f"Delete memory {memory_id}?",
         texts=("This cannot be undone. The text is also removed from the history.",),
@@ -137,7 +137,7 @@ async def delete_form(
 @router.post("/{appId}/memories/{memoryId}/delete")
 async def delete(request: Request, memories: OpenMemories, app_id: AppId, memory_id: MemoryId) -> Response:
     """Delete one memory of an app."""
-    await memories.apps.delete_memory(memory_id, app_id=app_id)
+    await memories.apps.delete(memory_id, app_id=app_id)
     notice = f"Memory {memory_id} was deleted."
     return done(request, notice, location=f"{PATH}/{app_id}", changed=CHANGED)
 

@@ -44,17 +44,17 @@ async def apps_page(
 ) -> HTMLResponse:
     """Show apps, statistics and waiting digests; HTMX gets only the refreshing part."""
     apps = memories.apps
-    page, pager = await read_page(request, wanted, apps.views.apps)
+    page, pager = await read_page(request, wanted, apps.figures.apps)
     return render(
         request,
         "apps/list.html",
         apps=page.apps,
         pager=pager,
-        statistics=await apps.statistics(),
+        statistics=await apps.figures.total(),
         policy=apps.energy.policy,
-        spent=_series(await apps.views.energy()),
-        waiting=await apps.views.open_digests(),
-        failed=await apps.views.failed_digests(),
+        spent=_series(await apps.figures.energy_by_hour()),
+        waiting=await apps.digests.open(),
+        failed=await apps.digests.failed(),
         most=MAX_MEMORIES,
     )
 
@@ -73,8 +73,8 @@ async def app_page(
     request: Request, memories: OpenMemories, app_id: AppId, wanted: Annotated[MemoryFilters, Query()]
 ) -> HTMLResponse:
     """Show the memories, statistics and recent changes of one app."""
-    apps, views = memories.apps, memories.apps.views
-    app, spaces = await apps.registry.get(app_id), await views.spaces(app_id)
+    apps = memories.apps
+    app, spaces = await apps.registry.get(app_id), await apps.spaces.list(app_id)
     url = f"{PATH}/{app_id}"
     found, pager = await _found(apps, app_id, url, wanted)
     return render(
@@ -89,12 +89,12 @@ async def app_page(
         users=[visible(one.user_id) for one in spaces if one.user_id is not None][:USERS_OFFERED],
         count=sum(one.memories for one in spaces),
         pager=pager,
-        shares=await views.shares(app_id),
-        figures=await views.figures(app_id),
-        spent=_series(await views.energy(app_id)),
-        waiting=await views.open_digests(app_id),
-        failed=await views.failed_digests(app_id),
-        changes=await views.changes(app_id, limit=CHANGES_SHOWN),
+        shares=await apps.shares.of_app(app_id),
+        figures=await apps.figures.of_app(app_id),
+        spent=_series(await apps.figures.energy_by_hour(app_id)),
+        waiting=await apps.digests.open(app_id),
+        failed=await apps.digests.failed(app_id),
+        changes=await apps.changes.list(app_id, limit=CHANGES_SHOWN),
         most=MAX_MEMORIES,
         conversation_url=conversation_url,
     )
@@ -121,14 +121,14 @@ async def conversation_page(
     request: Request, memories: OpenMemories, app_id: AppId, conversation: User
 ) -> HTMLResponse:
     """Show the messages of a conversation and the digests made from it."""
-    found = await memories.apps.get_conversation(conversation, app_id=app_id)
+    found = await memories.apps.conversations.get(conversation, app_id=app_id)
     digests = await memories.apps.list_memories(app_id)
     return render(
         request,
         "apps/conversation.html",
         app=await memories.apps.registry.get(app_id),
         conversation=found,
-        messages=await memories.apps.views.transcript(conversation),
+        messages=await memories.apps.conversations.messages(conversation),
         digests=[one for one in digests if one.source_conversation_id == conversation],
     )
 
@@ -150,19 +150,19 @@ async def export(memories: OpenMemories, app_id: AppId) -> Response:
 
 async def _found(apps: AppMemory, app_id: str, url: str, wanted: MemoryFilters) -> tuple[list[Memory], Pager]:
     """Return a page of the memories of an app that match the filters."""
-    views, common, user_id = apps.views, wanted.space == COMMON, wanted.user or None
+    common, user_id = wanted.space == COMMON, wanted.user or None
     if wanted.search:
         by = wanted.by or "words"
-        found = await views.find(app_id, wanted.search, by=by, common=common, user_id=user_id)
+        found = await apps.spaces.search(app_id, wanted.search, by=by, common=common, user_id=user_id)
         pager = counted_pager(url, wanted.query, offset=wanted.offset, total=len(found))
         return found[pager.offset : pager.offset + PAGE_SIZE], pager
     total = sum(
         one.memories
-        for one in await views.spaces(app_id)
+        for one in await apps.spaces.list(app_id)
         if (not common or one.user_id is None) and (user_id is None or one.user_id == user_id)
     )
     pager = counted_pager(url, wanted.query, offset=wanted.offset, total=total)
-    return await views.memories(
+    return await apps.spaces.memories(
         app_id, common=common, user_id=user_id, limit=PAGE_SIZE, offset=pager.offset
     ), pager
 

@@ -45,7 +45,7 @@ async def health(request: Request) -> dict[str, Any]:
 async def start(request: Request) -> dict[str, Any]:
     """Return values if the home has no memories and no sessions yet, or if it has the sample memories."""
     all_four = memories(request)
-    has_sessions = bool((await all_four.operational.views.sessions(limit=1)).items)
+    has_sessions = bool((await all_four.operational.sessions.page(limit=1)).items)
     if await is_loaded(all_four):
         return {"is_sample": True, "has_sessions": has_sessions}
     if has_sessions or await learning.latest(all_four, limit=1):
@@ -57,23 +57,23 @@ async def start(request: Request) -> dict[str, Any]:
 
 async def operations(request: Request) -> dict[str, Any]:
     """Read the counts of operational memory, and the number of its new memories per day."""
-    views = memories(request).operational.views
-    since = learning.first_day(views.now())
-    days = learning.per_day(await views.learned_by_day(since=since), since)
-    return {"figures": await views.figures(), "days": days}
+    operational = memories(request).operational
+    since = learning.first_day(operational.now())
+    days = learning.per_day(await operational.figures.learned_by_day(since=since), since)
+    return {"figures": await operational.figures.total(), "days": days}
 
 
 async def agents(request: Request) -> dict[str, Any]:
     """Read the counts of app and workspace memory, and the number of their new memories per day."""
     both = memories(request)
     facts = (await both.workspace.search(limit=None)).memories
-    since = learning.first_day(both.operational.views.now())
+    since = learning.first_day(both.operational.now())
     stored = Counter(one.created_at.astimezone(UTC).date() for one in facts)
     return {
-        "apps": await both.apps.statistics(),
+        "apps": await both.apps.figures.total(),
         "facts": len(facts),
         "config": both.workspace.config,
-        "digest_days": learning.per_day(await both.apps.views.created_by_day(since=since), since),
+        "digest_days": learning.per_day(await both.apps.figures.created_by_day(since=since), since),
         "note_days": learning.per_day(stored, since),
     }
 
@@ -85,15 +85,15 @@ async def learned(request: Request) -> dict[str, Any]:
 
 async def fading(request: Request) -> dict[str, Any]:
     """Read fading memories; nothing if no memory fades."""
-    found = await memories(request).operational.views.fading_memories(limit=SHOWN)
+    found = await memories(request).operational.figures.fading(limit=SHOWN)
     return {"memories": found} if found else {}
 
 
 async def failed(request: Request) -> dict[str, Any]:
     """Read the failed sessions of the last seven days; nothing if no session failed."""
-    views = memories(request).operational.views
-    since = views.now() - WEEK
-    found = (await views.sessions(status=SessionStatus.FAILED, limit=SHOWN)).items
+    operational = memories(request).operational
+    since = operational.now() - WEEK
+    found = (await operational.sessions.page(status=SessionStatus.FAILED, limit=SHOWN)).items
     recent = [one for one in found if one.started_at >= since]
     return {"sessions": recent} if recent else {}
 
@@ -108,17 +108,17 @@ async def reviews(request: Request) -> dict[str, Any]:
 
 async def critical(request: Request) -> dict[str, Any]:
     """Read the critical events of the last seven days; nothing if there are none."""
-    views = memories(request).operational.views
-    since = views.now() - WEEK
-    found = (await views.events(level=EventLevel.CRITICAL, limit=SHOWN)).items
+    operational = memories(request).operational
+    since = operational.now() - WEEK
+    found = (await operational.events.page(level=EventLevel.CRITICAL, limit=SHOWN)).items
     recent = [one for one in found if one.created_at >= since]
     return {"events": recent} if recent else {}
 
 
 async def digests(request: Request) -> dict[str, Any]:
     """Read waiting and failed digests; nothing if there are none."""
-    views = memories(request).apps.views
-    waiting, failures = await views.open_digests(), await views.failed_digests(limit=SHOWN)
+    digests = memories(request).apps.digests
+    waiting, failures = await digests.open(), await digests.failed(limit=SHOWN)
     return {"waiting": waiting, "failed": failures} if waiting.total or failures else {}
 
 

@@ -146,7 +146,7 @@ async def undo(
 ) -> Response:
     """Undo a decision; HTMX gets the answers again."""
     if item_id.isdecimal():
-        await _opened(request, who).operational.undo_decision(_lesson_id(item_id))
+        await _opened(request, who).operational.reviews.undo(_lesson_id(item_id))
     else:
         try:
             await waiting.undo(knowledge, item_id)
@@ -234,9 +234,9 @@ def _lesson_id(item_id: str) -> int:
 
 async def _decide_lesson(operational: OperationalMemory, review_id: int, answer: Answer) -> str:
     """Decide about a pair of observations; return the effects in sentences."""
-    found = await operational.get_review(review_id)
+    found = await operational.reviews.get(review_id)
     before = await operational.get(found.old_id), await operational.get(found.new_id)
-    await operational.decide(review_id, answer)
+    await operational.reviews.decide(review_id, answer)
     after = await operational.get(found.old_id), await operational.get(found.new_id)
     effects = (effect_on(*states) for states in zip(before, after, strict=True))
     return " ".join((f"{answer.capitalize()}.", *effects))

@@ -152,13 +152,13 @@ async def trial(
             ("", "All"),
             *(
                 (each.service, each.service)
-                for each in await mine.operational.views.services()
+                for each in await mine.operational.figures.services()
                 if each.service
             ),
         ],
         apps=[
             ("", "None"),
-            *((each.app.app_id, each.app.name) for each in await mine.apps.registry.list_apps()),
+            *((each.app.app_id, each.app.name) for each in await mine.apps.registry.list()),
         ],
     )
 

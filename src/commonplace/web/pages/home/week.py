@@ -145,7 +145,7 @@ async def week(
     wanted: Annotated[WeekAddress, Query()],
 ) -> HTMLResponse:
     """Show the changes of the memories by day, latest first."""
-    since = memories.operational.views.now() - timedelta(days=wanted.days)
+    since = memories.operational.now() - timedelta(days=wanted.days)
     read = {
         "operational memory": await _operations(memories, since),
         "app memory": await _apps(memories, since),
@@ -195,7 +195,7 @@ def _by_day(entries: Sequence[Entry]) -> list[tuple[date, list[Entry]]]:
 
 
 async def _operations(memories: Memories, since: datetime) -> Source:
-    changes = await memories.operational.views.changes(since=since, limit=MOST_OF_EACH + 1)
+    changes = await memories.operational.changes.since(since, limit=MOST_OF_EACH + 1)
     entries = [
         Entry(
             what=_OPERATIONS[one.kind],
@@ -214,7 +214,7 @@ async def _operations(memories: Memories, since: datetime) -> Source:
 
 
 async def _apps(memories: Memories, since: datetime) -> Source:
-    changes = await memories.apps.views.changes_of_all(since=since, limit=MOST_OF_EACH + 1)
+    changes = await memories.apps.changes.since(since, limit=MOST_OF_EACH + 1)
     entries = [
         Entry(
             what=_APPS[one.kind],

@@ -40,13 +40,13 @@ async def latest(memories: Memories, *, limit: int) -> list[Learned]:
                 url=f"/memories/{one.id}",
                 at=one.created_at,
             )
-            for one in await memories.operational.views.recent_memories(limit=limit)
+            for one in await memories.operational.figures.newest(limit=limit)
         ),
         *(
             Learned(
                 text=one.content, memory="app", about=one.app_id, url=f"/apps/{one.app_id}", at=one.created_at
             )
-            for one in await memories.apps.views.newest(limit=limit)
+            for one in await memories.apps.figures.newest(limit=limit)
         ),
         *(
             Learned(text=one.text, memory="workspace", about="", url="/workspace", at=one.created_at)

@@ -24,11 +24,11 @@ CARDS_MINUTES: Final = 10
 async def stamp_of(request: Request) -> str:
     """Return the stamp of the overview for the caller: the state, a hyphen, and the minute."""
     both = memories(request)
-    minute = int(both.operational.views.now().timestamp()) // MINUTE_S
+    minute = int(both.operational.now().timestamp()) // MINUTE_S
     parts = (
         str(minute // CARDS_MINUTES),
-        await both.operational.views.change_stamp(),
-        await both.apps.views.change_stamp(),
+        await both.operational.figures.change_stamp(),
+        await both.apps.figures.change_stamp(),
         _file_stamp(both.workspace.path),
         await _knowledge_stamp(request, both),
     )

@@ -59,7 +59,7 @@ async def total_waiting(request: Request) -> int:
     if not caller.principal.of_installation:
         return number
     try:
-        return number + await memories(request).operational.count_reviews()
+        return number + await memories(request).operational.reviews.count()
     except CommonplaceError as error:
         log.error("the number of reviews in the sidebar: %s", error)  # noqa: TRY400 - a line is enough
         return number

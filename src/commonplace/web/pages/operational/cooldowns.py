@@ -26,5 +26,5 @@ async def cooldowns_page(
     request: Request, memories: OpenMemories, wanted: Annotated[CooldownFilters, Query()]
 ) -> HTMLResponse:
     """Show cooldown actions, newest first."""
-    page, pager = await read_page(request, wanted, memories.operational.views.cooldowns)
+    page, pager = await read_page(request, wanted, memories.operational.cooldowns.page)
     return render(request, "cooldowns/list.html", cooldowns=page.items, pager=pager)

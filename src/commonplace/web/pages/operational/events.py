@@ -29,6 +29,6 @@ async def events_page(
     request: Request, memories: OpenMemories, wanted: Annotated[EventFilters, Query()]
 ) -> HTMLResponse:
     """Show events, newest first."""
-    page, pager = await read_page(request, wanted, memories.operational.views.events)
+    page, pager = await read_page(request, wanted, memories.operational.events.page)
     levels = [("", "Any"), *((level, level) for level in EventLevel)]
     return render(request, "events/list.html", events=page.items, levels=levels, pager=pager)

@@ -68,13 +68,13 @@ async def memories_page(
     request: Request, memories: OpenMemories, wanted: Annotated[MemoriesAddress, Query()]
 ) -> HTMLResponse:
     """Show memories; HTMX gets only the table."""
-    views = memories.operational.views
-    page = await views.memories(wanted.filter)
+    operational = memories.operational
+    page = await operational.page(wanted.filter)
     counts = {"all": page.active + page.inactive, "active": page.active, "inactive": page.inactive}
     status, sort = wanted.status or "all", wanted.filter.sort
     pager = counted_pager(PATH, wanted.query, offset=wanted.offset, total=counts[status])
     if pager.offset != wanted.offset:
-        page = await views.memories(replace(wanted.filter, offset=pager.offset))
+        page = await operational.page(replace(wanted.filter, offset=pager.offset))
     return render(
         request,
         "memories/list.html",
@@ -83,7 +83,7 @@ async def memories_page(
         pager=pager,
         tabs=[(name.title(), counts[name], wanted.url(status=name), name == status) for name in STATUSES],
         sorts=[(text, None, wanted.url(sort=name), name == sort) for name, text in SORTS],
-        services=choices(await views.services(), wanted.service),
+        services=choices(await operational.figures.services(), wanted.service),
         is_part=wants_fragment(request),
         categories=list(MemoryCategory),
         **status_values(memories.operational),
@@ -92,7 +92,7 @@ async def memories_page(
 
 def status_values(operational: OperationalMemory) -> dict[str, Any]:
     """Return what the templates need for the status of a memory: active, inactive, fading or flagged."""
-    return {"fading_before": operational.views.now() - GRACE}
+    return {"fading_before": operational.now() - GRACE}
 
 
 def choices(services: list[ServiceCount], chosen: str) -> list[tuple[str, int]]:

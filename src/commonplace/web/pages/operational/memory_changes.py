@@ -64,7 +64,7 @@ async def add(request: Request, memories: OpenMemories, given: Annotated[NewMemo
 async def _new_form(
     request: Request, operational: OperationalMemory, values: NewMemory, errors: dict[str, str]
 ) -> HTMLResponse:
-    services = [count.service for count in await operational.views.services() if count.service]
+    services = [count.service for count in await operational.figures.services() if count.service]
     return render_dialog(
         request,
         "memories/new.html",

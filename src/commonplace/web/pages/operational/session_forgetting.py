@@ -99,8 +99,8 @@ async def _learned(operational: OperationalMemory, knowledge: KnowledgeMemory, s
     Raises:
         NotFoundError: The session does not exist.
     """
-    session = await operational.views.session(session_id)
-    lessons = await operational.views.memories_of_session(session_id, limit=MOST)
+    session = await operational.sessions.get(session_id)
+    lessons = await operational.sessions.memories(session_id, limit=MOST)
     found: list[SessionMemory] = []
     with suppress(ValueError):
         agent_session = UUID(session.agent_session_id or "")

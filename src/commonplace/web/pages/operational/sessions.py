@@ -38,7 +38,7 @@ async def sessions_page(
     request: Request, memories: OpenMemories, wanted: Annotated[SessionFilters, Query()]
 ) -> HTMLResponse:
     """Show sessions, newest first."""
-    page, pager = await read_page(request, wanted, memories.operational.views.sessions)
+    page, pager = await read_page(request, wanted, memories.operational.sessions.page)
     return render(
         request,
         "sessions/list.html",
@@ -58,8 +58,7 @@ async def session_page(
 ) -> HTMLResponse:
     """Show a session with its memories, events, cooldowns and output, which begins shortly before a given memory."""
     operational = memories.operational
-    views = operational.views
-    place = None if memory is None else await views.place_of(memory, session_id)
+    place = None if memory is None else await operational.sessions.place_of(memory, session_id)
     after = 0 if place is None or place <= LINES_AT_ONCE else place - LINES_BEFORE
     session, lines, next_url = await _output(operational, session_id, after=after)
     return render(
@@ -70,10 +69,10 @@ async def session_page(
         next_url=next_url,
         place=place,
         is_cut=after > 0,
-        learned=await views.memories_of_session(session_id),
-        changes=await views.changes_of_session(session),
-        events=await views.events(session_id=session_id, limit=LISTED),
-        cooldowns=await views.cooldowns(session_id=session_id, limit=LISTED),
+        learned=await operational.sessions.memories(session_id),
+        changes=await operational.sessions.changes(session),
+        events=await operational.events.page(session_id=session_id, limit=LISTED),
+        cooldowns=await operational.cooldowns.page(session_id=session_id, limit=LISTED),
     )
 
 
@@ -98,8 +97,8 @@ async def _output(
 
     The session is read first: if it has ended, all of its lines are stored.
     """
-    session = await operational.views.session(session_id)
-    lines = await operational.session_output(session_id, after=after, limit=LINES_AT_ONCE)
+    session = await operational.sessions.get(session_id)
+    lines = await operational.sessions.output(session_id, after=after, limit=LINES_AT_ONCE)
     goes_on = session.status is SessionStatus.RUNNING or len(lines) == LINES_AT_ONCE
     last = lines[-1].seq if lines else after
     return session, lines, link(f"{PATH}/{session_id}/output", after=last) if goes_on else None

@@ -46,9 +46,7 @@ async def list_memories(
         return MemoriesShape.model_validate({"memories": found})
     page = Page(limit=limit or DEFAULT_LIMIT, offset=offset or 0)
     found = await memory.list_memories(app_id, limit=page.one_more, offset=page.offset)
-    return page.envelope(
-        MemoriesPageShape, "memories", found, total=await memory.subagent.get_memory_count(app_id)
-    )
+    return page.envelope(MemoriesPageShape, "memories", found, total=await memory.count(app_id))
 
 
 @api("DELETE", installation_admin, "The memories are deleted")
@@ -58,7 +56,7 @@ async def purge_memories(memory: OpenAppMemory, app_id: AppId) -> PurgedShape:
     Delete all memories permanently, including their text in the history, and the transcripts of ended conversations.
     Waiting digests are dropped. The app stays. For an app without memories the count is 0.
     """
-    return PurgedShape(deleted_count=(await memory.subagent.delete_app_memories(app_id)).deleted)
+    return PurgedShape(deleted_count=(await memory.purge(app_id)).deleted)
 
 
 @api("DELETE /{memoryId}", installation_writer, "The memory is deleted")
@@ -67,5 +65,5 @@ async def delete_memory(memory: OpenAppMemory, app_id: AppId, memory_id: MemoryI
 
     Delete the memory permanently, including its text in the history. Memories of other apps are not found.
     """
-    await memory.delete_memory(memory_id, app_id=app_id)
+    await memory.delete(memory_id, app_id=app_id)
     return DeletedShape()

@@ -11,7 +11,6 @@ from commonplace.apps import (
     App,
     Conversation,
     MemoryContext,
-    Message,
 )
 from commonplace.core.errors import NotFoundError
 from commonplace.web.http.access import installation_reader, installation_writer
@@ -46,7 +45,7 @@ async def conversation(
     """
     if not conversation_id.isprintable():
         raise NotFoundError("conversation", conversation_id)
-    return (await memory.get_conversation(conversation_id, app_id=app_id)).conversation_id
+    return (await memory.conversations.get(conversation_id, app_id=app_id)).conversation_id
 
 
 ConversationId = Annotated[str, Depends(conversation)]
@@ -92,8 +91,7 @@ async def add_messages(
 
     Store all of the messages, or none. Secrets in them are masked.
     """
-    said = [Message(role=one.role, content=one.content) for one in wanted.messages]
-    return await memory.add_messages(conversation_id, said)
+    return await memory.add_messages(conversation_id, wanted.messages)
 
 
 @api(f"POST {ONE}/end", installation_writer, "The conversation and its digest", NOT_FOUND)
@@ -111,7 +109,7 @@ async def end_conversation(
     The digest is made in the background, even after a restart of the service. Ending a conversation again does not make
     a second memory, but retries a failed digest.
     """
-    ended = await memory.loop.end_conversation(conversation_id, reason)
+    ended = await memory.end_conversation(conversation_id, reason)
     return EndedShape.model_validate(
         {
             "conversation": ConversationShape.model_validate(ended.conversation),
@@ -128,7 +126,7 @@ async def list_app_memories(memory: OpenAppMemory, app_id: AppId, page: WantedPa
     Return the memories of all users of the app, newest first.
     """
     found = await memory.list_memories(app_id, limit=page.one_more, offset=page.offset)
-    total = await memory.subagent.get_memory_count(app_id)
+    total = await memory.count(app_id)
     return page.envelope(MemoriesPageShape, "memories", found, total=total)
 
 

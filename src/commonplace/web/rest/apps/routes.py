@@ -42,9 +42,9 @@ async def list_apps(
 
     Return apps by id, including uninstalled apps, with the number of their memories.
     """
-    found = await memory.registry.list_apps(status=status, limit=page.one_more, offset=page.offset)
+    found = await memory.registry.list(status=status, limit=page.one_more, offset=page.offset)
     apps = [AppShape.of(one) for one in found]
-    return page.envelope(AppsShape, "apps", apps, total=await memory.registry.count_apps(status=status))
+    return page.envelope(AppsShape, "apps", apps, total=await memory.registry.count(status=status))
 
 
 @api(
@@ -117,7 +117,7 @@ async def app_statistics(memory: OpenAppMemory) -> StatisticsShape:
 
     Return counts from the database, over all processes and restarts.
     """
-    return StatisticsShape.of(await memory.statistics())
+    return StatisticsShape.of(await memory.figures.total())
 
 
 @api("GET /app-memory/energy", installation_reader, "The energy")
@@ -135,6 +135,6 @@ async def waiting_digests(memory: OpenAppMemory, page: WantedPage) -> DigestsSha
 
     Return ended conversations without a digest, oldest first.
     """
-    waiting = await memory.waiting_digests()
+    waiting = await memory.digests.waiting()
     found = waiting[page.offset : page.offset + page.one_more]
     return page.envelope(DigestsShape, "digests", found, total=len(waiting))

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field
 
@@ -12,7 +12,6 @@ from commonplace.apps import (
     APP_ID,
     FORMAT,
     MAX_ID_CHARS,
-    MAX_MESSAGE_CHARS,
     MAX_NAME_CHARS,
     App,
     Conversation,
@@ -22,16 +21,15 @@ from commonplace.apps import (
     ListedApp,
     Memory,
     MemoryContext,
+    Messages,
     Metadata,
     QueuedDigest,
-    Speaker,
     Statistics,
 )
 from commonplace.core.instructions import Flag
 from commonplace.web.http.paging import CountedPageShape
 from commonplace.web.http.shape import Shape, Wanted, shows
 
-MOST_MESSAGES: Final = 1000
 """The most messages in one request."""
 
 
@@ -133,21 +131,10 @@ class AppsShape(CountedPageShape):
     apps: list[AppShape]
 
 
-class NewMessage(Wanted):
-    """A message of a conversation.
-
-    Attributes:
-        content: the text; secrets are masked before the message is stored
-    """
-
-    role: Speaker
-    content: str = Field(max_length=MAX_MESSAGE_CHARS)
-
-
 class NewMessages(Wanted):
     """Messages of a conversation, in order."""
 
-    messages: list[NewMessage] = Field(min_length=1, max_length=MOST_MESSAGES)
+    messages: Messages
 
 
 class NewConversation(Wanted):

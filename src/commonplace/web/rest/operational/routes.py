@@ -72,7 +72,7 @@ async def list_observations(
         sort: `service`: grouped by service, general last; `confidence`, `recency`: highest first
     """
     general = service == "general"
-    found = await memory.views.memories(
+    found = await memory.page(
         MemoryFilter(
             service=None if general else service,
             general=general,
@@ -183,7 +183,7 @@ async def observation_wordings(memory: Operational, memory_id: MemoryId) -> shap
 
     Return every text that the memory has or had, in order of first use.
     """
-    found = await memory.wordings(memory_id)
+    found = await memory.wordings.list(memory_id)
     return shapes.WordingsShape.model_validate({"wordings": found})
 
 
@@ -198,7 +198,7 @@ async def restore_observation(
     Parameters:
         body: the wording
     """
-    return await memory.restore(memory_id, wanted.number)
+    return await memory.wordings.restore(memory_id, wanted.number)
 
 
 @api("GET /reviews", installation_reader, "The pairs of the page")
@@ -212,9 +212,9 @@ async def list_reviews(
     Parameters:
         decided: list the decided pairs instead, newest first
     """
-    found = await memory.reviews(decided=decided, limit=page.one_more, offset=page.offset)
+    found = await memory.reviews.list(decided=decided, limit=page.one_more, offset=page.offset)
     return page.envelope(
-        shapes.ReviewsShape, "reviews", found, total=await memory.count_reviews(decided=decided)
+        shapes.ReviewsShape, "reviews", found, total=await memory.reviews.count(decided=decided)
     )
 
 
@@ -227,7 +227,7 @@ async def decide_review(memory: Operational, review_id: ReviewId, wanted: shapes
     Parameters:
         body: the decision
     """
-    return await memory.decide(review_id, wanted.verdict)
+    return await memory.reviews.decide(review_id, wanted.verdict)
 
 
 @api("GET /sessions", installation_reader, "The sessions of the page")
@@ -245,7 +245,7 @@ async def list_sessions(
         status: only this status
         tier: only this tier
     """
-    found = await memory.views.sessions(status=status, tier=tier, limit=page.one_more, offset=page.offset)
+    found = await memory.sessions.page(status=status, tier=tier, limit=page.one_more, offset=page.offset)
     return page.envelope(shapes.SessionsShape, "sessions", found.items, total=found.total)
 
 
@@ -255,7 +255,7 @@ async def get_session(memory: Operational, session_id: SessionId) -> Session:
 
     Return a session, running or ended.
     """
-    return await memory.views.session(session_id)
+    return await memory.sessions.get(session_id)
 
 
 @api("GET /sessions/{sessionId}/output", installation_reader, "The lines", NOT_FOUND)
@@ -275,8 +275,8 @@ async def session_output(
         after: the `seq` of the last known line; 0 starts with the first line
         limit: the maximum number of lines
     """
-    await memory.views.session(session_id)
-    lines = await memory.session_output(session_id, after=after, limit=limit)
+    await memory.sessions.get(session_id)
+    lines = await memory.sessions.output(session_id, after=after, limit=limit)
     return shapes.OutputShape.model_validate({"lines": lines})
 
 
@@ -295,7 +295,7 @@ async def list_events(
     Parameters:
         level: only this level
     """
-    found = await memory.views.events(
+    found = await memory.events.page(
         level=level, service=service, session_id=session_id, limit=page.one_more, offset=page.offset
     )
     return page.envelope(shapes.EventsShape, "events", found.items, total=found.total)
@@ -309,7 +309,7 @@ async def list_cooldowns(
 
     Return a page, newest first.
     """
-    found = await memory.views.cooldowns(
+    found = await memory.cooldowns.page(
         service=service, session_id=session_id, limit=page.one_more, offset=page.offset
     )
     return page.envelope(shapes.CooldownsShape, "cooldowns", found.items, total=found.total)
@@ -337,4 +337,4 @@ async def decay_observations(memory: Operational) -> shapes.DecayShape:
 
     Run the staleness check. Each week is charged once, however often the check runs.
     """
-    return shapes.DecayShape.model_validate({"effects": await memory.run_decay()})
+    return shapes.DecayShape.model_validate({"effects": await memory.upkeep.decay()})

@@ -1,0 +1,120 @@
+"""Usage figures of the database and of one app (APP-12, APP-16.4)."""
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from datetime import UTC, date, datetime, timedelta
+
+from commonplace.apps import statistics
+from commonplace.apps.counts import Counts
+from commonplace.apps.energy import EnergyBudget
+from commonplace.apps.model.apps import App
+from commonplace.apps.model.figures import (
+    DAY,
+    HOUR,
+    WEEK,
+    AppFigures,
+    AppPage,
+    AppSummary,
+    SpentEnergy,
+    Statistics,
+)
+from commonplace.apps.model.memories import LISTED, MAX_MEMORIES, ChangeKind, Memory
+from commonplace.apps.registry import get_app
+from commonplace.apps.rules.figures import share
+from commonplace.core.clock import format_timestamp
+from commonplace.core.quarantine import Quarantine
+from commonplace.storage.database import containing
+from commonplace.storage.rows import read_row
+from commonplace.storage.store import Store
+
+
+class AppUsage:
+    """Usage figures, for overviews and monitoring."""
+
+    def __init__(self, store: Store, energy: EnergyBudget, counts: Counts, quarantine: Quarantine) -> None:
+        self._store = store
+        self._energy = energy
+        self._counts = counts
+        self._quarantine = quarantine
+
+    async def total(self) -> Statistics:
+        """Return usage figures of the database, over all processes."""
+        return await statistics.gather(self._store, self._energy)
+
+    def counts(self) -> Counts:
+        """Return what this process counted since it opened app memory."""
+        return deepcopy(self._counts)
+
+    async def of_app(self, app_id: str) -> AppFigures:
+        """Return usage figures of an app.
+
+        Raises:
+            NotFoundError: No app has this id.
+        """
+        async with self._store.reading() as sql:
+            await get_app(sql, app_id)
+            hour = await sql.count_changes_of_app(app_id=app_id, since=self._since(HOUR))
+            day = await sql.count_changes_of_app(app_id=app_id, since=self._since(DAY))
+            talks = await sql.count_conversations_of(app_id=app_id)
+            spaces = await sql.spaces_of(app_id=app_id)
+            spent = {row["app_id"]: row["units"] for row in await sql.energy_by_app(since=self._since(DAY))}
+        fullest = max((row["memories"] for row in spaces), default=0)
+        return AppFigures(
+            created_last_hour=_changes(hour, ChangeKind.CREATED),
+            created_last_day=_changes(day, ChangeKind.CREATED),
+            compactions_last_day=_changes(day, ChangeKind.COMPACTED),
+            utilisation=share(fullest, MAX_MEMORIES),
+            conversations=talks["conversations"],
+            injection_rate=share(talks["with_memories"], talks["in_focus"]),
+            energy_last_day=round(spent.get(app_id, 0.0), 2),
+        )
+
+    async def apps(self, *, words: str = "", limit: int = LISTED, offset: int = 0) -> AppPage:
+        """Return apps whose id or name contains the words, installed apps first, then by id."""
+        pattern = containing(words.lower()) if words else None
+        async with self._store.reading() as sql:
+            rows = await sql.page_of_apps(words=pattern, limit=limit, offset=offset)
+            total = await sql.count_page_of_apps(words=pattern)
+            spent = {row["app_id"]: row["units"] for row in await sql.energy_by_app(since=self._since(DAY))}
+        apps = [
+            read_row(
+                AppSummary,
+                row,
+                app=App.from_row(row),
+                energy_last_day=round(spent.get(row["app_id"], 0.0), 2),
+            )
+            for row in rows
+        ]
+        return AppPage(apps=apps, total=total)
+
+    async def energy_by_hour(self, app_id: str | None = None, *, within: timedelta = WEEK) -> SpentEnergy:
+        """Return the energy that memories of one app or all took in each hour up to now."""
+        now = self._store.now().astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+        hours = [now - HOUR * back for back in reversed(range(within // HOUR))]
+        rows = await self._store.reads.energy_by_hour(app_id=app_id, since=format_timestamp(hours[0]))
+        spent = {row["hour"]: row["units"] for row in rows}
+        return SpentEnergy(
+            hours=hours, units=[round(spent.get(f"{hour:%Y-%m-%dT%H}", 0.0), 2) for hour in hours]
+        )
+
+    async def newest(self, *, limit: int) -> list[Memory]:
+        """Return the newest memories of all apps."""
+        rows = await self._store.reads.newest_memories(limit=limit)
+        return self._quarantine.watch(Memory.from_rows(rows))
+
+    async def created_by_day(self, *, since: datetime) -> dict[date, int]:
+        """Return the number of memories created on each day (UTC); days without any are left out."""
+        rows = await self._store.reads.created_by_day(since=format_timestamp(since))
+        return {date.fromisoformat(row["day"]): row["memories"] for row in rows}
+
+    async def change_stamp(self) -> str:
+        """Return a text that changes when a memory changes, or a digest begins or ends to wait."""
+        row = await self._store.reads.change_stamp()
+        return "-".join(str(value) for value in tuple(row))
+
+    def _since(self, span: timedelta) -> str:
+        return format_timestamp(self._store.now() - span)
+
+
+def _changes(rows: Sequence[Mapping[str, object]], kind: ChangeKind) -> int:
+    return sum(int(str(row["changes"])) for row in rows if row["kind"] == kind)

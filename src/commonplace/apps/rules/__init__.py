@@ -1,0 +1,1 @@
+"""Decisions of app memory. Pure: values in, values out; imports only the nouns."""

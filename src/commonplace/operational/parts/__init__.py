@@ -1,0 +1,1 @@
+"""Parts of an open operational memory: small classes over the store, which the facade names."""

@@ -1,0 +1,1 @@
+"""Decisions of operational memory. Pure: values in, values out; imports only the nouns and the judge."""
