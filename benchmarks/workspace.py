@@ -29,7 +29,7 @@ from rich.table import Table
 from commonplace.core.clock import utc_now
 from commonplace.workspace import MemoryConfig, WorkspaceMemory
 from commonplace.workspace.context import render, select
-from commonplace.workspace.entries import Draft, Scope
+from commonplace.workspace.model.memories import Draft, Scope
 from commonplace.workspace.search import search
 from commonplace.workspace.store import MemoryStore
 

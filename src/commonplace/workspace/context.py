@@ -9,8 +9,8 @@ from itertools import chain, islice
 from typing import Any, Final, assert_never, cast
 
 from commonplace.prompts.data_lines import data_line
-from commonplace.workspace.config import InjectMode, MemoryConfig
-from commonplace.workspace.entries import Memory, age_key
+from commonplace.workspace.model.config import InjectMode, MemoryConfig
+from commonplace.workspace.model.memories import Memory, age_key
 from commonplace.workspace.relevance import rank
 
 HEADER: Final = "[Memories]"

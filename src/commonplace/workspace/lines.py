@@ -7,21 +7,11 @@ from itertools import pairwise
 from typing import Final
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.workspace.entries import Memory, age_key, format_line, number_in_damage, parse_line
+from commonplace.workspace.entries import format_line, number_in_damage, parse_line
+from commonplace.workspace.model.memories import Memory, Problem, age_key
 
 _CONFLICT: Final = re.compile(rb"(<{7}|\|{7}|={7}|>{7})( |\r?$)")
 """A line that Git puts around the two sides of a conflict."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """A line that cannot be read as a memory. It is never changed or removed.
-
-    ``line`` counts from 1.
-    """
-
-    line: int
-    reason: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)

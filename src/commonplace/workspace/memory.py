@@ -15,18 +15,19 @@ from commonplace.core.quarantine import Quarantine
 from commonplace.core.safe_text import refuse_secret
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import require_text
-from commonplace.workspace.config import MemoryConfig, load_config
+from commonplace.workspace.config import load_config
 from commonplace.workspace.context import Message, insert_block, last_user_message, render, select
-from commonplace.workspace.entries import (
+from commonplace.workspace.model.config import MemoryConfig
+from commonplace.workspace.model.memories import (
     DEFAULT_SCOPE,
     MAX_TEXT_CHARS,
     Draft,
     Memory,
+    Problem,
     require_id,
     require_scope,
     require_tags,
 )
-from commonplace.workspace.lines import Problem
 from commonplace.workspace.receipts import DeleteReceipt, StoreReceipt
 from commonplace.workspace.relevance import Relevance, rank
 from commonplace.workspace.search import MAX_RESULTS, SearchResult, search

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from commonplace.workspace.entries import Memory
+from commonplace.workspace.model.memories import Memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

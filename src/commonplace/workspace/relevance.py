@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from commonplace.language.scripts import HAN, HANGUL, KATAKANA, character_pairs
-from commonplace.workspace.entries import Memory
+from commonplace.workspace.model.memories import Memory
 
 MIN_WORD_CHARS: Final = 3
 

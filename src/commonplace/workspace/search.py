@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from commonplace.workspace.entries import Memory
+from commonplace.workspace.model.memories import Memory
 
 MAX_RESULTS: Final = 20
 

@@ -19,9 +19,10 @@ from typing import Final
 
 from commonplace.core.errors import InvalidInputError, NotFoundError, StorageUnavailableError
 from commonplace.workspace import counter, durable, git
-from commonplace.workspace.entries import MAX_NUMBER, Draft, Memory, format_line
-from commonplace.workspace.lines import NOTHING, Contents, Problem, read_contents
+from commonplace.workspace.entries import format_line
+from commonplace.workspace.lines import NOTHING, Contents, read_contents
 from commonplace.workspace.lock import LockFile
+from commonplace.workspace.model.memories import MAX_NUMBER, Draft, Memory, Problem
 from commonplace.workspace.receipts import DeleteReceipt, StoreReceipt
 
 DEFAULT_MAX_TOTAL: Final = 500

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.core.errors import StorageUnavailableError
-from commonplace.workspace.entries import Draft, Scope
+from commonplace.workspace.model.memories import Draft, Scope
 from commonplace.workspace.store import MemoryStore
 from support.deadlines import DEADLINE_S
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.core.errors import NotFoundError
-from commonplace.workspace.entries import Draft, Scope
+from commonplace.workspace.model.memories import Draft, Scope
 from commonplace.workspace.store import MemoryStore
 
 _MOMENT = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.workspace.entries import Draft, Scope
+from commonplace.workspace.model.memories import Draft, Scope
 from commonplace.workspace.store import MemoryStore
 
 CALLS = (
