@@ -24,6 +24,7 @@ from commonplace.apps.memories import MAX_MEMORIES, Author, ChangeKind, Draft, M
 from commonplace.apps.names import require_id
 from commonplace.apps.receipts import ImportReceipt, Refusal
 from commonplace.apps.registry import App, get_app
+from commonplace.apps.statements import AppStatements
 from commonplace.apps.store import memories_lock
 from commonplace.core.clock import format_timestamp, in_utc
 from commonplace.core.errors import InvalidInputError
@@ -31,7 +32,6 @@ from commonplace.core.faults import invalid_input
 from commonplace.core.request_context import current_actor
 from commonplace.core.secrets import HIGH_ENTROPY, SecretFinding, find_secret, find_secret_in_json
 from commonplace.core.text import clean_text
-from commonplace.storage.database import Statements
 from commonplace.storage.store import Store
 
 FORMAT: Final = "commonplace-app-memories"
@@ -130,7 +130,7 @@ def read_document(document: Mapping[str, Any]) -> Document:
         raise invalid_input(error.errors()[0], whole="document") from None
 
 
-async def import_memories(store: Store, app_id: str, document: Document) -> ImportReceipt:
+async def import_memories(store: Store[AppStatements], app_id: str, document: Document) -> ImportReceipt:
     """Add the memories of a document, from any app, to an app; existing memories do not change.
 
     A memory that the app has (the same conversation, or the same text and time) counts as known. The import refuses a
@@ -172,7 +172,7 @@ async def import_memories(store: Store, app_id: str, document: Document) -> Impo
 
 
 async def _import_one(
-    sql: Statements, app_id: str, exported: ExportedMemory, author: Author
+    sql: AppStatements, app_id: str, exported: ExportedMemory, author: Author
 ) -> Memory | str | None:
     """Return the added memory, ``None`` for a known memory, or the reason for a refusal."""
     digest = tidy_content(exported.content)

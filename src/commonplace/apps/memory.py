@@ -24,6 +24,7 @@ from commonplace.apps.receipts import DigestReceipt, ImportReceipt, ShareReceipt
 from commonplace.apps.registry import App, AppRegistry, AppStatus, get_app
 from commonplace.apps.resources import Resources
 from commonplace.apps.search import Hit, by_meaning, by_words
+from commonplace.apps.statements import AppStatements
 from commonplace.apps.statistics import Statistics
 from commonplace.apps.store import SQL_DIRECTORY, memories_lock
 from commonplace.apps.vectors import Vectors
@@ -37,7 +38,7 @@ from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import preprocess_search_query
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.llm import Model, open_model
-from commonplace.storage.database import Database, Statements
+from commonplace.storage.database import Database
 from commonplace.storage.opening import open_database
 from commonplace.storage.store import Store
 
@@ -71,7 +72,7 @@ class AppMemory:
     ) -> None:
         self.quarantine = quarantine
         """The texts that blocks leave out."""
-        self._store = store = Store(database, SQL_DIRECTORY, clock)
+        self._store = store = Store(database, AppStatements, SQL_DIRECTORY, clock)
         self._counts = counts = Counts()
         self._vectors = vectors = Vectors(store, engine, counts)
         self.energy = EnergyBudget(store, energy or EnergyPolicy(), counts)
@@ -464,7 +465,7 @@ def _timeout_s(settings: Settings) -> float:
     return settings.model_timeout_s if "model_timeout_s" in settings.model_fields_set else DEFAULT_TIMEOUT_S
 
 
-async def _get(sql: Statements, memory_id: int, app_id: str | None) -> Memory:
+async def _get(sql: AppStatements, memory_id: int, app_id: str | None) -> Memory:
     memory = await memories.get(sql, memory_id)
     if app_id is not None and memory.app_id != app_id:
         raise NotFoundError("memory", memory_id)

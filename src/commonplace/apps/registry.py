@@ -7,9 +7,9 @@ from enum import StrEnum
 from commonplace.apps.conversations import Conversation
 from commonplace.apps.memories import ALL_ROWS
 from commonplace.apps.names import require_app_id, require_name
+from commonplace.apps.statements import AppStatements
 from commonplace.apps.store import memories_lock
 from commonplace.core.choices import optional_one_of
-from commonplace.storage.database import Statements
 from commonplace.storage.rows import Noun
 from commonplace.storage.store import Store
 
@@ -50,7 +50,7 @@ class UninstallReceipt:
     purged: int
 
 
-async def get_app(sql: Statements, app_id: str) -> App:
+async def get_app(sql: AppStatements, app_id: str) -> App:
     """Return an app, installed or not.
 
     Raises:
@@ -62,7 +62,7 @@ async def get_app(sql: Statements, app_id: str) -> App:
 class AppRegistry:
     """Installs and uninstalls apps. Source: APP-09, R-APP-1."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store[AppStatements]) -> None:
         self._store = store
 
     async def register(self, app_id: str, *, name: str | None = None) -> App:

@@ -5,6 +5,7 @@ from datetime import tzinfo
 
 from commonplace.apps.counts import Counts
 from commonplace.apps.energy import EnergyBudget
+from commonplace.apps.statements import AppStatements
 from commonplace.apps.vectors import Vectors
 from commonplace.core.quarantine import Quarantine
 from commonplace.llm import Model
@@ -22,7 +23,7 @@ class Resources:
         quarantine: Tells which memories no context shows.
     """
 
-    store: Store
+    store: Store[AppStatements]
     model: Model
     energy: EnergyBudget
     vectors: Vectors

@@ -7,6 +7,7 @@ from typing import Final
 
 from commonplace.apps.energy import EnergyBudget, EnergyStatus
 from commonplace.apps.memories import ChangeKind
+from commonplace.apps.statements import AppStatements
 from commonplace.core.clock import format_timestamp
 from commonplace.storage.store import Store
 
@@ -51,7 +52,7 @@ class Statistics:
     fullest: Mapping[str, int]
 
 
-async def gather(store: Store, energy: EnergyBudget) -> Statistics:
+async def gather(store: Store[AppStatements], energy: EnergyBudget) -> Statistics:
     """Return the figures of the database."""
     now = store.now()
     async with store.reading() as sql:

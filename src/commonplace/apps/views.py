@@ -10,6 +10,7 @@ from commonplace.apps.digests.queue import QueuedDigest
 from commonplace.apps.memories import ALL_ROWS, MAX_MEMORIES, Change, ChangeKind, Memory
 from commonplace.apps.registry import App, get_app
 from commonplace.apps.search import by_meaning, by_words
+from commonplace.apps.statements import AppStatements
 from commonplace.apps.statistics import DAY, HOUR, share
 from commonplace.apps.vectors import Vectors
 from commonplace.core.clock import format_timestamp
@@ -106,7 +107,7 @@ class SpentEnergy:
 class AppViews:
     """Read-only views of an open app memory; see :attr:`.AppMemory.views`."""
 
-    def __init__(self, store: Store, vectors: Vectors, quarantine: Quarantine) -> None:
+    def __init__(self, store: Store[AppStatements], vectors: Vectors, quarantine: Quarantine) -> None:
         self._store = store
         self._vectors = vectors
         self._quarantine = quarantine

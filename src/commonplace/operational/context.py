@@ -14,9 +14,10 @@ from typing import Final
 
 from commonplace.core.budgets import CHARS_PER_TOKEN, budget_chars, estimate_tokens
 from commonplace.core.confidence import ACTIVE_THRESHOLD, to_decimal
+from commonplace.operational.statements import OperationalStatements
 from commonplace.operational.transcript.markers import GENERAL
 from commonplace.prompts.data_lines import data_line
-from commonplace.storage.database import Statements
+from commonplace.storage.rows import read_row
 
 TITLE: Final = "## Operational Memory"
 _MARKER: Final = re.compile(r"\[(?=\s*(?:MEMORY|EVENT|COOLDOWN)\s*[:\]])", re.IGNORECASE)
@@ -61,7 +62,7 @@ class MemoryContext:
 
 
 async def build_memory_context(
-    sql: Statements,
+    sql: OperationalStatements,
     *,
     budget_tokens: int,
     services: Sequence[str] = (),
@@ -83,7 +84,7 @@ async def build_memory_context(
     return builder.build()
 
 
-async def _offer(sql: Statements, builder: "BlockBuilder", *, services: str) -> None:
+async def _offer(sql: OperationalStatements, builder: "BlockBuilder", *, services: str) -> None:
     """Offer memories page by page while there is room; ``services`` as in the statement ``eligible``."""
     last: Candidate | None = None
     while builder.room > 0:
@@ -99,7 +100,7 @@ async def _offer(sql: Statements, builder: "BlockBuilder", *, services: str) -> 
             limit=page,
         )
         for row in rows:
-            last = Candidate(**row)
+            last = read_row(Candidate, row)
             builder.offer(last)
         if len(rows) < page:
             return

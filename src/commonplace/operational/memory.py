@@ -24,6 +24,7 @@ from commonplace.operational.output import OutputLine
 from commonplace.operational.receipts import AddReceipt, Effect, Receipt, ReceiptOutcome, SessionReport
 from commonplace.operational.reviews import Decision, Review
 from commonplace.operational.sessions import Session
+from commonplace.operational.statements import OperationalStatements
 from commonplace.operational.transcript.markers import (
     GENERAL,
     MAX_SERVICE_CHARS,
@@ -61,7 +62,7 @@ class OperationalMemory:
     ) -> None:
         self._home, self._clock = home, clock
         self.quarantine = quarantine
-        self._store = store = Store(database, SQL_DIRECTORY, clock)
+        self._store = store = Store(database, OperationalStatements, SQL_DIRECTORY, clock)
         self._recorder = partial(Recorder, store, asks_model=asks_model, quarantine=quarantine)
         self._budget_tokens = budget_tokens
         self.views = OperationalViews(store, quarantine)
@@ -193,7 +194,8 @@ class OperationalMemory:
         """
         if self._home is not None:
             newest = await self._store.reads.newest_update()
-            ClockGuard(self._home, clock=self._clock).require(newest and parse_timestamp(newest))
+            newest_at = None if newest is None else parse_timestamp(newest)
+            ClockGuard(self._home, clock=self._clock).require(newest_at)
         async with self._store.writing(lock="operational:decay") as sql:
             return await lifecycle.run_decay(sql, self._store.now())
 

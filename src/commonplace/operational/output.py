@@ -16,6 +16,7 @@ from typing import Final, assert_never
 from commonplace.core.clock import format_timestamp
 from commonplace.core.secrets import mask_secrets
 from commonplace.core.text import clean_text, plural, trim_to
+from commonplace.operational.statements import OperationalStatements
 from commonplace.operational.transcript.stream import (
     EXCERPT_CHARS,
     AssistantText,
@@ -27,7 +28,6 @@ from commonplace.operational.transcript.stream import (
     ToolResult,
     ToolUse,
 )
-from commonplace.storage.database import Statements
 from commonplace.storage.rows import Noun
 
 MAX_OUTPUT_CHARS: Final = 8_000
@@ -138,7 +138,9 @@ class Fingerprints:
         return hashlib.sha256(repr((*parts, self._seen[parts])).encode()).hexdigest()[:32]
 
 
-async def store(sql: Statements, session_id: int, lines: Sequence[tuple[Shown, str]], now: datetime) -> None:
+async def store(
+    sql: OperationalStatements, session_id: int, lines: Sequence[tuple[Shown, str]], now: datetime
+) -> None:
     """Store lines, each with its fingerprint, and delete the oldest ones beyond the limit."""
     last = 0
     for shown, fingerprint in lines:

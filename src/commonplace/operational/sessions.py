@@ -7,8 +7,8 @@ from enum import StrEnum
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.errors import InvalidInputError
 from commonplace.operational.run.processes import RecordingProcess, is_gone, this_process
+from commonplace.operational.statements import OperationalStatements
 from commonplace.operational.transcript.stream import SessionResult
-from commonplace.storage.database import Statements
 from commonplace.storage.rows import Noun
 
 TIERS = (1, 2, 3)
@@ -56,7 +56,7 @@ def require_tier(tier: int) -> int:
 
 
 async def begin(
-    sql: Statements,
+    sql: OperationalStatements,
     *,
     agent_session_id: str | None,
     tier: int,
@@ -81,7 +81,7 @@ async def begin(
     return Session.from_row(row)
 
 
-async def interrupt_lost(sql: Statements, now: datetime) -> list[Session]:
+async def interrupt_lost(sql: OperationalStatements, now: datetime) -> list[Session]:
     """End running sessions whose recording process is gone, and return them, oldest first.
 
     A session ends at the time when it was last seen. A session that is marked as interrupted by mistake corrects its
@@ -114,7 +114,7 @@ def status_after(result: SessionResult | None, exit_code: int | None = None) -> 
 
 
 async def finish(
-    sql: Statements,
+    sql: OperationalStatements,
     session_id: int,
     result: SessionResult | None,
     now: datetime,

@@ -13,9 +13,10 @@ from commonplace.operational.decay import GRACE, WEEK
 from commonplace.operational.events import Event
 from commonplace.operational.memories import Memory, MemoryFilter
 from commonplace.operational.sessions import Session, SessionStatus
+from commonplace.operational.statements import OperationalStatements
 from commonplace.operational.transcript.markers import EventLevel
 from commonplace.storage.database import Row, containing
-from commonplace.storage.rows import Noun
+from commonplace.storage.rows import Noun, read_row
 from commonplace.storage.store import Store
 
 T = TypeVar("T")
@@ -82,7 +83,7 @@ class Figures:
 class OperationalViews:
     """Views of open operational memory; use :attr:`.OperationalMemory.views`."""
 
-    def __init__(self, store: Store, quarantine: Quarantine) -> None:
+    def __init__(self, store: Store[OperationalStatements], quarantine: Quarantine) -> None:
         self._store = store
         self._quarantine = quarantine
 
@@ -201,7 +202,7 @@ class OperationalViews:
     async def figures(self) -> Figures:
         """Return the counts of an overview."""
         row = await self._store.reads.figures(week_ago=self._before(WEEK), updated_before=self._before(GRACE))
-        return Figures(**row)
+        return read_row(Figures, row)
 
     async def change_stamp(self) -> str:
         """Return a text that changes whenever a memory, session or event is stored or a session ends."""

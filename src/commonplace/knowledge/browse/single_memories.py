@@ -10,9 +10,10 @@ from commonplace.core.errors import NotFoundError
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.kinds import NOUNS, Episode, Fact, Memory, MemoryType, Rule, Validity
 from commonplace.knowledge.model.short_ids import find_id
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.unit_of_work import of_kind
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Row
 
 NO_TEXT = "deleted"
 
@@ -38,7 +39,7 @@ class Linked:
     created_at: datetime
 
 
-async def read_one(sql: Statements, kind: MemoryType, key: UUID, *, now: datetime) -> Memory:
+async def read_one(sql: KnowledgeStatements, kind: MemoryType, key: UUID, *, now: datetime) -> Memory:
     """Return a memory in any state, within a transaction.
 
     Raises:
@@ -47,7 +48,7 @@ async def read_one(sql: Statements, kind: MemoryType, key: UUID, *, now: datetim
     return require_found(await of_kind(kind, sql).read(id=key), kind, key, now=now)
 
 
-async def read_then(sql: Statements, kind: MemoryType, key: UUID, *, as_of: datetime) -> Memory:
+async def read_then(sql: KnowledgeStatements, kind: MemoryType, key: UUID, *, as_of: datetime) -> Memory:
     """Return a memory as it was known at a moment, within a transaction; see :meth:`AnyMemoryMethods.get_memory`.
 
     Raises:
@@ -56,10 +57,9 @@ async def read_then(sql: Statements, kind: MemoryType, key: UUID, *, as_of: date
     found = await read_one(sql, kind, key, now=as_of)
     match found:
         case Fact():
-            state: Row | None = await sql.fact_state(id=key, as_of=as_of)
+            state = await sql.fact_state(id=key, as_of=as_of)
             is_known = state is not None and state["validity"] != Validity.RETRACTED
-            if state is not None:
-                row: Row = await of_kind(kind, sql).read(id=key)
+            if state is not None and (row := await of_kind(kind, sql).read(id=key)) is not None:
                 found = Fact.from_row({**row, **state}, now=as_of)
         case Rule():
             is_known = found.created_at <= as_of and not await sql.rule_forgotten(id=key, as_of=as_of)
@@ -112,19 +112,23 @@ class ReadingMethods(KnowledgeSession):
         kind, key = inputs.require_memory(memory_type, memory_id)
         async with self._reading() as sql:
             links = await sql.get_links(memory_type=kind, memory_id=key, outgoing=True, incoming=True)
-            ends = [link[f"{end}_id"] for link in links for end in ("source", "target")]
+            ends = [end for link in links for end in (link["source_id"], link["target_id"])]
             words = {(row["memory_type"], row["id"]): row for row in await sql.linked_texts(ids=ends)}
         found: list[Linked] = []
         for link in links:
-            is_outgoing = (link["source_type"], link["source_id"]) == (kind, key)
-            end = "target" if is_outgoing else "source"
-            other = words.get((link[f"{end}_type"], link[f"{end}_id"]))
+            source, target = (
+                (link["source_type"], link["source_id"]),
+                (link["target_type"], link["target_id"]),
+            )
+            is_outgoing = source == (kind, key)
+            other_type, other_id = target if is_outgoing else source
+            other = words.get((other_type, other_id))
             found.append(
                 Linked(
                     relation=link["relation"],
                     is_outgoing=is_outgoing,
-                    memory_type=link[f"{end}_type"],
-                    memory_id=link[f"{end}_id"],
+                    memory_type=other_type,
+                    memory_id=other_id,
                     text=NO_TEXT if other is None else other["text"],
                     state=None if other is None else other["state"],
                     created_at=link["created_at"],

@@ -14,8 +14,9 @@ from uuid import UUID
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.text import collapse_whitespace, trim_to
 from commonplace.knowledge.model.kinds import MemoryType
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import of_kind
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Columns
 
 SHORT_ID_CHARS: Final = 5
 SHORT_ID_FORM: Final = r"\[?([EFRefr]):([0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{4,25})\]?"
@@ -78,7 +79,9 @@ def _beginning(text: str, head: int, *, bits: int) -> ShortId:
     return ShortId(text=text, first=UUID(int=first), last=UUID(int=first | (1 << free) - 1))
 
 
-async def find_id(sql: Statements, given: UUID | str, memory_type: MemoryType, *, field: str) -> UUID:
+async def find_id(
+    sql: KnowledgeStatements, given: UUID | str, memory_type: MemoryType, *, field: str
+) -> UUID:
     """Return the id of the only memory of the tenant that a short id names; a UUID is returned unchanged.
 
     Raises:
@@ -89,7 +92,7 @@ async def find_id(sql: Statements, given: UUID | str, memory_type: MemoryType, *
     wanted = parse_id(given, memory_type, field=field)
     if isinstance(wanted, UUID):
         return wanted
-    rows: list[Row] = await of_kind(memory_type, sql).between(
+    rows = await of_kind(memory_type, sql).between(
         first=wanted.first, last=wanted.last, most=_MOST_CANDIDATES + 1
     )
     if not rows:
@@ -98,11 +101,10 @@ async def find_id(sql: Statements, given: UUID | str, memory_type: MemoryType, *
         raise InvalidInputError(
             field, f"the id of one {memory_type}, such as {_listed(rows, memory_type)}", wanted.text
         )
-    found: UUID = rows[0]["id"]
-    return found
+    return rows[0]["id"]
 
 
-def _listed(rows: Sequence[Row], memory_type: MemoryType) -> str:
+def _listed(rows: Sequence[Columns], memory_type: MemoryType) -> str:
     shown = rows[:_MOST_CANDIDATES]
     chars = next(
         (

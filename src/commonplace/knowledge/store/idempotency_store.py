@@ -7,10 +7,10 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.idempotency_claims import Claim
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.unit_of_work import unit_of_work
-from commonplace.storage.database import Row, Statements
 from commonplace.storage.rows import Noun
 
 KEEP: Final = timedelta(days=1)
@@ -75,7 +75,7 @@ class KeptAnswers:
                 key=key, fingerprint=fingerprint, claim=claim.id, lease=LEASE, keep=KEEP
             ):
                 return claim
-            row: Row = await sql.answer_of(key=key)
+            row = await sql.answer_of(key=key)
         if row["fingerprint"] != fingerprint:
             return Conflict.REUSED
         if row["status"] is not None:
@@ -98,6 +98,6 @@ class KeptAnswers:
             await sql.release_claim(key=claim.key, claim=claim.id)
 
     @asynccontextmanager
-    async def _writing(self) -> AsyncGenerator[Statements]:
+    async def _writing(self) -> AsyncGenerator[KnowledgeStatements]:
         async with self._memory.acting() as pool, unit_of_work(pool) as sql:
             yield sql

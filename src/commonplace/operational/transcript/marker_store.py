@@ -15,6 +15,7 @@ from commonplace.operational import lifecycle
 from commonplace.operational.memories import Author
 from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome
 from commonplace.operational.sessions import Session
+from commonplace.operational.statements import OperationalStatements
 from commonplace.operational.transcript.markers import (
     CooldownMarker,
     EventMarker,
@@ -22,7 +23,6 @@ from commonplace.operational.transcript.markers import (
     MemoryMarker,
     RejectedMarker,
 )
-from commonplace.storage.database import Statements
 from commonplace.storage.store import Store
 
 AGENT: Final = "agent"
@@ -31,7 +31,7 @@ ValidMarker = MemoryMarker | EventMarker | CooldownMarker
 
 
 async def store_marker(
-    store: Store,
+    store: Store[OperationalStatements],
     session: Session,
     marker: Marker,
     fingerprint: str,
@@ -69,8 +69,8 @@ async def store_marker(
 
 
 async def _store(
-    store: Store,
-    sql: Statements,
+    store: Store[OperationalStatements],
+    sql: OperationalStatements,
     session: Session,
     marker: ValidMarker,
     receipt: Receipt,

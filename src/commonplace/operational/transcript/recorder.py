@@ -12,6 +12,7 @@ from commonplace.operational import output, sessions
 from commonplace.operational.output import Fingerprints, Shown, shown_of
 from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome, SessionReport
 from commonplace.operational.sessions import Session, SessionStatus
+from commonplace.operational.statements import OperationalStatements
 from commonplace.operational.transcript.marker_store import store_marker
 from commonplace.operational.transcript.markers import parse_markers
 from commonplace.operational.transcript.stream import (
@@ -55,7 +56,7 @@ class Recorder:
 
     def __init__(
         self,
-        store: Store,
+        store: Store[OperationalStatements],
         *,
         tiers: Sequence[int],
         trigger: str,
@@ -208,7 +209,7 @@ class Recorder:
             row = await sql.announce_session(
                 id=current.session.id, agent_session_id=agent_session_id, model=model
             )
-        current.session = Session.from_row(row)
+        current.session = Session.existing(row, current.session.id)
         current.is_announced = True
 
     async def _take_markers(self, event: AssistantText) -> None:
