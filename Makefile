@@ -1,6 +1,6 @@
 # Every target installs what it needs into .venv by itself; `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test clients unit check structure fmt bench chaos variants cluster wheel release docs clean
+.PHONY: help demo serve test clients unit check structure statements fmt bench chaos variants cluster wheel release docs clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 test unit variants cluster: export PYTHONDONTWRITEBYTECODE :=
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed ## Tour of the memories on real input; needs nothing installed
 	$(BIN)/commonplace demo
@@ -27,15 +27,19 @@ clients: $(VENV)/.clients ## Install CLIs of agents from npm; tests that need th
 unit: $(VENV)/.installed-test ## Run the unit tests alone, in under a minute
 	$(BIN)/pytest --numprocesses auto tests/unit $(PYTEST)
 
-check: $(VENV)/.installed-check $(VENV)/.installed-test ## Check style, format, types, layers and pictures, as CI does
+check: $(VENV)/.installed-check $(VENV)/.installed-test ## Check style, format, types, layers, pictures and stubs, as CI does
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/structure.py --check
+	$(BIN)/python scripts/statements.py --check
 
 structure: $(VENV)/.installed-check ## Draw rooms and imports into CONTRIBUTING.md
 	$(BIN)/python scripts/structure.py
+
+statements: ## Write the types of the SQL statements into stubs
+	$(PYTHON) scripts/statements.py
 
 fmt: $(VENV)/.installed-check ## Format the code and mend what can be mended
 	$(BIN)/ruff format .

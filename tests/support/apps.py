@@ -5,15 +5,13 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
-from aiosql.queries import Queries
-
 from commonplace.apps.memory import AppMemory
 from commonplace.apps.model.conversations import Message
 from commonplace.apps.model.memories import Memory, Metadata
 from commonplace.apps.receipts import DigestReceipt
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.llm import Reply, Request, Script
-from commonplace.storage.database import Database, Dialect, Statements
+from commonplace.storage.database import AnyStatements, Database, Dialect, StatementSet
 from support.deadlines import DEADLINE_S
 
 MOMENT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -99,7 +97,9 @@ class FaultyDatabase:
         self._faults[lock] = times
 
     @asynccontextmanager
-    async def transaction(self, queries: Queries, *, lock: str | None = None) -> AsyncGenerator[Statements]:
+    async def transaction(
+        self, queries: StatementSet[AnyStatements], *, lock: str | None = None
+    ) -> AsyncGenerator[AnyStatements]:
         """Open a transaction that may fail at its end."""
         async with self._inner.transaction(queries, lock=lock) as sql:
             yield sql
@@ -109,7 +109,9 @@ class FaultyDatabase:
                     raise StorageUnavailableError("the disk is full")
 
     @asynccontextmanager
-    async def reading(self, queries: Queries, *, once: bool = False) -> AsyncGenerator[Statements]:
+    async def reading(
+        self, queries: StatementSet[AnyStatements], *, once: bool = False
+    ) -> AsyncGenerator[AnyStatements]:
         """Open a view."""
         async with self._inner.reading(queries, once=once) as sql:
             yield sql

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,29 +17,17 @@ import yaml
 
 from commonplace.cli.main import app
 from commonplace.core.settings import Settings, variable_of
+from support.scripts import script
 
 ROOT = Path(__file__).parents[2]
 UNITS = sorted((ROOT / "packaging").glob("*.service"))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def script(name: str) -> ModuleType:
-    """Load a script of the repository."""
-    spec = spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    assert spec is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="module")
 def release() -> ModuleType:
-    """The script of ``make release``; it imports its neighbour."""
-    sys.path.insert(0, str(ROOT / "scripts"))
-    try:
-        return script("release")
-    finally:
-        sys.path.remove(str(ROOT / "scripts"))
+    """The script of ``make release``."""
+    return script("release")
 
 
 def require_command(words: list[str]) -> None:

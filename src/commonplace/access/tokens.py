@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from commonplace.access.roles import Principal, Role
+from commonplace.access.statements import AccessStatements
 from commonplace.core.choices import require_one_of
 from commonplace.core.clock import Clock, format_timestamp, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError, StorageError
@@ -89,7 +90,7 @@ class IssuedToken:
 class Tokens:
     """The tokens of an installation, safe to use from several tasks and processes at once. Use :meth:`open`."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store[AccessStatements]) -> None:
         self.store = store
 
     @classmethod
@@ -103,7 +104,7 @@ class Tokens:
         """
         database = await open_database(settings or load_settings().settings, "access")
         try:
-            yield cls(Store(database, SQL_DIRECTORY, clock))
+            yield cls(Store(database, AccessStatements, SQL_DIRECTORY, clock))
         finally:
             await database.close()
 

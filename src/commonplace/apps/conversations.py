@@ -5,12 +5,13 @@ from datetime import datetime
 
 from commonplace.apps.model.conversations import Conversation, ConversationStatus, Message
 from commonplace.apps.names import optional_user, require_id
+from commonplace.apps.statements import AppStatements
 from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import InvalidInputError
-from commonplace.storage.database import Statements
+from commonplace.storage.rows import read_row
 
 
-async def get(sql: Statements, conversation_id: str) -> Conversation:
+async def get(sql: AppStatements, conversation_id: str) -> Conversation:
     """Return a conversation.
 
     Raises:
@@ -20,7 +21,7 @@ async def get(sql: Statements, conversation_id: str) -> Conversation:
 
 
 async def begin(
-    sql: Statements, *, app_id: str, conversation_id: str, user_id: str | None, now: datetime
+    sql: AppStatements, *, app_id: str, conversation_id: str, user_id: str | None, now: datetime
 ) -> Conversation:
     """Begin a conversation, or return the conversation with this id.
 
@@ -38,7 +39,7 @@ async def begin(
 
 
 async def say(
-    sql: Statements, conversation_id: str, messages: Sequence[Message], now: datetime
+    sql: AppStatements, conversation_id: str, messages: Sequence[Message], now: datetime
 ) -> Conversation:
     """Add messages to an active conversation in order, and return the conversation.
 
@@ -62,13 +63,13 @@ async def say(
     return Conversation.from_row(row)
 
 
-async def messages_of(sql: Statements, conversation_id: str) -> list[Message]:
+async def messages_of(sql: AppStatements, conversation_id: str) -> list[Message]:
     """Return the messages of a conversation in order; empty for an unknown conversation."""
     rows = await sql.messages_of(conversation_id=conversation_id)
-    return [Message(role=row["role"], content=row["content"]) for row in rows]
+    return [read_row(Message, row) for row in rows]
 
 
-async def end(sql: Statements, conversation_id: str, reason: str, now: datetime) -> Conversation | None:
+async def end(sql: AppStatements, conversation_id: str, reason: str, now: datetime) -> Conversation | None:
     """End a conversation and return it; ``None`` if no active conversation has this id."""
     row = await sql.end_conversation(
         conversation_id=conversation_id, reason=reason, moment=format_timestamp(now)
@@ -76,7 +77,7 @@ async def end(sql: Statements, conversation_id: str, reason: str, now: datetime)
     return None if row is None else Conversation.from_row(row)
 
 
-async def delete(sql: Statements, conversation_id: str) -> Conversation:
+async def delete(sql: AppStatements, conversation_id: str) -> Conversation:
     """Delete an ended conversation with its messages, and return it.
 
     Raises:
@@ -90,11 +91,13 @@ async def delete(sql: Statements, conversation_id: str) -> Conversation:
     return conversation
 
 
-async def unanswered(sql: Statements, *, app_id: str | None, limit: int) -> list[Conversation]:
+async def unanswered(sql: AppStatements, *, app_id: str | None, limit: int) -> list[Conversation]:
     """Return active conversations whose last message is the user's, the longest waiting first."""
     return Conversation.from_rows(await sql.unanswered(app_id=app_id, limit=limit))
 
 
-async def completed(sql: Statements, *, app_id: str, user_id: str | None, limit: int) -> list[Conversation]:
+async def completed(
+    sql: AppStatements, *, app_id: str, user_id: str | None, limit: int
+) -> list[Conversation]:
     """Return ended conversations of an app, or of one of its users, the last ended first."""
     return Conversation.from_rows(await sql.completed(app_id=app_id, user_id=user_id, limit=limit))

@@ -15,9 +15,9 @@ from typing import Final
 from commonplace.apps.counts import Counts
 from commonplace.apps.model.energy import EnergyPolicy, EnergyStatus, Operation
 from commonplace.apps.rules.energy import refilled, status_of
+from commonplace.apps.statements import AppStatements
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.errors import InvalidInputError
-from commonplace.storage.database import Statements
 from commonplace.storage.store import Store
 
 _LOCK: Final = "apps:energy"
@@ -26,7 +26,7 @@ _LOCK: Final = "apps:energy"
 class EnergyBudget:
     """The budget of a database; see the module."""
 
-    def __init__(self, store: Store, policy: EnergyPolicy, counts: Counts) -> None:
+    def __init__(self, store: Store[AppStatements], policy: EnergyPolicy, counts: Counts) -> None:
         self._store = store
         self._counts = counts
         self._unpolled = 0.0
@@ -75,7 +75,7 @@ class EnergyBudget:
         since = format_timestamp(self._store.now() - within)
         return {row["operation"]: row["units"] for row in await self._store.reads.energy_spent(since=since)}
 
-    async def _level(self, sql: Statements, now: datetime) -> float:
+    async def _level(self, sql: AppStatements, now: datetime) -> float:
         row = await sql.energy_level()
         if row is None:
             return self.policy.capacity

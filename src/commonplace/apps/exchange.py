@@ -10,15 +10,15 @@ from commonplace.apps.model.memories import MAX_MEMORIES, Author, ChangeKind, Dr
 from commonplace.apps.receipts import ImportReceipt, Refusal
 from commonplace.apps.registry import get_app
 from commonplace.apps.rules.digest_text import tidy_content
+from commonplace.apps.statements import AppStatements
 from commonplace.apps.store import memories_lock
 from commonplace.core.request_context import current_actor
 from commonplace.core.secrets import HIGH_ENTROPY, SecretFinding, find_secret, find_secret_in_json
 from commonplace.core.text import clean_text
-from commonplace.storage.database import Statements
 from commonplace.storage.store import Store
 
 
-async def import_memories(store: Store, app_id: str, document: Document) -> ImportReceipt:
+async def import_memories(store: Store[AppStatements], app_id: str, document: Document) -> ImportReceipt:
     """Add the memories of a document, from any app, to an app; existing memories do not change.
 
     A memory that the app has (the same conversation, or the same text and time) counts as known. The import refuses a
@@ -60,7 +60,7 @@ async def import_memories(store: Store, app_id: str, document: Document) -> Impo
 
 
 async def _import_one(
-    sql: Statements, app_id: str, exported: ExportedMemory, author: Author
+    sql: AppStatements, app_id: str, exported: ExportedMemory, author: Author
 ) -> Memory | str | None:
     """Return the added memory, ``None`` for a known memory, or the reason for a refusal."""
     digest = tidy_content(exported.content)

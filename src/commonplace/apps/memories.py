@@ -7,11 +7,11 @@ Every change writes the row and its history in the transaction of the given stat
 from collections.abc import Sequence
 
 from commonplace.apps.model.memories import ALL_ROWS, MAX_MEMORIES, Author, Change, ChangeKind, Draft, Memory
+from commonplace.apps.statements import AppStatements
 from commonplace.core.clock import format_timestamp
-from commonplace.storage.database import Statements
 
 
-async def get(sql: Statements, memory_id: int) -> Memory:
+async def get(sql: AppStatements, memory_id: int) -> Memory:
     """Return one memory.
 
     Raises:
@@ -21,7 +21,7 @@ async def get(sql: Statements, memory_id: int) -> Memory:
 
 
 async def visible(
-    sql: Statements, app_id: str, *, user_id: str | None = None, limit: int = MAX_MEMORIES
+    sql: AppStatements, app_id: str, *, user_id: str | None = None, limit: int = MAX_MEMORIES
 ) -> list[Memory]:
     """Return the memories that a conversation of an app can see, newest first; empty for an unknown app.
 
@@ -30,23 +30,23 @@ async def visible(
     return Memory.from_rows(await sql.visible(app_id=app_id, user_id=user_id, limit=limit))
 
 
-async def of_app(sql: Statements, app_id: str, *, limit: int = ALL_ROWS, offset: int = 0) -> list[Memory]:
+async def of_app(sql: AppStatements, app_id: str, *, limit: int = ALL_ROWS, offset: int = 0) -> list[Memory]:
     """Return an app's own memories from all its spaces, newest first."""
     return Memory.from_rows(await sql.memories_of(app_id=app_id, limit=limit, offset=offset))
 
 
-async def space(sql: Statements, app_id: str, user_id: str | None) -> list[Memory]:
+async def space(sql: AppStatements, app_id: str, user_id: str | None) -> list[Memory]:
     """Return the memories of a space, oldest first."""
     return Memory.from_rows(await sql.space(app_id=app_id, user_id=user_id))
 
 
-async def history(sql: Statements, memory_id: int) -> list[Change]:
+async def history(sql: AppStatements, memory_id: int) -> list[Change]:
     """Return the changes of a memory, oldest first; a deleted memory keeps its history."""
     return Change.from_rows(await sql.changes_of(memory_id=memory_id))
 
 
 async def create(
-    sql: Statements, draft: Draft, author: Author, kind: ChangeKind = ChangeKind.CREATED
+    sql: AppStatements, draft: Draft, author: Author, kind: ChangeKind = ChangeKind.CREATED
 ) -> Memory | None:
     """Store a memory; ``None`` if the app has a memory of the same conversation."""
     row = await sql.insert_memory(
@@ -66,7 +66,7 @@ async def create(
 
 
 async def edit(
-    sql: Statements, target: Memory, content: str, author: Author, *, gone: Memory | None = None
+    sql: AppStatements, target: Memory, content: str, author: Author, *, gone: Memory | None = None
 ) -> Memory:
     """Change the text of a memory, and return the memory; ``gone`` is merged into it."""
     metadata = target.metadata
@@ -80,16 +80,16 @@ async def edit(
         metadata=metadata.to_json(),
     )
     await record(sql, target, ChangeKind.MERGED, author, before=target.content, after=content)
-    return Memory.from_row(row)
+    return Memory.existing(row, target.id)
 
 
-async def remove(sql: Statements, memory: Memory, author: Author) -> None:
+async def remove(sql: AppStatements, memory: Memory, author: Author) -> None:
     """Remove a memory to make room for another; the history keeps its text, so that the removal can be undone."""
     await sql.delete_memory(id=memory.id)
     await record(sql, memory, ChangeKind.COMPACTED, author, before=memory.content)
 
 
-async def delete(sql: Statements, memories: Sequence[Memory], author: Author) -> None:
+async def delete(sql: AppStatements, memories: Sequence[Memory], author: Author) -> None:
     """Delete memories permanently, including their texts in the history."""
     for memory in memories:
         await sql.delete_memory(id=memory.id)
@@ -98,7 +98,7 @@ async def delete(sql: Statements, memories: Sequence[Memory], author: Author) ->
 
 
 async def record(
-    sql: Statements,
+    sql: AppStatements,
     memory: Memory,
     kind: ChangeKind,
     author: Author,

@@ -39,6 +39,7 @@ from commonplace.apps.receipts import DigestReceipt, EndReceipt, ImportReceipt, 
 from commonplace.apps.registry import get_app
 from commonplace.apps.resources import DEFAULT_TIMEOUT_S, Resources
 from commonplace.apps.search import Hit, by_meaning, by_words
+from commonplace.apps.statements import AppStatements
 from commonplace.apps.store import SQL_DIRECTORY, memories_lock
 from commonplace.apps.vectors import Vectors
 from commonplace.core.clock import Clock, utc_now
@@ -49,7 +50,7 @@ from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import preprocess_search_query
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.llm import Model, open_model
-from commonplace.storage.database import Database, Statements
+from commonplace.storage.database import Database
 from commonplace.storage.migrations.opening import open_database
 from commonplace.storage.store import Store
 
@@ -85,7 +86,7 @@ class AppMemory:
     ) -> None:
         self.quarantine = quarantine
         """The texts that blocks leave out."""
-        self._store = store = Store(database, SQL_DIRECTORY, clock)
+        self._store = store = Store(database, AppStatements, SQL_DIRECTORY, clock)
         counts = Counts()
         self._vectors = vectors = Vectors(store, engine, counts)
         self.energy = EnergyBudget(store, energy or EnergyPolicy(), counts)
@@ -426,7 +427,7 @@ def _timeout_s(settings: Settings) -> float:
     return settings.model_timeout_s if "model_timeout_s" in settings.model_fields_set else DEFAULT_TIMEOUT_S
 
 
-async def _get(sql: Statements, memory_id: int, app_id: str | None) -> Memory:
+async def _get(sql: AppStatements, memory_id: int, app_id: str | None) -> Memory:
     memory = await memories.get(sql, memory_id)
     if app_id is not None and memory.app_id != app_id:
         raise NotFoundError("memory", memory_id)

@@ -1,10 +1,10 @@
 """The rows of apps."""
 
 from commonplace.apps.model.apps import App
-from commonplace.storage.database import Statements
+from commonplace.apps.statements import AppStatements
 
 
-async def get_app(sql: Statements, app_id: str) -> App:
+async def get_app(sql: AppStatements, app_id: str) -> App:
     """Return an app, installed or not.
 
     Raises:

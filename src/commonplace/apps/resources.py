@@ -6,6 +6,7 @@ from typing import Final
 
 from commonplace.apps.counts import Counts
 from commonplace.apps.energy import EnergyBudget
+from commonplace.apps.statements import AppStatements
 from commonplace.apps.vectors import Vectors
 from commonplace.core.quarantine import Quarantine
 from commonplace.llm import Model
@@ -26,7 +27,7 @@ class Resources:
         quarantine: Tells which memories no context shows.
     """
 
-    store: Store
+    store: Store[AppStatements]
     model: Model
     energy: EnergyBudget
     vectors: Vectors

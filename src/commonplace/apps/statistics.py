@@ -6,13 +6,14 @@ from commonplace.apps.energy import EnergyBudget
 from commonplace.apps.model.figures import DAY, HOUR, Statistics
 from commonplace.apps.model.memories import ChangeKind
 from commonplace.apps.rules.figures import share
+from commonplace.apps.statements import AppStatements
 from commonplace.core.clock import format_timestamp
 from commonplace.storage.store import Store
 
 MOST_APPS: Final = 20
 
 
-async def gather(store: Store, energy: EnergyBudget) -> Statistics:
+async def gather(store: Store[AppStatements], energy: EnergyBudget) -> Statistics:
     """Return the figures of the database."""
     now = store.now()
     async with store.reading() as sql:

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from commonplace.apps.counts import Counts
 from commonplace.apps.model.memories import Memory
 from commonplace.apps.rules.vectors import cosine, to_bytes
+from commonplace.apps.statements import AppStatements
 from commonplace.core.errors import EmbeddingError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.storage.database import Statements
 from commonplace.storage.store import Store
 
 log = logging.getLogger(__name__)
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 class Vectors:
     """Computes and stores the vectors of memories; if the engine does not work, memories have no vectors."""
 
-    def __init__(self, store: Store, engine: EmbeddingEngine, counts: Counts) -> None:
+    def __init__(self, store: Store[AppStatements], engine: EmbeddingEngine, counts: Counts) -> None:
         self._store = store
         self._engine = engine
         self._counts = counts
@@ -34,7 +34,7 @@ class Vectors:
             log.warning("a memory has no vector until the next search by meaning: %s", error)
             return None
 
-    async def keep(self, sql: Statements, memory: Memory, vector: bytes | None) -> None:
+    async def keep(self, sql: AppStatements, memory: Memory, vector: bytes | None) -> None:
         """Store the vector of a memory, in the transaction that writes it."""
         if vector is not None:
             await sql.put_vector(memory_id=memory.id, model=self._model(), vector=vector)

@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from commonplace.core.confidence import ACTIVE_THRESHOLD
 from commonplace.operational.model.context import Candidate, MemoryContext
 from commonplace.operational.rules.context_block import SHORTEST_BULLET_CHARS, BlockBuilder
-from commonplace.storage.database import Statements
+from commonplace.operational.statements import OperationalStatements
+from commonplace.storage.rows import read_row
 
 
 async def build_memory_context(
-    sql: Statements,
+    sql: OperationalStatements,
     *,
     budget_tokens: int,
     services: Sequence[str] = (),
@@ -37,7 +38,7 @@ async def build_memory_context(
     return builder.build()
 
 
-async def _offer(sql: Statements, builder: "BlockBuilder", *, services: str) -> None:
+async def _offer(sql: OperationalStatements, builder: "BlockBuilder", *, services: str) -> None:
     """Offer memories page by page while there is room; ``services`` as in the statement ``eligible``."""
     last: Candidate | None = None
     while builder.room > 0:
@@ -53,7 +54,7 @@ async def _offer(sql: Statements, builder: "BlockBuilder", *, services: str) -> 
             limit=page,
         )
         for row in rows:
-            last = Candidate(**row)
+            last = read_row(Candidate, row)
             builder.offer(last)
         if len(rows) < page:
             return

@@ -19,7 +19,7 @@ from commonplace.operational.model.memories import DEFAULT_CONFIDENCE, Author, C
 from commonplace.operational.model.reviews import Decision, Review
 from commonplace.operational.receipts import Effect, LearningReceipt, ReceiptOutcome
 from commonplace.operational.rules.pairs import VERDICT_OF, pair_name
-from commonplace.storage.database import Statements
+from commonplace.operational.statements import OperationalStatements
 
 REINFORCEMENT: Final = Decimal("0.1")
 CONTRADICTION: Final = Decimal("-0.2")
@@ -31,7 +31,7 @@ _Judged = tuple[Memory, Judgement]
 
 
 async def learn(
-    sql: Statements, marker: MemoryMarker, author: Author, *, asks_model: bool = False
+    sql: OperationalStatements, marker: MemoryMarker, author: Author, *, asks_model: bool = False
 ) -> LearningReceipt:
     """Learn an observation: reinforce, refine or correct known memories, or store it as a new one.
 
@@ -83,7 +83,7 @@ def _of(judged: Sequence[_Judged], verdict: Verdict) -> list[_Judged]:
 
 
 async def _hold(
-    sql: Statements, marker: MemoryMarker, judged: Sequence[_Judged], author: Author
+    sql: OperationalStatements, marker: MemoryMarker, judged: Sequence[_Judged], author: Author
 ) -> LearningReceipt:
     """Return the memory that holds the observation, after changing or creating it."""
     for memory, verdict in _of(judged, Verdict.SAME):
@@ -126,7 +126,9 @@ def _relation(judged: Sequence[_Judged], refined: Sequence[_Judged]) -> tuple[in
     return None, "the first memory of its service and category"
 
 
-async def _reinforce(sql: Statements, memory: Memory, wording: str, author: Author) -> LearningReceipt:
+async def _reinforce(
+    sql: OperationalStatements, memory: Memory, wording: str, author: Author
+) -> LearningReceipt:
     if await memories.session_changed(sql, memory, ChangeKind.REINFORCED, author.session_id):
         if wording != memory.observation:
             alone = author.because(author.reason)
@@ -141,7 +143,7 @@ async def _reinforce(sql: Statements, memory: Memory, wording: str, author: Auth
 
 
 async def _refine(
-    sql: Statements, memory: Memory, text: str, wording: str, author: Author
+    sql: OperationalStatements, memory: Memory, text: str, wording: str, author: Author
 ) -> LearningReceipt:
     """Give a memory a text with both wordings, and reinforce it unless the session has already reinforced it."""
     witnessed = await memories.session_changed(sql, memory, ChangeKind.REINFORCED, author.session_id)
@@ -152,7 +154,7 @@ async def _refine(
     return LearningReceipt(outcome=ReceiptOutcome.REFINED, memory=refined, reason=why)
 
 
-async def _contradict(sql: Statements, memory: Memory, author: Author) -> Effect | None:
+async def _contradict(sql: OperationalStatements, memory: Memory, author: Author) -> Effect | None:
     """Weaken a memory without refreshing it; return ``None`` if this session has already weakened it."""
     if await memories.session_changed(sql, memory, ChangeKind.CONTRADICTED, author.session_id):
         return None
@@ -162,7 +164,7 @@ async def _contradict(sql: Statements, memory: Memory, author: Author) -> Effect
 
 
 async def settle(
-    sql: Statements,
+    sql: OperationalStatements,
     review: Review,
     decision: Decision,
     author: Author,
@@ -202,7 +204,7 @@ async def settle(
     return await reviews.get(sql, review.id)
 
 
-async def undo(sql: Statements, review: Review, author: Author) -> Review:
+async def undo(sql: OperationalStatements, review: Review, author: Author) -> Review:
     """Restore both memories of a decided pair to their state before the decision; the pair waits again.
 
     A memory that was seen again or edited after the decision stays as it is, because what was learned since must not
@@ -230,12 +232,12 @@ _PHRASES: Final = {
 }
 
 
-async def _retire(sql: Statements, memory: Memory, author: Author) -> None:
+async def _retire(sql: OperationalStatements, memory: Memory, author: Author) -> None:
     """Make a memory inactive because another memory now contains its words."""
     await memories.replace(sql, memory, replace(memory, active=False), ChangeKind.EDITED, author)
 
 
-async def run_decay(sql: Statements, now: datetime) -> list[Effect]:
+async def run_decay(sql: OperationalStatements, now: datetime) -> list[Effect]:
     """Charge every active memory for the weeks without reinforcement, and return the changed memories.
 
     Source: OPS-11, R-OPS-7: ``updated_at`` does not change, and checking twice charges once.

@@ -14,10 +14,11 @@ from commonplace.core.confidence import is_active
 from commonplace.core.text import clean_text
 from commonplace.operational.model.markers import MemoryCategory
 from commonplace.operational.model.memories import Author, Change, ChangeKind, Memory, MemoryFilter, state_of
-from commonplace.storage.database import Statements, containing
+from commonplace.operational.statements import OperationalStatements
+from commonplace.storage.database import containing
 
 
-async def get(sql: Statements, memory_id: int) -> Memory:
+async def get(sql: OperationalStatements, memory_id: int) -> Memory:
     """Return one memory.
 
     Raises:
@@ -26,7 +27,7 @@ async def get(sql: Statements, memory_id: int) -> Memory:
     return Memory.existing(await sql.get_memory(id=memory_id), memory_id)
 
 
-async def lock(sql: Statements, memory_id: int) -> Memory:
+async def lock(sql: OperationalStatements, memory_id: int) -> Memory:
     """Return one memory and lock it, so that no other process changes it until the transaction ends.
 
     To avoid deadlocks, lock several memories in ascending order of their ids.
@@ -37,7 +38,7 @@ async def lock(sql: Statements, memory_id: int) -> Memory:
     return Memory.existing(await sql.lock_memory(id=memory_id), memory_id)
 
 
-async def find(sql: Statements, wanted: MemoryFilter) -> list[Memory]:
+async def find(sql: OperationalStatements, wanted: MemoryFilter) -> list[Memory]:
     """Return the memories that match a filter, in the order of the filter."""
     page: dict[str, Any] = {
         "active": None if wanted.active is None else int(wanted.active),
@@ -55,7 +56,7 @@ async def find(sql: Statements, wanted: MemoryFilter) -> list[Memory]:
     return Memory.from_rows(await in_order(category=wanted.category, **page))
 
 
-async def count(sql: Statements, wanted: MemoryFilter) -> Mapping[bool, int]:
+async def count(sql: OperationalStatements, wanted: MemoryFilter) -> Mapping[bool, int]:
     """Return how many active and inactive memories match a filter, ignoring its field ``active``."""
     rows = await sql.count_memories(**_conditions(wanted))
     return {bool(row["active"]): row["count"] for row in rows}
@@ -70,17 +71,21 @@ def _conditions(wanted: MemoryFilter) -> dict[str, Any]:
     }
 
 
-async def lock_candidates(sql: Statements, service: str | None, category: MemoryCategory) -> list[Memory]:
+async def lock_candidates(
+    sql: OperationalStatements, service: str | None, category: MemoryCategory
+) -> list[Memory]:
     """Return the active memories of one service and category, oldest first, and lock them; see :func:`lock`."""
     return Memory.from_rows(await sql.lock_candidates(service=service, category=category))
 
 
-async def history(sql: Statements, memory_id: int) -> list[Change]:
+async def history(sql: OperationalStatements, memory_id: int) -> list[Change]:
     """Return the changes of a memory, oldest first; a deleted memory keeps its history."""
     return Change.from_rows(await sql.changes_of(memory_id=memory_id))
 
 
-async def session_changed(sql: Statements, memory: Memory, kind: ChangeKind, session_id: int | None) -> bool:
+async def session_changed(
+    sql: OperationalStatements, memory: Memory, kind: ChangeKind, session_id: int | None
+) -> bool:
     """Return whether a session has already changed a memory in this way; operators have no session.
 
     A refinement counts as a reinforcement.
@@ -93,13 +98,13 @@ async def session_changed(sql: Statements, memory: Memory, kind: ChangeKind, ses
     )
 
 
-async def seen_since(sql: Statements, memory: Memory, moment: datetime) -> bool:
+async def seen_since(sql: OperationalStatements, memory: Memory, moment: datetime) -> bool:
     """Return whether a session saw a memory again, or an operator edited it, after a time."""
     return bool(await sql.seen_since(memory_id=memory.id, moment=format_timestamp(moment)))
 
 
 async def create(
-    sql: Statements,
+    sql: OperationalStatements,
     *,
     service: str | None,
     category: MemoryCategory,
@@ -124,7 +129,7 @@ async def create(
 
 
 async def replace(
-    sql: Statements,
+    sql: OperationalStatements,
     before: Memory,
     after: Memory,
     kind: ChangeKind,
@@ -165,7 +170,7 @@ async def replace(
     return changed_memory
 
 
-async def delete(sql: Statements, ids: Sequence[int], author: Author) -> list[int]:
+async def delete(sql: OperationalStatements, ids: Sequence[int], author: Author) -> list[int]:
     """Delete memories permanently, including their texts in the history, and return the ids that existed."""
     deleted: list[int] = []
     for memory_id in sorted(set(ids)):
@@ -178,7 +183,7 @@ async def delete(sql: Statements, ids: Sequence[int], author: Author) -> list[in
 
 
 async def _record(
-    sql: Statements,
+    sql: OperationalStatements,
     memory_id: int,
     kind: ChangeKind,
     author: Author,

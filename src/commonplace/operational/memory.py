@@ -45,6 +45,7 @@ from commonplace.operational.parts.upkeep import OperationalUpkeep
 from commonplace.operational.parts.wordings import OperationalWordings
 from commonplace.operational.receipts import AddReceipt, Receipt, ReceiptOutcome, SessionReport
 from commonplace.operational.rules.edits import edited
+from commonplace.operational.statements import OperationalStatements
 from commonplace.operational.transcript.recorder import Recorder
 from commonplace.operational.transcript.stream import read_events
 from commonplace.storage.clock_guard import ClockGuard
@@ -73,7 +74,7 @@ class OperationalMemory:
         quarantine: Quarantine = Quarantine(),  # noqa: B008 - frozen
     ) -> None:
         self.quarantine = quarantine
-        self._store = store = Store(database, SQL_DIRECTORY, clock)
+        self._store = store = Store(database, OperationalStatements, SQL_DIRECTORY, clock)
         self._recorder = partial(Recorder, store, asks_model=asks_model, quarantine=quarantine)
         self._budget_tokens = budget_tokens
         self.reviews = OperationalReviews(store)

@@ -10,7 +10,7 @@ from typing import Final
 
 from commonplace.core.clock import format_timestamp
 from commonplace.operational.model.output import Shown
-from commonplace.storage.database import Statements
+from commonplace.operational.statements import OperationalStatements
 
 KEPT_LINES: Final = 2_000
 """Number of newest lines kept of a session, because its end matters more than its beginning."""
@@ -19,7 +19,9 @@ KEPT_SESSIONS: Final = 500
 """Sessions whose lines are kept. Older ones keep their result and their memories."""
 
 
-async def store(sql: Statements, session_id: int, lines: Sequence[tuple[Shown, str]], now: datetime) -> None:
+async def store(
+    sql: OperationalStatements, session_id: int, lines: Sequence[tuple[Shown, str]], now: datetime
+) -> None:
     """Store lines, each with its fingerprint, and delete the oldest ones beyond the limit."""
     last = 0
     for shown, fingerprint in lines:

@@ -14,10 +14,10 @@ from commonplace.operational.model.markers import MemoryMarker
 from commonplace.operational.model.memories import Author, Memory, state_of
 from commonplace.operational.model.reviews import OBSERVATIONS, Decision, Review
 from commonplace.operational.rules.pairs import pair_name
-from commonplace.storage.database import Statements
+from commonplace.operational.statements import OperationalStatements
 
 
-async def add(sql: Statements, old: Memory, new: Memory, reason: str, now: datetime) -> int | None:
+async def add(sql: OperationalStatements, old: Memory, new: Memory, reason: str, now: datetime) -> int | None:
     """Add a pair to the queue and return its id, or `None` if the pair is already in the queue."""
     review_id: int | None = await sql.insert_review(
         kind=OBSERVATIONS,
@@ -30,13 +30,13 @@ async def add(sql: Statements, old: Memory, new: Memory, reason: str, now: datet
     return review_id
 
 
-async def decided_pairs(sql: Statements, marker: MemoryMarker) -> dict[str, Decision]:
+async def decided_pairs(sql: OperationalStatements, marker: MemoryMarker) -> dict[str, Decision]:
     """Return the decisions on pairs of one service and category, by the name of the pair."""
     rows = await sql.decided_pairs(service=marker.service, category=marker.category)
     return {row["pair"]: Decision(row["verdict"]) for row in rows}
 
 
-async def get(sql: Statements, review_id: int) -> Review:
+async def get(sql: OperationalStatements, review_id: int) -> Review:
     """Return one review.
 
     Raises:
@@ -46,7 +46,7 @@ async def get(sql: Statements, review_id: int) -> Review:
 
 
 async def decide(
-    sql: Statements,
+    sql: OperationalStatements,
     review: Review,
     decision: Decision,
     pair: tuple[Memory, Memory],
@@ -75,7 +75,7 @@ async def decide(
         )
 
 
-async def reopen(sql: Statements, review: Review) -> dict[int, dict[str, Any]]:
+async def reopen(sql: OperationalStatements, review: Review) -> dict[int, dict[str, Any]]:
     """Undo a decision, and return the state of each memory before it, by id.
 
     Raises:

@@ -7,11 +7,11 @@ from commonplace.operational.model.processes import RecordingProcess
 from commonplace.operational.model.sessions import RunningSession, Session, SessionStatus, require_tier
 from commonplace.operational.model.stream import SessionResult
 from commonplace.operational.rules.session_status import status_after
-from commonplace.storage.database import Statements
+from commonplace.operational.statements import OperationalStatements
 
 
 async def begin(
-    sql: Statements,
+    sql: OperationalStatements,
     *,
     agent_session_id: str | None,
     tier: int,
@@ -36,7 +36,7 @@ async def begin(
     return Session.from_row(row)
 
 
-async def running(sql: Statements) -> list[RunningSession]:
+async def running(sql: OperationalStatements) -> list[RunningSession]:
     """Return the sessions that are marked as running, oldest first."""
     return [
         RunningSession(
@@ -52,14 +52,14 @@ async def running(sql: Statements) -> list[RunningSession]:
     ]
 
 
-async def interrupt(sql: Statements, session: RunningSession) -> Session | None:
+async def interrupt(sql: OperationalStatements, session: RunningSession) -> Session | None:
     """End a session at the time when it was last seen; ``None`` if it was seen or ended meanwhile."""
     row = await sql.interrupt_session(id=session.id, seen_at=format_timestamp(session.seen_at))
     return None if row is None else Session.from_row(row)
 
 
 async def finish(
-    sql: Statements,
+    sql: OperationalStatements,
     session_id: int,
     result: SessionResult | None,
     now: datetime,

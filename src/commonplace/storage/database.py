@@ -9,10 +9,11 @@ import re
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 from types import MappingProxyType
-from typing import Any, Final, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar, cast
 
 import aiosql
 import aiosqlite
@@ -24,7 +25,10 @@ from commonplace.core.pages import require_page
 from commonplace.core.text import clean_text
 
 Dialect = Literal["sqlite", "postgresql"]
-Row = Mapping[str, Any]
+Row = Mapping[str, object]
+"""A row of a statement; its header declares the columns that are read by name."""
+Columns = Mapping[str, Any]
+"""A row as a noun reads it, with the columns that the noun's fields name."""
 
 FITTING: Final = "a value of the type that the column holds"
 """The expected form of a value that a driver refuses, in an error."""
@@ -34,11 +38,14 @@ LARGEST_NUMBER: Final = 2**63 - 1
 
 
 class Statements:
-    """The named statements of a memory, bound to one connection.
+    """The named statements of some ``.sql`` files, bound to one connection.
 
-    ``await statements.name(parameter=…)`` runs the statement with that name. The mark after its name in the ``.sql``
-    file determines the result: without a mark, a list of rows; with ``^``, one row or ``None``; with ``$``, one value
-    or ``None``.
+    ``await sql.name(parameter=…)`` runs the statement with that name. The mark after its name in the ``.sql`` file
+    determines the result: without a mark, a list of rows; with ``^``, one row or ``None``; with ``$``, one value or
+    ``None``; with ``!``, no result.
+
+    A memory derives a class from this one for each set of files that it loads together. ``scripts/statements.py``
+    writes the types of its statements into a stub, from the headers in the files.
 
     Attributes:
         begun: The row of the statement that began the transaction, if any.
@@ -47,14 +54,14 @@ class Statements:
     def __init__(self, queries: Queries, connection: object) -> None:
         self._queries = queries
         self._connection = connection
-        self.begun: Row | None = None
+        self.begun: Columns | None = None
 
     @property
     def connection(self) -> Any:  # noqa: ANN401 - asyncpg has no types, and aiosqlite's differ
         """The driver's connection, for operations that a named statement cannot express."""
         return self._connection
 
-    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+    def _bound(self, name: str) -> Callable[..., Awaitable[object]]:
         statement: Callable[..., Any] = getattr(self._queries, name)
         connection = self._connection
 
@@ -66,6 +73,37 @@ class Statements:
             return await result
 
         return run
+
+    if not TYPE_CHECKING:  # The stubs of the derived classes know each statement.
+        __getattr__ = _bound
+
+
+AnyStatements = TypeVar("AnyStatements", bound=Statements)
+
+
+@dataclass(frozen=True, slots=True)
+class StatementSet(Generic[AnyStatements]):
+    """The named statements of some ``.sql`` files, for the driver of one server.
+
+    Attributes:
+        kind: The class that knows their types.
+    """
+
+    kind: type[AnyStatements]
+    queries: Queries
+
+    def on(self, connection: object) -> AnyStatements:
+        """Return the statements, bound to a connection."""
+        return self.kind(self.queries, connection)
+
+    def text_of(self, name: str) -> str:
+        """Return the SQL of a statement as the driver gets it."""
+        return getattr(self.queries, name).sql
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the statements, sorted."""
+        return [name for name in self.queries.available_queries if not name.endswith("_cursor")]
 
 
 def _require_storable(parameters: Mapping[str, object]) -> None:
@@ -91,8 +129,8 @@ class Database(Protocol):
     """A description of the database for messages, without the password."""
 
     def transaction(
-        self, queries: Queries, *, lock: str | None = None
-    ) -> AbstractAsyncContextManager[Statements]:
+        self, queries: StatementSet[AnyStatements], *, lock: str | None = None
+    ) -> AbstractAsyncContextManager[AnyStatements]:
         """Open a transaction that commits at the end of the block and rolls back on any exception.
 
         Args:
@@ -105,7 +143,9 @@ class Database(Protocol):
         """
         ...
 
-    def reading(self, queries: Queries, *, once: bool = False) -> AbstractAsyncContextManager[Statements]:
+    def reading(
+        self, queries: StatementSet[AnyStatements], *, once: bool = False
+    ) -> AbstractAsyncContextManager[AnyStatements]:
         """Open a consistent read-only view.
 
         Args:
@@ -157,12 +197,21 @@ def containing(text: str) -> str:
 
 
 def load_queries(
-    directories: Iterable[Path], dialect: Dialect, *, gaps: Mapping[str, str] = MappingProxyType({})
-) -> Queries:
+    kind: type[AnyStatements],
+    directories: Iterable[Path],
+    dialect: Dialect,
+    *,
+    gaps: Mapping[str, str] = MappingProxyType({}),
+) -> StatementSet[AnyStatements]:
     """Load the named statements of every ``.sql`` file in some directories, for the driver of one server.
 
-    ``gaps`` replace ``${name}`` in the files: constants of the program, never a caller's values.
+    Args:
+        kind: The class that knows their types.
+        directories: The directories, without those inside them.
+        dialect: The server's.
+        gaps: Replace ``${name}`` in the files: constants of the program, never a caller's values.
     """
     files = [file for directory in directories for file in sorted(directory.glob("*.sql"))]
     text = Template("\n\n".join(file.read_text(encoding="utf-8") for file in files)).safe_substitute(gaps)
-    return aiosql.from_str(text, _ADAPTERS[dialect])  # pyright: ignore[reportUnknownMemberType, reportArgumentType] - its stubs
+    queries = aiosql.from_str(text, _ADAPTERS[dialect])  # pyright: ignore[reportUnknownMemberType, reportArgumentType] - its stubs
+    return StatementSet(kind, queries)

@@ -5,12 +5,11 @@ from contextlib import asynccontextmanager, contextmanager, nullcontext
 from typing import Final
 
 import asyncpg
-from aiosql.queries import Queries
 
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.core.text import clean_text
 from commonplace.core.tracing import span
-from commonplace.storage.database import FITTING, Dialect, Statements
+from commonplace.storage.database import FITTING, AnyStatements, Dialect, StatementSet
 from commonplace.storage.postgres import open_pool
 from commonplace.storage.postgres_url import describe_url
 
@@ -64,22 +63,26 @@ class PostgresDatabase:
         return cls(await open_pool(url), describe_url(url))
 
     @asynccontextmanager
-    async def transaction(self, queries: Queries, *, lock: str | None = None) -> AsyncGenerator[Statements]:
+    async def transaction(
+        self, queries: StatementSet[AnyStatements], *, lock: str | None = None
+    ) -> AsyncGenerator[AnyStatements]:
         """Open a transaction; see :meth:`Database.transaction`."""
         with span("postgresql.transaction"), translated_errors(self.where):
             async with self._pool.acquire() as connection, connection.transaction():
                 if lock is not None:
                     await connection.execute(_LOCK, clean_text(lock))
-                yield Statements(queries, connection)
+                yield queries.on(connection)
 
     @asynccontextmanager
-    async def reading(self, queries: Queries, *, once: bool = False) -> AsyncGenerator[Statements]:
+    async def reading(
+        self, queries: StatementSet[AnyStatements], *, once: bool = False
+    ) -> AsyncGenerator[AnyStatements]:
         """Open a consistent view; see :meth:`Database.reading`."""
         with span("postgresql.reading"), translated_errors(self.where):
             async with self._pool.acquire() as connection:
                 view = connection.transaction(isolation="repeatable_read", readonly=True)
                 async with nullcontext() if once else view:
-                    yield Statements(queries, connection)
+                    yield queries.on(connection)
 
     async def close(self) -> None:
         """Close the pool; a second call does nothing."""

@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar, cast, get_args, get_origin
 
 from commonplace.core.clock import parse_timestamp
 from commonplace.core.errors import NotFoundError
-from commonplace.storage.database import Row
+from commonplace.storage.database import Columns
 
 _N = TypeVar("_N")
 _Reader = Callable[[Any], Any]
@@ -23,17 +23,17 @@ class Noun:
     __slots__ = ()
 
     @classmethod
-    def from_row(cls, row: Row) -> Self:
+    def from_row(cls, row: Columns) -> Self:
         """Return the noun of a row."""
         return read_row(cls, row)
 
     @classmethod
-    def from_rows(cls, rows: Iterable[Row]) -> list[Self]:
+    def from_rows(cls, rows: Iterable[Columns]) -> list[Self]:
         """Return the nouns of some rows, in their order."""
         return [cls.from_row(row) for row in rows]
 
     @classmethod
-    def existing(cls, row: Row | None, identity: object) -> Self:
+    def existing(cls, row: Columns | None, identity: object) -> Self:
         """Return the noun of the row with an id.
 
         Raises:
@@ -44,7 +44,7 @@ class Noun:
         return cls.from_row(row)
 
 
-def read_row(noun: type[_N], row: Row, **others: object) -> _N:
+def read_row(noun: type[_N], row: Columns, **others: object) -> _N:
     """Return the noun of a row; other columns of the row are ignored.
 
     Columns become members of enumerations, tuples, truth values, aware datetimes, JSON objects and values with

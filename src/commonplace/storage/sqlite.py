@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import Final
 
 import aiosqlite
-from aiosql.queries import Queries
 
 from commonplace.core.directories import make_directories
 from commonplace.core.errors import InvalidInputError, StorageError, StorageUnavailableError
 from commonplace.core.tracing import span
-from commonplace.storage.database import FITTING, Dialect, Statements
+from commonplace.storage.database import FITTING, AnyStatements, Dialect, StatementSet
 
 BUSY_TIMEOUT_S: Final = 10.0
 """Seconds that a writer waits for writers of other processes."""
@@ -167,7 +166,9 @@ class SQLiteDatabase:
         return cls(path, writer, reader)
 
     @asynccontextmanager
-    async def transaction(self, queries: Queries, *, lock: str | None = None) -> AsyncGenerator[Statements]:
+    async def transaction(
+        self, queries: StatementSet[AnyStatements], *, lock: str | None = None
+    ) -> AsyncGenerator[AnyStatements]:
         """Open a transaction; see :meth:`Database.transaction`."""
         del lock  # SQLite's writing transactions exclude each other anyway.
         async with self._writing:
@@ -175,7 +176,7 @@ class SQLiteDatabase:
             with span("sqlite.transaction"), translated_errors(self.path):
                 try:
                     await self._writer.execute("BEGIN IMMEDIATE")
-                    yield Statements(queries, self._writer)
+                    yield queries.on(self._writer)
                     await self._writer.commit()
                 except BaseException:
                     # This also runs after a cancelled BEGIN, which the connection's thread executes anyway.
@@ -183,12 +184,14 @@ class SQLiteDatabase:
                     raise
 
     @asynccontextmanager
-    async def reading(self, queries: Queries, *, once: bool = False) -> AsyncGenerator[Statements]:
+    async def reading(
+        self, queries: StatementSet[AnyStatements], *, once: bool = False
+    ) -> AsyncGenerator[AnyStatements]:
         """Open a consistent view; see :meth:`Database.reading`."""
         async with self._reading:
             self._require_open()
             with span("sqlite.reading"), translated_errors(self.path):
-                sql = Statements(queries, self._reader)
+                sql = queries.on(self._reader)
                 if once:
                     yield sql
                     return

@@ -6,9 +6,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from aiosql.queries import Queries
-
-from commonplace.storage.database import Database, Dialect, Statements, load_queries
+from commonplace.storage.database import AnyStatements, Database, Dialect, StatementSet, load_queries
+from commonplace.storage.statements import StepStatements
 
 SQL_DIRECTORY: Final = Path(__file__).parent / "sql"
 
@@ -27,7 +26,7 @@ async def trial(database: Database) -> AsyncGenerator[Database]:
     Raises:
         StorageUnavailableError: The database cannot be reached or written.
     """
-    steps = load_queries([SQL_DIRECTORY], database.dialect)
+    steps = load_queries(StepStatements, [SQL_DIRECTORY], database.dialect)
     with suppress(_TrialOverError):
         async with database.transaction(steps) as sql:
             yield _TrialDatabase(database, sql)
@@ -37,31 +36,35 @@ async def trial(database: Database) -> AsyncGenerator[Database]:
 class _TrialDatabase:
     """A database within a transaction of another database; its transactions are consecutive savepoints."""
 
-    def __init__(self, database: Database, steps: Statements) -> None:
+    def __init__(self, database: Database, steps: StepStatements) -> None:
         self.dialect: Dialect = database.dialect
         self.where = database.where
         self._steps = steps
         self._busy = asyncio.Lock()
 
     @asynccontextmanager
-    async def transaction(self, queries: Queries, *, lock: str | None = None) -> AsyncGenerator[Statements]:
+    async def transaction(
+        self, queries: StatementSet[AnyStatements], *, lock: str | None = None
+    ) -> AsyncGenerator[AnyStatements]:
         """Open a savepoint, rolled back if the block raises; ``lock`` is unused, because nobody else sees the rows."""
         del lock
         async with self._busy:
             await self._steps.begin_step()
             try:
-                yield Statements(queries, self._steps.connection)
+                yield queries.on(self._steps.connection)
             except BaseException:
                 await self._steps.undo_step()
                 raise
             await self._steps.end_step()
 
     @asynccontextmanager
-    async def reading(self, queries: Queries, *, once: bool = False) -> AsyncGenerator[Statements]:
+    async def reading(
+        self, queries: StatementSet[AnyStatements], *, once: bool = False
+    ) -> AsyncGenerator[AnyStatements]:
         """Open a view of the rows written up to now."""
         del once  # The statements of a view need no step of their own.
         async with self._busy:
-            yield Statements(queries, self._steps.connection)
+            yield queries.on(self._steps.connection)
 
     async def close(self) -> None:
         """Do nothing, because the code that opened the database closes it."""

@@ -173,7 +173,7 @@ async def test_reading_what_an_app_is_shown_uses_an_index(
     """No statement on the way to an answer reads a whole table: only what it has found itself."""
     async with opened(settings, clock, engine) as apps:
         store = apps._store
-        statement = getattr(store._queries, name)
+        statement = getattr(store._queries.queries, name)
         plan = f"EXPLAIN QUERY PLAN {statement.sql}"
         async with (
             store.reading() as sql,

@@ -12,6 +12,7 @@ from commonplace.cli.commands.checks import check_apps, check_model, check_opera
 from commonplace.core.errors import ModelAccessError, ModelOutputError, ModelUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import SQL_DIRECTORY, OperationalMemory
+from commonplace.operational.statements import OperationalStatements
 from commonplace.storage.database import Database, load_queries
 from commonplace.storage.migrations.opening import open_database
 from commonplace.storage.trial import trial
@@ -62,7 +63,9 @@ async def test_a_check_leaves_every_table_as_it_was(used: Settings, check: Check
 
 
 async def _delete_and_fail(database: Database, memory_id: int) -> None:
-    async with database.transaction(load_queries([SQL_DIRECTORY], database.dialect)) as sql:
+    async with database.transaction(
+        load_queries(OperationalStatements, [SQL_DIRECTORY], database.dialect)
+    ) as sql:
         assert await sql.delete_memory(id=memory_id) is not None
         raise ZeroDivisionError
 

@@ -17,6 +17,7 @@ from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.migrations.runner import HEADS, migrate_postgres
 from commonplace.storage.postgres import open_pool
 from support.commands import CommandServer
+from support.statements import prepare_set
 
 HEAD = HEADS["memory"]
 ALL_TABLES = ["embedding_versions", "entities", "episodes", "facts", "memory_events", "memory_links", "rules"]
@@ -380,14 +381,8 @@ async def test_processes_may_migrate_at_once(
 
 
 async def test_every_statement_is_accepted_by_the_server(knowledge_pool: asyncpg.Pool) -> None:
-    """Each named statement is prepared against the real schema."""
-    statements = [
-        getattr(loaded, name).sql
-        for loaded in (queries(), *map(kind_queries, MemoryType))
-        for name in loaded.available_queries
-        if not name.endswith("_cursor")
-    ]
-    assert len(statements) > 20
+    """Each named statement is prepared against the real schema, and returns the types that its header declares."""
     async with knowledge_pool.acquire() as connection:
-        for statement in statements:
-            await connection.prepare(statement)
+        assert await prepare_set(connection, queries()) > 20
+        for kind in MemoryType:
+            assert await prepare_set(connection, kind_queries(kind))

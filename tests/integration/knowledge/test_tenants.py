@@ -20,7 +20,6 @@ from uuid import UUID
 
 import aiosql
 import pytest
-from aiosql.queries import Queries
 from fastmcp import Client
 
 from commonplace.core.errors import CommonplaceError
@@ -36,6 +35,7 @@ from commonplace.knowledge.search import statements as search_statements
 from commonplace.knowledge.search.search import Search
 from commonplace.knowledge.store import unit_of_work
 from commonplace.mcp.knowledge.server import OFFERS, build_server
+from commonplace.storage.database import AnyStatements, StatementSet
 from support.facade import open_knowledge
 from support.facades import methods_of
 
@@ -395,12 +395,14 @@ def statements(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     _forget_search_statements()
 
 
-def _load_without_conditions(directories: Iterable[Path], _: str, *, gaps: Mapping[str, str]) -> Queries:
+def _load_without_conditions(
+    kind: type[AnyStatements], directories: Iterable[Path], _: str, *, gaps: Mapping[str, str]
+) -> StatementSet[AnyStatements]:
     files = [file for directory in directories for file in sorted(directory.glob("*.sql"))]
     text = Template("\n\n".join(file.read_text() for file in files)).safe_substitute(gaps)
     text, taken = CONDITION.subn("true", text)
     assert taken
-    return aiosql.from_str(text, "asyncpg")
+    return StatementSet(kind, aiosql.from_str(text, "asyncpg"))
 
 
 def _forget_statements() -> None:

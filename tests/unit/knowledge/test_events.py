@@ -31,12 +31,7 @@ _ENDED = ("consolidation_failed", "consolidation_refused")
 def test_every_word_that_a_statement_writes_is_known() -> None:
     """Each is a type of event, and each type that no statement writes is one that the code records by name."""
     loaded = [queries(), *map(kind_queries, MemoryType)]
-    statements = "\n".join(
-        getattr(each, name).sql
-        for each in loaded
-        for name in each.available_queries
-        if not name.endswith("_cursor")
-    )
+    statements = "\n".join(each.text_of(name) for each in loaded for name in each.names)
     written = {
         *_WRITTEN.findall(statements),
         *_TAGGED.findall(statements),

@@ -1,176 +1,145 @@
-"""Calls of named statements: each names a statement of its memory and gives the parameters that it declares."""
+"""The types of named statements: the stub of each memory says what the headers in its ``.sql`` files say."""
 
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cache
+from importlib import import_module
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 import commonplace
+from commonplace.knowledge.model.kinds import MemoryType
+from commonplace.knowledge.reembedding.statements import table_queries
+from commonplace.knowledge.store.unit_of_work import kind_queries, queries
+from commonplace.knowledge.workers import queue_work
+from commonplace.storage.database import Statements, StatementSet
+from support.scripts import script
+from support.statements import declarations
 
 PACKAGE = Path(commonplace.__file__).parent
-OWNERS = ("access", "apps", "knowledge", "operational", "storage")
-"""The packages that have statements, each with names of its own."""
-
-RECEIVERS = frozenset({"sql", "_sql", "reads", "statements", "_steps"})
-"""What statements bound to a connection are called; see :class:`~commonplace.storage.database.Statements`."""
-
-NO_STATEMENTS = frozenset({"begun", "connection"})
-"""What else bound statements have."""
-
-BINDERS = frozenset({"of_kind", "of_table", "Statements"})
-"""What binds statements to a connection in the middle of an expression."""
-
-_HEADER = re.compile(r"^-- name: (\w+?)(?:\(([^)]*)\))?(?:[\^$!#]|<!|\*!|\$\$)*$", re.MULTILINE)
-_NAME = re.compile(r"^-- name: \w+", re.MULTILINE)
+MADE = script("statements")
+STUBS = sorted(PACKAGE.rglob("statements.pyi"))
+LOADED: tuple[tuple[StatementSet, ...], ...] = (
+    (queries(),),
+    tuple(map(kind_queries, MemoryType)),
+    (table_queries("facts"),),
+    (queue_work.queries(),),
+)
+"""The sets of knowledge memory that are loaded from several folders; the other memories load one folder each."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Call:
-    """A call of a statement: its name, its parameters, and whether a mapping adds parameters that no one can see."""
-
-    place: str
-    name: str
-    parameters: frozenset[str]
-    has_mapping: bool
+def classes(stub: Path) -> Iterator[ast.ClassDef]:
+    """Yield the classes of statements in a stub."""
+    for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef) and node.name in declarations():
+            yield node
 
 
-@dataclass(kw_only=True)
-class _Calls(ast.NodeVisitor):
-    """Collects the calls of statements in one file, by their own names or by a local name for them."""
-
-    path: str
-    calls: list[Call] = field(default_factory=list[Call])
-    mentions: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    _aliases: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-
-    def visit_Assign(self, node: ast.Assign) -> None:
-        names = [
-            part.attr
-            for part in ast.walk(node.value)
-            if isinstance(part, ast.Attribute) and _is_statement(part) and not _is_called(node.value, part)
-        ]
-        for target in node.targets:
-            if isinstance(target, ast.Name) and names:
-                self._aliases[target.id] = names
-        self.generic_visit(node)
-
-    def visit_Attribute(self, node: ast.Attribute) -> None:
-        if _is_statement(node):
-            self.mentions.append((f"{self.path}:{node.lineno}", node.attr))
-        self.generic_visit(node)
-
-    def visit_Call(self, node: ast.Call) -> None:
-        names: list[str] = []
-        if isinstance(node.func, ast.Attribute) and _is_statement(node.func):
-            names = [node.func.attr]
-        elif isinstance(node.func, ast.Name):
-            names = self._aliases.get(node.func.id, [])
-        self.calls += [
-            Call(
-                place=f"{self.path}:{node.lineno}",
-                name=name,
-                parameters=frozenset(keyword.arg for keyword in node.keywords if keyword.arg is not None),
-                has_mapping=any(keyword.arg is None for keyword in node.keywords),
-            )
-            for name in names
-        ]
-        self.generic_visit(node)
+@pytest.mark.requirement("FLR-05.1")
+def test_the_stubs_are_those_of_the_headers() -> None:
+    """`make check` says so, too; each module of statements has a stub."""
+    made = MADE.stubs(PACKAGE)
+    assert sorted(made) == STUBS
+    assert [path for path, text in made.items() if path.read_text(encoding="utf-8") != text] == []
 
 
-def _is_statement(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Attribute) or node.attr in NO_STATEMENTS:
-        return False
-    match node.value:
-        case ast.Name(id=receiver) | ast.Attribute(attr=receiver):
-            return receiver in RECEIVERS
-        case ast.Call(func=ast.Name(id=function)):
-            return function in BINDERS
-        case _:
-            return False
-
-
-def _is_called(tree: ast.AST, node: ast.AST) -> bool:
-    return any(isinstance(part, ast.Call) and part.func is node for part in ast.walk(tree))
-
-
-def _faults(source: str, path: str, declared: dict[str, frozenset[str]]) -> Iterator[str]:
-    found = _Calls(path=path)
-    found.visit(ast.parse(source))
-    for place, name in found.mentions:
-        if name not in declared:
-            yield f"{place}: no statement is named {name!r}"
-    for call in found.calls:
-        wanted = declared.get(call.name, call.parameters)
-        for unknown in sorted(call.parameters - wanted):
-            yield f"{call.place}: {call.name} has no parameter {unknown!r}"
-        if not call.has_mapping:
-            for missing in sorted(wanted - call.parameters):
-                yield f"{call.place}: {call.name} lacks the parameter {missing!r}"
-
-
-@cache
-def _declared(owner: str) -> dict[str, frozenset[str]]:
-    """Return the parameters of each statement of a package by its name."""
-    declared: dict[str, frozenset[str]] = {}
-    for path in (PACKAGE / owner).rglob("*.sql"):
-        text = path.read_text(encoding="utf-8")
-        headers = list(_HEADER.finditer(text))
-        assert len(headers) == len(_NAME.findall(text)), f"{path} has a header that cannot be read"
-        for header in headers:
-            assert header[1] not in declared, f"{path}: two statements of {owner} are named {header[1]!r}"
-            declared[header[1]] = frozenset(re.findall(r"\w+", header[2] or ""))
-    return declared
-
-
-@pytest.mark.parametrize("owner", OWNERS)
-def test_each_call_names_a_statement_and_its_parameters(owner: str) -> None:
-    """A misspelt statement or parameter fails here, without a database."""
-    faults = [
-        fault
-        for path in sorted((PACKAGE / owner).rglob("*.py"))
-        for fault in _faults(
-            path.read_text(encoding="utf-8"), str(path.relative_to(PACKAGE)), _declared(owner)
-        )
+@pytest.mark.requirement("FLR-05.1")
+def test_each_statement_has_a_type() -> None:
+    """Every header of every file is a method whose result is not Any, and nothing else answers to a name."""
+    methods = [
+        method
+        for stub in STUBS
+        for kind in classes(stub)
+        for method in kind.body
+        if isinstance(method, ast.AsyncFunctionDef)
     ]
-    assert faults == []
+    headers = chain.from_iterable(
+        re.findall(r"^-- name: (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        for path in PACKAGE.rglob("*.sql")
+    )
+    assert sorted(method.name for method in methods) == sorted(headers)
+    assert [method.name for method in methods if method.returns is None] == []
+    text = "".join(stub.read_text(encoding="utf-8") for stub in STUBS)
+    assert re.findall(r"\bAny\b|__getattr__", text) == []
 
 
-@pytest.mark.parametrize("owner", OWNERS)
+def test_no_type_checker_sees_that_names_are_looked_up_at_run_time() -> None:
+    """Otherwise a misspelt statement would have the type Any."""
+    source = ast.parse((PACKAGE / "storage" / "database.py").read_text(encoding="utf-8"))
+    (kind,) = (node for node in source.body if isinstance(node, ast.ClassDef) and node.name == "Statements")
+    seen = [node for node in kind.body if not isinstance(node, ast.If)]
+    assert "__getattr__" not in "\n".join(map(ast.unparse, seen))
+    assert hasattr(Statements, "__getattr__")
+
+
+@pytest.mark.parametrize("stub", STUBS, ids=lambda stub: stub.parent.name)
+def test_each_class_of_a_stub_is_a_class_at_run_time(stub: Path) -> None:
+    """The stub hides the module beside it from the type checker."""
+    name = ".".join(("commonplace", *stub.relative_to(PACKAGE).with_suffix("").parts))
+    module = import_module(name)
+    for each in classes(stub):
+        assert issubclass(getattr(module, each.name), Statements)
+
+
+@pytest.mark.parametrize("loaded", LOADED, ids=lambda loaded: loaded[0].kind.__name__)
+def test_a_set_has_the_statements_of_its_class(loaded: tuple[StatementSet, ...]) -> None:
+    """A file that says another class than the one it is loaded for would give other types than statements."""
+    names = {name for each in loaded for name in each.names}
+    assert names == declarations()[loaded[0].kind.__name__].keys()
+
+
+@pytest.mark.parametrize("owner", sorted(stub.relative_to(PACKAGE).parts[0] for stub in STUBS))
 def test_each_statement_is_used(owner: str) -> None:
     """No statement is left over; names that are put together at run time count where a string begins them."""
     sources = "\n".join(path.read_text(encoding="utf-8") for path in (PACKAGE / owner).rglob("*.py"))
     words = set(re.findall(r"\w+", sources))
     prefixes = tuple(re.findall(r'f"(\w+_)\{', sources))
-    unused = [name for name in _declared(owner) if name not in words and not name.startswith(prefixes)]
-    assert unused == []
+    texts = (path.read_text(encoding="utf-8") for path in (PACKAGE / owner).rglob("*.sql"))
+    names = [statement.name for text in texts for statement in MADE.statements(text)]
+    assert len(names) == len(set(names))
+    assert [name for name in names if name not in words and not name.startswith(prefixes)] == []
 
 
 @pytest.mark.parametrize(
-    ("call", "fault"),
+    ("header", "method"),
     [
-        ("sql.get_run(run_id=1)", None),
-        ("sql.get_runs(run_id=1)", "no statement is named 'get_runs'"),
-        ("sql.get_run(run=1)", "get_run has no parameter 'run'"),
-        ("sql.get_run()", "get_run lacks the parameter 'run_id'"),
-        ("sql.get_run(**given)", None),
-        ("sql.get_run(**given, run=1)", "get_run has no parameter 'run'"),
-        ("of_table(table, sql).get_run(run=1)", "get_run has no parameter 'run'"),
-        ("self._sql.get_run(run=1)", "get_run has no parameter 'run'"),
-        ("sql.connection.transaction(isolation=1)", None),
+        ("-- name: list_runs(limit)", "list_runs(self, *, limit: object) -> list[Row]: ..."),
+        ("-- name: get_run(id)^", "get_run(self, *, id: object) -> Row | None: ..."),
+        ("-- name: begin()^\n-- returns: Row", "begin(self) -> Row: ..."),
+        ("-- name: drop(id)!", "drop(self, *, id: object) -> object: ..."),
+        ("-- name: count()$\n-- returns: int", "count(self) -> int: ..."),
+        ("-- name: count()$$\n-- returns: int", "count(self) -> int: ..."),
+        ("-- name: search", "search(self, **parameters: object) -> list[Row]: ..."),
+        ("-- name: keys()\n-- columns: id UUID, at int | None", "keys(self) -> list[_KeysRow]: ..."),
+        ("-- name: key()^\n-- columns: id UUID,\n-- columns: at int", "key(self) -> _KeyRow | None: ..."),
     ],
 )
-def test_a_misspelt_call_is_found(call: str, fault: str | None) -> None:
-    """The check sees misspelt names and parameters, and lets mappings and the connection be."""
-    faults = list(_faults(call, "example.py", {"get_run": frozenset({"run_id"})}))
-    assert [fault is not None and fault in each for each in faults[:1]] == ([] if fault is None else [True])
+def test_a_header_becomes_a_method(header: str, method: str) -> None:
+    """The mark and the lines below the name determine the result."""
+    (statement,) = MADE.statements(f"{header}\n-- A sentence.\nSELECT 1;")
+    assert MADE.method(statement) == f"    async def {method}"
 
 
-def test_a_call_by_a_local_name_is_checked_for_each_statement_behind_it() -> None:
-    """A choice between two statements has to suit both."""
-    source = "read = sql.get_fact if is_fact else sql.get_rule\nread(id=1, now=2)"
-    declared = {"get_fact": frozenset({"id", "now"}), "get_rule": frozenset({"id"})}
-    assert list(_faults(source, "example.py", declared)) == ["example.py:2: get_rule has no parameter 'now'"]
+def test_columns_are_split_between_types() -> None:
+    """A comma inside a type belongs to it."""
+    (statement,) = MADE.statements("-- name: get()^\n-- columns: a dict[str, int] | None, b str\nSELECT 1;")
+    assert statement.columns == {"a": "dict[str, int] | None", "b": "str"}
+
+
+@pytest.mark.parametrize(
+    ("header", "fault"),
+    [
+        ("-- name: count()$", "count returns a value: add a line -- returns: TYPE"),
+        ("-- name: count()$\n-- returns: Any", "count has the type Any: expected one of"),
+        (
+            "-- name: list_runs limit",
+            "expected -- name: NAME(PARAMETERS)MARK, got '-- name: list_runs limit'",
+        ),
+    ],
+)
+def test_a_header_that_says_too_little_is_refused(header: str, fault: str) -> None:
+    """The message says what to add."""
+    with pytest.raises(MADE.HeaderError, match=re.escape(fault)):
+        list(MADE.statements(f"{header}\nSELECT 1;"))

@@ -1,6 +1,7 @@
 -- Tokens, and the logins that were made with them; for SQLite and PostgreSQL alike.
 
 -- name: insert_token(hash, name, tenant_id, role, created_at, expires_at)^
+-- returns: Row
 -- Adds a token, known by its hash alone, and returns it.
 INSERT INTO access_tokens (hash, name, tenant_id, role, created_at, expires_at)
 VALUES (:hash, :name, :tenant_id, :role, :created_at, :expires_at)
@@ -11,6 +12,7 @@ RETURNING *;
 SELECT * FROM access_tokens ORDER BY id;
 
 -- name: token_by_hash(hash)^
+-- columns: hash str
 -- The token that has a hash, whatever its state, or nothing.
 SELECT * FROM access_tokens WHERE hash = :hash;
 
@@ -23,6 +25,7 @@ UPDATE access_tokens SET revoked_at = coalesce(revoked_at, :moment) WHERE id = :
 UPDATE access_tokens SET last_used_at = :moment WHERE id = :token_id;
 
 -- name: count_live(tenant_id, role, moment)$
+-- returns: int
 -- How many tokens of a tenant and a role are neither revoked nor expired.
 SELECT count(*) FROM access_tokens
 WHERE tenant_id = :tenant_id AND role = :role AND revoked_at IS NULL
@@ -34,6 +37,7 @@ INSERT INTO access_logins (hash, token_id, created_at, expires_at)
 VALUES (:hash, :token_id, :created_at, :expires_at);
 
 -- name: token_of_login(hash, moment)^
+-- columns: hash str
 -- The token of an unexpired login, whatever the token's state, or nothing.
 SELECT t.* FROM access_logins l JOIN access_tokens t ON t.id = l.token_id
 WHERE l.hash = :hash AND l.expires_at > :moment;

@@ -31,12 +31,12 @@ from commonplace.apps.model.memories import MAX_MEMORIES, Author, Memory
 from commonplace.apps.receipts import CompactionAction, CompactionReceipt
 from commonplace.apps.resources import Resources
 from commonplace.apps.rules.energy import compaction_cost
+from commonplace.apps.statements import AppStatements
 from commonplace.apps.store import memories_lock
 from commonplace.core.errors import ModelBudgetError, ModelError, StorageError
 from commonplace.core.request_context import current_actor
 from commonplace.llm import Completion
 from commonplace.llm.answers import ask_again
-from commonplace.storage.database import Statements
 
 PURPOSE: Final = "app.compaction"
 SUBAGENT: Final = "subagent"
@@ -209,7 +209,7 @@ class Compactor:
 
     async def _remove_oldest(
         self,
-        sql: Statements,
+        sql: AppStatements,
         request: MemoryCompactionRequest,
         held: list[Memory],
         author: Author,

@@ -16,15 +16,17 @@ from commonplace.apps.model.digests import (
     QueuedDigest,
 )
 from commonplace.apps.receipts import DigestOutcome
+from commonplace.apps.statements import AppStatements
 from commonplace.core.clock import format_timestamp
-from commonplace.storage.database import Statements
 from commonplace.storage.store import Store
 
 LEASE: Final = timedelta(minutes=15)
 """Longer than twenty conversations of one app take that end at once, each with two model answers of 30 s."""
 
 
-async def claim(sql: Statements, store: Store, app_id: str, conversation_id: str) -> Claim | None:
+async def claim(
+    sql: AppStatements, store: Store[AppStatements], app_id: str, conversation_id: str
+) -> Claim | None:
     """Claim a digest; ``None`` if it is done, or another worker has claimed it."""
     now, token = store.now(), uuid4().hex
     row = await sql.claim_digest(
@@ -38,14 +40,14 @@ async def claim(sql: Statements, store: Store, app_id: str, conversation_id: str
 
 
 async def settle(
-    sql: Statements, store: Store, claim: Claim, outcome: DigestOutcome, reason: str = ""
+    sql: AppStatements, store: Store[AppStatements], claim: Claim, outcome: DigestOutcome, reason: str = ""
 ) -> bool:
     """Store the outcome of a claimed digest; return ``False`` if the claim has expired or the app was purged."""
     return await _leave(sql, store, claim, DigestState.DONE, outcome, reason, None)
 
 
 async def defer(
-    sql: Statements, store: Store, claim: Claim, request: MemoryCreationRequest, reason: str
+    sql: AppStatements, store: Store[AppStatements], claim: Claim, request: MemoryCreationRequest, reason: str
 ) -> bool:
     """Put a claimed digest back to wait, and return whether the claim was still valid."""
     stored = await sql.get_conversation(conversation_id=request.conversation_id)
@@ -53,14 +55,14 @@ async def defer(
     return await _leave(sql, store, claim, DigestState.DEFERRED, None, reason, kept)
 
 
-async def release(sql: Statements, store: Store, claim: Claim) -> bool:
+async def release(sql: AppStatements, store: Store[AppStatements], claim: Claim) -> bool:
     """Put a stopped digest back into the queue, and return whether the claim was still valid."""
     return await _leave(sql, store, claim, DigestState.WAITING, None, "stopped", None)
 
 
 async def _leave(
-    sql: Statements,
-    store: Store,
+    sql: AppStatements,
+    store: Store[AppStatements],
     claim: Claim,
     state: DigestState,
     outcome: DigestOutcome | None,
@@ -80,13 +82,13 @@ async def _leave(
     return row is not None
 
 
-async def listed(sql: Statements, state: ListedState, *, limit: int) -> list[QueuedDigest]:
+async def listed(sql: AppStatements, state: ListedState, *, limit: int) -> list[QueuedDigest]:
     """Return the digests in a state, newest first."""
     state = ListedState.SKIPPED if state is ListedState.FAILED else state
     return QueuedDigest.from_rows(await sql.digests_in(state=state, limit=limit))
 
 
-async def request_for(sql: Statements, app_id: str, conversation_id: str) -> MemoryCreationRequest:
+async def request_for(sql: AppStatements, app_id: str, conversation_id: str) -> MemoryCreationRequest:
     """Return the request that the queue holds, else a request for the stored conversation.
 
     Raises:

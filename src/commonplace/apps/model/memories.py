@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 from commonplace.core.instructions import Flag
 from commonplace.core.quarantine import Quarantine, Watched
 from commonplace.core.text import replace_surrogates
-from commonplace.storage.database import Row
+from commonplace.storage.database import Columns
 from commonplace.storage.rows import Noun, read_row
 
 MAX_MEMORIES: Final = 10
@@ -166,7 +166,7 @@ class Memory(Watched, Noun):
         return self.quarantine.reasons(self.content, self.metadata.flags)
 
     @classmethod
-    def from_row(cls, row: Row) -> "Memory":
+    def from_row(cls, row: Columns) -> "Memory":
         """Return the memory of a row; a row of another program may have no metadata."""
         return read_row(cls, row, metadata=Metadata.from_json(row["metadata"]), quarantine=Quarantine())
 

@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from commonplace.apps.model.memories import LISTED, Change
+from commonplace.apps.statements import AppStatements
 from commonplace.core.clock import format_timestamp
 from commonplace.storage.store import Store
 
@@ -10,7 +11,7 @@ from commonplace.storage.store import Store
 class AppChanges:
     """The changes of memories; deleted memories are included."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store[AppStatements]) -> None:
         self._store = store
 
     async def since(self, since: datetime, *, limit: int) -> list[tuple[Change, str | None]]:

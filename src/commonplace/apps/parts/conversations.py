@@ -3,6 +3,7 @@
 from commonplace.apps import conversations
 from commonplace.apps.model.conversations import Conversation, Message
 from commonplace.apps.registry import get_app
+from commonplace.apps.statements import AppStatements
 from commonplace.core.errors import NotFoundError
 from commonplace.storage.store import Store
 
@@ -10,7 +11,7 @@ from commonplace.storage.store import Store
 class AppConversations:
     """The stored conversations of apps; the memory itself begins and ends them."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store[AppStatements]) -> None:
         self._store = store
 
     async def get(self, conversation_id: str, *, app_id: str | None = None) -> Conversation:

@@ -21,6 +21,7 @@ from commonplace.apps.model.figures import (
 from commonplace.apps.model.memories import LISTED, MAX_MEMORIES, ChangeKind, Memory
 from commonplace.apps.registry import get_app
 from commonplace.apps.rules.figures import share
+from commonplace.apps.statements import AppStatements
 from commonplace.core.clock import format_timestamp
 from commonplace.core.quarantine import Quarantine
 from commonplace.storage.database import containing
@@ -31,7 +32,9 @@ from commonplace.storage.store import Store
 class AppUsage:
     """Usage figures, for overviews and monitoring."""
 
-    def __init__(self, store: Store, energy: EnergyBudget, counts: Counts, quarantine: Quarantine) -> None:
+    def __init__(
+        self, store: Store[AppStatements], energy: EnergyBudget, counts: Counts, quarantine: Quarantine
+    ) -> None:
         self._store = store
         self._energy = energy
         self._counts = counts

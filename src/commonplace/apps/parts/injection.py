@@ -14,6 +14,7 @@ from commonplace.apps.model.context import Focus, InjectionPoint
 from commonplace.apps.model.conversations import Conversation, ConversationStatus, Message, SystemMessage
 from commonplace.apps.model.memories import ALL_ROWS, MAX_MEMORIES, Memory
 from commonplace.apps.registry import get_app
+from commonplace.apps.statements import AppStatements
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.pages import require_page
 from commonplace.core.quarantine import Quarantine
@@ -25,7 +26,7 @@ log = logging.getLogger(__name__)
 class Injection:
     """Puts memories into the context of conversations."""
 
-    def __init__(self, store: Store, counts: Counts, quarantine: Quarantine) -> None:
+    def __init__(self, store: Store[AppStatements], counts: Counts, quarantine: Quarantine) -> None:
         self._store = store
         self._counts = counts
         self._quarantine = quarantine

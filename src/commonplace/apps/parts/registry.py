@@ -5,6 +5,7 @@ from commonplace.apps.model.conversations import Conversation
 from commonplace.apps.model.memories import ALL_ROWS
 from commonplace.apps.names import require_app_id, require_name
 from commonplace.apps.registry import get_app
+from commonplace.apps.statements import AppStatements
 from commonplace.apps.store import memories_lock
 from commonplace.core.choices import optional_one_of
 from commonplace.storage.store import Store
@@ -13,7 +14,7 @@ from commonplace.storage.store import Store
 class AppRegistry:
     """Installs and uninstalls apps. Source: APP-09, R-APP-1."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store[AppStatements]) -> None:
         self._store = store
 
     async def register(self, app_id: str, *, name: str | None = None) -> App:

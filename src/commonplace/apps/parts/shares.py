@@ -4,6 +4,7 @@ from commonplace.apps import memories
 from commonplace.apps.model.memories import Author, ChangeKind
 from commonplace.apps.receipts import ShareReceipt
 from commonplace.apps.registry import get_app
+from commonplace.apps.statements import AppStatements
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.request_context import current_actor
 from commonplace.storage.store import Store
@@ -12,7 +13,7 @@ from commonplace.storage.store import Store
 class AppShares:
     """The memories that conversations of other apps see too."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store[AppStatements]) -> None:
         self._store = store
 
     async def add(self, memory_id: int, to_app_id: str) -> ShareReceipt:

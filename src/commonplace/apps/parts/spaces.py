@@ -7,6 +7,7 @@ from commonplace.apps.model.figures import (
 )
 from commonplace.apps.model.memories import ALL_ROWS, LISTED, Memory
 from commonplace.apps.search import by_meaning, by_words
+from commonplace.apps.statements import AppStatements
 from commonplace.apps.vectors import Vectors
 from commonplace.core.quarantine import Quarantine
 from commonplace.storage.store import Store
@@ -15,7 +16,7 @@ from commonplace.storage.store import Store
 class AppSpaces:
     """The spaces of an app: its common space, and the spaces of its users."""
 
-    def __init__(self, store: Store, vectors: Vectors, quarantine: Quarantine) -> None:
+    def __init__(self, store: Store[AppStatements], vectors: Vectors, quarantine: Quarantine) -> None:
         self._store = store
         self._vectors = vectors
         self._quarantine = quarantine

@@ -1,6 +1,7 @@
 -- Apps, conversations and messages; for SQLite and PostgreSQL alike.
 
 -- name: register_app(app_id, name, moment)^
+-- returns: Row
 -- Adds an app and returns it; an existing app is installed again, with the new name if one is given.
 INSERT INTO apps (app_id, name, status, installed_at)
 VALUES (:app_id, coalesce(CAST(:name AS TEXT), :app_id), 'installed', :moment)
@@ -24,6 +25,7 @@ RETURNING *;
 DELETE FROM apps WHERE app_id = :app_id RETURNING app_id;
 
 -- name: list_apps(status, limit, offset)
+-- columns: memories int
 -- Returns apps of one status or all, by id, with their numbers of memories.
 SELECT a.*, (SELECT count(*) FROM app_memories m WHERE m.app_id = a.app_id) AS memories
 FROM apps a
@@ -31,6 +33,7 @@ WHERE CAST(:status AS TEXT) IS NULL OR a.status = :status
 ORDER BY a.app_id LIMIT :limit OFFSET :offset;
 
 -- name: count_listed_apps(status)$
+-- returns: int
 -- Counts the apps of one status or all.
 SELECT count(*) FROM apps a WHERE CAST(:status AS TEXT) IS NULL OR a.status = :status;
 
@@ -97,5 +100,6 @@ WHERE app_id = :app_id AND status = 'ended' AND message_count > 0
 ORDER BY ended_at DESC, conversation_id DESC LIMIT :limit;
 
 -- name: conversation_chars(conversation_id)$
+-- returns: int
 -- Counts the characters of a conversation; 0 for an unknown conversation.
 SELECT coalesce(sum(length(content)), 0) FROM messages WHERE conversation_id = :conversation_id;

@@ -28,6 +28,7 @@ WHERE app_id = :app_id AND conversation_id = :conversation_id AND state = 'runni
 RETURNING *;
 
 -- name: get_digest(app_id, conversation_id)^
+-- columns: request str | None
 -- Returns the digest of a conversation, or nothing.
 SELECT * FROM app_digests WHERE app_id = :app_id AND conversation_id = :conversation_id;
 
@@ -59,5 +60,6 @@ WHERE conversation_id = :conversation_id AND (state <> 'done' OR outcome = 'skip
 RETURNING conversation_id;
 
 -- name: digests_by_state()
+-- columns: state str, digests int
 -- Counts the digests in each state.
 SELECT state, count(*) AS digests FROM app_digests GROUP BY state ORDER BY state;

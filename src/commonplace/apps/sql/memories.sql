@@ -9,6 +9,7 @@ ON CONFLICT (app_id, source_conversation_id) WHERE source_conversation_id IS NOT
 RETURNING *;
 
 -- name: get_memory(id)^
+-- columns: content str
 -- Returns one memory, or nothing.
 SELECT * FROM app_memories WHERE id = :id;
 
@@ -28,6 +29,7 @@ SELECT * FROM app_memories WHERE app_id = :app_id
 ORDER BY replace(updated_at, ' ', 'T') DESC, id DESC LIMIT :limit OFFSET :offset;
 
 -- name: count_memories(app_id)$
+-- returns: int
 -- Counts the memories of an app in all its spaces.
 SELECT count(*) FROM app_memories WHERE app_id = :app_id;
 
@@ -38,6 +40,7 @@ WHERE app_id = :app_id AND user_id IS NOT DISTINCT FROM CAST(:user_id AS TEXT)
 ORDER BY replace(created_at, ' ', 'T'), id;
 
 -- name: overfull(most)
+-- columns: app_id str, user_id str | None
 -- Returns the spaces that exceed the limit.
 SELECT app_id, user_id FROM app_memories
 GROUP BY app_id, user_id HAVING count(*) > :most
@@ -65,6 +68,7 @@ RETURNING memory_id;
 DELETE FROM app_memory_shares WHERE memory_id = :memory_id AND to_app_id = :to_app_id RETURNING memory_id;
 
 -- name: shares_of(memory_id)
+-- columns: to_app_id str
 -- Returns the apps that a memory is shared with.
 SELECT to_app_id FROM app_memory_shares WHERE memory_id = :memory_id ORDER BY to_app_id;
 
@@ -75,6 +79,7 @@ ON CONFLICT (memory_id) DO UPDATE SET model = excluded.model, vector = excluded.
 RETURNING memory_id;
 
 -- name: vectors_of(app_id, model)
+-- columns: memory_id int, vector bytes
 -- Returns the vectors of one model for the memories that an app can see.
 SELECT v.memory_id, v.vector FROM app_memory_vectors v JOIN app_memories m ON m.id = v.memory_id
 WHERE v.model = :model AND (
@@ -83,6 +88,7 @@ WHERE v.model = :model AND (
 );
 
 -- name: record_change(memory_id, app_id, kind, actor, before, after, reason, moment)$
+-- returns: int
 -- Adds a change to the history of a memory.
 INSERT INTO app_memory_changes (memory_id, app_id, kind, actor, before, after, reason, created_at)
 VALUES (:memory_id, :app_id, :kind, :actor, :before, :after, :reason, :moment)

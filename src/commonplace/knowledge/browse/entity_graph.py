@@ -11,7 +11,7 @@ from commonplace.core.pages import require_page
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, Moment
 from commonplace.knowledge.store.session import KnowledgeSession
-from commonplace.storage.database import Row
+from commonplace.storage.database import Columns
 
 ENTITIES: Final = 30
 MOST_ENTITIES: Final = 800
@@ -150,13 +150,13 @@ class EntityGraph:
         """
         first = inputs.require_id(first_id, field="first_id")
         second = inputs.require_id(second_id, field="second_id")
-        before: dict[UUID, Row | None] = {first: None}
+        before: dict[UUID, Columns | None] = {first: None}
         frontier = [first]
         async with self._session.reading() as sql:
             for _ in range(MOST_STEPS):
                 if second in before or not frontier:
                     break
-                edges: list[Row] = await sql.graph_steps(ids=frontier, limit=MOST_EDGES)
+                edges = await sql.graph_steps(ids=frontier, limit=MOST_EDGES)
                 fresh = {edge["to_id"]: edge for edge in reversed(edges) if edge["to_id"] not in before}
                 before |= fresh
                 frontier = list(fresh)
@@ -166,9 +166,9 @@ class EntityGraph:
         return _walked(first, way, names)
 
 
-def _way(before: Mapping[UUID, Row | None], end: UUID) -> list[Row]:
+def _way(before: Mapping[UUID, Columns | None], end: UUID) -> list[Columns]:
     """Return the edges of the path to the end of a search, in order."""
-    way: list[Row] = []
+    way: list[Columns] = []
     edge = before.get(end)
     while edge is not None:
         way.append(edge)
@@ -176,7 +176,7 @@ def _way(before: Mapping[UUID, Row | None], end: UUID) -> list[Row]:
     return way[::-1]
 
 
-def _walked(first: UUID, way: Sequence[Row], names: Mapping[UUID, str]) -> Graph:
+def _walked(first: UUID, way: Sequence[Columns], names: Mapping[UUID, str]) -> Graph:
     graph = Graph()
     if way:
         graph.add(Node(id=str(first), kind="entity", label=names.get(first, "")))
@@ -188,7 +188,12 @@ def _walked(first: UUID, way: Sequence[Row], names: Mapping[UUID, str]) -> Graph
     return graph
 
 
-def _drawn(entities: list[Row], facts: list[Row], relations: list[Row], links: list[Row]) -> Graph:
+def _drawn(
+    entities: Sequence[Columns],
+    facts: Sequence[Columns],
+    relations: Sequence[Columns],
+    links: Sequence[Columns],
+) -> Graph:
     graph = Graph()
     for entity in entities:
         name, facts_about = entity["canonical_name"], entity["facts"]
@@ -208,5 +213,5 @@ def _drawn(entities: list[Row], facts: list[Row], relations: list[Row], links: l
     return graph
 
 
-def _label(fact: Row) -> str:
+def _label(fact: Columns) -> str:
     return f"{fact['predicate']}: {fact['content']}"[:120]

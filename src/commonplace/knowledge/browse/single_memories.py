@@ -7,13 +7,14 @@ from uuid import UUID
 from commonplace.core.errors import NotFoundError
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.kinds import NOUNS, Episode, Fact, Memory, MemoryType, Rule, Validity
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.id_lookup import find_id
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.unit_of_work import of_kind
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Row
 
 
-async def read_one(sql: Statements, kind: MemoryType, key: UUID, *, now: datetime) -> Memory:
+async def read_one(sql: KnowledgeStatements, kind: MemoryType, key: UUID, *, now: datetime) -> Memory:
     """Return a memory in any state, within a transaction.
 
     Raises:
@@ -22,7 +23,7 @@ async def read_one(sql: Statements, kind: MemoryType, key: UUID, *, now: datetim
     return require_found(await of_kind(kind, sql).read(id=key), kind, key, now=now)
 
 
-async def read_then(sql: Statements, kind: MemoryType, key: UUID, *, as_of: datetime) -> Memory:
+async def read_then(sql: KnowledgeStatements, kind: MemoryType, key: UUID, *, as_of: datetime) -> Memory:
     """Return a memory as it was known at a moment, within a transaction; see :meth:`KnowledgeMemory.get`.
 
     Raises:
@@ -31,10 +32,9 @@ async def read_then(sql: Statements, kind: MemoryType, key: UUID, *, as_of: date
     found = await read_one(sql, kind, key, now=as_of)
     match found:
         case Fact():
-            state: Row | None = await sql.fact_state(id=key, as_of=as_of)
+            state = await sql.fact_state(id=key, as_of=as_of)
             is_known = state is not None and state["validity"] != Validity.RETRACTED
-            if state is not None:
-                row: Row = await of_kind(kind, sql).read(id=key)
+            if state is not None and (row := await of_kind(kind, sql).read(id=key)) is not None:
                 found = Fact.from_row({**row, **state}, now=as_of)
         case Rule():
             is_known = found.created_at <= as_of and not await sql.rule_forgotten(id=key, as_of=as_of)

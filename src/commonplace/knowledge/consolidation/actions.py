@@ -27,9 +27,9 @@ from commonplace.knowledge.memories.rules import insert_rules, supersede_rule
 from commonplace.knowledge.model.fact_drafts import all_keys, as_history
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, MemoryType, Permanence
 from commonplace.knowledge.rules.siblings import plain
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.knowledge.store.vectors import refused_vectors
-from commonplace.storage.database import Statements
 
 _SERVER_FAULTS: Final = (
     OSError,
@@ -78,7 +78,7 @@ class Progress:
 
 
 async def do_steps(
-    sql: Statements, lease: Lease, steps: Steps, parse_errors: Sequence[str], now: datetime
+    sql: KnowledgeStatements, lease: Lease, steps: Steps, parse_errors: Sequence[str], now: datetime
 ) -> Progress:
     """Lock the memories that the steps can change, then run the steps.
 
@@ -99,7 +99,7 @@ async def do_steps(
     return progress
 
 
-async def _lock(sql: Statements, steps: Steps, butler: str) -> None:
+async def _lock(sql: KnowledgeStatements, steps: Steps, butler: str) -> None:
     """Lock in the order that all transactions use."""
     facts = [step for step in steps.steps if isinstance(step, StoreFact)]
     named = [step for step in steps.steps if isinstance(step, Confirm | Retract)]
@@ -118,7 +118,7 @@ async def _lock(sql: Statements, steps: Steps, butler: str) -> None:
 
 
 async def _isolated(
-    sql: Statements, step: Step, lease: Lease, progress: Progress, found: Subjects, now: datetime
+    sql: KnowledgeStatements, step: Step, lease: Lease, progress: Progress, found: Subjects, now: datetime
 ) -> None:
     try:
         async with sql.connection.transaction():
@@ -146,7 +146,7 @@ def _stored_as(step: Step) -> str:
     return f"{step.draft.subject} {step.said} holds several values; stored as {step.draft.predicate}"
 
 
-async def _do(sql: Statements, step: Step, lease: Lease, found: Subjects, now: datetime) -> _Done:
+async def _do(sql: KnowledgeStatements, step: Step, lease: Lease, found: Subjects, now: datetime) -> _Done:
     match step:
         case StoreFact(target_id=None):
             return await _new_fact(sql, step, lease, found, now)
@@ -162,7 +162,9 @@ async def _do(sql: Statements, step: Step, lease: Lease, found: Subjects, now: d
             return await _confirm(sql, step.memory_type, step.memory_id, now)
 
 
-async def _new_fact(sql: Statements, step: StoreFact, lease: Lease, found: Subjects, now: datetime) -> _Done:
+async def _new_fact(
+    sql: KnowledgeStatements, step: StoreFact, lease: Lease, found: Subjects, now: datetime
+) -> _Done:
     """Store a new fact, or confirm a fact that says the same; a superseded fact may wait for a review."""
     draft = step.draft
     same = await sql.same_fact(
@@ -192,7 +194,7 @@ async def _new_fact(sql: Statements, step: StoreFact, lease: Lease, found: Subje
 
 
 async def _updated_fact(
-    sql: Statements, step: StoreFact, lease: Lease, found: Subjects, now: datetime
+    sql: KnowledgeStatements, step: StoreFact, lease: Lease, found: Subjects, now: datetime
 ) -> _Done:
     """Store a fact in place of its target, which may wait for a review, or confirm a target that says the same.
 
@@ -236,7 +238,7 @@ async def _updated_fact(
     )
 
 
-async def _new_rule(sql: Statements, step: StoreRule, butler: str, now: datetime) -> _Done:
+async def _new_rule(sql: KnowledgeStatements, step: StoreRule, butler: str, now: datetime) -> _Done:
     same = await sql.same_rule(butler=butler, content=step.draft.content)
     if same is not None:
         await _link(sql, MemoryType.RULE, same, step, now)
@@ -246,7 +248,7 @@ async def _new_rule(sql: Statements, step: StoreRule, butler: str, now: datetime
     return _Done(action=ActionKind.RULE_CREATED, memory_id=receipt.id)
 
 
-async def _updated_rule(sql: Statements, step: StoreRule, now: datetime) -> _Done:
+async def _updated_rule(sql: KnowledgeStatements, step: StoreRule, now: datetime) -> _Done:
     """Store a rule in place of its target, which is then forgotten, or confirm a target that says the same.
 
     Raises:
@@ -265,15 +267,15 @@ async def _updated_rule(sql: Statements, step: StoreRule, now: datetime) -> _Don
     return _Done(action=ActionKind.RULE_UPDATED, memory_id=receipt.id, superseded_ids=[step.target_id])
 
 
-async def _retract(sql: Statements, step: Retract, now: datetime) -> _Done:
+async def _retract(sql: KnowledgeStatements, step: Retract, now: datetime) -> _Done:
     """Withdraw a fact or rule.
 
     Raises:
         InvalidInputError: The memory is no longer active.
     """
     is_fact = step.memory_type is MemoryType.FACT
-    standing = await (sql.standing_fact if is_fact else sql.standing_rule)(id=step.memory_id)
-    if standing is None:
+    fact = await sql.standing_fact(id=step.memory_id) if is_fact else None
+    if fact is None and (is_fact or await sql.standing_rule(id=step.memory_id) is None):
         raise InvalidInputError(
             "target_id", f"a {step.memory_type} that is still active", str(step.memory_id)
         )
@@ -282,7 +284,7 @@ async def _retract(sql: Statements, step: Retract, now: datetime) -> _Done:
     await _link(sql, step.memory_type, step.memory_id, step, now, relation="contradicts")
     note = (
         "withdrew an important fact; if it still holds, undo the run"
-        if is_fact and _matters(standing)
+        if fact is not None and _matters(fact)
         else ""
     )
     return _Done(action=ActionKind(f"{step.memory_type}_retracted"), memory_id=step.memory_id, note=note)
@@ -292,7 +294,7 @@ def _matters(fact: Mapping[str, Any]) -> bool:
     return fact["permanence"] == Permanence.PERMANENT or fact["importance"] >= LEAST_IMPORTANCE
 
 
-async def _require_rank(sql: Statements, memory_type: MemoryType, memory_id: UUID) -> None:
+async def _require_rank(sql: KnowledgeStatements, memory_type: MemoryType, memory_id: UUID) -> None:
     """Refuse to replace or withdraw a memory that is more trusted than the episodes of the run.
 
     Raises:
@@ -320,7 +322,7 @@ def _beside(receipt: FactReceipt) -> _Done:
 
 
 async def _link(
-    sql: Statements,
+    sql: KnowledgeStatements,
     memory_type: MemoryType,
     memory_id: UUID,
     step: StoreFact | StoreRule | Retract,
@@ -338,7 +340,9 @@ async def _link(
     )
 
 
-async def _confirm(sql: Statements, memory_type: MemoryType, memory_id: UUID, now: datetime) -> _Done:
+async def _confirm(
+    sql: KnowledgeStatements, memory_type: MemoryType, memory_id: UUID, now: datetime
+) -> _Done:
     before = await of_kind(memory_type, sql).confirmed_at(id=memory_id)
     if await of_kind(memory_type, sql).confirm(id=memory_id, now=now) is None:
         raise InvalidInputError("id", f"a {memory_type} that is still active", str(memory_id))

@@ -10,7 +10,7 @@ from commonplace.core.clock import format_timestamp
 from commonplace.knowledge.consolidation.leases import due_group
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.prompt import MAX_EPISODES
-from commonplace.storage.database import Statements
+from commonplace.knowledge.statements import KnowledgeStatements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,9 @@ class PlannedRun:
         }
 
 
-async def runs_of(sql: Statements, butler: str, policy: Policy, now: datetime) -> AsyncIterator[PlannedRun]:
+async def runs_of(
+    sql: KnowledgeStatements, butler: str, policy: Policy, now: datetime
+) -> AsyncIterator[PlannedRun]:
     """Yield the runs that consolidation would make for a butler now, up to the first episode that is not due."""
     after_created_at, after_order = None, 0
     while True:

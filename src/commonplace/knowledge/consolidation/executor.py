@@ -24,8 +24,8 @@ from commonplace.knowledge.consolidation.leases import Lease
 from commonplace.knowledge.consolidation.results import ConsolidationResult
 from commonplace.knowledge.consolidation.runs import ActionKind, Run, RunAction, RunState
 from commonplace.knowledge.consolidation.steps import Confirm, Group, Steps, prepare
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import unit_of_work
-from commonplace.storage.database import Statements
 
 PAUSES_S: Final = (0.2, 1.0, 3.0)
 """The pauses before an answer is applied again after a server fault; a server restarts within the longest pause."""
@@ -157,7 +157,7 @@ async def _apply(
 ) -> Run:
     async with unit_of_work(pool) as sql:
         await sql.set_run(run_id=str(lease.run_id))
-        run = Run.from_row(await sql.lock_run(run_id=lease.run_id))
+        run = Run.existing(await sql.lock_run(run_id=lease.run_id), lease.run_id)
         if run.state in {RunState.APPLIED, RunState.UNDONE, RunState.REFUSED}:
             return run
         reason = await _reason_to_refuse(sql, run, lease, now)
@@ -175,7 +175,7 @@ async def _apply(
         )
     for message in progress.errors:
         _log.warning("run %s of butler %r: %s", lease.run_id, lease.butler, message)
-    return Run.from_row(finished)
+    return Run.existing(finished, lease.run_id)
 
 
 async def _rehearse(
@@ -185,7 +185,7 @@ async def _rehearse(
     with suppress(_RollBack):
         async with unit_of_work(pool) as sql:
             await sql.set_run(run_id=str(lease.run_id))
-            run = Run.from_row(await sql.lock_run(run_id=lease.run_id))
+            run = Run.existing(await sql.lock_run(run_id=lease.run_id), lease.run_id)
             reason = await _reason_to_refuse(sql, run, lease, now)
             if reason is not None:
                 return reason
@@ -195,7 +195,7 @@ async def _rehearse(
     return rehearsal
 
 
-async def _effects(sql: Statements, lease: Lease, progress: Progress) -> Rehearsal:
+async def _effects(sql: KnowledgeStatements, lease: Lease, progress: Progress) -> Rehearsal:
     """Return the effects of a transaction so far."""
     actions = [RunAction.from_row(row) for row in await sql.run_actions(run_id=lease.run_id)]
     superseded = {each for action in actions for each in action.superseded_ids}
@@ -214,7 +214,7 @@ async def _effects(sql: Statements, lease: Lease, progress: Progress) -> Rehears
     )
 
 
-async def _reason_to_refuse(sql: Statements, run: Run, lease: Lease, now: datetime) -> str | None:
+async def _reason_to_refuse(sql: KnowledgeStatements, run: Run, lease: Lease, now: datetime) -> str | None:
     """Lock the episodes of the run and return ``None``, or return why the answer must not be applied."""
     if run.state is RunState.FAILED:
         return _LATE
@@ -222,8 +222,8 @@ async def _reason_to_refuse(sql: Statements, run: Run, lease: Lease, now: dateti
     return FORGOTTEN if len(episodes) < len(lease.episodes) else None
 
 
-async def _refuse(sql: Statements, lease: Lease, reason: str, now: datetime) -> Run:
+async def _refuse(sql: KnowledgeStatements, lease: Lease, reason: str, now: datetime) -> Run:
     _log.warning("run %s of butler %r is refused: %s", lease.run_id, lease.butler, reason)
     await sql.release_episodes(run_id=lease.run_id)
     await sql.end_run(run_id=lease.run_id, state=RunState.REFUSED, errors=[reason], now=now)
-    return Run.from_row(await sql.lock_run(run_id=lease.run_id))
+    return Run.existing(await sql.lock_run(run_id=lease.run_id), lease.run_id)

@@ -30,8 +30,9 @@ from commonplace.knowledge.consolidation.prompt import (
     fit,
 )
 from commonplace.knowledge.consolidation.runs import Run, RunState
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import unit_of_work
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Columns
 
 RENEWALS: Final = 3
 """Number of renewals within the length of a lease."""
@@ -136,7 +137,7 @@ async def take(
     return lease
 
 
-def due_group(rows: Sequence[Row]) -> tuple[PendingEpisode, ...]:
+def due_group(rows: Sequence[Columns]) -> tuple[PendingEpisode, ...]:
     """Return the episodes that go into one run.
 
     Args:
@@ -152,7 +153,7 @@ def due_group(rows: Sequence[Row]) -> tuple[PendingEpisode, ...]:
     return tuple(due[: group_size(fit(due), attempts=rows[0]["retry_count"])])
 
 
-async def _end_lost_run(sql: Statements, run: Row, policy: Policy, now: datetime) -> None:
+async def _end_lost_run(sql: KnowledgeStatements, run: Columns, policy: Policy, now: datetime) -> None:
     """End a run whose worker is silent. This counts as an attempt, because an episode may have crashed the worker."""
     message = f"worker {run['worker']} was silent until its lease ended"
     _log.warning("run %s: %s", run["id"], message)
@@ -210,12 +211,12 @@ async def give_back(pool: asyncpg.Pool, lease: Lease, reason: str, *, state: str
     """
     async with unit_of_work(pool) as sql:
         await sql.set_run(run_id=str(lease.run_id))
-        run = await sql.lock_run(run_id=lease.run_id)
-        if run["state"] in {RunState.RUNNING, RunState.FAILED}:
+        run = Run.existing(await sql.lock_run(run_id=lease.run_id), lease.run_id)
+        if run.state in {RunState.RUNNING, RunState.FAILED}:
             await sql.release_episodes(run_id=lease.run_id)
             await sql.end_run(run_id=lease.run_id, state=state, errors=[reason], now=clock())
-            run = await sql.lock_run(run_id=lease.run_id)
-    return Run.from_row(run)
+            run = Run.existing(await sql.lock_run(run_id=lease.run_id), lease.run_id)
+    return run
 
 
 async def fail(pool: asyncpg.Pool, lease: Lease, error: Exception, *, clock: Clock) -> Failure:
@@ -230,8 +231,8 @@ async def fail(pool: asyncpg.Pool, lease: Lease, error: Exception, *, clock: Clo
     pause = policy.pause(attempts=lease.attempts + counted, error=error)
     async with unit_of_work(pool) as sql:
         await sql.set_run(run_id=str(lease.run_id))
-        run = await sql.lock_run(run_id=lease.run_id)
-        if run["state"] != RunState.RUNNING:
+        run = Run.existing(await sql.lock_run(run_id=lease.run_id), lease.run_id)
+        if run.state is not RunState.RUNNING:
             return Failure(dead=0, again_at=None)
         dead = await sql.fail_episodes(
             run_id=lease.run_id,

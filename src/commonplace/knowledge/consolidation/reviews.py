@@ -19,9 +19,9 @@ from commonplace.knowledge.browse.lists import require_page
 from commonplace.knowledge.model.config import LIST_LIMIT
 from commonplace.knowledge.model.kinds import MemoryType
 from commonplace.knowledge.rules import siblings
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.unit_of_work import of_kind
-from commonplace.storage.database import Statements
 from commonplace.storage.rows import Noun
 
 
@@ -113,7 +113,7 @@ class FactReviews:
             return await _get(sql, review_id)
 
 
-async def _keep_both(sql: Statements, review: FactReview) -> None:
+async def _keep_both(sql: KnowledgeStatements, review: FactReview) -> None:
     predicate = siblings.with_value(review.subject, review.predicate, review.new_content)
     if predicate == review.predicate:
         predicate = f"{predicate}_2"
@@ -128,11 +128,11 @@ async def _keep_both(sql: Statements, review: FactReview) -> None:
         raise InvalidInputError("review_id", expected, review.id)
 
 
-async def _lock(sql: Statements, review: FactReview) -> None:
+async def _lock(sql: KnowledgeStatements, review: FactReview) -> None:
     await of_kind(MemoryType.FACT, sql).lock(ids=[review.old_id, review.new_id])
 
 
-async def _get(sql: Statements, review_id: int) -> FactReview:
+async def _get(sql: KnowledgeStatements, review_id: int) -> FactReview:
     row = await sql.get_fact_review(id=review_id)
     if row is None:
         raise NotFoundError("review", review_id)

@@ -15,9 +15,9 @@ from commonplace.knowledge.consolidation.runs import Run, RunAction, RunState
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.fact_drafts import fact_key
 from commonplace.knowledge.model.kinds import MemoryType, Validity
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.unit_of_work import of_kind
-from commonplace.storage.database import Statements
 from commonplace.storage.rows import Noun
 
 
@@ -102,7 +102,7 @@ class RunUndo:
         )
 
 
-async def _replaced(sql: Statements, actions: Sequence[RunAction]) -> dict[UUID, tuple[UUID, ...]]:
+async def _replaced(sql: KnowledgeStatements, actions: Sequence[RunAction]) -> dict[UUID, tuple[UUID, ...]]:
     """Return the facts that undone runs replaced with memories of some actions, and recursively with those facts."""
     replaced: dict[UUID, tuple[UUID, ...]] = {}
     named = {id_ for each in actions for id_ in (each.memory_id, *each.superseded_ids)}
@@ -126,7 +126,7 @@ class _Undoing:
 
     def __init__(
         self,
-        sql: Statements,
+        sql: KnowledgeStatements,
         run: Run,
         actions: Sequence[RunAction],
         replaced: dict[UUID, tuple[UUID, ...]],

@@ -14,10 +14,10 @@ from commonplace.knowledge.model.entity_names import fold_name
 from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.fact_drafts import fact_key
 from commonplace.knowledge.model.kinds import MemoryType, Validity
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.events import record_decision
 from commonplace.knowledge.store.id_lookup import find_id
 from commonplace.knowledge.store.session import KnowledgeSession
-from commonplace.storage.database import Statements
 from commonplace.storage.rows import Noun
 
 
@@ -97,7 +97,7 @@ class SubjectReviews:
                 await _unlink(sql, key, wanted)
             await record_decision(sql, MemoryType.FACT, key, wanted, None)
 
-    async def _link(self, sql: Statements, subject: str, entity_id: UUID) -> dict[str, object]:
+    async def _link(self, sql: KnowledgeStatements, subject: str, entity_id: UUID) -> dict[str, object]:
         """Set the entity of a subject's facts; return what :func:`_unlink` needs to undo this."""
         rows = await sql.unlinked_keys(subjects=[subject])
         keys = {(row["scope"], row["subject"], row["predicate"]) for row in rows}
@@ -127,7 +127,7 @@ class SubjectReviews:
         return {"facts": [str(row["id"]) for row in rows], "superseded": superseded, "alias_added": is_new}
 
 
-async def _unlink(sql: Statements, fact_id: UUID, entity_id: UUID) -> None:
+async def _unlink(sql: KnowledgeStatements, fact_id: UUID, entity_id: UUID) -> None:
     """Undo that the subject of a fact is an entity.
 
     Raises:
@@ -135,7 +135,7 @@ async def _unlink(sql: Statements, fact_id: UUID, entity_id: UUID) -> None:
         UndoRefusedError: The newest decision did not give the subject the entity.
     """
     made = await sql.last_subject_decision(fact_id=str(fact_id), entity_id=str(entity_id))
-    if made is None or "facts" not in made:
+    if made is None or made["facts"] is None:
         reason = "the newest decision did not give the subject this entity"
         raise UndoRefusedError("entity_id", "the decision", reason, str(entity_id))
     ids = [UUID(each) for each in made["facts"]]

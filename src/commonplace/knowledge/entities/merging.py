@@ -18,9 +18,10 @@ from commonplace.knowledge.model.entity_names import without_repeats
 from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.inputs import require_id
 from commonplace.knowledge.rules.merge_plan import FactChange, FactState, MergePlan, plan_merge
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.events import record_event
 from commonplace.knowledge.store.session import KnowledgeSession
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Columns
 from commonplace.storage.rows import read_row
 
 
@@ -80,7 +81,7 @@ class PreviewedFact:
     of_target: bool
 
     @classmethod
-    def from_row(cls, row: Row, target_id: UUID) -> "PreviewedFact":
+    def from_row(cls, row: Columns, target_id: UUID) -> "PreviewedFact":
         """Read a row of ``facts``."""
         return read_row(cls, row, of_target=row["entity_id"] == target_id)
 
@@ -162,7 +163,7 @@ def _require_two_ids(source_entity_id: UUID | str, target_entity_id: UUID | str)
     return source_id, target_id
 
 
-async def _living(sql: Statements, entity_id: UUID, *, field: str) -> Entity:
+async def _living(sql: KnowledgeStatements, entity_id: UUID, *, field: str) -> Entity:
     row = await sql.entity_by_id(id=entity_id)
     return require_living(None if row is None else Entity.from_row(row), entity_id, field=field)
 
@@ -174,13 +175,13 @@ def _added_names(source: Entity, target: Entity) -> list[str]:
 
 
 async def lock_facts(
-    sql: Statements, *, entities: Sequence[UUID], facts: Sequence[UUID] = ()
+    sql: KnowledgeStatements, *, entities: Sequence[UUID], facts: Sequence[UUID] = ()
 ) -> list[FactState]:
     """Lock all facts of some entities, and of the entities of some facts, in ascending order of their ids."""
     return FactState.from_rows(await sql.entity_lock_facts(entity_ids=list(entities), fact_ids=list(facts)))
 
 
-async def set_validities(sql: Statements, changes: Sequence[FactChange]) -> None:
+async def set_validities(sql: KnowledgeStatements, changes: Sequence[FactChange]) -> None:
     """Write each changed validity."""
     moved = [change for change in changes if change.before.validity != change.after.validity]
     if moved:
@@ -189,7 +190,7 @@ async def set_validities(sql: Statements, changes: Sequence[FactChange]) -> None
         )
 
 
-async def point_facts(sql: Statements, changes: Sequence[FactChange]) -> None:
+async def point_facts(sql: KnowledgeStatements, changes: Sequence[FactChange]) -> None:
     """Write the entity and the superseded fact of each changed fact."""
     if changes:
         await sql.entity_point_facts(
@@ -199,7 +200,7 @@ async def point_facts(sql: Statements, changes: Sequence[FactChange]) -> None:
         )
 
 
-async def _link(sql: Statements, plan: MergePlan) -> list[tuple[UUID, UUID]]:
+async def _link(sql: KnowledgeStatements, plan: MergePlan) -> list[tuple[UUID, UUID]]:
     """Link winning facts to superseded facts, and return the new links."""
     if not plan.supersessions:
         return []
@@ -208,12 +209,12 @@ async def _link(sql: Statements, plan: MergePlan) -> list[tuple[UUID, UUID]]:
     return [(row["source_id"], row["target_id"]) for row in rows]
 
 
-async def _conflicts(sql: Statements, plan: MergePlan) -> tuple[MergeConflict, ...]:
+async def _conflicts(sql: KnowledgeStatements, plan: MergePlan) -> tuple[MergeConflict, ...]:
     ids = {each for pair in plan.supersessions for each in pair}
     texts = {row["id"]: row for row in await sql.memory_texts(ids=list(ids))} if ids else {}
     return tuple(
         MergeConflict(
-            predicate=texts[winner]["predicate"],
+            predicate=texts[winner]["predicate"] or "",
             kept_id=winner,
             kept_text=texts[winner]["content"],
             superseded_id=loser,
@@ -223,7 +224,7 @@ async def _conflicts(sql: Statements, plan: MergePlan) -> tuple[MergeConflict, .
     )
 
 
-async def _write_both(sql: Statements, source: Entity, target: Entity) -> tuple[Entity, Entity]:
+async def _write_both(sql: KnowledgeStatements, source: Entity, target: Entity) -> tuple[Entity, Entity]:
     buried = replace(source, metadata={**source.metadata, MERGED_INTO: str(target.id)})
     richer = replace(
         target,
@@ -254,7 +255,7 @@ def payload_of(
 
 
 async def _record(
-    sql: Statements,
+    sql: KnowledgeStatements,
     *,
     before: tuple[Entity, Entity],
     after: tuple[Entity, Entity],

@@ -26,9 +26,10 @@ from commonplace.knowledge.model.entity_names import fold_names, without_repeats
 from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.inputs import optional_moment, require_id, require_metadata
 from commonplace.knowledge.model.kinds import Moment
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.events import record_event
 from commonplace.knowledge.store.session import KnowledgeSession
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Columns
 from commonplace.storage.rows import Noun, read_row
 
 MADE_FROM: Final = "made_from"
@@ -65,7 +66,7 @@ class Entity(Noun):
         return None if target is None else UUID(target)
 
     @classmethod
-    def from_row(cls, row: Row) -> Self:
+    def from_row(cls, row: Columns) -> Self:
         """Read a row of ``entities``; without ``survivor_id``, only the first step of a chain of merges is known."""
         survivor = row.get("survivor_id") or UUID(row["metadata"].get(MERGED_INTO) or str(row["id"]))
         return read_row(cls, row, survivor_id=survivor)
@@ -182,10 +183,12 @@ class EntityRegistry:
         except asyncpg.UniqueViolationError:
             async with self._session.reading() as sql:
                 row = await sql.entity_by_id(id=wanted)
-                raise await _name_taken(sql, name or "", EntityType(row["entity_type"])) from None
+                raise await _name_taken(sql, name or "", Entity.existing(row, wanted).entity_type) from None
 
 
-async def write_entity(sql: Statements, entity: Entity, *, updated_at: datetime | None = None) -> Entity:
+async def write_entity(
+    sql: KnowledgeStatements, entity: Entity, *, updated_at: datetime | None = None
+) -> Entity:
     """Write the mutable fields of a locked entity; ``updated_at`` defaults to now."""
     row = await sql.entity_write(
         id=entity.id,
@@ -195,10 +198,10 @@ async def write_entity(sql: Statements, entity: Entity, *, updated_at: datetime 
         name_keys=fold_names(entity.canonical_name, entity.aliases),
         updated_at=updated_at,
     )
-    return Entity.from_row(row)
+    return Entity.existing(row, entity.id)
 
 
-async def lock_entities(sql: Statements, *ids: UUID) -> dict[UUID, Entity]:
+async def lock_entities(sql: KnowledgeStatements, *ids: UUID) -> dict[UUID, Entity]:
     """Lock entities in ascending order of their ids, and return the entities that exist."""
     return {row["id"]: Entity.from_row(row) for row in await sql.entity_lock(ids=list(ids))}
 
@@ -223,7 +226,7 @@ def _merged(metadata: Mapping[str, Any], changes: Mapping[str, Any]) -> Mapping[
 
 
 async def _take_over(
-    sql: Statements, name: str, kind: EntityType, aliases: Sequence[str], metadata: Mapping[str, Any]
+    sql: KnowledgeStatements, name: str, kind: EntityType, aliases: Sequence[str], metadata: Mapping[str, Any]
 ) -> Entity:
     """Give an entity that a fact created the aliases and metadata of its explicit creation.
 
@@ -241,7 +244,7 @@ async def _take_over(
     return after
 
 
-async def _name_taken(sql: Statements, name: str, entity_type: EntityType) -> InvalidInputError:
+async def _name_taken(sql: KnowledgeStatements, name: str, entity_type: EntityType) -> InvalidInputError:
     row = await sql.entity_named(canonical_name=name, entity_type=entity_type)
     expected = f"a name that no other {entity_type} has"
     if row is not None:
@@ -252,7 +255,9 @@ async def _name_taken(sql: Statements, name: str, entity_type: EntityType) -> In
     return InvalidInputError("canonical_name", expected, name)
 
 
-async def record_change(sql: Statements, event_type: EventType, before: Entity | None, after: Entity) -> None:
+async def record_change(
+    sql: KnowledgeStatements, event_type: EventType, before: Entity | None, after: Entity
+) -> None:
     """Write the event of a new or changed entity; an update lists only the fields that differ."""
     new = after.image()
     old = before.image() if before else {}

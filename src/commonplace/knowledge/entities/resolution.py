@@ -28,8 +28,9 @@ from commonplace.knowledge.model.entity_names import (
     split_names,
 )
 from commonplace.knowledge.rules.trigrams import MIN_CHARS, THRESHOLD, most_similar, required_pieces
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.session import KnowledgeSession
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Columns
 from commonplace.storage.rows import Noun, read_row
 
 MAX_CANDIDATES: Final = 500
@@ -85,7 +86,7 @@ class NamedEntity(Noun):
     name_keys: str
 
     @classmethod
-    def from_row(cls, row: Row) -> "NamedEntity":
+    def from_row(cls, row: Columns) -> "NamedEntity":
         """Read a row of ``entities``; names in a row written by another program are folded here."""
         return read_row(
             cls, row, name_keys=row["name_keys"] or fold_names(row["canonical_name"], row["aliases"])
@@ -149,7 +150,7 @@ def rank(
 
 
 async def _by_name(
-    sql: Statements, key: str, entity_type: EntityType | None, hints: ContextHints
+    sql: KnowledgeStatements, key: str, entity_type: EntityType | None, hints: ContextHints
 ) -> dict[NamedEntity, NameMatch]:
     rows = await sql.entity_search(
         key=key, entity_type=entity_type, preferred=list(hints.domain_scores), limit=MAX_CANDIDATES
@@ -159,7 +160,7 @@ async def _by_name(
 
 
 async def _similar(
-    sql: Statements, key: str, entity_type: EntityType | None
+    sql: KnowledgeStatements, key: str, entity_type: EntityType | None
 ) -> tuple[list[NamedEntity], list[NamedEntity]]:
     """Return the similar entities or, without ``pg_trgm`` on the server, the entities that may be similar."""
     connection: Any = sql.connection
@@ -182,7 +183,7 @@ def _closest(key: str, entities: list[NamedEntity]) -> list[NamedEntity]:
     return order[:MAX_CANDIDATES]
 
 
-async def _boosts(sql: Statements, ids: list[UUID], terms: frozenset[str]) -> dict[UUID, float]:
+async def _boosts(sql: KnowledgeStatements, ids: list[UUID], terms: frozenset[str]) -> dict[UUID, float]:
     rows = await sql.entity_neighbourhood(ids=ids, limit=MAX_FACTS)
     texts: defaultdict[UUID, list[str]] = defaultdict(list)
     for row in rows:

@@ -17,7 +17,8 @@ from commonplace.knowledge.entities.registry import MADE_FROM, Entity, record_ch
 from commonplace.knowledge.model.entity_fields import EntityType
 from commonplace.knowledge.model.entity_names import fold_name, fold_names, normal_name
 from commonplace.knowledge.model.events import EventType
-from commonplace.storage.database import Row, Statements
+from commonplace.knowledge.statements import KnowledgeStatements
+from commonplace.storage.database import Columns
 from commonplace.storage.rows import Noun
 
 MAX_NAME_WORDS: Final = 4
@@ -79,7 +80,7 @@ def plain_type(subject: str, predicate: str) -> EntityType | None:
     return None if kind is EntityType.PERSON and is_acronym else kind
 
 
-def chosen(rows: Iterable[Row]) -> dict[str, UUID]:
+def chosen(rows: Iterable[Columns]) -> dict[str, UUID]:
     """Return the entity of each folded name: the only entity with this canonical name, else with this alias.
 
     Args:
@@ -94,7 +95,7 @@ def chosen(rows: Iterable[Row]) -> dict[str, UUID]:
 
 
 async def find_subjects(
-    sql: Statements, subjects: Collection[str], makers: Mapping[str, EntityType]
+    sql: KnowledgeStatements, subjects: Collection[str], makers: Mapping[str, EntityType]
 ) -> Subjects:
     """Return the entities of subjects, creating new entities if allowed.
 
@@ -121,7 +122,7 @@ async def find_subjects(
     )
 
 
-async def _make(sql: Statements, types: Mapping[str, EntityType]) -> frozenset[str]:
+async def _make(sql: KnowledgeStatements, types: Mapping[str, EntityType]) -> frozenset[str]:
     """Create entities in name order, which prevents deadlocks, and return the subjects of new entities."""
     made: set[str] = set()
     for subject in sorted(types):
@@ -140,7 +141,7 @@ async def _make(sql: Statements, types: Mapping[str, EntityType]) -> frozenset[s
 
 
 async def link_subjects(
-    sql: Statements, keys: Collection[tuple[str, str, str]], found: Subjects
+    sql: KnowledgeStatements, keys: Collection[tuple[str, str, str]], found: Subjects
 ) -> dict[tuple[str, str, str], list[Unlinked]]:
     """Set the entity of the active facts of some keys, so that new facts supersede them.
 

@@ -20,9 +20,9 @@ from commonplace.knowledge.model.entity_fields import MERGED_INTO
 from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.inputs import require_id
 from commonplace.knowledge.rules.merge_plan import FactChange, UnmergePlan, plan_unmerge
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.events import record_event
 from commonplace.knowledge.store.session import KnowledgeSession
-from commonplace.storage.database import Statements
 
 _SHOWN_CONFLICTS: Final = 5
 
@@ -85,7 +85,7 @@ class EntityUnmerging:
             return await _restore_both(sql, source, target, record, plan)
 
 
-async def _lock_pair(sql: Statements, source_id: UUID) -> tuple[Entity, Entity]:
+async def _lock_pair(sql: KnowledgeStatements, source_id: UUID) -> tuple[Entity, Entity]:
     row = await sql.entity_by_id(id=source_id)
     if row is None:
         raise _refused("the id of an entity", source_id)
@@ -106,13 +106,16 @@ async def _lock_pair(sql: Statements, source_id: UUID) -> tuple[Entity, Entity]:
     return source, target
 
 
-async def _read_record(sql: Statements, source: Entity, target: Entity) -> _Record:
+async def _read_record(sql: KnowledgeStatements, source: Entity, target: Entity) -> _Record:
     row = await sql.entity_last_merge(source_entity_id=str(source.id), target_entity_id=str(target.id))
     if row is None or "facts" not in row["payload"]:
         raise _refused("a merge with a record of the state before it", source.id)
-    payload = row["payload"]
+    return _record(row["id"], row["payload"])
+
+
+def _record(event_id: UUID, payload: Mapping[str, Any]) -> _Record:
     return _Record(
-        event_id=row["id"],
+        event_id=event_id,
         before=payload["before"],
         after=payload["after"],
         facts=tuple(map(FactChange.from_json, payload["facts"])),
@@ -120,14 +123,14 @@ async def _read_record(sql: Statements, source: Entity, target: Entity) -> _Reco
     )
 
 
-async def _unlink(sql: Statements, record: _Record) -> None:
+async def _unlink(sql: KnowledgeStatements, record: _Record) -> None:
     if record.links:
         winners, losers = zip(*record.links, strict=True)
         await sql.entity_unlink_superseded(winners=list(winners), losers=list(losers))
 
 
 async def _restore_both(
-    sql: Statements, source: Entity, target: Entity, record: _Record, plan: UnmergePlan
+    sql: KnowledgeStatements, source: Entity, target: Entity, record: _Record, plan: UnmergePlan
 ) -> UnmergeReceipt:
     without_target = {key: value for key, value in source.metadata.items() if key != MERGED_INTO}
     risen = await write_entity(

@@ -12,11 +12,11 @@ from commonplace.knowledge.browse.single_memories import read_one, read_then, re
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import PINNED, Fact, Memory, MemoryType, Moment, Rule, Validity
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.id_lookup import find_id
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.traced import traced
 from commonplace.knowledge.store.unit_of_work import of_kind
-from commonplace.storage.database import Statements
 
 
 class SingleMemories:
@@ -57,14 +57,16 @@ class SingleMemories:
                 raise await self._not_live(sql, kind, key, now)
             return note(await read_one(sql, kind, key, now=now))
 
-    async def _not_live(self, sql: Statements, kind: MemoryType, key: UUID, now: datetime) -> NotFoundError:
+    async def _not_live(
+        self, sql: KnowledgeStatements, kind: MemoryType, key: UUID, now: datetime
+    ) -> NotFoundError:
         """Return the error for a memory that is not live, which names the successor of a superseded fact."""
         found = await read_one(sql, kind, key, now=now)
         if isinstance(found, Fact) and found.validity is Validity.SUPERSEDED:
             return SupersededError(str(key), await sql.successor_of_fact(id=key))
         return NotFoundError(kind, str(key))
 
-    async def _accepted(self, sql: Statements, key: UUID, now: datetime) -> bool:
+    async def _accepted(self, sql: KnowledgeStatements, key: UUID, now: datetime) -> bool:
         """Activate a held fact in place of the fact that it contradicts; return whether it was held."""
         fact = await read_one(sql, MemoryType.FACT, key, now=now)
         if not isinstance(fact, Fact) or fact.validity is not Validity.HELD:
@@ -146,7 +148,7 @@ class SingleMemories:
     @asynccontextmanager
     async def _changing(
         self, memory_type: str, memory_id: UUID | str, *, no_episode: str = ""
-    ) -> AsyncGenerator[tuple[Statements, MemoryType, UUID]]:
+    ) -> AsyncGenerator[tuple[KnowledgeStatements, MemoryType, UUID]]:
         """Open a transaction that changes a memory; ``no_episode`` says why it must not be an episode."""
         kind = inputs.require_memory_type(memory_type)
         if no_episode and kind is MemoryType.EPISODE:

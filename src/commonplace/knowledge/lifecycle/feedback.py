@@ -18,11 +18,12 @@ from commonplace.knowledge.model.maturity import Maturity
 from commonplace.knowledge.model.search_text import search_text
 from commonplace.knowledge.rules import maturity
 from commonplace.knowledge.rules.maturity import Standing
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.events import record_event
 from commonplace.knowledge.store.id_lookup import find_id
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.vectors import embed
-from commonplace.storage.database import Statements
+from commonplace.storage.database import Row
 
 _log = logging.getLogger(__name__)
 
@@ -87,7 +88,7 @@ class RuleFeedback:
             _require_inversion(key, before)
             metadata = {name: value for name, value in current.metadata.items() if name != "needs_inversion"}
             metadata["original_content"] = rule.content
-            inverted = await sql.invert_rule(
+            row = await sql.invert_rule(
                 id=key,
                 content=text,
                 search_text=search_text(text),
@@ -97,12 +98,13 @@ class RuleFeedback:
                 metadata=metadata,
                 now=now,
             )
+            inverted = _existing(row, key, now)
             states = (
                 {"maturity": each.maturity, "last_confirmed_at": each.last_confirmed_at}
-                for each in (current, Rule.from_row(inverted, now=now))
+                for each in (current, inverted)
             )
             await _record(sql, EventType.RULE_INVERTED, key, *states)
-            return Rule.from_row(inverted, now=now)
+            return inverted
 
     async def _mark(self, rule_id: UUID | str, outcome: Outcome, reason: str | None, context: object) -> Rule:
         now = self._session.clock()
@@ -135,7 +137,7 @@ class RuleFeedback:
                 asdict(before) | {"last_confirmed_at": rule.last_confirmed_at},
                 asdict(after) | {"last_confirmed_at": confirmed_at},
             )
-            return Rule.from_row(row, now=now)
+            return _existing(row, key, now)
 
 
 def _require_inversion(rule_id: UUID, standing: Standing) -> None:
@@ -148,8 +150,11 @@ def _require_inversion(rule_id: UUID, standing: Standing) -> None:
         )
 
 
-async def _lock(sql: Statements, rule_id: UUID, now: datetime) -> Rule:
-    row = await sql.lock_rule(id=rule_id)
+async def _lock(sql: KnowledgeStatements, rule_id: UUID, now: datetime) -> Rule:
+    return _existing(await sql.lock_rule(id=rule_id), rule_id, now)
+
+
+def _existing(row: Row | None, rule_id: UUID, now: datetime) -> Rule:
     if row is None:
         raise NotFoundError("rule", str(rule_id))
     return Rule.from_row(row, now=now)
@@ -166,7 +171,7 @@ def _standing(rule: Rule) -> Standing:
 
 
 async def _record(
-    sql: Statements, event: EventType, rule_id: UUID, before: dict[str, Any], after: dict[str, Any]
+    sql: KnowledgeStatements, event: EventType, rule_id: UUID, before: dict[str, Any], after: dict[str, Any]
 ) -> None:
     payload = {"memory_type": MemoryType.RULE, "memory_id": rule_id, "before": before, "after": after}
     await record_event(sql, event, payload=payload)

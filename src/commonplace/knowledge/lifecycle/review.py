@@ -14,12 +14,12 @@ from commonplace.knowledge.memories.rules import supersede_rule
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.config import LIST_LIMIT
 from commonplace.knowledge.model.kinds import MemoryType, Validity
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.events import record_decision
 from commonplace.knowledge.store.id_lookup import find_id
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.knowledge.upkeep.decay import FAINT
-from commonplace.storage.database import Statements
 from commonplace.storage.rows import Noun
 
 NOTICE: Final = timedelta(days=14)
@@ -172,7 +172,7 @@ class DuplicateReviews:
     @asynccontextmanager
     async def _changing_pair(
         self, memory_type: str, older_id: UUID | str, newer_id: UUID | str
-    ) -> AsyncGenerator[tuple[Statements, MemoryType, UUID, UUID]]:
+    ) -> AsyncGenerator[tuple[KnowledgeStatements, MemoryType, UUID, UUID]]:
         """Open a transaction that changes two facts or two rules."""
         kind = inputs.require_memory_type(memory_type)
         if kind is MemoryType.EPISODE:
@@ -187,7 +187,7 @@ class DuplicateReviews:
             yield sql, kind, older, newer
 
 
-async def _require_living(sql: Statements, kind: MemoryType, *ids: UUID) -> None:
+async def _require_living(sql: KnowledgeStatements, kind: MemoryType, *ids: UUID) -> None:
     """Lock both memories.
 
     Raises:
@@ -199,7 +199,9 @@ async def _require_living(sql: Statements, kind: MemoryType, *ids: UUID) -> None
             raise NotFoundError(kind, str(each))
 
 
-async def _supersede(sql: Statements, kind: MemoryType, pair: tuple[UUID, UUID], now: datetime) -> None:
+async def _supersede(
+    sql: KnowledgeStatements, kind: MemoryType, pair: tuple[UUID, UUID], now: datetime
+) -> None:
     rows = await of_kind(kind, sql).by_trust_and_age(ids=list(pair))
     weaker, stronger = (row["id"] for row in rows)
     if kind is MemoryType.FACT:
@@ -208,7 +210,7 @@ async def _supersede(sql: Statements, kind: MemoryType, pair: tuple[UUID, UUID],
         await supersede_rule(sql, weaker, by_id=stronger, now=now)
 
 
-async def _restore(sql: Statements, kind: MemoryType, older: UUID, newer: UUID) -> None:
+async def _restore(sql: KnowledgeStatements, kind: MemoryType, older: UUID, newer: UUID) -> None:
     """Restore the superseded memory of a pair.
 
     Raises:

@@ -24,12 +24,12 @@ from commonplace.knowledge.model.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, 
 from commonplace.knowledge.model.permanence import DECAY_RATES, Permanence
 from commonplace.knowledge.model.search_text import search_text
 from commonplace.knowledge.rules.periods import Period
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.draft_rows import columns, known_sources
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.traced import traced
 from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.knowledge.store.vectors import Embeddings, embed
-from commonplace.storage.database import Statements
 from commonplace.storage.rows import Noun
 
 LEAST_IMPORTANCE: Final = 8.0
@@ -156,7 +156,9 @@ class Facts:
             return note(receipts)
 
 
-async def with_entities(sql: Statements, facts: Sequence[FactDraft]) -> tuple[list[FactDraft], Subjects]:
+async def with_entities(
+    sql: KnowledgeStatements, facts: Sequence[FactDraft]
+) -> tuple[list[FactDraft], Subjects]:
     """Return facts with the entities that their subjects name, and the entities of all subjects.
 
     Args:
@@ -175,7 +177,7 @@ async def with_entities(sql: Statements, facts: Sequence[FactDraft]) -> tuple[li
 
 
 async def insert_facts(
-    sql: Statements,
+    sql: KnowledgeStatements,
     facts: Sequence[FactDraft],
     embeddings: Embeddings,
     *,
@@ -220,7 +222,10 @@ async def insert_facts(
         row = stored[named[key]] if key in named else None
         if row is None or row["contradicts_id"] or row["current_id"] or row["flags"]:
             continue
-        trust = Source((await of_kind(MemoryType.FACT, sql).read(id=row["id"]))["trust"])
+        own = await of_kind(MemoryType.FACT, sql).read(id=row["id"])
+        if own is None:
+            continue
+        trust = Source(own["trust"])
         for rival in rivals:
             if trust in at_least(rival.trust):
                 await sql.supersede_fact(id=rival.id, by_id=row["id"], now=now)
@@ -241,7 +246,7 @@ async def insert_facts(
 
 
 async def queue_review(
-    sql: Statements, *, old_id: UUID, new_id: UUID, now: datetime, run_id: UUID | None = None
+    sql: KnowledgeStatements, *, old_id: UUID, new_id: UUID, now: datetime, run_id: UUID | None = None
 ) -> int | None:
     """Queue a fact and the fact that it superseded if that one is permanent, important or pinned.
 
@@ -261,7 +266,7 @@ async def queue_review(
     )
 
 
-async def _reviewed(sql: Statements, receipt: FactReceipt, now: datetime) -> FactReceipt:
+async def _reviewed(sql: KnowledgeStatements, receipt: FactReceipt, now: datetime) -> FactReceipt:
     """Return a receipt with the review of the replaced fact, if a person may decide to keep both."""
     if receipt.superseded_id is None:
         return receipt
@@ -270,7 +275,7 @@ async def _reviewed(sql: Statements, receipt: FactReceipt, now: datetime) -> Fac
 
 
 async def _hinted(
-    sql: Statements, fact: FactDraft, receipt: FactReceipt, period: Period | None
+    sql: KnowledgeStatements, fact: FactDraft, receipt: FactReceipt, period: Period | None
 ) -> FactReceipt:
     """Return the receipt of a single fact with its period, if that was stored, and with the fact of a near key."""
     is_dated = fact.valid_from is not None or fact.valid_to is not None
@@ -289,7 +294,7 @@ def _depend_on_order(facts: Sequence[FactDraft], now: datetime) -> bool:
     return len({(fact.source, bool(find_flags(fact_text(fact)))) for fact in rivals}) > 1
 
 
-async def _require_entities(sql: Statements, ids: set[UUID]) -> None:
+async def _require_entities(sql: KnowledgeStatements, ids: set[UUID]) -> None:
     if not ids:
         return
     found = {row["id"]: row["merged_into"] for row in await sql.lock_entities(ids=list(ids))}

@@ -122,25 +122,29 @@ class Links:
         kind, key = inputs.require_memory(memory_type, memory_id)
         async with self._session.reading() as sql:
             links = await sql.get_links(memory_type=kind, memory_id=key, outgoing=True, incoming=True)
-            ends = [link[f"{end}_id"] for link in links for end in ("source", "target")]
+            ends = [end for link in links for end in (link["source_id"], link["target_id"])]
             words = {(row["memory_type"], row["id"]): row for row in await sql.linked_texts(ids=ends)}
-        found: list[Linked] = []
+        linked: list[Linked] = []
         for link in links:
-            is_outgoing = (link["source_type"], link["source_id"]) == (kind, key)
-            end = "target" if is_outgoing else "source"
-            other = words.get((link[f"{end}_type"], link[f"{end}_id"]))
-            found.append(
+            source, target = (
+                (link["source_type"], link["source_id"]),
+                (link["target_type"], link["target_id"]),
+            )
+            is_outgoing = source == (kind, key)
+            other_type, other_id = target if is_outgoing else source
+            other = words.get((other_type, other_id))
+            linked.append(
                 Linked(
                     relation=link["relation"],
                     is_outgoing=is_outgoing,
-                    memory_type=link[f"{end}_type"],
-                    memory_id=link[f"{end}_id"],
+                    memory_type=other_type,
+                    memory_id=other_id,
                     text=NO_TEXT if other is None else other["text"],
                     state=None if other is None else other["state"],
                     created_at=link["created_at"],
                 )
             )
-        return found
+        return linked
 
     async def list(
         self, memory_type: str, memory_id: UUID | str, *, direction: Direction = "both"

@@ -10,11 +10,11 @@ from commonplace.knowledge.memories.links import Relation
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.drafts import LIFECYCLE_METADATA, Draft, checked
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, MemoryType
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.draft_rows import columns, known_sources
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.traced import traced
 from commonplace.knowledge.store.vectors import Embeddings, embed
-from commonplace.storage.database import Statements
 
 DECAY_RATE: Final = 0.01
 """The decay rate of every stored rule. Source: KNW-05.4, R-KNW-1."""
@@ -106,7 +106,7 @@ def checked_rule(draft: RuleDraft, *, allow_secrets: bool = False) -> RuleDraft:
     return checked(draft, reserved=LIFECYCLE_METADATA, allow_secrets=allow_secrets)
 
 
-async def supersede_rule(sql: Statements, rule_id: UUID, *, by_id: UUID, now: datetime) -> None:
+async def supersede_rule(sql: KnowledgeStatements, rule_id: UUID, *, by_id: UUID, now: datetime) -> None:
     """Forget a rule in favour of another rule, and link the two, within an open transaction."""
     await sql.forget_rule(id=rule_id)
     await sql.create_link(
@@ -120,7 +120,7 @@ async def supersede_rule(sql: Statements, rule_id: UUID, *, by_id: UUID, now: da
 
 
 async def insert_rules(
-    sql: Statements, rules: Sequence[RuleDraft], embeddings: Embeddings, *, now: datetime
+    sql: KnowledgeStatements, rules: Sequence[RuleDraft], embeddings: Embeddings, *, now: datetime
 ) -> list[RuleReceipt]:
     """Insert rules from :func:`checked_rule` within an open transaction, and return receipts in their order.
 

@@ -11,7 +11,7 @@ from commonplace.knowledge.model.drafts import Draft, checked
 from commonplace.knowledge.model.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, Moment
 from commonplace.knowledge.model.permanence import Permanence
 from commonplace.knowledge.rules.periods import Period, read_period
-from commonplace.storage.database import Statements
+from commonplace.knowledge.statements import KnowledgeStatements
 
 RESERVED_METADATA: Final = frozenset({"status"})
 """``status`` marks a fading fact. Source: KNW-02."""
@@ -113,7 +113,9 @@ def with_period(draft: FactDraft, said_at: datetime) -> tuple[FactDraft, Period 
     return _during(draft, period), period
 
 
-async def as_history(sql: Statements, fact: FactDraft, period: Period | None, now: datetime) -> FactDraft:
+async def as_history(
+    sql: KnowledgeStatements, fact: FactDraft, period: Period | None, now: datetime
+) -> FactDraft:
     """Return a fact with the period that its words name, if the period is over and the fact is therefore history.
 
     That is so if the active fact of its key has other words and began when the period was over. Otherwise the words may

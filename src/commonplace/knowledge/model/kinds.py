@@ -15,7 +15,7 @@ from commonplace.core.confidence import effective_confidence
 from commonplace.core.sources import Source
 from commonplace.knowledge.model.maturity import Maturity
 from commonplace.knowledge.model.permanence import Permanence
-from commonplace.storage.database import Row
+from commonplace.storage.database import Columns
 from commonplace.storage.rows import read_row
 
 DEFAULT_IMPORTANCE: Final = 5.0
@@ -76,7 +76,7 @@ class _Read:
         return bool(self.flags) and self.trust is not Source.PERSON
 
     @classmethod
-    def from_row(cls, row: Row, *, now: datetime) -> Self:
+    def from_row(cls, row: Columns, *, now: datetime) -> Self:
         """Return the memory of a row, with the confidence left at a moment; episodes do not decay."""
         if not hasattr(cls, "effective_confidence"):
             return read_row(cls, row)
@@ -84,7 +84,7 @@ class _Read:
         return read_row(cls, row, effective_confidence=left)
 
     @classmethod
-    def from_rows(cls, rows: Iterable[Row], *, now: datetime) -> list[Self]:
+    def from_rows(cls, rows: Iterable[Columns], *, now: datetime) -> list[Self]:
         """Return the memories of some rows, in their order."""
         return [cls.from_row(row, now=now) for row in rows]
 

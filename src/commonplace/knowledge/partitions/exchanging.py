@@ -13,7 +13,7 @@ from commonplace.core.request_context import DEFAULT_TENANT
 from commonplace.knowledge.partitions.layout import execute_all
 from commonplace.knowledge.reembedding.indexes import LONGEST_S
 from commonplace.knowledge.reembedding.moves import work_of
-from commonplace.storage.database import Statements
+from commonplace.knowledge.statements import KnowledgeStatements
 
 ATTEMPTS: Final = 240
 """Number of attempts to exchange the tables before the operation fails with an error."""
@@ -23,7 +23,7 @@ _BUSY: Final = (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError)
 
 _T = TypeVar("_T")
 
-Change = Callable[[Statements], Awaitable[None]]
+Change = Callable[[KnowledgeStatements], Awaitable[None]]
 """Changes tables in a transaction."""
 
 _log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ async def exchange(pool: asyncpg.Pool, change: Change, *, tenant: str = DEFAULT_
         StorageUnavailableError: The tables stay in use, or the server cannot be reached.
     """
 
-    async def in_turn(sql: Statements) -> None:
+    async def in_turn(sql: KnowledgeStatements) -> None:
         await sql.hold_writers()
         await sql.hold_everybody()
         keys = await sql.foreign_keys()
@@ -56,7 +56,10 @@ async def exchange(pool: asyncpg.Pool, change: Change, *, tenant: str = DEFAULT_
 
 
 async def when_free(
-    pool: asyncpg.Pool, change: Callable[[Statements], Awaitable[_T]], *, tenant: str = DEFAULT_TENANT
+    pool: asyncpg.Pool,
+    change: Callable[[KnowledgeStatements], Awaitable[_T]],
+    *,
+    tenant: str = DEFAULT_TENANT,
 ) -> _T:
     """Retry a transaction of a tenant until no other transaction holds the locks that it needs.
 

@@ -12,7 +12,8 @@ import asyncpg
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.knowledge.reembedding.indexes import LONGEST_S
 from commonplace.knowledge.reembedding.moves import require_ownership, work_of
-from commonplace.storage.database import Row, Statements
+from commonplace.knowledge.statements import KnowledgeStatements
+from commonplace.storage.database import Row
 
 TABLES: Final = ("episodes", "facts", "rules")
 
@@ -46,15 +47,15 @@ async def partitions(pool: asyncpg.Pool) -> list[Partition]:
     """Return the partitions of a database, the shared one first; empty if its tables are not prepared."""
     async with work_of(pool, readonly=True) as sql:
         rows = await sql.memory_partitions()
-    found: dict[str | None, dict[str, Row]] = defaultdict(dict)
+    found: dict[str | None, dict[str, tuple[int, int]]] = defaultdict(dict)
     for row in rows:
         match = _TENANT.fullmatch(row["bound"])
-        found[match[1].replace("''", "'") if match else None][row["table_name"]] = row
+        found[match[1].replace("''", "'") if match else None][row["table_name"]] = (row["rows"], row["bytes"])
     return [
         Partition(
             tenant=tenant,
-            bytes=sum(row["bytes"] for row in tables.values()),
-            **{table: tables[table]["rows"] if table in tables else 0 for table in TABLES},
+            bytes=sum(size for _, size in tables.values()),
+            **{table: tables.get(table, (0, 0))[0] for table in TABLES},
         )
         for tenant, tables in sorted(found.items(), key=lambda item: (item[0] is not None, item[0] or ""))
     ]
@@ -92,7 +93,7 @@ async def require_rights(pool: asyncpg.Pool) -> None:
         )
 
 
-async def execute_all(sql: Statements, steps: Sequence[Row], column: str = "statement") -> None:
+async def execute_all(sql: KnowledgeStatements, steps: Sequence[Row], column: str = "statement") -> None:
     """Run statements that were read from the catalogue as rows with one column."""
     for step in steps:
         await sql.connection.execute(step[column], timeout=LONGEST_S)

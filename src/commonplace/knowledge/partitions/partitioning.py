@@ -25,8 +25,8 @@ from commonplace.knowledge.partitions.layout import (
 )
 from commonplace.knowledge.reembedding.indexes import LONGEST_S, building
 from commonplace.knowledge.reembedding.moves import alone, work_of
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.session import KnowledgeSession
-from commonplace.storage.database import Statements
 
 BATCH_ROWS: Final = 2_000
 _FIRST: Final = UUID(int=0)
@@ -102,7 +102,7 @@ class Partitions:
             return await partitions(pool)
 
 
-async def _prepare(sql: Statements) -> None:
+async def _prepare(sql: KnowledgeStatements) -> None:
     for table in TABLES:
         await execute_all(sql, await sql.preparing_steps(table_name=table, leaf=shared_name(table)))
 
@@ -129,7 +129,7 @@ async def _begin(pool: asyncpg.Pool, tenant: str) -> None:
 
 
 def _create(names: dict[str, str]) -> Change:
-    async def create(sql: Statements) -> None:
+    async def create(sql: KnowledgeStatements) -> None:
         await execute_all(sql, await sql.abandoned_steps(leaf=names["leaf"]))
         await execute_all(sql, await sql.isolating_steps(**names))
 
@@ -150,8 +150,8 @@ async def _copy(pool: asyncpg.Pool, tenant: str, batch_rows: int, on_copied: OnC
 
 def _batch(
     names: dict[str, str], after: UUID, rows: int
-) -> Callable[[Statements], Awaitable[tuple[int, UUID | None]]]:
-    async def batch(sql: Statements) -> tuple[int, UUID | None]:
+) -> Callable[[KnowledgeStatements], Awaitable[tuple[int, UUID | None]]]:
+    async def batch(sql: KnowledgeStatements) -> tuple[int, UUID | None]:
         statement = await sql.copying_statement(**names)
         copied = await sql.connection.fetchrow(statement, after, rows)
         return copied["rows"], copied["last"]
@@ -170,7 +170,7 @@ async def _build_indexes(pool: asyncpg.Pool, tenant: str) -> None:
 
 
 def _leave(tenant: str) -> Change:
-    async def leave(sql: Statements) -> None:
+    async def leave(sql: KnowledgeStatements) -> None:
         for table in TABLES:
             await execute_all(sql, await sql.leaving_steps(**names_of(table, tenant)))
 

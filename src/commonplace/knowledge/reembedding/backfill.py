@@ -11,8 +11,9 @@ import asyncpg
 from commonplace.core.lookahead import one_ahead
 from commonplace.knowledge.reembedding.moves import Move, MoveStep, MoveWork, note, tenants, work_of
 from commonplace.knowledge.reembedding.statements import TEXTS, of_table
+from commonplace.knowledge.statements import KnowledgeStatements, MoveStatements
 from commonplace.knowledge.store.vectors import Embeddings, embed
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Row
 
 FIRST: Final = UUID(int=0)
 """Lower than every id."""
@@ -38,7 +39,7 @@ async def count_missed(pool: asyncpg.Pool) -> int:
     return await _count(pool, lambda sql: sql.count_missed())
 
 
-async def _count(pool: asyncpg.Pool, rows: Callable[[Statements], Awaitable[int]]) -> int:
+async def _count(pool: asyncpg.Pool, rows: Callable[[MoveStatements], Awaitable[int]]) -> int:
     count = 0
     for tenant in await tenants(pool):
         async with work_of(pool, tenant, readonly=True) as sql:
@@ -75,7 +76,7 @@ async def fill(work: MoveWork, *, most: int, missed_only: bool) -> None:
                 break
 
 
-async def store_batch(sql: Statements, batch: Batch) -> int:
+async def store_batch(sql: KnowledgeStatements, batch: Batch) -> int:
     """Store a batch's vectors in a transaction of its tenant; return the number of memories with unchanged text."""
     stored: int = await of_table(batch.table, sql).store_next_vectors(
         id=[row["id"] for row in batch.rows],

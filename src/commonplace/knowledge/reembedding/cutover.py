@@ -11,8 +11,8 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.reembedding.backfill import FIRST, Batch, store_batch
 from commonplace.knowledge.reembedding.moves import ACTOR, Move, MoveEndedError, MoveWork, tenants, work_of
 from commonplace.knowledge.reembedding.statements import TEXTS, of_leaf, of_table
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.vectors import embed
-from commonplace.storage.database import Statements
 
 LEAST_WHILE_HELD: Final = 64
 MOST_WHILE_HELD: Final = 4_096
@@ -67,7 +67,9 @@ class _NotYetError(Exception):
     """Rolls the switch back, to be tried again."""
 
 
-async def _switch(sql: Statements, work: MoveWork, everybody: list[str], most: int, now: datetime) -> None:
+async def _switch(
+    sql: KnowledgeStatements, work: MoveWork, everybody: list[str], most: int, now: datetime
+) -> None:
     await sql.prepare_switch()
     try:
         await sql.hold_writers()
@@ -79,7 +81,7 @@ async def _switch(sql: Statements, work: MoveWork, everybody: list[str], most: i
 
 
 async def _embed_the_last(
-    sql: Statements, engine: EmbeddingEngine, everybody: list[str], *, most: int
+    sql: KnowledgeStatements, engine: EmbeddingEngine, everybody: list[str], *, most: int
 ) -> None:
     left = most
     for tenant in everybody:
@@ -94,7 +96,7 @@ async def _embed_the_last(
                 await store_batch(sql, Batch(tenant=tenant, table=table, rows=rows, embeddings=embeddings))
 
 
-async def _exchange(sql: Statements, move: Move, now: datetime) -> None:
+async def _exchange(sql: KnowledgeStatements, move: Move, now: datetime) -> None:
     for table in TEXTS:
         await of_table(table, sql).lift_policy()
     if await sql.any_missed():
@@ -106,7 +108,7 @@ async def _exchange(sql: Statements, move: Move, now: datetime) -> None:
     await sql.activate_next(model=move.to.name, version=move.to.version, now=now)
 
 
-async def _exchange_table(sql: Statements, table: str) -> None:
+async def _exchange_table(sql: KnowledgeStatements, table: str) -> None:
     names = [row["relname"] for row in await sql.leaves(table_name=table)]
     leaves = [of_leaf(table, name, sql) for name in names]
     for leaf in leaves:

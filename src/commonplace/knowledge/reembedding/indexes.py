@@ -9,7 +9,6 @@ from asyncpg.pool import PoolConnectionProxy
 
 from commonplace.knowledge.reembedding.statements import TEXTS, table_queries
 from commonplace.knowledge.store.unit_of_work import queries
-from commonplace.storage.database import Statements
 from commonplace.storage.postgres_database import translated_errors
 
 LONGEST_S: Final = 24 * 3600.0
@@ -72,7 +71,7 @@ async def building(pool: asyncpg.Pool) -> AsyncGenerator[PoolConnectionProxy]:
 
 async def _leaves(connection: PoolConnectionProxy) -> list[tuple[str, str]]:
     """Return each table of memories with each table that contains its rows: itself, or its partitions."""
-    sql = Statements(queries(), connection)
+    sql = queries().on(connection)
     return [(table, row["relname"]) for table in TEXTS for row in await sql.leaves(table_name=table)]
 
 
@@ -87,4 +86,4 @@ async def _build(connection: PoolConnectionProxy, table: str, leaf: str, kind: s
 
 async def _run(connection: PoolConnectionProxy, table: str, leaf: str, name: str) -> None:
     # Not through the named statement, which accepts no time limit.
-    await connection.execute(getattr(table_queries(table, leaf), name).sql, timeout=LONGEST_S)
+    await connection.execute(table_queries(table, leaf).text_of(name), timeout=LONGEST_S)

@@ -13,9 +13,10 @@ from commonplace.core.clock import Clock
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.core.request_context import DEFAULT_TENANT, request_context
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import queries, unit_of_work
 from commonplace.knowledge.store.vectors import VectorModel
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Columns
 from commonplace.storage.rows import read_row
 
 ACTOR: Final = "reembedding"
@@ -65,7 +66,7 @@ class Move:
     ended_at: datetime | None
 
     @classmethod
-    def from_row(cls, row: Row) -> "Move":
+    def from_row(cls, row: Columns) -> "Move":
         """Read a row of ``reembeddings``."""
         return read_row(
             cls,
@@ -132,7 +133,7 @@ class MoveEndedError(StorageUnavailableError):
 @asynccontextmanager
 async def work_of(
     pool: asyncpg.Pool, tenant: str = DEFAULT_TENANT, *, readonly: bool = False
-) -> AsyncGenerator[Statements]:
+) -> AsyncGenerator[KnowledgeStatements]:
     """Open a transaction of a tenant; for models and moves, which belong to no tenant, any tenant can be used."""
     with request_context(tenant_id=tenant, actor=ACTOR):
         async with unit_of_work(pool, readonly=readonly) as sql:
@@ -147,7 +148,7 @@ async def alone(pool: asyncpg.Pool) -> AsyncGenerator[None]:
         StorageUnavailableError: Another process holds the lock.
     """
     async with pool.acquire() as connection:
-        sql = Statements(queries(), connection)
+        sql = queries().on(connection)
         if not await sql.seize_reembedding():
             raise StorageUnavailableError(
                 "another process is moving the memories to another model; "
@@ -163,7 +164,7 @@ async def tenants(pool: asyncpg.Pool) -> list[str]:
     This runs outside a tenant's transaction, which would see only its own tenant.
     """
     async with pool.acquire() as connection:
-        return [row["tenant_id"] for row in await Statements(queries(), connection).known_tenants()]
+        return [row["tenant_id"] for row in await queries().on(connection).known_tenants()]
 
 
 async def require_ownership(pool: asyncpg.Pool) -> None:
@@ -215,7 +216,9 @@ async def resume_or_begin(pool: asyncpg.Pool, to: VectorModel, dimensions: int, 
         return Move.from_row(await sql.begin_reembedding(model=to.name, version=to.version, now=now))
 
 
-async def note(sql: Statements, move: Move, *, done: int, step: MoveStep, now: datetime) -> MoveProgress:
+async def note(
+    sql: KnowledgeStatements, move: Move, *, done: int, step: MoveStep, now: datetime
+) -> MoveProgress:
     """Record progress in the transaction that made it.
 
     Raises:

@@ -5,11 +5,10 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from aiosql.queries import Queries
+from commonplace.knowledge.statements import MoveStatements
+from commonplace.storage.database import Statements, StatementSet, load_queries
 
-from commonplace.storage.database import Statements, load_queries
-
-_DIRECTORY: Final = Path(__file__).parents[1] / "store" / "sql_by_table" / "reembedding"
+_DIRECTORY: Final = Path(__file__).parent / "sql_by_table"
 
 TEXTS: Final[Mapping[str, str]] = {
     "episodes": "content",
@@ -22,18 +21,18 @@ SEARCHED: Final[Mapping[str, str]] = {"episodes": "", "facts": "WHERE validity =
 """The rows in the vector index, by table: the rows that a search may find."""
 
 
-def of_table(table: str, sql: Statements) -> Statements:
+def of_table(table: str, sql: Statements) -> MoveStatements:
     """Return the statements of a table, on the connection of other statements."""
-    return Statements(table_queries(table), sql.connection)
+    return table_queries(table).on(sql.connection)
 
 
-def of_leaf(table: str, leaf: str, sql: Statements) -> Statements:
+def of_leaf(table: str, leaf: str, sql: Statements) -> MoveStatements:
     """Return the statements of a table and of a partition of it, on the connection of other statements."""
-    return Statements(table_queries(table, leaf), sql.connection)
+    return table_queries(table, leaf).on(sql.connection)
 
 
 @cache
-def table_queries(table: str, leaf: str = "") -> Queries:
+def table_queries(table: str, leaf: str = "") -> StatementSet[MoveStatements]:
     """Return the named statements for a table of memories and, if given, one of its partitions. Cached."""
     gaps = {"memories": table, "leaf": leaf or table, "text": TEXTS[table], "searched": SEARCHED[table]}
-    return load_queries([_DIRECTORY], "postgresql", gaps=gaps)
+    return load_queries(MoveStatements, [_DIRECTORY], "postgresql", gaps=gaps)

@@ -17,7 +17,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from commonplace.core.sources import RANKS, Source
-from commonplace.storage.database import Row
+from commonplace.storage.database import Columns
 from commonplace.storage.rows import Noun, read_row
 
 ACTIVE: Final = "active"
@@ -47,7 +47,7 @@ class FactState(Noun):
     flags: tuple[str, ...] = ()
 
     @classmethod
-    def from_row(cls, row: Row) -> "FactState":
+    def from_row(cls, row: Columns) -> "FactState":
         """Read a row of ``facts``."""
         return read_row(cls, row, place=Place.from_row(row))
 

@@ -17,10 +17,11 @@ from commonplace.knowledge.browse.single_memories import read_one
 from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.inputs import require_id, require_ids, require_memory_type, require_scope
 from commonplace.knowledge.model.kinds import Episode, MemoryType
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.events import record_event
 from commonplace.knowledge.store.id_lookup import find_id
 from commonplace.knowledge.store.session import KnowledgeSession
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,9 @@ class ScopeMove:
         return len(self.episodes) + len(self.facts) + len(self.rules)
 
     @classmethod
-    def of(cls, source: str, target: str, rows: Sequence[Row], pairs: Sequence[Row] = ()) -> "ScopeMove":
+    def of(
+        cls, source: str, target: str, rows: Sequence[Columns], pairs: Sequence[Columns] = ()
+    ) -> "ScopeMove":
         """Return the move of rows with ``memory_type`` and ``id``."""
         return cls(
             event_id=None,
@@ -168,7 +171,7 @@ class Scopes:
             return [await _undo(sql, ScopeMove.from_payload(row["id"], row["payload"])) for row in rows]
 
 
-async def _undo(sql: Statements, made: ScopeMove) -> ScopeMove:
+async def _undo(sql: KnowledgeStatements, made: ScopeMove) -> ScopeMove:
     """Move back the memories of a move, and return the move back with its event."""
     free = await sql.movable_back(facts=list(made.facts), source=made.source, target=made.target)
     rows = await sql.rescope_memories(
@@ -188,7 +191,9 @@ async def _undo(sql: Statements, made: ScopeMove) -> ScopeMove:
     return replace(back, event_id=await record_event(sql, EventType.SCOPE_MOVE_UNDONE, payload=payload))
 
 
-async def _move(sql: Statements, source: str, target: str, rows: Sequence[Row], clock: Clock) -> ScopeMove:
+async def _move(
+    sql: KnowledgeStatements, source: str, target: str, rows: Sequence[Columns], clock: Clock
+) -> ScopeMove:
     if not rows:
         return ScopeMove(event_id=None, source=source, target=target)
     pairs = await sql.rival_facts(ids=list(_ids(rows, MemoryType.FACT)), target=target)
@@ -214,5 +219,5 @@ def _wanted(source: str, target: str, sessions: Collection[UUID | str] | None) -
     return None if sessions is None else require_ids(sessions, field="sessions")
 
 
-def _ids(rows: Sequence[Row], kind: MemoryType) -> tuple[UUID, ...]:
+def _ids(rows: Sequence[Columns], kind: MemoryType) -> tuple[UUID, ...]:
     return tuple(row["id"] for row in rows if row["memory_type"] == kind)

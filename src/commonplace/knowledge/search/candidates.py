@@ -19,7 +19,8 @@ from commonplace.knowledge.search.statements import (
     ranking_queries,
     reading_queries,
 )
-from commonplace.storage.database import Row, Statements
+from commonplace.knowledge.statements import KnowledgeStatements
+from commonplace.storage.database import Columns
 
 _NOUNS: Final = {table.memory_type: table.noun for table in TABLES.values()}
 
@@ -40,7 +41,7 @@ class ReadMemories:
 
 
 async def find_candidates(
-    sql: Statements, tables: Sequence[SearchTable], request: SearchRequest, *, seeds: int
+    sql: KnowledgeStatements, tables: Sequence[SearchTable], request: SearchRequest, *, seeds: int
 ) -> Candidates | None:
     """Return the candidates for a request, ``None`` if there are none; one round trip.
 
@@ -52,12 +53,12 @@ async def find_candidates(
     """
     reach = Reach.of(matches=seeds, neighbours=seeds)
     queries = ranking_queries(tuple(tables), reach, request.form)
-    rows = await Statements(queries, sql.connection).ranked_candidates(**parameters(request))
+    rows = await queries.on(sql.connection).ranked_candidates(**parameters(request))
     return _joined([_from_row(row) for row in rows]) if rows else None
 
 
 async def read_candidates(
-    sql: Statements,
+    sql: KnowledgeStatements,
     candidates: Candidates | None,
     places: Sequence[int],
     request: SearchRequest,
@@ -81,26 +82,23 @@ async def read_candidates(
     ids: dict[str, list[UUID]] = {f"{memory_type}_ids": [] for memory_type in MemoryType}
     for memory_id, place in at.items():
         ids[f"{candidates.types[place]}_ids"].append(memory_id)  # pyright: ignore[reportOptionalMemberAccess]
-    statements = Statements(
-        reading_queries(request.form),
-        sql.connection,
-    )
+    statements = reading_queries(request.form).on(sql.connection)
     rows = await statements.read_memories(**(parameters(request) | ids | {"pinned": pinned}))
-    read = [(row["is_pinned"], _memory(row, request.now)) for row in rows]
+    read = [(row, _memory(row, request.now)) for row in rows]
     return ReadMemories(
-        by_place={at[memory.id]: memory for is_pinned, memory in read if not is_pinned},
-        pinned=[memory for is_pinned, memory in read if is_pinned],
-        stale=frozenset(row[f"{row['memory_type']}_id"] for row in rows if row["is_stale"]),
+        by_place={at[memory.id]: memory for row, memory in read if not row["is_pinned"]},
+        pinned=[memory for row, memory in read if row["is_pinned"]],
+        stale=frozenset(memory.id for row, memory in read if row["is_stale"]),
     )
 
 
-def _memory(row: Row, now: datetime) -> Memory:
+def _memory(row: Columns, now: datetime) -> Memory:
     memory_type = MemoryType(row["memory_type"])
     columns = {name: row[f"{memory_type}_{name}"] for name in COLUMNS[memory_type]}
     return _NOUNS[memory_type].from_row(columns, now=now)
 
 
-def _from_row(row: Row) -> Candidates:
+def _from_row(row: Columns) -> Candidates:
     count = len(row["ids"])
     words = tuple(row["words"] or ())
     bits = np.array(row["present"], np.int64)
@@ -144,7 +142,7 @@ def _floats(values: Sequence[float | None]) -> Array:
     return np.array(values, np.float64)
 
 
-def _products(row: Row, count: int) -> Array:
+def _products(row: Columns, count: int) -> Array:
     if row[PRODUCTS[0]] is None:
         return np.zeros((count, len(PRODUCTS)))
     return np.array([row[name] for name in PRODUCTS], np.float64).T

@@ -13,8 +13,8 @@ from commonplace.core.sources import Source
 from commonplace.knowledge.model.kinds import Fact, Memory
 from commonplace.knowledge.search.request import SearchRequest
 from commonplace.knowledge.search.results import Found
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.session import KnowledgeSession
-from commonplace.storage.database import Statements
 
 
 class LaterFacts:
@@ -40,7 +40,7 @@ def _beginning_after(now: datetime, memories: Iterable[Memory]) -> list[UUID]:
 
 
 async def facts_until(
-    sql: Statements, memories: Iterable[Memory], request: SearchRequest
+    sql: KnowledgeStatements, memories: Iterable[Memory], request: SearchRequest
 ) -> dict[UUID, Fact]:
     """Return the facts that hold until some memories begin, by the id of the later fact.
 
@@ -56,7 +56,7 @@ async def facts_until(
     return {row["later_id"]: Fact.from_row(row, now=request.now) for row in rows}
 
 
-async def with_until(sql: Statements, found: Sequence[Found], request: SearchRequest) -> list[Found]:
+async def with_until(sql: KnowledgeStatements, found: Sequence[Found], request: SearchRequest) -> list[Found]:
     """Return the results, each with the fact that holds until it begins, if any."""
     until = await facts_until(sql, (each.memory for each in found), request)
     return [replace(each, until_then=until.get(each.memory.id)) for each in found]

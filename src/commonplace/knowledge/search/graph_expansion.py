@@ -13,7 +13,7 @@ from commonplace.knowledge.search.explanation import explain_related
 from commonplace.knowledge.search.request import SearchRequest, parameters
 from commonplace.knowledge.search.results import Found, Scores
 from commonplace.knowledge.search.statements import related_queries
-from commonplace.storage.database import Statements
+from commonplace.knowledge.statements import KnowledgeStatements
 
 MOST_RELATED: Final = 3
 """The maximum number of facts that relations add."""
@@ -32,7 +32,7 @@ LEAST_OF_BEST: Final = 0.1
 
 
 async def find_related(
-    sql: Statements, found: Sequence[Found], request: SearchRequest, *, explain: bool
+    sql: KnowledgeStatements, found: Sequence[Found], request: SearchRequest, *, explain: bool
 ) -> list[Found]:
     """Return facts about the entities that the found facts mention, the nearest to the topic first.
 
@@ -49,15 +49,19 @@ async def find_related(
     told = [fact.id for fact in facts[:MOST_TOLD] if fact.entity_id is not None]
     if request.vector is None or not told:
         return []
-    rows = await Statements(related_queries(request.form), sql.connection).related_facts(
-        **parameters(request)
-        | {
-            "told_ids": told,
-            "found_ids": [each.memory.id for each in found],
-            "most": MOST_RELATED,
-            "least": LEAST_SIMILARITY,
-            "least_of_best": LEAST_OF_BEST,
-        }
+    rows = (
+        await related_queries(request.form)
+        .on(sql.connection)
+        .related_facts(
+            **parameters(request)
+            | {
+                "told_ids": told,
+                "found_ids": [each.memory.id for each in found],
+                "most": MOST_RELATED,
+                "least": LEAST_SIMILARITY,
+                "least_of_best": LEAST_OF_BEST,
+            }
+        )
     )
     composites = [each.scores.composite_score for each in found]
     lowest = min((score for score in composites if score is not None), default=None)

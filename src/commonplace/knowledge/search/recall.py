@@ -26,9 +26,10 @@ from commonplace.knowledge.search.request import (
 from commonplace.knowledge.search.results import Found, Scores
 from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.search.statements import TABLES
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.traced import traced
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Row
 
 STALE_WEIGHT: Final = 0.7
 """The share of its score that counts for a stale memory."""
@@ -99,7 +100,7 @@ class Recall:
 
 
 async def find_memories(
-    sql: Statements, request: SearchRequest, *, weights: ScoreWeights, explain: bool, pinned: int = 0
+    sql: KnowledgeStatements, request: SearchRequest, *, weights: ScoreWeights, explain: bool, pinned: int = 0
 ) -> tuple[list[Found], ReadMemories]:
     """Return all relevant facts and rules, the best first, and the memories that were read, without counting a use.
 
@@ -169,7 +170,7 @@ def _scored(
     return Found(memory=memory, scores=scores, explanation=explanation)
 
 
-async def _count_uses(sql: Statements, found: list[Found], request: SearchRequest) -> list[Found]:
+async def _count_uses(sql: KnowledgeStatements, found: list[Found], request: SearchRequest) -> list[Found]:
     ids = {kind: [each.memory.id for each in found if each.memory.memory_type is kind] for kind in MemoryType}
     if not found:
         return found

@@ -29,8 +29,8 @@ from commonplace.knowledge.model.search_text import search_query_text
 from commonplace.knowledge.search.filters import NO_FILTERS, Filters
 from commonplace.knowledge.search.results import Found, Scores
 from commonplace.knowledge.search.statements import Form, Reach, SearchTable, search_queries
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.vectors import VectorModel, model_of, warn_of_other_model
-from commonplace.storage.database import Row, Statements
 
 DEFAULT_LIMIT: Final = 10
 DEFAULT_MIN_CONFIDENCE: Final = 0.2
@@ -173,7 +173,7 @@ async def add_vector(request: SearchRequest, engine: EmbeddingEngine) -> SearchR
     return replace(request, vector=vector, model=model_of(engine))
 
 
-async def begin_search(sql: Statements, request: SearchRequest) -> SearchRequest:
+async def begin_search(sql: KnowledgeStatements, request: SearchRequest) -> SearchRequest:
     """Tune a transaction for searches, with one round trip unless the transaction began as a search.
 
     Returns:
@@ -182,18 +182,24 @@ async def begin_search(sql: Statements, request: SearchRequest) -> SearchRequest
     """
     begun = sql.begun
     tuned = begun if begun and "version" in begun else await sql.tune_search()
-    if request.model is None or tuned["version"] in {None, request.model.version}:
+    name, version = tuned["model"], tuned["version"]
+    if request.model is None or name is None or version is None or version == request.model.version:
         return request
-    warn_of_other_model(request.model, VectorModel(name=tuned["model"], version=tuned["version"]))
+    warn_of_other_model(request.model, VectorModel(name=name, version=version))
     return replace(request, vector=None)
 
 
 async def search_table(
-    sql: Statements, statement: Statement, table: SearchTable, request: SearchRequest
+    sql: KnowledgeStatements, statement: Statement, table: SearchTable, request: SearchRequest
 ) -> list[Found]:
     """Run a search of one table in a transaction that :func:`begin_search` has tuned; one round trip."""
-    queries = search_queries(table, request.reach, request.form)
-    rows: list[Row] = await getattr(Statements(queries, sql.connection), statement)(**parameters(request))
+    statements = search_queries(table, request.reach, request.form).on(sql.connection)
+    search = {
+        "semantic_search": statements.semantic_search,
+        "keyword_search": statements.keyword_search,
+        "hybrid_search": statements.hybrid_search,
+    }[statement]
+    rows = await search(**parameters(request))
     return [
         Found(
             memory=table.noun.from_row(row, now=request.now),

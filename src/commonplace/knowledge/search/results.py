@@ -9,7 +9,7 @@ from uuid import UUID
 from commonplace.core.json_values import json_safe
 from commonplace.core.text import trim_to
 from commonplace.knowledge.model.kinds import Fact, Memory
-from commonplace.storage.database import Row
+from commonplace.storage.database import Columns
 
 UNTIL_CHARS: Final = 1_000
 """The maximum length of the text of a fact that holds until another begins; its id leads to the whole text."""
@@ -45,7 +45,7 @@ class Scores:
     composite_score: float | None = None
 
     @classmethod
-    def from_row(cls, row: Row) -> "Scores":
+    def from_row(cls, row: Columns) -> "Scores":
         """Return the scores that a statement selected."""
         return cls(**{each.name: row.get(each.name) for each in fields(cls)})
 

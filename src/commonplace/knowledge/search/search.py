@@ -38,9 +38,9 @@ from commonplace.knowledge.search.request import (
 from commonplace.knowledge.search.results import Found, Scores
 from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.search.statements import TABLES, SearchTable, require_table
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.traced import traced
-from commonplace.storage.database import Statements
 
 STATEMENTS: Final[Mapping[SearchMode, Statement]] = {
     SearchMode.SEMANTIC: "semantic_search",
@@ -270,7 +270,7 @@ def _places(
 
 
 async def _find(
-    sql: Statements,
+    sql: KnowledgeStatements,
     mode: SearchMode,
     tables: Sequence[SearchTable],
     request: SearchRequest,
@@ -294,7 +294,7 @@ async def _find(
 
 
 async def _search_tables(
-    sql: Statements,
+    sql: KnowledgeStatements,
     mode: SearchMode,
     tables: Sequence[SearchTable],
     request: SearchRequest,
@@ -310,7 +310,7 @@ async def _search_tables(
 
 
 async def _search_by_context(
-    sql: Statements,
+    sql: KnowledgeStatements,
     tables: Sequence[SearchTable],
     request: SearchRequest,
     *,

@@ -18,7 +18,7 @@ from commonplace.knowledge.search.candidates import find_candidates
 from commonplace.knowledge.search.filters import NO_FILTERS
 from commonplace.knowledge.search.request import SearchRequest, parameters
 from commonplace.knowledge.search.statements import SearchTable, spelling_queries
-from commonplace.storage.database import Statements
+from commonplace.knowledge.statements import KnowledgeStatements
 
 SHORTEST: Final = 4
 """A shorter word has too many neighbours, as has a reading with this length."""
@@ -28,7 +28,7 @@ MOST_WORDS: Final = 3
 
 
 async def find_meant(
-    sql: Statements, tables: Sequence[SearchTable], request: SearchRequest, *, seeds: int
+    sql: KnowledgeStatements, tables: Sequence[SearchTable], request: SearchRequest, *, seeds: int
 ) -> Candidates | None:
     """Return the candidates for the words that a request means; see :func:`~.candidates.find_candidates`.
 
@@ -43,7 +43,7 @@ async def find_meant(
     readings = {word: list(readings_of(word)) for word in unknown}
     queries = spelling_queries(tuple(tables), request.form)
     wanted = [reading for each in readings.values() for reading in each]
-    rows = await Statements(queries, sql.connection).known_words(**(parameters(request) | {"wanted": wanted}))
+    rows = await queries.on(sql.connection).known_words(**(parameters(request) | {"wanted": wanted}))
     known = {row["word"] for row in rows}
     meant = [word for each in readings.values() if (word := _first(each, known)) is not None]
     if not meant:

@@ -12,7 +12,6 @@ from string import Template
 from typing import Final
 
 import aiosql
-from aiosql.queries import Queries
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.model.config import MAX_LIMIT
@@ -27,6 +26,8 @@ from commonplace.knowledge.model.kinds import (
 )
 from commonplace.knowledge.rules.scoring import RRF_K
 from commonplace.knowledge.search.filters import FILTERED
+from commonplace.knowledge.statements import SearchStatements
+from commonplace.storage.database import StatementSet
 
 PRODUCTS: Final = ("product_0", "product_1", "product_2", "product_3", "product_4")
 """Columns with the product of the vectors of a turn and of the turn 0, 1, 2, 3 or 4 places after it."""
@@ -195,13 +196,15 @@ def _step(number: int) -> int:
 
 
 @cache
-def search_queries(table: SearchTable, reach: Reach, form: Form) -> Queries:
+def search_queries(table: SearchTable, reach: Reach, form: Form) -> StatementSet[SearchStatements]:
     """Return the named statements that search one table; made once."""
     return _queries(_read("searches").substitute(_gaps(table, reach, form)))
 
 
 @cache
-def ranking_queries(tables: tuple[SearchTable, ...], reach: Reach, form: Form) -> Queries:
+def ranking_queries(
+    tables: tuple[SearchTable, ...], reach: Reach, form: Form
+) -> StatementSet[SearchStatements]:
     """Return the statement ``ranked_candidates``, with a row for each table; made once."""
     parts = (
         _read("ranked_of_table").substitute(_session_gaps(table, _gaps(table, reach, form)))
@@ -211,14 +214,14 @@ def ranking_queries(tables: tuple[SearchTable, ...], reach: Reach, form: Form) -
 
 
 @cache
-def related_queries(form: Form) -> Queries:
+def related_queries(form: Form) -> StatementSet[SearchStatements]:
     """Return the statement ``related_facts``; made once."""
     reach = Reach.of(matches=1, neighbours=1)
     return _queries(_read("related").substitute(_gaps(TABLES["facts"], reach, form)))
 
 
 @cache
-def reading_queries(form: Form) -> Queries:
+def reading_queries(form: Form) -> StatementSet[SearchStatements]:
     """Return the statement ``read_memories`` over all tables; made once."""
     columns = [
         f"{table.memory_type}.{column} AS {table.memory_type}_{column}"
@@ -238,7 +241,7 @@ def reading_queries(form: Form) -> Queries:
 
 
 @cache
-def spelling_queries(tables: tuple[SearchTable, ...], form: Form) -> Queries:
+def spelling_queries(tables: tuple[SearchTable, ...], form: Form) -> StatementSet[SearchStatements]:
     """Return the statement ``known_words``, which returns the words that memories of the tables hold; made once."""
     parts = (
         _read("known_words_of_table").substitute(
@@ -249,11 +252,12 @@ def spelling_queries(tables: tuple[SearchTable, ...], form: Form) -> Queries:
     return _queries(_read("known_words").substitute(tables="UNION ALL\n".join(parts)))
 
 
-def _queries(text: str) -> Queries:
+def _queries(text: str) -> StatementSet[SearchStatements]:
     # A statement uses some of the parameters of its candidates, so the files list none.
-    return aiosql.from_str(  # pyright: ignore[reportUnknownMemberType] - its stubs
+    queries = aiosql.from_str(  # pyright: ignore[reportUnknownMemberType] - its stubs
         text, "asyncpg", mandatory_parameters=False
     )
+    return StatementSet(SearchStatements, queries)
 
 
 def _own(table: SearchTable, column: str, form: Form) -> str:

@@ -7,10 +7,12 @@ from uuid import UUID
 from commonplace.core.json_values import json_safe
 from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.kinds import MemoryType
-from commonplace.storage.database import Statements
+from commonplace.knowledge.statements import KnowledgeStatements
 
 
-async def record_event(sql: Statements, event_type: EventType, *, payload: Mapping[str, Any]) -> UUID:
+async def record_event(
+    sql: KnowledgeStatements, event_type: EventType, *, payload: Mapping[str, Any]
+) -> UUID:
     """Add an event to the audit trail, with the tenant and actor of the transaction, and return its id.
 
     The payload is the state before and after, stored in the form of :func:`~commonplace.core.json_values.json_safe`.
@@ -19,7 +21,12 @@ async def record_event(sql: Statements, event_type: EventType, *, payload: Mappi
 
 
 async def record_decision(
-    sql: Statements, kind: MemoryType, memory_id: UUID, other: UUID, decision: str | None, **made: object
+    sql: KnowledgeStatements,
+    kind: MemoryType,
+    memory_id: UUID,
+    other: UUID,
+    decision: str | None,
+    **made: object,
 ) -> None:
     """Add the event of a decision whether a memory and another memory or entity are the same.
 

@@ -8,14 +8,17 @@ from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.text import collapse_whitespace, trim_to
 from commonplace.knowledge.model.kinds import MemoryType
 from commonplace.knowledge.model.short_ids import DIGIT_BITS, ID_BITS, SHORT_ID_CHARS, parse_id, short_id
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import of_kind
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Columns
 
 _MOST_CANDIDATES: Final = 5
 _SHOWN_CHARS: Final = 60
 
 
-async def find_id(sql: Statements, given: UUID | str, memory_type: MemoryType, *, field: str) -> UUID:
+async def find_id(
+    sql: KnowledgeStatements, given: UUID | str, memory_type: MemoryType, *, field: str
+) -> UUID:
     """Return the id of the only memory of the tenant that a short id names; a UUID is returned unchanged.
 
     Raises:
@@ -26,7 +29,7 @@ async def find_id(sql: Statements, given: UUID | str, memory_type: MemoryType, *
     wanted = parse_id(given, memory_type, field=field)
     if isinstance(wanted, UUID):
         return wanted
-    rows: list[Row] = await of_kind(memory_type, sql).between(
+    rows = await of_kind(memory_type, sql).between(
         first=wanted.first, last=wanted.last, most=_MOST_CANDIDATES + 1
     )
     if not rows:
@@ -35,11 +38,10 @@ async def find_id(sql: Statements, given: UUID | str, memory_type: MemoryType, *
         raise InvalidInputError(
             field, f"the id of one {memory_type}, such as {_listed(rows, memory_type)}", wanted.text
         )
-    found: UUID = rows[0]["id"]
-    return found
+    return rows[0]["id"]
 
 
-def _listed(rows: Sequence[Row], memory_type: MemoryType) -> str:
+def _listed(rows: Sequence[Columns], memory_type: MemoryType) -> str:
     shown = rows[:_MOST_CANDIDATES]
     chars = next(
         (

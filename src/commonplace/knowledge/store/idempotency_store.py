@@ -3,14 +3,11 @@
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from commonplace.knowledge.store.idempotency_claims import Claim
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.rows import Noun
-
-if TYPE_CHECKING:
-    from commonplace.storage.database import Row
 
 KEEP: Final = timedelta(days=1)
 """The time that an answer is kept."""
@@ -79,7 +76,7 @@ class KeptAnswers:
                 key=key, fingerprint=fingerprint, claim=claim.id, lease=LEASE, keep=KEEP
             ):
                 return claim
-            row: Row = await sql.answer_of(key=key)
+            row = await sql.answer_of(key=key)
         if row["fingerprint"] != fingerprint:
             return Conflict.REUSED
         if row["status"] is not None:

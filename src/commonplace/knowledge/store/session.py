@@ -16,12 +16,12 @@ from commonplace.core.sources import Source
 from commonplace.core.text import clean_text
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.model.config import MemoryModuleConfig
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.database import KnowledgeDatabase
 from commonplace.knowledge.store.outage import open_soon, while_it_answers
 from commonplace.knowledge.store.replicas import Replicas
 from commonplace.knowledge.store.unit_of_work import require_context, unit_of_work
 from commonplace.storage.clock_guard import ClockGuard
-from commonplace.storage.database import Statements
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -102,14 +102,14 @@ class KnowledgeSession:
                 yield pool
 
     @asynccontextmanager
-    async def reading(self, *, search: bool = False) -> AsyncGenerator[Statements]:
+    async def reading(self, *, search: bool = False) -> AsyncGenerator[KnowledgeStatements]:
         """Open a consistent view of this tenant, on a replica if possible; see :func:`~.unit_of_work.unit_of_work`."""
         with request_context(tenant_id=self.tenant_id, actor=self.actor, source=self.source):
             async with unit_of_work(await self.database.readers(), readonly=True, search=search) as sql:
                 yield sql
 
     @asynccontextmanager
-    async def writing(self) -> AsyncGenerator[Statements]:
+    async def writing(self) -> AsyncGenerator[KnowledgeStatements]:
         """Open a transaction of this tenant; see :func:`~.unit_of_work.unit_of_work`."""
         async with self.acting() as pool, unit_of_work(pool) as sql:
             yield sql

@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Final
 
 import asyncpg
-from aiosql.queries import Queries
 
 from commonplace.core.errors import ClaimLostError, TenantUnsetError
 from commonplace.core.request_context import RequestContext, current_context, require_tenant
 from commonplace.core.tracing import span
 from commonplace.knowledge.model.keys import KEY_GAPS
 from commonplace.knowledge.model.kinds import COLUMNS, KIND_GAPS, SQL_GAPS, MemoryType
+from commonplace.knowledge.statements import KindStatements, KnowledgeStatements
 from commonplace.knowledge.store.idempotency_claims import unmarked_claim
 from commonplace.knowledge.store.replicas import Replicas
 from commonplace.knowledge.store.vectors import refused_vectors
-from commonplace.storage.database import Statements, load_queries
+from commonplace.storage.database import Statements, StatementSet, load_queries
 from commonplace.storage.postgres_database import translated_errors
 
 _STORE: Final = Path(__file__).parent
@@ -32,23 +32,25 @@ _WHERE: Final = "the database of knowledge memory"
 
 
 @cache
-def queries() -> Queries:
+def queries() -> StatementSet[KnowledgeStatements]:
     """Return the named statements of knowledge memory, except those of the workers' queue."""
     parts = {file.stem: file.read_text(encoding="utf-8") for file in _PARTS.glob("*.sql")}
-    return load_queries([_STORE / "sql"], "postgresql", gaps=SQL_GAPS | KEY_GAPS | parts)
+    gaps = SQL_GAPS | KEY_GAPS | parts
+    return load_queries(KnowledgeStatements, [_STORE / "sql"], "postgresql", gaps=gaps)
 
 
 @cache
-def kind_queries(kind: MemoryType) -> Queries:
+def kind_queries(kind: MemoryType) -> StatementSet[KindStatements]:
     """Return the named statements that are written once for several kinds of memory, for one of them."""
     folders = ["any_memory"] if kind is MemoryType.EPISODE else ["any_memory", "fact_or_rule"]
     gaps = {**KIND_GAPS[kind], "memory_type": kind.value, "columns": ", ".join(COLUMNS[kind])}
-    return load_queries([_STORE / "sql_by_kind" / folder for folder in folders], "postgresql", gaps=gaps)
+    directories = [_STORE / "sql_by_kind" / folder for folder in folders]
+    return load_queries(KindStatements, directories, "postgresql", gaps=gaps)
 
 
-def of_kind(kind: MemoryType, sql: Statements) -> Statements:
+def of_kind(kind: MemoryType, sql: Statements) -> KindStatements:
     """Return the statements of one kind of memory, on the connection of other statements."""
-    return Statements(kind_queries(kind), sql.connection)
+    return kind_queries(kind).on(sql.connection)
 
 
 def require_context() -> RequestContext:
@@ -68,7 +70,7 @@ def require_context() -> RequestContext:
 @asynccontextmanager
 async def unit_of_work(
     pool: asyncpg.Pool | Replicas, *, readonly: bool = False, search: bool = False
-) -> AsyncGenerator[Statements]:
+) -> AsyncGenerator[KnowledgeStatements]:
     """Open a transaction of the current tenant; it commits at the end of the block, and rolls back on any exception.
 
     Args:
@@ -93,7 +95,7 @@ async def unit_of_work(
             pool.acquire() as connection,
             connection.transaction(isolation=isolation, readonly=readonly),
         ):
-            sql = Statements(queries(), connection)
+            sql = queries().on(connection)
             reading = sql.set_search_context if search else sql.set_context
             begin = reading if readonly else sql.set_writing_context
             sql.begun = await begin(tenant_id=context.tenant_id, actor=context.actor, source=context.source)

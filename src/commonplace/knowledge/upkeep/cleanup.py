@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.upkeep.progress import OnUpkeep, UpkeepProgress, silent
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Columns
 
 BATCH_ROWS: Final = 1_000
 MAX_ENTRIES: Final = 100_000_000
@@ -74,10 +75,10 @@ class EpisodeCleanup:
         )
 
     async def _delete(
-        self, step: str, delete: Callable[[Statements], Awaitable[Row]], on_progress: OnUpkeep
-    ) -> list[Row]:
+        self, step: str, delete: Callable[[KnowledgeStatements], Awaitable[Columns]], on_progress: OnUpkeep
+    ) -> list[Columns]:
         """Delete batches until nothing is left to delete, and return their numbers."""
-        batches: list[Row] = []
+        batches: list[Columns] = []
         while not batches or batches[-1]["deleted"]:
             async with self._session.writing() as sql:
                 await sql.serialise(keys=[_LOCK])

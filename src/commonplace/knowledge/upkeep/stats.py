@@ -6,7 +6,7 @@ from datetime import date, datetime
 
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.store.session import KnowledgeSession
-from commonplace.storage.database import Row
+from commonplace.storage.database import Columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class MemoryStats:
     rules: RuleStats
 
     @classmethod
-    def from_row(cls, row: Row) -> "MemoryStats":
+    def from_row(cls, row: Columns) -> "MemoryStats":
         """Read a row whose columns are named ``<kind>_<state>``."""
         return cls(
             episodes=EpisodeStats(**{name: row[f"episodes_{name}"] for name in EpisodeStats.__slots__}),

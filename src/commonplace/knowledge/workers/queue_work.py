@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 import asyncpg
-from aiosql.queries import Queries
 
-from commonplace.storage.database import Statements, load_queries
+from commonplace.knowledge.statements import QueueStatements
+from commonplace.storage.database import StatementSet, load_queries
 from commonplace.storage.postgres_database import translated_errors
 
 SQL_DIRECTORY: Final = Path(__file__).parent / "sql"
@@ -17,13 +17,13 @@ WHERE: Final = "the queue of background work"
 
 
 @cache
-def queries() -> Queries:
+def queries() -> StatementSet[QueueStatements]:
     """Return the named statements of the queue; read once."""
-    return load_queries([SQL_DIRECTORY], "postgresql")
+    return load_queries(QueueStatements, [SQL_DIRECTORY], "postgresql")
 
 
 @asynccontextmanager
-async def queue_work(pool: asyncpg.Pool) -> AsyncGenerator[Statements]:
+async def queue_work(pool: asyncpg.Pool) -> AsyncGenerator[QueueStatements]:
     """Open a transaction on the queue; it commits at the end of the block, and rolls back on any exception.
 
     The transaction has no tenant: of knowledge memory it sees only the list of tenants.
@@ -33,6 +33,6 @@ async def queue_work(pool: asyncpg.Pool) -> AsyncGenerator[Statements]:
     """
     with translated_errors(WHERE):
         async with pool.acquire() as connection, connection.transaction():
-            sql = Statements(queries(), connection)
+            sql = queries().on(connection)
             await sql.set_queue_path()
             yield sql

@@ -1,17 +1,18 @@
 """The status of background work: workers, waiting jobs, schedules and failures."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from commonplace.core.settings import Settings
+from commonplace.knowledge.statements import QueueStatements
 from commonplace.knowledge.workers.outcomes import SILENT_S
 from commonplace.knowledge.workers.queue_work import queue_work
 from commonplace.knowledge.workers.schedule import Schedule, last_ticks, schedules
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Columns
 from commonplace.storage.rows import Noun, read_row
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class WorkerState(Noun):
     doing: int
 
     @classmethod
-    def from_row(cls, row: Row) -> "WorkerState":
+    def from_row(cls, row: Columns) -> "WorkerState":
         """Read a row of ``list_workers``."""
         silent_s = row["silent_s"]
         return read_row(cls, row, alive=abs(silent_s) < SILENT_S, silent_s=round(silent_s, 1))
@@ -92,7 +93,7 @@ class FailedJob(Noun):
     ended_at: datetime | None
 
     @classmethod
-    def from_row(cls, row: Row) -> "FailedJob":
+    def from_row(cls, row: Columns) -> "FailedJob":
         """Read a row of ``list_failures``."""
         arguments = {name: row["args"][name] for name in ("tenant_id", "butler") if name in row["args"]}
         error = row["error"] or "no error was recorded: the worker may not know this kind of job"
@@ -149,7 +150,7 @@ async def worker_status(memory: "KnowledgeMemory", settings: Settings) -> Worker
 
 
 async def _read(
-    sql: Statements, schedule: Schedule, last_at: datetime | None, now: datetime
+    sql: QueueStatements, schedule: Schedule, last_at: datetime | None, now: datetime
 ) -> ScheduleState:
     if last_at is None:
         return _never(schedule, now)
@@ -169,5 +170,5 @@ def _never(schedule: Schedule, now: datetime) -> ScheduleState:
     return ScheduleState(upkeep=schedule.upkeep.value, cron=schedule.cron, next_at=schedule.next_at(now))
 
 
-def _by_state(rows: list[Row]) -> dict[str, int]:
+def _by_state(rows: Iterable[Columns]) -> dict[str, int]:
     return {row["status"]: row["jobs"] for row in rows}

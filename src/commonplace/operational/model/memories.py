@@ -12,7 +12,7 @@ from commonplace.core.instructions import Flag
 from commonplace.core.pages import require_page
 from commonplace.core.quarantine import Quarantine, Watched
 from commonplace.operational.model.markers import MemoryCategory
-from commonplace.storage.database import Row
+from commonplace.storage.database import Columns
 from commonplace.storage.rows import Noun, read_row
 
 DEFAULT_CONFIDENCE: Final = 0.7
@@ -67,7 +67,7 @@ class Memory(Watched, Noun):
         return self.quarantine.reasons(self.observation) if self.active else ()
 
     @classmethod
-    def from_row(cls, row: Row) -> "Memory":
+    def from_row(cls, row: Columns) -> "Memory":
         """Return the memory of a row."""
         return read_row(cls, row, quarantine=Quarantine())
 

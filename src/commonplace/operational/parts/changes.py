@@ -4,13 +4,14 @@ from datetime import datetime
 
 from commonplace.core.clock import format_timestamp
 from commonplace.operational.model.figures import ListedChange
+from commonplace.operational.statements import OperationalStatements
 from commonplace.storage.store import Store
 
 
 class OperationalChanges:
     """Reads the changes of all memories."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store[OperationalStatements]) -> None:
         self._store = store
 
     async def since(self, since: datetime, *, limit: int) -> list[ListedChange]:

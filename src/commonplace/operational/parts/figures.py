@@ -10,20 +10,22 @@ from commonplace.operational.model.figures import Figures, ServiceCount
 from commonplace.operational.model.memories import (
     Memory,
 )
+from commonplace.operational.statements import OperationalStatements
+from commonplace.storage.rows import read_row
 from commonplace.storage.store import Store
 
 
 class OperationalFigures:
     """Counts memories, sessions and events, and reads the memories of an overview."""
 
-    def __init__(self, store: Store, quarantine: Quarantine) -> None:
+    def __init__(self, store: Store[OperationalStatements], quarantine: Quarantine) -> None:
         self._store = store
         self._quarantine = quarantine
 
     async def total(self) -> Figures:
         """Return the counts of an overview."""
         row = await self._store.reads.figures(week_ago=self._before(WEEK), updated_before=self._before(GRACE))
-        return Figures(**row)
+        return read_row(Figures, row)
 
     async def services(self) -> list[ServiceCount]:
         """Return every service that has memories, by name ignoring case, general last."""

@@ -4,13 +4,14 @@ from commonplace.operational.cooldowns import Cooldown
 from commonplace.operational.events import Event
 from commonplace.operational.model.figures import Page
 from commonplace.operational.model.markers import EventLevel
+from commonplace.operational.statements import OperationalStatements
 from commonplace.storage.store import Store
 
 
 class OperationalEvents:
     """Reads the events of sessions."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store[OperationalStatements]) -> None:
         self._store = store
 
     async def page(
@@ -39,7 +40,7 @@ class OperationalEvents:
 class OperationalCooldowns:
     """Reads the cooldown actions of sessions."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store[OperationalStatements]) -> None:
         self._store = store
 
     async def page(

@@ -7,13 +7,14 @@ from commonplace.operational.model.memories import (
     Author,
 )
 from commonplace.operational.model.reviews import Decision, Review
+from commonplace.operational.statements import OperationalStatements
 from commonplace.storage.store import Store
 
 
 class OperationalReviews:
     """Lists, decides and reopens the pairs that the judge could not decide."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store[OperationalStatements]) -> None:
         self._store = store
 
     async def get(self, review_id: int) -> Review:

@@ -10,6 +10,7 @@ from commonplace.operational.model.memories import (
 from commonplace.operational.model.output import OutputLine
 from commonplace.operational.model.sessions import Session, SessionStatus, require_tier
 from commonplace.operational.rules.wordings import wordings
+from commonplace.operational.statements import OperationalStatements
 from commonplace.storage.database import containing
 from commonplace.storage.store import Store
 
@@ -17,7 +18,7 @@ from commonplace.storage.store import Store
 class OperationalSessions:
     """Reads sessions, their output and the memories that they created or changed."""
 
-    def __init__(self, store: Store, quarantine: Quarantine) -> None:
+    def __init__(self, store: Store[OperationalStatements], quarantine: Quarantine) -> None:
         self._store = store
         self._quarantine = quarantine
 

@@ -6,6 +6,7 @@ from commonplace.core.clock import Clock, parse_timestamp
 from commonplace.operational import lifecycle
 from commonplace.operational.model.sessions import Session
 from commonplace.operational.receipts import Effect
+from commonplace.operational.statements import OperationalStatements
 from commonplace.operational.transcript.recording_process import interrupt_lost
 from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.store import Store
@@ -14,7 +15,7 @@ from commonplace.storage.store import Store
 class OperationalUpkeep:
     """Lowers the confidence of stale memories, and ends lost sessions."""
 
-    def __init__(self, store: Store, clock: Clock, home: Path | None) -> None:
+    def __init__(self, store: Store[OperationalStatements], clock: Clock, home: Path | None) -> None:
         self._store = store
         self._clock = clock
         self._home = home
@@ -30,7 +31,8 @@ class OperationalUpkeep:
         """
         if self._home is not None:
             newest = await self._store.reads.newest_update()
-            ClockGuard(self._home, clock=self._clock).require(newest and parse_timestamp(newest))
+            newest_at = None if newest is None else parse_timestamp(newest)
+            ClockGuard(self._home, clock=self._clock).require(newest_at)
         async with self._store.writing(lock="operational:decay") as sql:
             return await lifecycle.run_decay(sql, self._store.now())
 

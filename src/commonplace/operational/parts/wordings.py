@@ -12,13 +12,14 @@ from commonplace.operational.model.memories import (
 )
 from commonplace.operational.rules.edits import edited
 from commonplace.operational.rules.wordings import wordings
+from commonplace.operational.statements import OperationalStatements
 from commonplace.storage.store import Store
 
 
 class OperationalWordings:
     """Lists the wordings of memories, and restores earlier ones."""
 
-    def __init__(self, store: Store, quarantine: Quarantine) -> None:
+    def __init__(self, store: Store[OperationalStatements], quarantine: Quarantine) -> None:
         self._store = store
         self._quarantine = quarantine
 

@@ -4,6 +4,7 @@
 -- no other change comes in between.
 
 -- name: insert_memory(service, category, observation, confidence, active, moment, session_id, tier)^
+-- returns: Row
 -- Adds a memory and returns it.
 INSERT INTO memories (service, category, observation, confidence, active, created_at, updated_at, session_id, tier)
 VALUES (:service, :category, :observation, :confidence, :active, :moment, :moment, :session_id, :tier)
@@ -88,6 +89,7 @@ ORDER BY
   id DESC;
 
 -- name: count_eligible(threshold)$
+-- returns: int
 -- The number of memories that the block could show.
 SELECT count(*) FROM memories WHERE active = 1 AND confidence >= :threshold;
 
@@ -111,6 +113,7 @@ ORDER BY m.confidence DESC, m.updated_at DESC, m.id DESC
 LIMIT :limit;
 
 -- name: lock_stale(updated_before)
+-- columns: updated_at str, weeks_charged int
 -- Active memories that were last updated before a time, with the weeks of decay charged since then; locked until the
 -- transaction ends.
 SELECT m.*, CASE WHEN d.counted_from = m.updated_at THEN d.weeks_charged ELSE 0 END AS weeks_charged
@@ -120,6 +123,7 @@ ORDER BY m.id
 FOR UPDATE OF m;
 
 -- name: charge_decay(memory_id, counted_from, weeks_charged)$
+-- returns: int
 -- Stores how many weeks of decay were charged to a memory since its last update.
 INSERT INTO memory_decay (memory_id, counted_from, weeks_charged)
 VALUES (:memory_id, :counted_from, :weeks_charged)
@@ -128,6 +132,7 @@ SET counted_from = excluded.counted_from, weeks_charged = excluded.weeks_charged
 RETURNING memory_id;
 
 -- name: record_change(memory_id, kind, actor, session_id, before, after, reason, wording, related_id, moment)$
+-- returns: int
 -- Adds a change to the history of a memory.
 INSERT INTO memory_changes
   (memory_id, kind, actor, session_id, before, after, reason, wording, related_id, created_at)
@@ -135,12 +140,14 @@ VALUES (:memory_id, :kind, :actor, :session_id, :before, :after, :reason, :wordi
 RETURNING id;
 
 -- name: session_changed(memory_id, kind, other_kind, session_id)$
+-- returns: int | None
 -- Whether a session has made one of two kinds of change to a memory before.
 SELECT 1 FROM memory_changes
 WHERE memory_id = :memory_id AND kind IN (:kind, :other_kind) AND session_id = :session_id
 LIMIT 1;
 
 -- name: seen_since(memory_id, moment)$
+-- returns: int | None
 -- Whether a memory was seen again or edited after a time.
 SELECT 1 FROM memory_changes
 WHERE memory_id = :memory_id AND kind IN ('reinforced', 'refined', 'edited') AND created_at > :moment
@@ -156,5 +163,6 @@ UPDATE memory_changes SET before = NULL, after = NULL, reason = '', wording = NU
 RETURNING id;
 
 -- name: newest_update()$
+-- returns: str | None
 -- The time of the latest change of a memory.
 SELECT max(updated_at) FROM memories;

@@ -1,6 +1,7 @@
 -- The review queue: pairs of memories whose verdict is in doubt.
 
 -- name: insert_review(kind, old_id, new_id, pair, reason, moment)$
+-- returns: int | None
 -- Adds a pair to the queue and returns its id; returns nothing if the pair was there before.
 INSERT INTO reviews (kind, old_id, new_id, pair, reason, created_at)
 VALUES (:kind, :old_id, :new_id, :pair, :reason, :moment)
@@ -8,6 +9,7 @@ ON CONFLICT (pair) DO NOTHING
 RETURNING id;
 
 -- name: decided_pairs(service, category)
+-- columns: pair str, verdict str
 -- The decided pairs of one service and category.
 SELECT r.pair, r.verdict FROM reviews r JOIN memories m ON m.id = r.old_id
 WHERE r.verdict IS NOT NULL AND m.category = :category
@@ -24,6 +26,7 @@ ORDER BY CASE WHEN CAST(:decided AS INTEGER) = 1 THEN -r.id ELSE r.id END
 LIMIT :limit OFFSET :offset;
 
 -- name: count_reviews(decided)$
+-- returns: int
 -- The number of pairs that were decided, or that wait.
 SELECT count(*)
 FROM reviews r JOIN memories o ON o.id = r.old_id JOIN memories n ON n.id = r.new_id
@@ -37,6 +40,7 @@ FROM reviews r JOIN memories o ON o.id = r.old_id JOIN memories n ON n.id = r.ne
 WHERE r.id = :id;
 
 -- name: decide_review(id, verdict, decided_by, explanation, before, moment)$
+-- returns: int | None
 -- Writes the decision and returns the id; returns nothing if the pair was decided before.
 UPDATE reviews
 SET verdict = :verdict, decided_by = :decided_by, explanation = :explanation, before = :before,
@@ -45,6 +49,7 @@ WHERE id = :id AND verdict IS NULL
 RETURNING id;
 
 -- name: reopen_review(id)$
+-- returns: str | None
 -- Lets a pair wait again, and returns what its memories were before the decision; who decided stays.
 UPDATE reviews SET verdict = NULL, decided_at = NULL WHERE id = :id AND verdict IS NOT NULL
 RETURNING before;

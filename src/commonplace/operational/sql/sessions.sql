@@ -1,6 +1,7 @@
 -- Sessions, their events and their cooldown actions.
 
 -- name: insert_session(agent_session_id, tier, model, trigger, prompt_text, moment, host, pid, process_started_at)^
+-- returns: Row
 -- Begins a session and returns it; a session with the same agent session id is resumed.
 INSERT INTO sessions (agent_session_id, tier, model, trigger, prompt_text, status, started_at, seen_at,
                       recorder_host, recorder_pid, recorder_started_at)
@@ -27,10 +28,12 @@ RETURNING *;
 SELECT * FROM sessions WHERE tier = :tier AND trigger = :trigger ORDER BY started_at DESC, id DESC LIMIT 1;
 
 -- name: see_session(id, moment)$
+-- returns: int | None
 -- Stores that a session is still being recorded.
 UPDATE sessions SET seen_at = :moment WHERE id = :id RETURNING id;
 
 -- name: running_sessions()
+-- columns: id int, recorder_host str, recorder_pid int, recorder_started_at str, seen_at str
 -- Running sessions whose recording process is known, oldest first.
 SELECT * FROM sessions
 WHERE status = 'running' AND recorder_host IS NOT NULL AND recorder_pid IS NOT NULL
@@ -60,18 +63,21 @@ RETURNING *;
 SELECT * FROM sessions WHERE id = :id;
 
 -- name: note_marker(session_id, fingerprint)$
+-- returns: int | None
 -- Stores that a marker of a session was processed; returns nothing if it was processed before.
 INSERT INTO session_markers (session_id, fingerprint) VALUES (:session_id, :fingerprint)
 ON CONFLICT DO NOTHING
 RETURNING session_id;
 
 -- name: insert_event(session_id, level, service, message, moment)$
+-- returns: int
 -- Stores an event and returns its id.
 INSERT INTO events (session_id, level, service, message, created_at)
 VALUES (:session_id, :level, :service, :message, :moment)
 RETURNING id;
 
 -- name: insert_cooldown(session_id, service, action, reason, tier, moment)$
+-- returns: int
 -- Stores a remediation that must not be repeated at once, and returns its id.
 INSERT INTO cooldown_actions (session_id, service, action, reason, tier, created_at)
 VALUES (:session_id, :service, :action, :reason, :tier, :moment)

@@ -1,6 +1,7 @@
 -- Pages for an operator. A filter that is NULL matches everything; lists are newest first.
 
 -- name: count_memories(service, general, category, search)
+-- columns: active int, count int
 -- The number of active and inactive memories that match a filter.
 SELECT active, count(*) AS count FROM memories
 WHERE (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS TEXT)))
@@ -10,6 +11,7 @@ WHERE (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS
 GROUP BY active;
 
 -- name: services_of_memories()
+-- columns: service str | None, count int
 -- Every spelling of a service, with the number of its memories.
 SELECT service, count(*) AS count FROM memories GROUP BY service;
 
@@ -39,6 +41,7 @@ WHERE (CAST(:status AS TEXT) IS NULL OR status = :status)
 ORDER BY started_at DESC, id DESC LIMIT :limit OFFSET :offset;
 
 -- name: count_sessions(status, tier)$
+-- returns: int
 -- Their number.
 SELECT count(*) FROM sessions
 WHERE (CAST(:status AS TEXT) IS NULL OR status = :status)
@@ -52,6 +55,7 @@ WHERE (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS
 ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset;
 
 -- name: count_events(service, session_id)$
+-- returns: int
 -- Their number.
 SELECT count(*) FROM events
 WHERE (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS TEXT)))
@@ -66,6 +70,7 @@ WHERE level = :level
 ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset;
 
 -- name: count_events_of_level(level, service, session_id)$
+-- returns: int
 -- Their number.
 SELECT count(*) FROM events
 WHERE level = :level
@@ -80,12 +85,14 @@ WHERE (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS
 ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset;
 
 -- name: count_cooldowns(service, session_id)$
+-- returns: int
 -- Their number.
 SELECT count(*) FROM cooldown_actions
 WHERE (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS TEXT)))
   AND (CAST(:session_id AS INTEGER) IS NULL OR session_id = :session_id);
 
 -- name: figures(week_ago, updated_before)^
+-- returns: Row
 -- The counts of an overview.
 SELECT
   (SELECT count(*) FROM memories WHERE active = 1) AS active,
@@ -99,6 +106,7 @@ SELECT
   (SELECT coalesce(sum(cost_usd), 0.0) FROM sessions WHERE started_at >= :week_ago) AS cost_in_week_usd;
 
 -- name: change_stamp()^
+-- returns: Row
 -- Numbers that change with the memories, sessions and events.
 SELECT
   (SELECT max(id) FROM memory_changes) AS changes,
@@ -107,6 +115,7 @@ SELECT
   (SELECT max(id) FROM events) AS events;
 
 -- name: learned_by_day(since)
+-- columns: day str, memories int
 -- The number of memories by day of creation since a time, without days that have none.
 SELECT substr(created_at, 1, 10) AS day, count(*) AS memories FROM memories
 WHERE created_at >= :since GROUP BY 1 ORDER BY 1;

@@ -22,7 +22,7 @@ from commonplace.operational.model.markers import (
 from commonplace.operational.model.memories import Author
 from commonplace.operational.model.sessions import Session
 from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome
-from commonplace.storage.database import Statements
+from commonplace.operational.statements import OperationalStatements
 from commonplace.storage.store import Store
 
 AGENT: Final = "agent"
@@ -31,7 +31,7 @@ ValidMarker = MemoryMarker | EventMarker | CooldownMarker
 
 
 async def store_marker(
-    store: Store,
+    store: Store[OperationalStatements],
     session: Session,
     marker: Marker,
     fingerprint: str,
@@ -69,8 +69,8 @@ async def store_marker(
 
 
 async def _store(
-    store: Store,
-    sql: Statements,
+    store: Store[OperationalStatements],
+    sql: OperationalStatements,
     session: Session,
     marker: ValidMarker,
     receipt: Receipt,

@@ -24,6 +24,7 @@ from commonplace.operational.model.stream import (
 from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome, SessionReport
 from commonplace.operational.rules.fingerprints import Fingerprints
 from commonplace.operational.rules.output_lines import notice, shown_of
+from commonplace.operational.statements import OperationalStatements
 from commonplace.operational.transcript.marker_store import store_marker
 from commonplace.operational.transcript.markers import parse_markers
 from commonplace.operational.transcript.recording_process import this_process
@@ -58,7 +59,7 @@ class Recorder:
 
     def __init__(
         self,
-        store: Store,
+        store: Store[OperationalStatements],
         *,
         tiers: Sequence[int],
         trigger: str,
@@ -212,7 +213,7 @@ class Recorder:
             row = await sql.announce_session(
                 id=current.session.id, agent_session_id=agent_session_id, model=model
             )
-        current.session = Session.from_row(row)
+        current.session = Session.existing(row, current.session.id)
         current.is_announced = True
 
     async def _take_markers(self, event: AssistantText) -> None:

@@ -12,7 +12,7 @@ import psutil
 from commonplace.operational import sessions
 from commonplace.operational.model.processes import RecordingProcess
 from commonplace.operational.model.sessions import Session
-from commonplace.storage.database import Statements
+from commonplace.operational.statements import OperationalStatements
 
 SEEN_EVERY_S: Final = 60.0
 """The interval at which a process stores that it is still recording a session."""
@@ -74,7 +74,7 @@ def _host() -> str:
         return socket.gethostname()
 
 
-async def interrupt_lost(sql: Statements, now: datetime) -> list[Session]:
+async def interrupt_lost(sql: OperationalStatements, now: datetime) -> list[Session]:
     """End running sessions whose recording process is gone, and return them, oldest first.
 
     A session ends at the time when it was last seen. A session that is marked as interrupted by mistake corrects its

@@ -191,7 +191,7 @@ async def test_an_ambiguous_short_id_lists_the_candidates(
 @pytest.mark.parametrize("kind", MemoryType)
 async def test_a_short_id_is_found_by_an_index(knowledge_pool: asyncpg.Pool, kind: MemoryType) -> None:
     """Row-level security leaves the unique index over tenant and id usable for a range."""
-    statement = getattr(kind_queries(kind), "between").sql  # noqa: B009 - aiosql adds it
+    statement = kind_queries(kind).text_of("between")
     async with unit_of_work(knowledge_pool, readonly=True) as sql:
         await sql.connection.execute("SET LOCAL enable_seqscan = off")
         plan = await sql.connection.fetch(f"EXPLAIN {statement}", UUID(int=0), UUID(int=9), 6)

@@ -46,6 +46,7 @@ from commonplace.knowledge.storage_functions import (
     store_rule,
 )
 from commonplace.knowledge.store.unit_of_work import unit_of_work
+from support.statements import prepare_set
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
@@ -572,9 +573,7 @@ async def test_every_search_statement_is_accepted_by_the_server(knowledge_pool: 
                 related_queries(form),
                 spelling_queries(tables, form),
             ):
-                for name in queries.available_queries:
-                    if not name.endswith("_cursor"):
-                        await connection.prepare(getattr(queries, name).sql)
+                assert await prepare_set(connection, queries)
 
 
 @pytest.mark.parametrize("size", [40, 260])

@@ -25,6 +25,7 @@ from commonplace.knowledge.workers.worker import in_process_worker
 from commonplace.web.pages.layout.wording import iso
 from support.deadlines import DEADLINE_S
 from support.service import open_memories, serving
+from support.statements import prepare_set
 from support.workers import (
     fetch,
     held_fact,
@@ -389,9 +390,7 @@ async def test_every_statement_of_the_queue_is_understood_by_the_server(
         pool = await prepared_queue(memory)
         async with pool.acquire() as connection, connection.transaction():
             await connection.execute("SET LOCAL search_path TO procrastinate, public")
-            for name in queries().available_queries:
-                if not name.endswith("_cursor"):
-                    await connection.prepare(getattr(queries(), name).sql)
+            assert await prepare_set(connection, queries())
 
 
 async def _put_off(pool: asyncpg.Pool, wait: timedelta) -> None:

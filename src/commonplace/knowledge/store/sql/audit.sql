@@ -25,6 +25,7 @@ SELECT * FROM memory_events
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
 
 -- name: latest_event()^
+-- columns: id UUID
 -- The latest event of the tenant.
 SELECT id, created_at FROM memory_events
 WHERE tenant_id = current_setting('commonplace.tenant_id')

@@ -1,6 +1,8 @@
 -- Episodes that another transaction has locked are left for the next cleanup, so that no transaction waits.
 
 -- name: delete_expired_episodes(limit, now)^
+-- returns: Row
+-- columns: deleted int, unconsolidated int
 -- Deletes a batch of expired episodes and their links, the longest expired first, and writes the events.
 WITH chosen AS (
   SELECT id FROM episodes
@@ -24,6 +26,8 @@ SELECT
 FROM deleted;
 
 -- name: delete_surplus_episodes(max_entries, limit)^
+-- returns: Row
+-- columns: deleted int, total int
 -- Deletes a batch of the oldest consolidated episodes and their links while there are more than :max_entries episodes,
 -- and writes the events. Returns the number deleted and the number before.
 WITH kept AS (

@@ -11,6 +11,7 @@ GROUP BY butler
 ORDER BY butler COLLATE "C";
 
 -- name: expiring_episodes(now, before)^
+-- returns: Row
 -- The number of pending and failed episodes that expire before a moment, and the first of these moments.
 SELECT count(*) AS episodes, min(expires_at) AS first_at
 FROM episodes
@@ -22,12 +23,14 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND consolidation_sta
 SELECT set_config('commonplace.run_id', :run_id, true);
 
 -- name: running_run(butler)^
+-- columns: id UUID, worker str, leased_until datetime
 -- The run that holds a butler's episodes; its worker may be dead.
 SELECT id, worker, leased_until FROM consolidation_runs
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND butler = :butler AND state = 'running'
 FOR UPDATE;
 
 -- name: oldest_episodes(butler, limit, max_chars, max_episode_chars, now, latest_attempt)
+-- columns: retry_count int, next_attempt_at datetime | None, is_due bool
 -- The oldest unconsolidated episodes of a butler, up to :max_chars characters, where an episode counts at most
 -- :max_episode_chars; each with whether it is due. A next attempt after :latest_attempt comes from a wrong clock.
 SELECT
@@ -53,6 +56,7 @@ WHERE coalesce(chars_before, 0) < :max_chars
 ORDER BY created_at, insertion_order;
 
 -- name: is_busy(butler, now, latest_lease)$
+-- returns: bool
 -- Whether a worker holds a butler's episodes now.
 SELECT EXISTS (
   SELECT FROM consolidation_runs
@@ -61,6 +65,7 @@ SELECT EXISTS (
 );
 
 -- name: next_episodes(butler, after_created_at, after_order, limit, max_attempts, now, latest_attempt)
+-- columns: created_at datetime, insertion_order int
 -- The oldest unconsolidated episodes of a butler after a given episode, each with whether it is due. A run whose worker
 -- died counts as an attempt already.
 SELECT
@@ -93,6 +98,7 @@ UPDATE episodes SET leased_by = :worker, leased_until = :leased_until, lease_run
 WHERE id = ANY(CAST(:episode_ids AS uuid[]));
 
 -- name: renew_lease(run_id, leased_until)$
+-- returns: UUID | None
 -- Renews the lease of a run that is still running. Returns the run's id, or nothing.
 WITH renewed AS (
   UPDATE consolidation_runs SET leased_until = :leased_until
@@ -123,6 +129,7 @@ INSERT INTO memory_events (tenant_id, event_type, payload)
 SELECT current_setting('commonplace.tenant_id'), 'consolidation_' || state, to_jsonb(ended) FROM ended;
 
 -- name: fail_episodes(run_id, error, counted, max_attempts, next_attempt_at)$
+-- returns: int
 -- Releases the episodes of a failed run, to be tried again at :next_attempt_at. After the last attempt an episode becomes
 -- a dead letter with an event. Returns the number of new dead letters.
 WITH failed AS (
@@ -161,6 +168,7 @@ ORDER BY created_at, insertion_order
 LIMIT :limit;
 
 -- name: requeue_dead_letters(butler, episode_id, now)$
+-- returns: int
 -- Requeues dead letters that have not expired, from the first attempt, and writes the events. Returns their number.
 WITH chosen AS (
   SELECT id, retry_count FROM episodes
@@ -189,6 +197,7 @@ events AS (
 SELECT count(*) FROM requeued;
 
 -- name: undo_requeue(id)$
+-- returns: UUID | None
 -- Makes a requeued episode a dead letter again, unless a run has taken it since, and writes the event. Returns its id.
 WITH requeue AS (
   SELECT payload -> 'before' AS before, payload -> 'after' AS after FROM memory_events

@@ -24,6 +24,7 @@ ORDER BY id
 FOR UPDATE;
 
 -- name: inherit_source(run_id)$
+-- returns: str
 -- Makes the least trusted of the episodes of a run, and at most an agent, the source of what the transaction writes: the
 -- model has read them all.
 SELECT set_config('commonplace.source', (
@@ -38,6 +39,7 @@ SELECT set_config('commonplace.source', (
 ), true);
 
 -- name: memory_texts(ids)
+-- columns: id UUID, subject str | None, predicate str | None, content str
 -- The texts of some facts and rules.
 SELECT id, subject, predicate, content FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
@@ -46,16 +48,19 @@ SELECT id, NULL, NULL, content FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]));
 
 -- name: standing_fact(id)^
+-- columns: id UUID, entity_id UUID | None, subject str, predicate str, content str
 -- A fact that an answer wants to replace or withdraw, if the fact is still active.
 SELECT id, entity_id, subject, predicate, content, permanence, importance FROM facts
 WHERE id = :id AND validity = 'active';
 
 -- name: standing_rule(id)$
+-- returns: str | None
 -- The content of a rule that an answer wants to replace or withdraw, if the rule is not forgotten.
 SELECT content FROM rules
 WHERE id = :id AND ${rule_lives};
 
 -- name: same_fact(butler, subject, predicates, content)$
+-- returns: UUID | None
 -- The id of the active fact that a butler sees and that says the same under one of some predicates; its own fact before a
 -- global one.
 SELECT id FROM facts
@@ -67,6 +72,7 @@ ORDER BY scope = 'global', id
 LIMIT 1;
 
 -- name: same_rule(butler, content)$
+-- returns: UUID | None
 -- The id of the rule that a butler sees and that says the same; its own rule before a global one.
 SELECT id FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND scope IN ('global', :butler)
@@ -77,6 +83,7 @@ ORDER BY scope = 'global', id
 LIMIT 1;
 
 -- name: supersede_fact(id, by_id, now)$
+-- returns: UUID | None
 -- Supersedes an active fact by a fact with another key, and writes the link and the event. Returns its id, or nothing.
 WITH superseded AS (
   UPDATE facts SET validity = 'superseded' WHERE id = :id AND validity = 'active'
@@ -133,6 +140,7 @@ VALUES (
 );
 
 -- name: consolidate_episodes(run_id)$
+-- returns: int
 -- Marks the episodes of a run as consolidated, and writes the events. Returns their number.
 WITH done AS (
   UPDATE episodes SET

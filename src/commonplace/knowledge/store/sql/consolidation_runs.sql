@@ -28,11 +28,13 @@ WHERE consolidation_actions.tenant_id = current_setting('commonplace.tenant_id')
 ORDER BY position;
 
 -- name: fact_keys(ids)
+-- columns: scope str, subject str, predicate str, entity_id UUID | None
 -- The key columns of some facts.
 SELECT scope, subject, predicate, entity_id FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]));
 
 -- name: stored_by_undone_runs(ids)
+-- columns: memory_id UUID, superseded_ids list[UUID]
 -- Of some facts and rules, those that undone runs had stored, with the facts that each had replaced.
 SELECT memory_id, superseded_ids
 FROM consolidation_actions AS stored
@@ -41,6 +43,7 @@ WHERE stored.tenant_id = current_setting('commonplace.tenant_id') AND memory_id 
   AND action IN ('fact_created', 'fact_updated', 'rule_created', 'rule_updated') AND state = 'undone';
 
 -- name: left_by_undone_runs(ids)
+-- columns: id UUID
 -- Superseded facts with the keys of some facts that undone runs had replaced, if undone runs also stored all newer facts
 -- with the same key: an earlier undo left them because a newer fact was still active.
 SELECT replaced.id FROM facts AS replaced
@@ -93,6 +96,7 @@ FROM (
 ) AS memory;
 
 -- name: restore_fact(id, validity)$
+-- returns: UUID | None
 -- Makes a fact active again that was superseded or retracted, as :validity says, and writes the event, unless another fact
 -- with its key is active, or a fact that replaced it directly or indirectly, under any key. Returns its id, or nothing.
 WITH RECURSIVE later AS (
@@ -128,6 +132,7 @@ event AS (
 SELECT id FROM restored;
 
 -- name: restore_rule(id)$
+-- returns: UUID | None
 -- Makes a forgotten rule current again and writes the event, unless a rule that replaced it directly or indirectly is
 -- current. Returns its id, or nothing.
 WITH RECURSIVE later AS (
@@ -159,6 +164,7 @@ event AS (
 SELECT id FROM restored;
 
 -- name: confirmed_before_undone(run_id, memory_id, confirmed_at)$
+-- returns: datetime | None
 -- When a fact or rule was last confirmed before another run confirmed it at :confirmed_at, if that run is undone.
 SELECT min(confirmed_before)
 FROM consolidation_actions AS theirs
@@ -182,6 +188,7 @@ SELECT
 FROM removed;
 
 -- name: requeue_run(run_id, now)$
+-- returns: int
 -- Requeues the episodes of a run that have not expired, and writes the events. Returns their number.
 WITH requeued AS (
   UPDATE episodes SET consolidated = false, consolidation_status = 'pending', retry_count = 0

@@ -11,6 +11,7 @@ ON CONFLICT (tenant_id, canonical_name, entity_type) DO NOTHING
 RETURNING *;
 
 -- name: entity_named(canonical_name, entity_type)^
+-- columns: id UUID
 -- The entity with a name and type, or nothing.
 SELECT * FROM entities
 WHERE tenant_id = current_setting('commonplace.tenant_id')
@@ -30,6 +31,7 @@ FROM entities
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
 
 -- name: entity_lock(ids)
+-- columns: id UUID
 -- Locks entities in ascending order of their ids, and returns them.
 SELECT * FROM entities
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
@@ -84,6 +86,7 @@ WHERE tenant_id = current_setting('commonplace.tenant_id')
   AND metadata ->> 'merged_into' IS NULL;
 
 -- name: entity_neighbourhood(ids, limit)
+-- columns: entity_id UUID, predicate str, content str
 -- Predicate and content of the newest active facts of each of several entities.
 SELECT candidate.id AS entity_id, fact.predicate, fact.content
 FROM unnest(CAST(:ids AS uuid[])) AS candidate (id)
@@ -123,6 +126,7 @@ FROM unnest(CAST(:ids AS uuid[]), CAST(:entity_ids AS uuid[]), CAST(:supersedes_
 WHERE facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.id = wanted.id;
 
 -- name: entity_link_superseded(winners, losers)
+-- columns: source_id UUID, target_id UUID
 -- Links each winning fact to the fact that it superseded; returns the new links.
 INSERT INTO memory_links (tenant_id, source_type, source_id, target_type, target_id, relation)
 SELECT current_setting('commonplace.tenant_id'), 'fact', pair.winner, 'fact', pair.loser, 'supersedes'
@@ -138,6 +142,7 @@ WHERE memory_links.tenant_id = current_setting('commonplace.tenant_id')
   AND relation = 'supersedes';
 
 -- name: entity_last_merge(source_entity_id, target_entity_id)^
+-- columns: id UUID, payload dict[str, object]
 -- The newest event of one entity's merge into another, or nothing.
 SELECT id, payload FROM memory_events
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND event_type = 'entity_merge'

@@ -37,6 +37,7 @@ SELECT
 FROM stored;
 
 -- name: forget_episode(id, now)$
+-- returns: UUID | None
 -- Expire an episode now and write the event, unless it has expired. Return the id of an episode that exists.
 WITH known AS (
   SELECT id, expires_at FROM episodes WHERE id = :id FOR UPDATE

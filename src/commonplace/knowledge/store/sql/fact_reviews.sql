@@ -2,6 +2,7 @@
 -- matters.
 
 -- name: decided_apart(places, scopes, subjects, predicates, contents)
+-- columns: place str
 -- Of some new facts, those that a person decided to keep beside the active fact with their key.
 SELECT given.place
 FROM unnest(
@@ -65,6 +66,7 @@ UPDATE facts SET predicate = :predicate, supersedes_id = nullif(supersedes_id, C
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
 
 -- name: reactivate_fact(id)$
+-- returns: UUID | None
 -- Makes a superseded fact active again and writes the event. Returns its id, or nothing.
 WITH changed AS (
   UPDATE facts SET validity = 'active'

@@ -12,6 +12,7 @@ FROM (
 ) AS ordered;
 
 -- name: lock_entities(ids)
+-- columns: id UUID, merged_into str | None
 -- Lock entities against merges and deletion until the transaction ends, and return the entities that exist.
 SELECT id, metadata ->> 'merged_into' AS merged_into FROM entities
 WHERE id = ANY(CAST(:ids AS uuid[]))
@@ -19,6 +20,9 @@ ORDER BY id
 FOR KEY SHARE;
 
 -- name: insert_facts(id, subject, predicate, content, search_text, embedding, importance, decay_rate, permanence, source_butler, source_episode_id, entity_id, scope, tags, metadata, valid_from, valid_to, source, flags, model, version, default_importance, default_permanence, now)
+-- columns: id UUID, supersedes_id UUID | None, contradicts_id UUID | None, flags list[str]
+-- columns: superseded_text str | None, superseded_until datetime | None, current_id UUID | None
+-- columns: current_text str | None
 -- Insert facts in their order. Each fact supersedes the active fact of its key, in the table or earlier in the input,
 -- with links and events, and ends it where the new fact begins. A fact with the words of the fact before it inherits
 -- that fact's references, beginning and trust, its importance, permanence and tags where it has the defaults, and, if
@@ -252,6 +256,7 @@ ORDER BY near.created_at DESC, near.id
 LIMIT 1;
 
 -- name: later_fact(scope, subject, predicate, entity_id, content, ended_at)$
+-- returns: UUID | None
 -- The active fact of a key, by entity or by subject without an entity, if it has other words than a text and began at a
 -- moment or later.
 SELECT id FROM facts
@@ -262,6 +267,7 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND scope = :scope AN
 LIMIT 1;
 
 -- name: rival_of_held_fact(id)$
+-- returns: UUID | None
 -- The active fact of the key of a held fact.
 SELECT facts.id
 FROM facts JOIN facts AS held ON held.tenant_id = facts.tenant_id AND held.id = :id
@@ -271,6 +277,7 @@ WHERE facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.valid
   AND (held.entity_id IS NOT NULL OR facts.subject = held.subject);
 
 -- name: accept_fact(id, now)$
+-- returns: UUID | None
 -- Make a held fact active in the name of a person, and write the event. Return the id of a fact that was held.
 WITH known AS (
   SELECT id, trust, last_confirmed_at FROM facts WHERE id = :id AND validity = 'held' FOR UPDATE
@@ -294,6 +301,7 @@ event AS (
 SELECT id FROM changed;
 
 -- name: retract_fact(id)$
+-- returns: UUID | None
 -- Retract a fact and write the event, unless it is retracted. Return the id of a fact that exists.
 WITH known AS (
   SELECT id, validity FROM facts WHERE id = :id FOR UPDATE
@@ -316,6 +324,7 @@ event AS (
 SELECT id FROM known;
 
 -- name: queue_review(run_id, old_id, new_id, least_importance, now)$
+-- returns: int | None
 -- Queues a pair if the old fact is permanent, important or pinned and has other words, unless a person decided about the
 -- same texts before. Returns the id of the review, or nothing.
 INSERT INTO fact_reviews (tenant_id, run_id, old_id, new_id, pair, predicate, reason, created_at)

@@ -1,6 +1,7 @@
 -- The past of facts and rules.
 
 -- name: facts_changed(since, until, scope, limit, offset)
+-- columns: scope_after str | None
 -- Facts that were found at one of two moments and not at the other, the oldest first.
 SELECT * FROM (
   SELECT
@@ -22,6 +23,7 @@ ORDER BY created_at, id
 LIMIT :limit OFFSET :offset;
 
 -- name: rules_changed(since, until, scope, limit, offset)
+-- columns: after bool
 -- Rules that were known at one of two moments and not at the other, the oldest first.
 SELECT * FROM (
   SELECT
@@ -45,6 +47,7 @@ ORDER BY created_at, id
 LIMIT :limit OFFSET :offset;
 
 -- name: fact_state(id, as_of)^
+-- columns: validity str
 -- The state of a fact as it was known at a moment.
 SELECT validity, scope, predicate, entity_id, valid_from, valid_to, last_confirmed_at FROM fact_states
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND fact_id = :id AND known_at <= :as_of
@@ -52,11 +55,13 @@ ORDER BY known_at DESC, place DESC
 LIMIT 1;
 
 -- name: rule_forgotten(id, as_of)$
+-- returns: bool | None
 -- Whether a rule was forgotten at a moment.
 SELECT commonplace_rule_forgotten(id, metadata, CAST(:as_of AS timestamptz)) FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
 
 -- name: entity_images(id, as_of)
+-- columns: before dict[str, object] | None
 -- The values that changes of an entity after a moment replaced, the latest first.
 SELECT CASE
   WHEN payload ->> 'entity_id' = CAST(:id AS text) THEN payload -> 'before'

@@ -12,12 +12,15 @@ WHERE kept.fingerprint = excluded.fingerprint AND kept.status IS NULL AND kept.a
 RETURNING claim;
 
 -- name: answer_of(key)^
--- The request under a key, and its answer.
+-- returns: Row
+-- columns: fingerprint str, status int | None, is_lost bool
+-- The request under a key, and its answer. claim_request has locked the row even if it changed nothing.
 SELECT fingerprint, status, media_type, location, body, applied_at IS NOT NULL AND claimed_until < now() AS is_lost
 FROM kept_answers
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND key = :key;
 
 -- name: mark_claim(key, claim)$
+-- returns: UUID | None
 -- Marks that a request changes something in this transaction; returns nothing if the claim was lost.
 UPDATE kept_answers SET applied_at = coalesce(applied_at, now())
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND key = :key AND claim = :claim

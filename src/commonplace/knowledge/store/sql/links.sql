@@ -1,4 +1,6 @@
 -- name: create_link(source_type, source_id, target_type, target_id, relation, now)^
+-- returns: Row
+-- columns: source_exists bool, target_exists bool, is_new bool
 -- Link two memories that exist and write the event, unless a link exists.
 WITH ends AS (
   SELECT
@@ -31,6 +33,7 @@ event AS (
 SELECT source_exists, target_exists, EXISTS (SELECT FROM created) AS is_new FROM ends;
 
 -- name: get_links(memory_type, memory_id, outgoing, incoming)
+-- columns: source_type str, source_id UUID, target_type str, target_id UUID, relation str, created_at datetime
 -- The links of a memory, oldest first, then by their ends.
 SELECT source_type, source_id, target_type, target_id, relation, created_at FROM memory_links
 WHERE (CAST(:outgoing AS boolean) AND source_type = :memory_type AND source_id = :memory_id)

@@ -180,6 +180,7 @@ ORDER BY canonical_name, id
 LIMIT :limit OFFSET :offset;
 
 -- name: graph_entities(entity_id, limit)
+-- columns: id UUID
 -- The entities of a graph: one entity, or the entities with the most active facts. A subquery counts the facts of each
 -- entity in the index of keys, because the planner overestimates a join: it has no statistics on JSON.
 SELECT id, canonical_name, entity_type, facts FROM (
@@ -197,6 +198,7 @@ ORDER BY facts DESC, canonical_name, id
 LIMIT :limit;
 
 -- name: graph_facts(entity_ids, per_entity, scope, since)
+-- columns: id UUID
 -- The most important active facts of each of the given entities; NULL turns a filter off.
 SELECT facts.id, facts.entity_id, subject, predicate, content
 FROM unnest(CAST(:entity_ids AS uuid[])) AS wanted (id)
@@ -255,6 +257,7 @@ JOIN words AS target ON target.id = found.target_id
 ORDER BY found.created_at DESC, found.source_id, found.target_id;
 
 -- name: graph_steps(ids, limit)
+-- columns: to_id UUID
 -- The edges from some entities and memories to others: active facts about entities, and links in either direction;
 -- is_forward says whether the step goes the way of the relation.
 SELECT from_id, to_id, to_kind, relation, is_forward FROM (

@@ -8,6 +8,7 @@
 SELECT set_config('lock_timeout', '500ms', true), set_config('statement_timeout', '0', true);
 
 -- name: memory_partitions()
+-- columns: table_name str, bound str, rows int, bytes int
 -- The partitions of the tables of memories: the definition of its tenants, the rows by the latest statistics, and the bytes
 -- with indexes.
 SELECT
@@ -20,6 +21,7 @@ WHERE inhparent = ANY(CAST(ARRAY['episodes', 'facts', 'rules'] AS regclass[]))
 ORDER BY name;
 
 -- name: foreign_keys()
+-- columns: validating str, is_valid bool
 -- How to drop, add and validate each foreign key from or to a table of memories. A new one is not checked before it is
 -- validated, which locks nobody out.
 SELECT
@@ -38,6 +40,7 @@ FROM (
 ORDER BY own, conname;
 
 -- name: preparing_steps(table_name, leaf)
+-- columns: statement str
 -- The statements that make a table the shared partition of a new table with its name, in order.
 WITH given AS (
   SELECT
@@ -108,6 +111,7 @@ SELECT statement FROM (
 ORDER BY step, part;
 
 -- name: isolating_steps(table_name, shared, leaf, tenant)
+-- columns: statement str
 -- The statements that create the future partition of a tenant beside the shared one and keep it up to date, in order.
 WITH given AS (
   SELECT
@@ -166,6 +170,7 @@ SELECT statement FROM (
 ORDER BY step;
 
 -- name: index_steps(shared, leaf)
+-- columns: statement str
 -- The statements that build the indexes of a future partition while it is written to.
 SELECT regexp_replace(
   pg_get_indexdef(indexrelid), '^CREATE (UNIQUE )?INDEX .* ON \S+ USING',
@@ -178,6 +183,7 @@ WHERE indrelid = CAST(CAST(:shared AS text) AS regclass) AND NOT EXISTS (
 ORDER BY index.relname;
 
 -- name: leaving_steps(table_name, shared, leaf, tenant)
+-- columns: statement str
 -- The statements that give a tenant its partition, in order; memories are neither stored nor searched meanwhile.
 SELECT unnest(ARRAY[
   format('DROP TRIGGER %I ON %I', leaf || '_kept', shared),
@@ -193,6 +199,7 @@ FROM (
 ) AS given;
 
 -- name: abandoned_steps(leaf)
+-- columns: statement str
 -- The statements that remove what an interrupted attempt left.
 SELECT unnest(ARRAY[
   format('DROP FUNCTION IF EXISTS %I() CASCADE', CAST(:leaf AS text) || '_mirror'),
@@ -200,6 +207,7 @@ SELECT unnest(ARRAY[
 ]) AS statement;
 
 -- name: copying_statement(table_name, shared, leaf, tenant)$
+-- returns: str
 -- The statement that copies the next rows of a tenant, and returns their number and the last id. No one can delete the
 -- rows until it commits; a row that changes in the meantime is already in the copy, or changes there too.
 SELECT format(
@@ -215,15 +223,19 @@ FROM (
 ) AS own;
 
 -- name: analysing_statement(leaf)$
+-- returns: str
 -- The statement that tells the planner what a table holds.
 SELECT format('ANALYZE %I', CAST(:leaf AS text));
 
 -- name: server_and_rights()^
+-- returns: Row
+-- columns: version int, may_create bool
 -- The version of the server as a number, such as 180004, and whether this role may create tables.
 SELECT
   CAST(current_setting('server_version_num') AS integer) AS version,
   has_schema_privilege(current_schema(), 'CREATE') AS may_create;
 
 -- name: tenant_is_known(tenant)$
+-- returns: bool
 -- Whether a tenant has ever stored a memory.
 SELECT EXISTS (SELECT FROM tenants WHERE tenant_id = :tenant);

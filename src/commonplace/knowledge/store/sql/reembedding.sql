@@ -1,8 +1,10 @@
 -- name: seize_reembedding()$
+-- returns: bool
 -- Takes the lock of the process that moves memories, until the connection ends; false if another process holds it.
 SELECT pg_try_advisory_lock(hashtext('commonplace'), hashtext('reembedding'));
 
 -- name: reembedding_is_seized()$
+-- returns: bool
 -- Whether a process is moving memories now.
 SELECT EXISTS (
   SELECT 1 FROM pg_locks
@@ -13,6 +15,7 @@ SELECT EXISTS (
 );
 
 -- name: tables_of_others()
+-- columns: relname str
 -- The tables of memories whose schema this role may not change.
 SELECT relname FROM pg_class
 WHERE oid = ANY(CAST(ARRAY['episodes', 'facts', 'rules', 'embedding_versions'] AS regclass[]))
@@ -20,6 +23,7 @@ WHERE oid = ANY(CAST(ARRAY['episodes', 'facts', 'rules', 'embedding_versions'] A
 ORDER BY relname;
 
 -- name: leaves(table_name)
+-- columns: relname str
 -- The tables that hold the rows of a table: its partitions, or the table itself.
 SELECT relname FROM pg_class
 WHERE relkind = 'r' AND (
@@ -29,10 +33,12 @@ WHERE relkind = 'r' AND (
 ORDER BY relname;
 
 -- name: known_tenants()
+-- columns: tenant_id str
 -- All tenants that have stored a memory.
 SELECT tenant_id FROM tenants ORDER BY tenant_id;
 
 -- name: active_model()^
+-- columns: model str, version str
 -- The model whose vectors are searched; nothing if no memory was ever stored.
 SELECT model, version FROM embedding_versions WHERE active;
 
@@ -46,6 +52,7 @@ INSERT INTO embedding_versions (model, version, dimensions) VALUES (:model, :ver
 ON CONFLICT DO NOTHING;
 
 -- name: begin_reembedding(model, version, now)^
+-- returns: Row
 -- Begins a move away from the active model.
 INSERT INTO reembeddings (model, version, replaces_model, replaces_version, started_at, updated_at)
 SELECT CAST(:model AS text), CAST(:version AS text), active.model, active.version, :now, :now
@@ -58,6 +65,7 @@ UPDATE reembeddings SET total = done + CAST(:to_do AS bigint), updated_at = :now
 WHERE id = :id AND state = 'running';
 
 -- name: note_reembedding(id, done, step, now)^
+-- columns: done int, total int
 -- Adds progress to a running move and sets its step; returns nothing if the move has ended.
 UPDATE reembeddings SET
   done = done + CAST(:done AS bigint), total = greatest(total, done + CAST(:done AS bigint)), step = :step,
@@ -103,6 +111,7 @@ UPDATE embedding_versions SET active = true, activated_at = :now
 WHERE model = :model AND version = :version AND NOT EXISTS (SELECT 1 FROM embedding_versions WHERE active);
 
 -- name: any_missed()$
+-- returns: bool
 -- Whether any memory of any tenant lacks a vector of the next model; works only while the policies are lifted.
 SELECT
   EXISTS (SELECT 1 FROM episodes WHERE next_embedding IS NULL)

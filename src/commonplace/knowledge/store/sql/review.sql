@@ -168,6 +168,7 @@ VALUES (
 ON CONFLICT DO NOTHING;
 
 -- name: forget_distinction(first_id, second_id)$
+-- returns: UUID | None
 -- Let two memories that were told apart be listed as a pair again. Return the first id, or nothing.
 DELETE FROM told_apart
 WHERE tenant_id = current_setting('commonplace.tenant_id')
@@ -176,6 +177,7 @@ WHERE tenant_id = current_setting('commonplace.tenant_id')
 RETURNING first_id;
 
 -- name: unlink_superseded(memory_type, older_id, newer_id)$
+-- returns: UUID | None
 -- Remove the link by which a memory superseded another. Return the id of the newer memory, or nothing.
 WITH unset AS (
   UPDATE facts SET supersedes_id = NULL

@@ -1,4 +1,5 @@
 -- name: insert_rules(id, content, search_text, embedding, scope, source_butler, source_episode_id, tags, metadata, source, flags, decay_rate, model, version, now)
+-- columns: id UUID, flags list[str]
 -- Insert rules as candidates, the model of their vectors, and an event for each rule. A rule of a document, a tool or the
 -- web gets a flag. Return the ids and flags.
 WITH input AS (
@@ -80,6 +81,7 @@ WHERE id = :id
 RETURNING ${rule_columns};
 
 -- name: rules_to_invert()
+-- columns: id UUID
 -- The rules that wait for their inversion, by id.
 SELECT id FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND metadata -> 'needs_inversion' = 'true'
@@ -87,6 +89,7 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND metadata -> 'need
 ORDER BY id;
 
 -- name: forget_rule(id)$
+-- returns: UUID | None
 -- Forget a rule and write the event, unless it is forgotten. Return the id of a rule that exists.
 WITH known AS (
   SELECT id, metadata FROM rules WHERE id = :id FOR UPDATE

@@ -1,6 +1,7 @@
 -- Order of locks: facts by id, as everywhere.
 
 -- name: memories_to_move(source, sessions, ids)
+-- columns: memory_type str, id UUID
 -- Return the type and id of each memory of a scope: of all, of those that came from some sessions, or of some ids.
 WITH episodes_of AS (
   SELECT id FROM episodes
@@ -22,6 +23,7 @@ WHERE CAST(:ids AS uuid[]) IS NULL OR found.id = ANY(CAST(:ids AS uuid[]))
 ORDER BY found.memory_type, found.id;
 
 -- name: rival_facts(ids, target)
+-- columns: stays_id UUID, superseded_id UUID
 -- Lock the active facts of some ids and the active facts of the same keys in the target scope. Return each pair as the
 -- fact that stays and the fact that it supersedes: the more trusted fact stays, then a fact without flags, then the newer
 -- fact.
@@ -64,6 +66,7 @@ SELECT
 FROM pairs;
 
 -- name: rescope_memories(source, target, episodes, facts, rules)
+-- columns: memory_type str, id UUID
 -- Move memories from one scope to another. Return the type and id of each.
 WITH moved_episodes AS (
   UPDATE episodes SET butler = :target WHERE id = ANY(CAST(:episodes AS uuid[])) AND butler = :source RETURNING id
@@ -79,6 +82,7 @@ UNION ALL SELECT 'fact', id FROM moved_facts
 UNION ALL SELECT 'rule', id FROM moved_rules;
 
 -- name: scope_move(event_id)^
+-- columns: payload dict[str, object], is_undone bool
 -- Return the record of a move of memories, and whether it was undone.
 SELECT
   moved.payload,
@@ -90,6 +94,7 @@ FROM memory_events AS moved
 WHERE moved.id = :event_id AND moved.event_type = 'scope_moved';
 
 -- name: standing_scope_moves(source, target)
+-- columns: id UUID, payload dict[str, object]
 -- Return the id and the record of each move between two scopes that was not undone, the latest first.
 SELECT moved.id, moved.payload FROM memory_events AS moved
 WHERE moved.event_type = 'scope_moved' AND moved.payload ->> 'source' = :source AND moved.payload ->> 'target' = :target
@@ -100,6 +105,7 @@ WHERE moved.event_type = 'scope_moved' AND moved.payload ->> 'source' = :source 
 ORDER BY moved.created_at DESC, moved.id;
 
 -- name: movable_back(facts, source, target)
+-- columns: id UUID
 -- Lock facts of some ids that are in the target scope. Return the ids of those whose key has no other active fact in
 -- the source scope.
 SELECT moving.id FROM facts AS moving
@@ -114,6 +120,7 @@ ORDER BY moving.id
 FOR UPDATE OF moving;
 
 -- name: restore_rivals(stays, superseded)
+-- columns: id UUID
 -- Make superseded facts active again whose key has no active fact, remove the links, and write an event for each.
 -- Return their ids.
 WITH pairs AS (

@@ -1,9 +1,12 @@
 -- name: tune_search()^
+-- returns: Row
+-- columns: model str | None, version str | None
 -- Tune this transaction for searches, and return the model whose vectors are compared.
 SELECT
 ${tuning};
 
 -- name: set_search_context(tenant_id, actor, source)^
+-- returns: Row
 -- Set the context of a transaction that only searches, and tune it: set_context and tune_search at once.
 SELECT
   set_config('commonplace.tenant_id', :tenant_id, true),
@@ -12,6 +15,7 @@ SELECT
 ${tuning};
 
 -- name: bump_references(fact_ids, rule_ids, now)
+-- columns: id UUID, reference_count int, last_referenced_at datetime
 -- Counts a reading of facts and rules, and returns their new counts. Rows are locked facts first, each kind by id,
 -- so that two readings of the same memories never wait for each other.
 WITH known_facts AS MATERIALIZED (
@@ -42,6 +46,7 @@ UNION ALL
 SELECT id, reference_count, last_referenced_at FROM read_rules;
 
 -- name: facts_until(ids, now, trusts, with_flagged)
+-- columns: later_id UUID
 -- The facts that hold until some facts begin: of the facts that each superseded, one after another, the one that holds.
 -- Past the first 20, no fact is looked for.
 WITH RECURSIVE chain (later_id, earlier_id, steps) AS (

@@ -1,4 +1,5 @@
 -- name: memory_stats(scope, now)^
+-- returns: Row
 -- Numbers of memories by state; with :scope, only facts and rules of the global scope and of that scope. Episodes are
 -- counted from the indexes on their state, which are much smaller than the table. Facts are counted from the table: an
 -- index on the fading mark would make the sweep seven times slower.
@@ -56,6 +57,7 @@ FROM
   ) AS rules;
 
 -- name: learned_by_day(since)
+-- columns: day date, memories int
 -- Counts facts and rules by the day (UTC) on which they were stored; days without any are left out.
 SELECT CAST(created_at AT TIME ZONE 'UTC' AS date) AS day, count(*) AS memories FROM (
   SELECT created_at FROM facts

@@ -1,6 +1,7 @@
 -- Subjects of facts and the entities that they name, and relations between entities.
 
 -- name: subject_entities(keys)
+-- columns: name_key str, id UUID, is_canonical bool
 -- The living entities with one of some folded names, and whether it is the canonical name.
 SELECT
   names.name_key, entities.id,
@@ -10,6 +11,7 @@ WHERE names.tenant_id = current_setting('commonplace.tenant_id') AND entities.te
   AND names.name_key = ANY(CAST(:keys AS text[]));
 
 -- name: names_alike(names)
+-- columns: name str
 -- The names that begin like a name of a living entity.
 SELECT name FROM unnest(CAST(:names AS text[])) AS name
 WHERE EXISTS (
@@ -21,6 +23,7 @@ WHERE EXISTS (
 );
 
 -- name: unlinked_keys(subjects)
+-- columns: id UUID, scope str, subject str, predicate str
 -- The keys of the active facts about some subjects that have no entity.
 SELECT id, scope, subject, predicate FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND subject = ANY(CAST(:subjects AS text[]))
@@ -66,6 +69,7 @@ event AS (
 SELECT id FROM linked;
 
 -- name: unlinked_facts(scopes, subjects, predicates)
+-- columns: id UUID, scope str, subject str, predicate str
 -- The active facts of some keys that have no entity.
 SELECT facts.id, facts.trust, facts.scope, facts.subject, facts.predicate
 FROM unnest(CAST(:scopes AS text[]), CAST(:subjects AS text[]), CAST(:predicates AS text[]))
@@ -76,6 +80,7 @@ JOIN facts ON facts.tenant_id = current_setting('commonplace.tenant_id') AND fac
 ORDER BY facts.id;
 
 -- name: by_trust(id, entity_id, scope, predicate)
+-- columns: id UUID
 -- A fact without an entity and the active fact of an entity with its predicate and scope: the less trusted fact first,
 -- then a fact with flags, then the older fact.
 SELECT id FROM facts
@@ -116,15 +121,20 @@ WHERE entities.tenant_id = current_setting('commonplace.tenant_id') AND NOT EXIS
 ORDER BY pairs.created_at DESC, pairs.id, entities.canonical_name, entities.id
 LIMIT :limit;
 
--- name: last_subject_decision(fact_id, entity_id)$
+-- name: last_subject_decision(fact_id, entity_id)^
+-- columns: facts list[str] | None, superseded list[list[str]], alias_added bool
 -- The content of the newest decision, or undo of one, on whether the subject of a fact is an entity; or nothing.
-SELECT payload -> 'after' FROM memory_events
+SELECT
+  payload -> 'after' -> 'facts' AS facts, payload -> 'after' -> 'superseded' AS superseded,
+  payload -> 'after' -> 'alias_added' AS alias_added
+FROM memory_events
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND event_type IN ('review_decided', 'review_reopened')
   AND payload ->> 'memory_id' = :fact_id AND payload -> 'after' ->> 'other' = :entity_id
 ORDER BY created_at DESC, id
 LIMIT 1;
 
 -- name: keys_of_facts(ids)
+-- columns: id UUID, scope str, subject str, predicate str
 -- The keys of some facts without their entities.
 SELECT id, scope, subject, predicate FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]));
@@ -143,6 +153,7 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:id
   );
 
 -- name: relations(entity_id, scopes, as_of, valid_at, now, limit)
+-- columns: created_at datetime
 -- Relations of an entity in either direction, the latest fact first.
 SELECT
   facts.id AS fact_id, facts.predicate, left(facts.content, 300) AS text, facts.scope, facts.created_at,

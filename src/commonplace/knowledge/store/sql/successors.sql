@@ -1,4 +1,5 @@
 -- name: successor_of_fact(id)$
+-- returns: UUID | None
 -- The fact that superseded a fact, or the latest fact of a chain of such facts; NULL if it is not known.
 WITH RECURSIVE newer AS (
   SELECT CAST(:id AS uuid) AS id

@@ -1,6 +1,7 @@
 -- Undoing of confirmations and of forgetting.
 
 -- name: unconfirm_last_of_fact(id)$
+-- returns: UUID | None
 -- Undo the last confirmation of an active fact that has not changed since, and write the event. A fact that was held no
 -- longer supersedes another. Return the id of a fact that changed.
 WITH confirmation AS (
@@ -36,6 +37,7 @@ event AS (
 SELECT id FROM changed;
 
 -- name: unconfirm_last_of_rule(id)$
+-- returns: UUID | None
 -- Undo the last confirmation of a rule that has not changed since, and write the event. Return the id of a changed rule.
 WITH confirmation AS (
   SELECT rules.id, payload -> 'before' AS before, payload -> 'after' AS after
@@ -63,6 +65,7 @@ event AS (
 SELECT id FROM changed;
 
 -- name: restore_inactive_fact(id)$
+-- returns: UUID | None
 -- Return a retracted fact to its former state, such as held, unless that state was active, and write the event. Return
 -- the id of a fact that changed.
 WITH retraction AS (

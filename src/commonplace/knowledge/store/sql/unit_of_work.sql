@@ -1,4 +1,5 @@
 -- name: set_context(tenant_id, actor, source)^
+-- returns: Row
 -- Set the tenant whose rows this transaction sees and writes, its actor, and the source of what it writes, until the
 -- transaction ends.
 SELECT
@@ -7,6 +8,7 @@ SELECT
   set_config('commonplace.source', :source, true);
 
 -- name: set_writing_context(tenant_id, actor, source)^
+-- returns: Row
 -- Set the context of a transaction that may write. The shared lock waits here while memories switch to another model,
 -- where the transaction holds no other lock; many transactions may write at once.
 SELECT

@@ -1,3 +1,4 @@
+-- class: QueueStatements
 -- These statements run with the queue's schema first in the search path: Procrastinate's triggers name no schema.
 
 -- name: set_queue_path()^
@@ -5,10 +6,12 @@
 SELECT set_config('search_path', 'procrastinate, ' || current_setting('search_path'), true);
 
 -- name: list_tenants()
+-- columns: tenant_id str
 -- All tenants, by id.
 SELECT tenant_id FROM tenants ORDER BY tenant_id;
 
 -- name: last_ticks(until)
+-- columns: task_name str, tick int
 -- The last started tick of each schedule, in seconds since 1970; ticks after :until come from a wrong clock and do not
 -- count.
 SELECT task_name, max(defer_timestamp) AS tick
@@ -22,16 +25,19 @@ INSERT INTO job_outcomes (job_id, result, error) VALUES (:job_id, CAST(:result A
 ON CONFLICT (job_id) DO UPDATE SET result = excluded.result, error = excluded.error, ended_at = now();
 
 -- name: due_in(wait_s)$
+-- returns: datetime
 -- The time in :wait_s seconds by the server's clock, which decides when jobs are due.
 SELECT now() + make_interval(secs => CAST(:wait_s AS double precision));
 
 -- name: bring_forward(longest_s)
+-- columns: id int, task_name str
 -- Makes jobs due that a wrong clock postponed for longer than any job waits. Returns them.
 UPDATE procrastinate_jobs SET scheduled_at = now()
 WHERE status = 'todo' AND scheduled_at > now() + make_interval(secs => CAST(:longest_s AS double precision))
 RETURNING id, task_name;
 
 -- name: take_back_jobs(worker_id, ended, silent_s, most_attempts, died)
+-- columns: id int, status str, task_name str
 -- Requeues jobs whose worker died, or whose end could not be recorded (:ended, of :worker_id). A job that was tried too
 -- often fails, and so does a job whose successor already waits. Returns the jobs.
 WITH lost AS (

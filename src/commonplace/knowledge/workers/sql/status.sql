@@ -1,6 +1,8 @@
+-- class: QueueStatements
 -- The status of background work, for operators.
 
 -- name: has_queue()$
+-- returns: bool
 -- Whether a worker ever ran here.
 SELECT to_regclass('procrastinate.worker_details') IS NOT NULL;
 
@@ -15,16 +17,19 @@ FROM procrastinate_workers AS workers LEFT JOIN worker_details AS details ON det
 ORDER BY workers.id;
 
 -- name: count_jobs()
+-- columns: status str, jobs int
 -- Jobs by state.
 SELECT status::text AS status, count(*) AS jobs FROM procrastinate_jobs GROUP BY 1 ORDER BY 1;
 
 -- name: oldest_waiting_at()$
+-- returns: datetime | None
 -- When the longest-waiting due job became due.
 SELECT min(greatest(events.at, jobs.scheduled_at))
 FROM procrastinate_jobs AS jobs JOIN procrastinate_events AS events ON events.job_id = jobs.id AND events.type = 'deferred'
 WHERE jobs.status = 'todo' AND (jobs.scheduled_at IS NULL OR jobs.scheduled_at <= now());
 
 -- name: count_run(task_name, tick)
+-- columns: status str, jobs int
 -- The jobs of one run of a schedule by state. Of each shard, which its lock names, the newest job counts, because it is
 -- the last retry. A waiting or running job of an earlier run counts too, because this run made no second job for that
 -- shard.
@@ -37,6 +42,7 @@ FROM (
 GROUP BY 1;
 
 -- name: run_began_at(task_name, tick)$
+-- returns: datetime | None
 -- When the job of one run of a schedule last began, possibly long after the tick.
 SELECT max(events.at)
 FROM procrastinate_periodic_defers AS ticks JOIN procrastinate_events AS events ON events.job_id = ticks.job_id

@@ -1,6 +1,8 @@
+-- class: KindStatements
 -- Statements for an episode, a fact or a rule; kinds.py fills in the placeholders.
 
 -- name: read(id)^
+-- columns: trust str
 -- One memory in any state.
 SELECT ${columns} FROM ${memories}
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
@@ -12,6 +14,7 @@ WHERE id = :id AND ${usable}
 RETURNING ${columns};
 
 -- name: between(first, last, most)
+-- columns: id UUID, content str
 -- Return the first memories of a range of ids, which the unique index over tenant and id finds.
 SELECT id, ${text} AS content FROM ${memories}
 WHERE tenant_id = current_setting('commonplace.tenant_id', true) AND id BETWEEN :first AND :last

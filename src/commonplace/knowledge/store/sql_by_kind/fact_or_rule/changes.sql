@@ -1,6 +1,8 @@
+-- class: KindStatements
 -- Statements for a fact or a rule; kinds.py fills in the placeholders.
 
 -- name: confirm(id, now)$
+-- returns: UUID | None
 -- Restart the decay of a live memory, for which a person then vouches, and write the event. Return the id of a
 -- confirmed memory.
 WITH known AS (
@@ -29,6 +31,7 @@ event AS (
 SELECT id FROM known;
 
 -- name: tag(id, tag, tagged)$
+-- returns: UUID | None
 -- Add a tag to a live memory, or remove it, and write the event if the tags change. Return the id of a live memory.
 WITH known AS (
   SELECT id, tags, tags @> jsonb_build_array(CAST(:tag AS text)) AS had_tag FROM ${memories}
@@ -63,6 +66,7 @@ event AS (
 SELECT id FROM known;
 
 -- name: unconfirm(id, confirmed_before, confirmed_at)$
+-- returns: UUID | None
 -- Restore the last confirmation of a memory, unless it was confirmed since, and write the event. Return its id, or nothing.
 WITH changed AS (
   UPDATE ${memories} SET last_confirmed_at = :confirmed_before WHERE id = :id AND last_confirmed_at = :confirmed_at

@@ -1,6 +1,8 @@
+-- class: KindStatements
 -- Statements that lock facts or rules and compare them.
 
 -- name: lock(ids)
+-- columns: id UUID, lives bool
 -- Lock memories until the transaction ends. Return those that are live.
 SELECT id, ${lives} AS lives FROM ${memories}
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
@@ -8,17 +10,20 @@ ORDER BY id
 FOR UPDATE;
 
 -- name: by_trust_and_age(ids)
+-- columns: id UUID
 -- Memories by their trust: the less trusted one first, then one with flags, then the older one.
 SELECT id FROM ${memories}
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
 ORDER BY commonplace_trust(trust), flags = '[]', created_at, id;
 
 -- name: is_outranked(id)$
+-- returns: bool | None
 -- Whether a memory is more trusted than the source of what the transaction writes.
 SELECT commonplace_trust(trust) > commonplace_trust(commonplace_source()) FROM ${memories}
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
 
 -- name: confirmed_at(id)$
+-- returns: datetime | None
 -- When a memory was last confirmed.
 SELECT last_confirmed_at FROM ${memories}
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;

@@ -1,3 +1,4 @@
+-- class: KindStatements
 -- The decay sweep of facts or rules. ${expire} changes a row below :gone, ${before} and ${after} are that change in its event.
 --
 -- A sweep reads its table in pages, by id. Each page is classified by effective confidence. Rows that change state are
@@ -5,6 +6,8 @@
 -- its new values before it is written.
 
 -- name: sweep(after_id, limit, now, gone, faint)^
+-- returns: Row
+-- columns: read int, last_id UUID | None, gone int, fading int, recovered int
 -- One page of rows: expires rows below :gone, marks rows below :faint as fading, and clears the mark of rows that
 -- recovered. Returns the number of each, the number read, and the last id.
 WITH page AS (

@@ -1,3 +1,4 @@
+-- class: MoveStatements
 -- The schema changes of a move, for each table of memories. No statement has parameters. ${memories} is the table with its
 -- partitions, ${leaf} the table that holds the rows: the same one, or each of its partitions.
 

@@ -1,4 +1,7 @@
+-- class: SearchStatements
+
 -- name: read_memories
+-- columns: memory_type str, is_pinned bool, is_stale bool
 -- Memories by their ids, and the pinned facts and rules, the most important of each type; the columns of other types are
 -- null.
 SELECT

@@ -1,4 +1,7 @@
+-- class: SearchStatements
+
 -- name: related_facts
+-- columns: told_id UUID, similarity float, is_stale bool
 -- Facts about the entities that some facts name, the nearest to the topic first. The topic names the entity that a naming
 -- fact is about, and not the entity that the fact leads to. The first words of a name are a name, too, if only one entity
 -- has them.

@@ -1,4 +1,7 @@
+-- class: SearchStatements
+
 -- name: semantic_search
+-- columns: is_stale bool
 -- The nearest memories by the cosine of their vectors, the nearest first.
 WITH ${candidates}
 SELECT ${columns}, ${stale} AS is_stale, 1 - (m.embedding <=> CAST(:embedding AS vector(384))) AS similarity
@@ -6,6 +9,7 @@ FROM semantic, LATERAL (SELECT * FROM ${memories} AS m WHERE m.id = semantic.id 
 ORDER BY semantic.place;
 
 -- name: keyword_search
+-- columns: is_stale bool
 -- The memories that hold a word of the query, by ts_rank.
 WITH ${candidates}
 SELECT ${columns}, ${stale} AS is_stale, ts_rank(m.search_vector, asked.any_word) AS rank
@@ -13,6 +17,7 @@ FROM asked, keyword, LATERAL (SELECT * FROM ${memories} AS m WHERE m.id = keywor
 ORDER BY keyword.place;
 
 -- name: hybrid_search
+-- columns: is_stale bool
 -- Both lists fused: each memory scores the sum of 1 / (${rrf_k} + rank), a list that lacks it counting as its end. All
 -- memories of both lists, because those of several tables are fused once more.
 WITH ${candidates},
