@@ -30,6 +30,12 @@ RANKS: Final = {source: len(Source) - place for place, source in enumerate(Sourc
 """The order of trust: a higher number is more trusted."""
 
 
+def least_trusted(source: Source, *others: str | None) -> Source:
+    """Return the least trusted of some sources; ``None`` is no source."""
+    sources = [source, *(Source(each) for each in others if each is not None)]
+    return min(sources, key=RANKS.__getitem__)
+
+
 def at_least(min_trust: Source) -> list[Source]:
     """Return the sources that are trusted at least as much as one of them."""
     return [source for source in Source if RANKS[source] >= RANKS[min_trust]]

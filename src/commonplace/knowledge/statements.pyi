@@ -82,15 +82,18 @@ class _LockEntitiesRow(TypedDict):
     id: UUID
     merged_into: str | None
 
-class _InsertFactsRow(TypedDict):
-    id: UUID
-    supersedes_id: UUID | None
-    contradicts_id: UUID | None
-    flags: list[str]
-    superseded_text: str | None
-    superseded_until: datetime | None
-    current_id: UUID | None
-    current_text: str | None
+class _LockActiveFactsRow(TypedDict):
+    place: int
+    draft_words: str
+    session_source: str
+    episode_trust: str | None
+    role: str | None
+    id: UUID | None
+
+class _QueueReviewsRow(TypedDict):
+    id: int
+    old_id: UUID
+    new_id: UUID
 
 class _FactsChangedRow(TypedDict):
     scope_after: str | None
@@ -252,12 +255,6 @@ class _NamesAlikeRow(TypedDict):
     name: str
 
 class _UnlinkedKeysRow(TypedDict):
-    id: UUID
-    scope: str
-    subject: str
-    predicate: str
-
-class _UnlinkedFactsRow(TypedDict):
     id: UUID
     scope: str
     subject: str
@@ -508,6 +505,18 @@ class KnowledgeStatements(Statements):
     async def reactivate_fact(self, *, id: object) -> UUID | None: ...
     async def serialise_fact_keys(self, *, keys: object) -> list[Row]: ...
     async def lock_entities(self, *, ids: object) -> list[_LockEntitiesRow]: ...
+    async def lock_active_facts(
+        self,
+        *,
+        content: object,
+        scope: object,
+        subject: object,
+        predicate: object,
+        entity_id: object,
+        source_episode_id: object,
+        names_entity: object,
+        target_id: object,
+    ) -> list[_LockActiveFactsRow]: ...
     async def insert_facts(
         self,
         *,
@@ -530,29 +539,28 @@ class KnowledgeStatements(Statements):
         valid_to: object,
         source: object,
         flags: object,
+        trust: object,
+        validity: object,
+        created_as: object,
+        supersedes_id: object,
+        contradicts_id: object,
+        reference_count: object,
+        last_referenced_at: object,
+        last_confirmed_at: object,
+        ended_id: object,
+        ended_by: object,
+        ended_at: object,
         model: object,
         version: object,
-        default_importance: object,
-        default_permanence: object,
         now: object,
-    ) -> list[_InsertFactsRow]: ...
+    ) -> object: ...
     async def near_fact(self, *, id: object, search_text: object) -> Row | None: ...
-    async def later_fact(
-        self,
-        *,
-        scope: object,
-        subject: object,
-        predicate: object,
-        entity_id: object,
-        content: object,
-        ended_at: object,
-    ) -> UUID | None: ...
     async def rival_of_held_fact(self, *, id: object) -> UUID | None: ...
     async def accept_fact(self, *, id: object, now: object) -> UUID | None: ...
     async def retract_fact(self, *, id: object) -> UUID | None: ...
-    async def queue_review(
-        self, *, run_id: object, old_id: object, new_id: object, least_importance: object, now: object
-    ) -> int | None: ...
+    async def queue_reviews(
+        self, *, run_id: object, old_ids: object, new_ids: object, reasons: object, now: object
+    ) -> list[_QueueReviewsRow]: ...
     async def facts_changed(
         self, *, since: object, until: object, scope: object, limit: object, offset: object
     ) -> list[_FactsChangedRow]: ...
@@ -815,9 +823,6 @@ class KnowledgeStatements(Statements):
     async def link_facts(
         self, *, scopes: object, subjects: object, predicates: object, entity_ids: object
     ) -> list[Row]: ...
-    async def unlinked_facts(
-        self, *, scopes: object, subjects: object, predicates: object
-    ) -> list[_UnlinkedFactsRow]: ...
     async def by_trust(
         self, *, id: object, entity_id: object, scope: object, predicate: object
     ) -> list[_ByTrustRow]: ...

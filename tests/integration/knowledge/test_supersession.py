@@ -1,6 +1,7 @@
 """Facts of one key, stored at once: one stays active, and the others form its chain."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -19,6 +20,7 @@ from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.keys import KEY_GAPS, plain_key
 from commonplace.knowledge.storage_functions import forget_memory, store_fact, store_facts
 from commonplace.knowledge.store.unit_of_work import unit_of_work
+from support.deadlines import DEADLINE_S
 
 WRITERS = 50
 SPELLINGS = [
@@ -379,3 +381,67 @@ async def test_a_replaced_fact_that_matters_waits_for_a_review(
         await knowledge.reviews.decide(new.review_id, "distinct")
         for each in (edited.id, new.id):
             assert (await knowledge.read("fact", each)).validity == "active"
+
+
+BATCH = [
+    PORTO,
+    replace(PORTO, content="uma lives in  PORTO", valid_from=None, importance=9.0, tags=["pinned"]),
+    MADRID,
+    replace(PORTO, content="Uma lives in Rome", source="web", valid_from=None),
+    replace(PORTO, content="Uma lives in Rome", valid_from=datetime(2030, 1, 1, tzinfo=UTC)),
+    replace(PORTO, predicate="works_at", content="Uma works at Acme"),
+    replace(PORTO, content="Uma lives in Oslo", valid_from=None),
+]
+
+
+async def test_a_batch_is_stored_as_if_fact_by_fact(knowledge: KnowledgeMemory) -> None:
+    """Its facts, links and receipts are the same in two scopes, of which one was filled fact by fact."""
+    drafts = [[replace(draft, scope=scope) for draft in BATCH] for scope in ("ops", "web")]
+    at_once = await knowledge.store_facts(drafts[0])
+    one_by_one = [(await knowledge.store_facts([draft]))[0] for draft in drafts[1]]
+    names: dict[UUID | None, object] = {None: None}
+    stored: list[Any] = []
+    for receipts in (at_once, one_by_one):
+        names |= {receipt.id: place for place, receipt in enumerate(receipts)}
+        facts = [await knowledge.read("fact", receipt.id) for receipt in receipts]
+        links = [await knowledge.links.list("fact", receipt.id, direction="outgoing") for receipt in receipts]
+        stored.append(
+            [
+                [
+                    replace(fact, id=UUID(int=place), scope="", supersedes_id=None)
+                    for place, fact in enumerate(facts)
+                ],
+                [names[fact.supersedes_id] for fact in facts],
+                [[(link.relation, names[link.target_id]) for link in each] for each in links],
+                [
+                    (each.superseded_text, each.superseded_until, each.current_text, each.flags)
+                    for each in receipts
+                ],
+                [
+                    (names[each.superseded_id], names[each.contradicts_id], names[each.current_id])
+                    for each in receipts
+                ],
+                [each.review_id is not None for each in receipts],
+            ]
+        )
+    assert stored[0] == stored[1]
+
+
+@pytest.mark.requirement("KNW-05.2")
+async def test_a_fact_that_moves_meanwhile_is_not_superseded(
+    knowledge: KnowledgeMemory, knowledge_pool: asyncpg.Pool
+) -> None:
+    """A store waits for the move of the active fact of its key, and then sees that the fact has another key."""
+    first = await knowledge.store_fact(subject="Ann", predicate="lives_in", content="Porto")
+    async with knowledge.session.acting(), unit_of_work(knowledge_pool) as sql:
+        await sql.connection.execute("UPDATE facts SET scope = 'ops' WHERE id = $1", first.id)
+        storing = asyncio.create_task(
+            knowledge.store_fact(subject="Ann", predicate="lives_in", content="Rome")
+        )
+        query = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid)))"
+        async with asyncio.timeout(DEADLINE_S):
+            while not await knowledge_pool.fetchval(query, sql.connection.get_server_pid()):
+                pass
+    assert (await storing).superseded_id is None
+    facts = await knowledge.lists.facts(validity="active")
+    assert {(fact.content, fact.scope) for fact in facts} == {("Porto", "ops"), ("Rome", "global")}

@@ -17,16 +17,16 @@ from commonplace.knowledge.consolidation.runs import ActionKind
 from commonplace.knowledge.consolidation.steps import Confirm, Retract, Step, Steps, StoreFact, StoreRule
 from commonplace.knowledge.entities.subjects import Subjects
 from commonplace.knowledge.memories.facts import (
-    LEAST_IMPORTANCE,
-    FactReceipt,
     insert_facts,
-    queue_review,
+    queue_reviews,
     with_entities,
 )
 from commonplace.knowledge.memories.rules import insert_rules, supersede_rule
-from commonplace.knowledge.model.fact_drafts import all_keys, as_history
-from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, MemoryType, Permanence
+from commonplace.knowledge.model.fact_drafts import all_keys
+from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, MemoryType
+from commonplace.knowledge.model.permanence import Permanence
 from commonplace.knowledge.rules.siblings import plain
+from commonplace.knowledge.rules.supersession import LEAST_IMPORTANCE, Placement
 from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.knowledge.store.vectors import refused_vectors
@@ -176,19 +176,16 @@ async def _new_fact(
     if same is not None:
         await _link(sql, MemoryType.FACT, same, step, now)
         return await _confirm(sql, MemoryType.FACT, same, now)
-    draft = await as_history(sql, draft, step.period, now)
-    (receipt,) = await insert_facts(sql, [draft], step.embeddings, found=found, now=now)
-    await _link(sql, MemoryType.FACT, receipt.id, step, now)
-    if receipt.superseded_id is None:
-        return _beside(receipt)
-    waits = await queue_review(
-        sql, old_id=receipt.superseded_id, new_id=receipt.id, now=now, run_id=lease.run_id
-    )
+    (placement,) = await insert_facts(sql, [draft], step.embeddings, found=found, now=now, period=step.period)
+    await _link(sql, MemoryType.FACT, placement.id, step, now)
+    if placement.superseded_id is None:
+        return _beside(placement)
+    waits = await queue_reviews(sql, [placement], now=now, run_id=lease.run_id)
     return _Done(
         action=ActionKind.FACT_CREATED,
-        memory_id=receipt.id,
-        superseded_ids=[receipt.superseded_id],
-        note=f"superseded the known fact {receipt.superseded_id} of {draft.subject} {draft.predicate}"
+        memory_id=placement.id,
+        superseded_ids=[placement.superseded_id],
+        note=f"superseded the known fact {placement.superseded_id} of {draft.subject} {draft.predicate}"
         + (_IMPORTANT if waits else ""),
     )
 
@@ -215,26 +212,19 @@ async def _updated_fact(
     if same_key and plain(target["content"]) == plain(draft.content):
         await _link(sql, MemoryType.FACT, target["id"], step, now)
         return await _confirm(sql, MemoryType.FACT, target["id"], now)
-    (receipt,) = await insert_facts(sql, [draft], step.embeddings, found=found, now=now)
-    superseded = [] if receipt.superseded_id is None else [receipt.superseded_id]
-    if receipt.contradicts_id is not None or receipt.current_id is not None:
-        await _link(sql, MemoryType.FACT, receipt.id, step, now)
-        return _beside(receipt)
-    if target_id not in superseded:
-        # The answer changed the subject or predicate, so the key did not find the target.
-        await sql.supersede_fact(id=target_id, by_id=receipt.id, now=now)
-        superseded.append(target["id"])
-    await _link(sql, MemoryType.FACT, receipt.id, step, now)
-    notes = [
-        f"superseded the fact {each}{_IMPORTANT}"
-        for each in superseded
-        if await queue_review(sql, old_id=each, new_id=receipt.id, now=now, run_id=lease.run_id)
-    ]
+    # The answer may have changed the subject or predicate, so that the key does not find the target.
+    (placement,) = await insert_facts(
+        sql, [draft], step.embeddings, found=found, now=now, target_id=target["id"]
+    )
+    await _link(sql, MemoryType.FACT, placement.id, step, now)
+    if not placement.takes_key:
+        return _beside(placement)
+    waiting = await queue_reviews(sql, [placement], now=now, run_id=lease.run_id)
     return _Done(
         action=ActionKind.FACT_UPDATED,
-        memory_id=receipt.id,
-        superseded_ids=superseded,
-        note="; ".join(notes),
+        memory_id=placement.id,
+        superseded_ids=[each for each in dict.fromkeys([placement.superseded_id, target["id"]]) if each],
+        note="; ".join(f"superseded the fact {old_id}{_IMPORTANT}" for old_id, _ in waiting),
     )
 
 
@@ -305,19 +295,19 @@ async def _require_rank(sql: KnowledgeStatements, memory_type: MemoryType, memor
         raise InvalidInputError("target_id", expected, str(memory_id))
 
 
-def _beside(receipt: FactReceipt) -> _Done:
+def _beside(placement: Placement) -> _Done:
     """Return the action of a new fact that replaced no fact, with a note about the fact that it leaves current."""
     note = ""
-    if receipt.contradicts_id is not None:
-        note = f"held, because it contradicts the more trusted fact {receipt.contradicts_id}"
+    if placement.contradicts_id is not None:
+        note = f"held, because it contradicts the more trusted fact {placement.contradicts_id}"
         note += "; decide with: commonplace review"
-    elif receipt.current_id is not None:
-        note = f"kept as history, because its period has ended; the fact {receipt.current_id} stays current"
+    elif placement.current_id is not None:
+        note = f"kept as history, because its period has ended; the fact {placement.current_id} stays current"
     return _Done(
         action=ActionKind.FACT_CREATED,
-        memory_id=receipt.id,
+        memory_id=placement.id,
         note=note,
-        is_held=receipt.contradicts_id is not None,
+        is_held=placement.contradicts_id is not None,
     )
 
 

@@ -110,21 +110,30 @@ class SubjectReviews:
         )
         entity = require_living((await lock_entities(sql, entity_id)).get(entity_id), entity_id)
         found = Subjects(entities={subject: entity_id})
-        left = await link_subjects(sql, keys, found) if keys else {}
+        left = await _linked(sql, subject, keys, found) if keys else {}
         superseded: list[tuple[str, str]] = []
-        for (scope, _, predicate), ids in left.items():
-            for each in ids:
-                pair = await sql.by_trust(id=each.id, entity_id=entity_id, scope=scope, predicate=predicate)
-                weaker, stronger = (row["id"] for row in pair)
-                await sql.supersede_fact(id=weaker, by_id=stronger, now=self._session.clock())
-                superseded.append((str(weaker), str(stronger)))
+        for fact_id, (scope, _, predicate) in left.items():
+            pair = await sql.by_trust(id=fact_id, entity_id=entity_id, scope=scope, predicate=predicate)
+            weaker, stronger = (row["id"] for row in pair)
+            await sql.supersede_fact(id=weaker, by_id=stronger, now=self._session.clock())
+            superseded.append((str(weaker), str(stronger)))
         if left:
-            await link_subjects(sql, left.keys(), found)
+            await link_subjects(sql, set(left.values()), found)
         is_new = not await sql.subject_entities(keys=[fold_name(subject)])
         if is_new:
             named = await write_entity(sql, replace(entity, aliases=(*entity.aliases, subject)))
             await record_change(sql, EventType.ENTITY_UPDATED, entity, named)
         return {"facts": [str(row["id"]) for row in rows], "superseded": superseded, "alias_added": is_new}
+
+
+async def _linked(
+    sql: KnowledgeStatements, subject: str, keys: set[tuple[str, str, str]], found: Subjects
+) -> dict[UUID, tuple[str, str, str]]:
+    """Set the entity of a subject's facts with some keys; return the keys of the facts that stay without it, by id."""
+    await link_subjects(sql, keys, found)
+    rows = await sql.unlinked_keys(subjects=[subject])
+    left = {row["id"]: (row["scope"], row["subject"], row["predicate"]) for row in rows}
+    return {fact_id: key for fact_id, key in left.items() if key in keys}
 
 
 async def _unlink(sql: KnowledgeStatements, fact_id: UUID, entity_id: UUID) -> None:

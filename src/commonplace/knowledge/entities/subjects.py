@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from commonplace.core.sources import Source
 from commonplace.knowledge.entities.registry import MADE_FROM, Entity, record_change
 from commonplace.knowledge.model.entity_fields import EntityType
 from commonplace.knowledge.model.entity_names import fold_name, fold_names, normal_name
 from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.storage.database import Columns
-from commonplace.storage.rows import Noun
 
 MAX_NAME_WORDS: Final = 4
 FACT: Final = "fact"
@@ -50,14 +48,6 @@ class Subjects:
 
     entities: Mapping[str, UUID]
     made: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unlinked(Noun):
-    """An active fact without an entity, and its trust."""
-
-    id: UUID
-    trust: Source
 
 
 def plain_type(subject: str, predicate: str) -> EntityType | None:
@@ -142,18 +132,16 @@ async def _make(sql: KnowledgeStatements, types: Mapping[str, EntityType]) -> fr
 
 async def link_subjects(
     sql: KnowledgeStatements, keys: Collection[tuple[str, str, str]], found: Subjects
-) -> dict[tuple[str, str, str], list[Unlinked]]:
+) -> None:
     """Set the entity of the active facts of some keys, so that new facts supersede them.
 
-    All facts about a subject whose entity was just created are linked, regardless of their predicate.
+    All facts about a subject whose entity was just created are linked, regardless of their predicate. A fact stays
+    without an entity if the entity has another fact with the predicate.
 
     Args:
         sql: A transaction that has serialised the keys.
         keys: Scope, subject and predicate of each new fact whose subject names its entity.
         found: The entities of the subjects.
-
-    Returns:
-        The active facts that stay without an entity, by key, because the entity has another fact with the predicate.
     """
     wanted = set(keys)
     if found.made:
@@ -162,7 +150,3 @@ async def link_subjects(
     scopes, subjects, predicates = map(list, zip(*sorted(wanted), strict=True))
     ids = [found.entities[subject] for subject in subjects]
     await sql.link_facts(scopes=scopes, subjects=subjects, predicates=predicates, entity_ids=ids)
-    left: defaultdict[tuple[str, str, str], list[Unlinked]] = defaultdict(list)
-    for row in await sql.unlinked_facts(scopes=scopes, subjects=subjects, predicates=predicates):
-        left[row["scope"], row["subject"], row["predicate"]].append(Unlinked.from_row(row))
-    return left

@@ -44,13 +44,13 @@ class Editing:
             facts, found = await with_entities(sql, [fact])
             await sql.serialise_fact_keys(keys=all_keys(facts))
             _standing(await read_one(sql, MemoryType.FACT, old.id, now=now))
-            (receipt,) = await insert_facts(sql, facts, embeddings, found=found, now=now)
-            if self._session.source is Source.PERSON and receipt.contradicts_id is not None:
-                await sql.supersede_fact(id=receipt.contradicts_id, by_id=receipt.id, now=now)
-                await sql.accept_fact(id=receipt.id, now=now)
+            (placement,) = await insert_facts(sql, facts, embeddings, found=found, now=now)
+            if self._session.source is Source.PERSON and placement.contradicts_id is not None:
+                await sql.supersede_fact(id=placement.contradicts_id, by_id=placement.id, now=now)
+                await sql.accept_fact(id=placement.id, now=now)
             elif self._session.source is Source.PERSON and old.source_episode_id is not None:
-                await of_kind(MemoryType.FACT, sql).confirm(id=receipt.id, now=now)
-            return await read_one(sql, MemoryType.FACT, receipt.id, now=now)
+                await of_kind(MemoryType.FACT, sql).confirm(id=placement.id, now=now)
+            return await read_one(sql, MemoryType.FACT, placement.id, now=now)
 
     async def _edit_rule(self, old: Rule, content: str, *, allow_secrets: bool) -> Memory:
         draft = replace(RuleDraft.of(old), content=content, source=None)

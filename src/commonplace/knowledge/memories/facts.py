@@ -1,39 +1,48 @@
 """Storage of facts: each key has one active fact, which a new fact supersedes."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final
 from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.core.instructions import find_flags
-from commonplace.core.sources import Source, at_least
+from commonplace.core.sources import Source
 from commonplace.knowledge.entities.subjects import Subjects, find_subjects, link_subjects, plain_type
 from commonplace.knowledge.model import inputs
-from commonplace.knowledge.model.fact_drafts import (
-    FactDraft,
-    all_keys,
-    as_history,
-    checked_fact,
-    fact_text,
-    with_period,
-)
-from commonplace.knowledge.model.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, MemoryType, Moment
-from commonplace.knowledge.model.permanence import DECAY_RATES, Permanence
+from commonplace.knowledge.model.fact_drafts import FactDraft, all_keys, checked_fact, fact_text, with_period
+from commonplace.knowledge.model.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, Moment
+from commonplace.knowledge.model.permanence import Permanence
 from commonplace.knowledge.model.search_text import search_text
 from commonplace.knowledge.rules.periods import Period
+from commonplace.knowledge.rules.supersession import (
+    ActiveFact,
+    Candidate,
+    Placement,
+    decide_supersession,
+)
 from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.draft_rows import columns, known_sources
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.traced import traced
-from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.knowledge.store.vectors import Embeddings, embed
-from commonplace.storage.rows import Noun
+from commonplace.storage.database import Columns
+from commonplace.storage.rows import Noun, read_row
 
-LEAST_IMPORTANCE: Final = 8.0
-"""The importance from which a superseded fact is reviewed; permanent and pinned facts are always reviewed."""
+_READ_BY: Final = ("content", "scope", "subject", "predicate", "entity_id", "source_episode_id")
+"""The columns by which the facts that drafts may supersede are read."""
+
+_DECIDED: Final = (
+    *("source", "trust", "decay_rate", "validity", "created_as", "supersedes_id", "contradicts_id"),
+    *("reference_count", "last_referenced_at", "last_confirmed_at"),
+)
+"""The columns that a placement decides."""
+
+_INHERITED: Final = ("importance", "permanence", "valid_from", "valid_to")
+"""Columns of the draft of a placement. Tags and metadata are inherited too, as JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,9 +157,9 @@ class Facts:
             facts, found = await with_entities(sql, facts)
             await sql.serialise_fact_keys(keys=all_keys(facts))
             now = self._session.clock()
-            facts = [await as_history(sql, fact, period, now) for fact in facts]
-            receipts = await insert_facts(sql, facts, embeddings, found=found, now=now)
-            receipts = [await _reviewed(sql, receipt, now) for receipt in receipts]
+            placements = await insert_facts(sql, facts, embeddings, found=found, now=now, period=period)
+            reviews = await queue_reviews(sql, placements, now=now)
+            receipts = [_receipt(each, reviews) for each in placements]
             if len(facts) == 1:
                 receipts = [await _hinted(sql, facts[0], receipts[0], period)]
             return note(receipts)
@@ -183,8 +192,10 @@ async def insert_facts(
     *,
     found: Subjects,
     now: datetime,
-) -> list[FactReceipt]:
-    """Insert facts within an open transaction that has serialised their keys, and return receipts in order.
+    period: Period | None = None,
+    target_id: UUID | None = None,
+) -> list[Placement]:
+    """Insert facts within an open transaction that has serialised their keys, and return their placements in order.
 
     Args:
         sql: The transaction.
@@ -192,106 +203,131 @@ async def insert_facts(
         embeddings: The vectors of the :func:`fact_text` of each fact.
         found: The entities of the subjects; active facts about such a subject are linked first.
         now: The present.
+        period: The period that the words of a single fact name.
+        target_id: The active fact of another key that a single fact replaces.
 
     Raises:
         InvalidInputError: A fact names an entity or episode that does not exist; roll back the transaction or
             savepoint.
     """
-    if len(facts) > 1 and _depend_on_order(facts, now):
-        return [
-            receipt
-            for place, fact in enumerate(facts)
-            for receipt in await insert_facts(sql, [fact], embeddings.only(place), found=found, now=now)
-        ]
     await _require_entities(sql, {UUID(str(fact.entity_id)) for fact in facts if fact.entity_id})
-    named = {
-        (fact.scope, fact.subject, fact.predicate): number
-        for number, fact in enumerate(facts)
-        if fact.entity_id is not None and str(fact.entity_id) == str(found.entities.get(fact.subject))
-    }
-    left = await link_subjects(sql, named, found) if named else {}
-    with known_sources(facts):
-        stored = await sql.insert_facts(
-            **columns(facts, [fact_text(fact) for fact in facts], embeddings),
-            decay_rate=[DECAY_RATES[Permanence(fact.permanence)] for fact in facts],
-            default_importance=DEFAULT_IMPORTANCE,
-            default_permanence=Permanence.STANDARD,
-            now=now,
-        )
-    for key, rivals in left.items():
-        row = stored[named[key]] if key in named else None
-        if row is None or row["contradicts_id"] or row["current_id"] or row["flags"]:
-            continue
-        own = await of_kind(MemoryType.FACT, sql).read(id=row["id"])
-        if own is None:
-            continue
-        trust = Source(own["trust"])
-        for rival in rivals:
-            if trust in at_least(rival.trust):
-                await sql.supersede_fact(id=rival.id, by_id=row["id"], now=now)
-    return [
-        FactReceipt(
-            id=row["id"],
-            superseded_id=row["supersedes_id"],
-            entity_id=None if fact.entity_id is None else UUID(str(fact.entity_id)),
-            contradicts_id=row["contradicts_id"],
-            flags=tuple(row["flags"]),
-            superseded_text=row["superseded_text"],
-            superseded_until=row["superseded_until"],
-            current_id=row["current_id"],
-            current_text=row["current_text"],
-        )
-        for row, fact in zip(stored, facts, strict=True)
+    naming = [
+        fact.entity_id is not None and fact.entity_id == found.entities.get(fact.subject) for fact in facts
     ]
+    if any(naming):
+        keys = {
+            (fact.scope, fact.subject, fact.predicate)
+            for fact, names in zip(facts, naming, strict=True)
+            if names
+        }
+        await link_subjects(sql, keys, found)
+    values = columns(facts, [fact_text(fact) for fact in facts], embeddings)
+    rows: Sequence[Columns] = await sql.lock_active_facts(
+        **{name: values[name] for name in _READ_BY}, names_entity=naming, target_id=[target_id] * len(facts)
+    )
+    beside = [list(group) for _, group in groupby(rows, key=itemgetter("place"))]
+    candidates = [
+        _candidate(fact, each, fact_id, flags=tuple(json.loads(flags)), period=period)
+        for fact, each, fact_id, flags in zip(facts, beside, values["id"], values["flags"], strict=True)
+    ]
+    placements = decide_supersession(candidates, now)
+    with known_sources(facts):
+        await sql.insert_facts(**values | _decided_columns(placements), now=now)
+    return placements
 
 
-async def queue_review(
-    sql: KnowledgeStatements, *, old_id: UUID, new_id: UUID, now: datetime, run_id: UUID | None = None
-) -> int | None:
-    """Queue a fact and the fact that it superseded if that one is permanent, important or pinned.
-
-    Args:
-        sql: The transaction that superseded the old fact.
-        old_id: The superseded fact.
-        new_id: The fact that superseded it.
-        now: The present.
-        run_id: The run that stored the new fact, if any.
-
-    Returns:
-        The id of the review, or ``None`` if the pair does not wait: the old fact does not matter, has the same words,
-        or a person decided about the two texts before.
-    """
-    return await sql.queue_review(
-        run_id=run_id, old_id=old_id, new_id=new_id, least_importance=LEAST_IMPORTANCE, now=now
+def _candidate(
+    fact: FactDraft, rows: Sequence[Columns], fact_id: UUID, *, flags: tuple[str, ...], period: Period | None
+) -> Candidate:
+    """Return a draft with the rows of ``lock_active_facts`` about it."""
+    first = rows[0]
+    known = [(row["role"], read_row(ActiveFact, row)) for row in rows if row["id"] is not None]
+    by_role = dict(known)
+    return Candidate(
+        id=fact_id,
+        draft=fact,
+        words=first["draft_words"],
+        session_source=Source(first["session_source"]),
+        episode_trust=first["episode_trust"] and Source(first["episode_trust"]),
+        flags=flags,
+        period=period,
+        active=by_role.get("active"),
+        unlinked=tuple(each for role, each in known if role == "unlinked"),
+        target=by_role.get("target"),
     )
 
 
-async def _reviewed(sql: KnowledgeStatements, receipt: FactReceipt, now: datetime) -> FactReceipt:
-    """Return a receipt with the review of the replaced fact, if a person may decide to keep both."""
-    if receipt.superseded_id is None:
-        return receipt
-    waits = await queue_review(sql, old_id=receipt.superseded_id, new_id=receipt.id, now=now)
-    return replace(receipt, review_id=waits)
+def _decided_columns(placements: Sequence[Placement]) -> dict[str, Any]:
+    """Return the parameters of ``insert_facts`` that were decided, as one list for each column."""
+    ended = [(each.id, placement.id, each.valid_to) for placement in placements for each in placement.endings]
+    ended_id, ended_by, ended_at = map(list, zip(*ended, strict=True)) if ended else ([], [], [])
+    return {
+        **{name: [getattr(each, name) for each in placements] for name in _DECIDED},
+        **{name: [getattr(each.draft, name) for each in placements] for name in _INHERITED},
+        "tags": [inputs.json_text(each.draft.tags) for each in placements],
+        "metadata": [inputs.json_text(each.draft.metadata) for each in placements],
+        "ended_id": ended_id,
+        "ended_by": ended_by,
+        "ended_at": ended_at,
+    }
+
+
+async def queue_reviews(
+    sql: KnowledgeStatements, placements: Iterable[Placement], *, now: datetime, run_id: UUID | None = None
+) -> dict[tuple[UUID, UUID], int]:
+    """Queue new facts and the facts that they superseded, where a person may decide to keep both.
+
+    Args:
+        sql: The transaction that inserted the facts.
+        placements: From :func:`insert_facts`.
+        now: The present.
+        run_id: The run that stored the new facts, if any.
+
+    Returns:
+        The ids of the reviews by superseded and new fact. A pair does not wait if a person decided about the two texts
+        before.
+    """
+    pairs = [
+        (ending.id, placement.id, ending.review_reason)
+        for placement in placements
+        for ending in placement.endings
+        if ending.review_reason is not None
+    ]
+    if not pairs:
+        return {}
+    old_ids, new_ids, reasons = map(list, zip(*pairs, strict=True))
+    rows = await sql.queue_reviews(run_id=run_id, old_ids=old_ids, new_ids=new_ids, reasons=reasons, now=now)
+    return {(row["old_id"], row["new_id"]): row["id"] for row in rows}
+
+
+def _receipt(placement: Placement, reviews: Mapping[tuple[UUID, UUID], int]) -> FactReceipt:
+    """Return the receipt of a placement, with the review of the fact of its key that it replaced."""
+    superseded_id, current_id = placement.superseded_id, placement.current_id
+    entity_id = placement.draft.entity_id
+    text = None if placement.active is None else placement.active.content
+    return FactReceipt(
+        id=placement.id,
+        superseded_id=superseded_id,
+        entity_id=None if entity_id is None else UUID(str(entity_id)),
+        contradicts_id=placement.contradicts_id,
+        flags=placement.flags,
+        superseded_text=superseded_id and text,
+        superseded_until=placement.active_until,
+        review_id=superseded_id and reviews.get((superseded_id, placement.id)),
+        current_id=current_id,
+        current_text=current_id and text,
+    )
 
 
 async def _hinted(
     sql: KnowledgeStatements, fact: FactDraft, receipt: FactReceipt, period: Period | None
 ) -> FactReceipt:
     """Return the receipt of a single fact with its period, if that was stored, and with the fact of a near key."""
-    is_dated = fact.valid_from is not None or fact.valid_to is not None
+    is_dated = fact.valid_from is not None or fact.valid_to is not None or receipt.current_id is not None
     near = None
     if receipt.superseded_id is None:
         near = await sql.near_fact(id=receipt.id, search_text=search_text(f"{fact.subject} {fact.predicate}"))
     return replace(receipt, period=period if is_dated else None, near=near and NearFact.from_row(near))
-
-
-def _depend_on_order(facts: Sequence[FactDraft], now: datetime) -> bool:
-    """Return whether a fact may be held, or kept as history, because of another fact with its key."""
-    keys = Counter(fact.key for fact in facts)
-    rivals = [fact for fact in facts if keys[fact.key] > 1]
-    if any(isinstance(fact.valid_to, datetime) and fact.valid_to <= now for fact in rivals):
-        return True
-    return len({(fact.source, bool(find_flags(fact_text(fact)))) for fact in rivals}) > 1
 
 
 async def _require_entities(sql: KnowledgeStatements, ids: set[UUID]) -> None:

@@ -11,7 +11,6 @@ from commonplace.knowledge.model.drafts import Draft, checked
 from commonplace.knowledge.model.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, Moment
 from commonplace.knowledge.model.permanence import Permanence
 from commonplace.knowledge.rules.periods import Period, read_period
-from commonplace.knowledge.statements import KnowledgeStatements
 
 RESERVED_METADATA: Final = frozenset({"status"})
 """``status`` marks a fading fact. Source: KNW-02."""
@@ -104,42 +103,17 @@ def all_keys(facts: Iterable[FactDraft]) -> list[str]:
 def with_period(draft: FactDraft, said_at: datetime) -> tuple[FactDraft, Period | None]:
     """Return a draft with the period that its content names, and the period; a given period is kept.
 
-    A period that is over is returned and not set, because a search would not find the fact; see :func:`as_history`.
+    A period that is over is returned and not set, because a search would not find the fact; see
+    :func:`~commonplace.knowledge.rules.supersession.decide_supersession`.
     """
     is_given = draft.valid_from is not None or draft.valid_to is not None
     period = None if is_given or not isinstance(draft.content, str) else read_period(draft.content, said_at)  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
     if period is None or period.is_over(said_at):
         return draft, period
-    return _during(draft, period), period
+    return during(draft, period), period
 
 
-async def as_history(
-    sql: KnowledgeStatements, fact: FactDraft, period: Period | None, now: datetime
-) -> FactDraft:
-    """Return a fact with the period that its words name, if the period is over and the fact is therefore history.
-
-    That is so if the active fact of its key has other words and began when the period was over. Otherwise the words may
-    say that the active fact has ended, and the fact is returned unchanged.
-
-    Args:
-        sql: A transaction that has serialised the keys.
-        fact: From :func:`with_entities`.
-        period: From :func:`with_period`.
-        now: The present.
-    """
-    if period is None or not period.is_over(now):
-        return fact
-    later = await sql.later_fact(
-        scope=fact.scope,
-        subject=fact.subject,
-        predicate=fact.predicate,
-        entity_id=fact.entity_id,
-        content=fact.content,
-        ended_at=period.valid_to,
-    )
-    return fact if later is None else _during(fact, period)
-
-
-def _during(draft: FactDraft, period: Period) -> FactDraft:
+def during(draft: FactDraft, period: Period) -> FactDraft:
+    """Return a draft with a period, whose words the metadata keeps."""
     metadata = {PERIOD_WORDS: period.words, **(draft.metadata or {})}
     return replace(draft, valid_from=period.valid_from, valid_to=period.valid_to, metadata=metadata)

@@ -24,10 +24,11 @@ WHERE EXISTS (
 
 -- name: unlinked_keys(subjects)
 -- columns: id UUID, scope str, subject str, predicate str
--- The keys of the active facts about some subjects that have no entity.
+-- The keys of the active facts about some subjects that have no entity, by id.
 SELECT id, scope, subject, predicate FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND subject = ANY(CAST(:subjects AS text[]))
-  AND entity_id IS NULL AND validity = 'active';
+  AND entity_id IS NULL AND validity = 'active'
+ORDER BY id;
 
 -- name: link_facts(scopes, subjects, predicates, entity_ids)
 -- Gives the active facts of some keys their entity, unless it has an active fact of the same predicate and scope.
@@ -67,17 +68,6 @@ event AS (
   FROM linked
 )
 SELECT id FROM linked;
-
--- name: unlinked_facts(scopes, subjects, predicates)
--- columns: id UUID, scope str, subject str, predicate str
--- The active facts of some keys that have no entity.
-SELECT facts.id, facts.trust, facts.scope, facts.subject, facts.predicate
-FROM unnest(CAST(:scopes AS text[]), CAST(:subjects AS text[]), CAST(:predicates AS text[]))
-  AS key (scope, subject, predicate)
-JOIN facts ON facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.scope = key.scope
-  AND facts.subject = key.subject AND facts.predicate = key.predicate
-  AND facts.entity_id IS NULL AND facts.validity = 'active'
-ORDER BY facts.id;
 
 -- name: by_trust(id, entity_id, scope, predicate)
 -- columns: id UUID

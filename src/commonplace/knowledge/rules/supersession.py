@@ -1,0 +1,413 @@
+"""Supersession: which facts a new fact replaces, and what it takes over from them. Pure.
+
+A store locks and reads the active facts, :func:`decide_supersession` decides, and one statement writes the placements.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+from commonplace.core.sources import RANKS, Source, least_trusted
+from commonplace.knowledge.model.fact_drafts import FactDraft, during
+from commonplace.knowledge.model.kinds import DEFAULT_IMPORTANCE, PINNED, Moment, Validity
+from commonplace.knowledge.model.permanence import DECAY_RATES, Permanence
+from commonplace.knowledge.rules.periods import Period
+
+LEAST_IMPORTANCE: Final = 8.0
+"""The importance from which a superseded fact is reviewed; permanent and pinned facts are always reviewed."""
+
+_Key = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActiveFact:
+    """What a decision reads of an active fact.
+
+    Attributes:
+        words: The content without differences of case and blanks, as the database compares it.
+        began_at: ``valid_from``, else when the fact was stored.
+        valid_to: When the fact stops being true, if an end is known.
+    """
+
+    id: UUID
+    content: str
+    words: str
+    trust: Source
+    is_flagged: bool
+    importance: float
+    permanence: Permanence
+    decay_rate: float
+    tags: tuple[str, ...]
+    began_at: datetime
+    valid_to: datetime | None
+    reference_count: int
+    last_referenced_at: datetime | None
+    last_confirmed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A draft to store, with what the store has read for it under lock.
+
+    Attributes:
+        id: The id of the new fact.
+        draft: A checked draft with its entity.
+        words: Its content without differences of case and blanks, as the database compares it.
+        flags: The reasons why its text looks like an instruction.
+        session_source: The source of what the transaction writes.
+        episode_trust: The trust of its source episode, if it has one.
+        period: The period that its words name and that the draft does not have yet, if any.
+        active: The active fact of its key in the database.
+        unlinked: The active facts about its subject that should have its entity, and cannot, because ``active`` has it.
+        target: The active fact of another key that the draft replaces, if any.
+    """
+
+    id: UUID
+    draft: FactDraft
+    words: str
+    session_source: Source
+    flags: tuple[str, ...] = ()
+    episode_trust: Source | None = None
+    period: Period | None = None
+    active: ActiveFact | None = None
+    unlinked: tuple[ActiveFact, ...] = ()
+    target: ActiveFact | None = None
+
+
+class Outcome(StrEnum):
+    """What becomes of a draft beside the active fact of its key."""
+
+    NEW = "new"
+    REPEATED = "repeated"
+    HISTORY = "history"
+    HELD = "held"
+    REPLACED = "replaced"
+
+
+_TAKES_KEY: Final = frozenset({Outcome.NEW, Outcome.REPEATED, Outcome.REPLACED})
+_VALIDITIES: Final = {Outcome.HISTORY: Validity.SUPERSEDED, Outcome.HELD: Validity.HELD}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """The end of a fact that a new fact supersedes.
+
+    Attributes:
+        review_reason: Why a person may decide to keep both facts, if the ended fact matters.
+    """
+
+    id: UUID
+    valid_to: datetime
+    review_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """The decision about a draft.
+
+    Attributes:
+        draft: The draft as it is stored, with what it inherits.
+        outcome: The row of the table that decided.
+        active: The active fact of its key before it, of the database or of an earlier draft.
+        validity: The state in which the fact is stored.
+        source: Where the statement comes from.
+        trust: How far the fact is trusted.
+        endings: The facts that it supersedes, that of its key first.
+        flags: The reasons why the text looks like an instruction.
+        active_until: When ``active`` stops being true, if it is superseded and still holds, because the draft begins
+            later.
+    """
+
+    id: UUID
+    draft: FactDraft
+    outcome: Outcome
+    active: ActiveFact | None
+    validity: Validity
+    source: Source
+    trust: Source
+    decay_rate: float
+    last_confirmed_at: datetime
+    flags: tuple[str, ...] = ()
+    reference_count: int = 0
+    last_referenced_at: datetime | None = None
+    endings: tuple[Ending, ...] = ()
+    active_until: datetime | None = None
+
+    @property
+    def takes_key(self) -> bool:
+        """Whether the fact becomes the active fact of its key."""
+        return self.outcome in _TAKES_KEY
+
+    @property
+    def created_as(self) -> Validity:
+        """The state in which the fact begins, before a later draft of the same batch supersedes it."""
+        return _VALIDITIES.get(self.outcome, Validity.ACTIVE)
+
+    @property
+    def supersedes_id(self) -> UUID | None:
+        """The first of the facts that this fact supersedes, if any."""
+        return self.endings[0].id if self.endings else None
+
+    @property
+    def superseded_id(self) -> UUID | None:
+        """The fact of the same key that this fact replaces, if any."""
+        return self._beside(Outcome.REPEATED, Outcome.REPLACED)
+
+    @property
+    def contradicts_id(self) -> UUID | None:
+        """The fact because of which this fact is held, if any."""
+        return self._beside(Outcome.HELD)
+
+    @property
+    def current_id(self) -> UUID | None:
+        """The fact that stays current, because this fact is history, if any."""
+        return self._beside(Outcome.HISTORY)
+
+    def _beside(self, *outcomes: Outcome) -> UUID | None:
+        return self.active.id if self.active is not None and self.outcome in outcomes else None
+
+
+def decide_supersession(candidates: Sequence[Candidate], now: datetime) -> list[Placement]:
+    """Decide what becomes of each draft and of the active facts. The first row that applies decides.
+
+    ======== =========================================== ======================================== ===================
+    outcome  the active fact of the key                  the draft                                is stored
+    ======== =========================================== ======================================== ===================
+    new      does not exist                              any                                      active
+    repeated has the same words                          any                                      active, inherits
+    history  has other words, and ends after the draft   has a period that is over                superseded
+    history  has other words, or an unlinked fact has,   has words that name a period that is     superseded, with the
+             and began when the period was over          over                                     period
+    held     has other words and is more trusted         any                                      held
+    held     has other words and no flags                has flags, and is not from a person      held
+    replaced has other words                             any other                                active
+    ======== =========================================== ======================================== ===================
+
+    The active fact stays as it is beside history and held drafts. A repeated or replaced fact is superseded:
+
+    - It ends where the draft begins, which is now if the draft names no beginning, but not before it began itself, and
+      not after its own end.
+    - *Future*: if the draft begins later, the active fact holds until then, and the receipt says so.
+    - *Pinned*: the draft is pinned if the active fact is. A new value is as important as the old one.
+    - A person may decide to keep both if the active fact has other words and is permanent, important or pinned.
+
+    A repeated draft *inherits* from the active fact:
+
+    ========================= ======================================= ================================================
+    field                     the draft is as trusted, or more        the active fact is more trusted
+    ========================= ======================================= ================================================
+    references                inherited                               inherited
+    last confirmation         now                                     now
+    tags                      inherited if the draft has none         inherited if the draft has none
+    importance                inherited if the draft has the default  inherited
+    permanence and decay rate inherited if the draft has the default  inherited
+    beginning                 inherited if the draft has none, and    inherited
+                              does not end before it
+    end                       that of the draft                       inherited
+    trust                     that of the draft                       inherited
+    ========================= ======================================= ================================================
+
+    So repeated words cannot end or weaken a trusted fact. A draft is as trusted as the least trusted of the session,
+    its own source and its episode.
+
+    A draft that takes the key (new, repeated, replaced) also supersedes, from now on:
+
+    - its *target*, which the caller has compared with the draft; a person may keep both as above;
+    - *unlinked* facts that are not more trusted, if the draft has no flags.
+
+    Drafts with one key form a *chain*: each is decided as if the drafts before it were stored.
+
+    Args:
+        candidates: The drafts in their order. Candidates with one key have the same ``active`` and ``unlinked``.
+        now: The present.
+
+    Source: KNW-02.2, KNW-05.2, LIF-05.2, FLR-04.
+    """
+    placements: dict[UUID, Placement] = {}
+    chains: dict[_Key, Candidate] = {}
+    gone: set[UUID] = set()
+    for candidate in candidates:
+        key = _key(candidate.draft)
+        before = chains.get(key)
+        active = candidate.active if before is None else _as_active(before, placements[before.id], now)
+        placement = _placed(candidate, active, now)
+        if placement.takes_key:
+            gone.update(each.id for each in placement.endings)
+            others = [each for each in _others(candidate, placement) if each.id not in gone]
+            if others:
+                gone.update(each.id for each in others)
+                ends = [_ending(each, candidate, now) for each in others]
+                placement = replace(placement, endings=(*placement.endings, *ends))
+            if before is not None:
+                placements[before.id] = _superseded(placements[before.id], placement.endings[0])
+            chains[key] = candidate
+        placements[candidate.id] = placement
+    return list(placements.values())
+
+
+def _key(draft: FactDraft) -> _Key:
+    entity = "" if draft.entity_id is None else str(draft.entity_id)
+    return draft.scope, draft.predicate, entity, "" if entity else draft.subject
+
+
+def _placed(candidate: Candidate, active: ActiveFact | None, now: datetime) -> Placement:
+    """Return the placement of a draft beside the active fact of its key, by the rows of the table."""
+    draft = candidate.draft
+    source = least_trusted(candidate.session_source, draft.source, candidate.episode_trust)
+    placement = Placement(
+        id=candidate.id,
+        draft=draft,
+        outcome=Outcome.NEW,
+        active=active,
+        validity=Validity.ACTIVE,
+        source=source,
+        trust=source,
+        decay_rate=DECAY_RATES[Permanence(draft.permanence)],
+        last_confirmed_at=now,
+        flags=candidate.flags,
+    )
+    if active is None:
+        return placement
+    begins_at = _moment(draft.valid_from) or now
+    if candidate.words == active.words:
+        return _replacing(
+            _inheriting(placement, active, now), active, _ending(active, candidate, begins_at), now
+        )
+    past = _as_history(candidate, active, now)
+    if past is not None:
+        return replace(placement, draft=past, outcome=Outcome.HISTORY, validity=Validity.SUPERSEDED)
+    if _outranks(active, source) or (
+        candidate.flags and not active.is_flagged and source is not Source.PERSON
+    ):
+        return replace(placement, outcome=Outcome.HELD, validity=Validity.HELD)
+    placement = replace(placement, outcome=Outcome.REPLACED)
+    return _replacing(placement, active, _ending(active, candidate, begins_at), now)
+
+
+def _as_history(candidate: Candidate, active: ActiveFact, now: datetime) -> FactDraft | None:
+    """Return the draft of a fact of the past, with its period, or ``None`` if the draft is about the present."""
+    draft = candidate.draft
+    if _is_later(active, candidate, now) or any(
+        _is_later(each, candidate, now) for each in candidate.unlinked
+    ):
+        draft = draft if candidate.period is None else during(draft, candidate.period)
+    end = _moment(draft.valid_to)
+    is_over = end is not None and end <= now and (active.valid_to is None or end < active.valid_to)
+    return draft if is_over else None
+
+
+def _is_later(fact: ActiveFact, candidate: Candidate, now: datetime) -> bool:
+    """Return whether a fact with other words began when the period that the words of a draft name was over."""
+    end = None if candidate.period is None else candidate.period.valid_to
+    return end is not None and end <= now and end <= fact.began_at and fact.words != candidate.words
+
+
+def _inheriting(placement: Placement, active: ActiveFact, now: datetime) -> Placement:
+    """Return the placement of a draft in the words of the active fact, with what it inherits."""
+    draft, is_outranked = placement.draft, _outranks(active, placement.source)
+    end = _moment(draft.valid_to)
+    ends_before = end is not None and end <= active.began_at
+    is_default = draft.permanence == Permanence.STANDARD
+    inherited = replace(
+        draft,
+        importance=active.importance
+        if is_outranked or draft.importance == DEFAULT_IMPORTANCE
+        else draft.importance,
+        permanence=active.permanence if is_outranked or is_default else draft.permanence,
+        tags=draft.tags or list(active.tags),
+        valid_from=active.began_at
+        if is_outranked or (draft.valid_from is None and not ends_before)
+        else draft.valid_from,
+        valid_to=active.valid_to if is_outranked else end,
+    )
+    return replace(
+        placement,
+        draft=inherited,
+        outcome=Outcome.REPEATED,
+        trust=active.trust if is_outranked else placement.trust,
+        decay_rate=active.decay_rate if is_outranked or is_default else placement.decay_rate,
+        reference_count=active.reference_count,
+        last_referenced_at=active.last_referenced_at,
+        last_confirmed_at=max(now, active.last_confirmed_at or now),
+    )
+
+
+def _replacing(placement: Placement, active: ActiveFact, ending: Ending, now: datetime) -> Placement:
+    """Return a placement that supersedes the active fact of its key."""
+    draft = placement.draft
+    tags = list(draft.tags or ())
+    if PINNED in active.tags and PINNED not in tags:
+        draft = replace(draft, tags=[*tags, PINNED])
+    # The database ends a superseded fact now if its end does not change (trigger facts_ended).
+    holds = active.began_at <= now < ending.valid_to != active.valid_to
+    return replace(placement, draft=draft, endings=(ending,), active_until=ending.valid_to if holds else None)
+
+
+def _others(candidate: Candidate, placement: Placement) -> Iterable[ActiveFact]:
+    """Return the facts of other keys that a draft supersedes when it takes its own key."""
+    if not candidate.flags:
+        yield from (each for each in candidate.unlinked if not _outranks(each, placement.trust))
+    if candidate.target is not None:
+        yield candidate.target
+
+
+def _ending(fact: ActiveFact, candidate: Candidate, at: datetime) -> Ending:
+    """Return the end of a fact that a draft supersedes from a moment on.
+
+    The fact does not end before it began, and not after its own end.
+    """
+    end = max(at, fact.began_at)
+    return Ending(
+        id=fact.id,
+        valid_to=end if fact.valid_to is None else min(end, fact.valid_to),
+        review_reason=None
+        if fact.words == candidate.words or fact in candidate.unlinked
+        else _review_reason(fact),
+    )
+
+
+def _review_reason(fact: ActiveFact) -> str | None:
+    if fact.permanence is Permanence.PERMANENT:
+        return "the old fact is permanent"
+    if fact.importance >= LEAST_IMPORTANCE:
+        return "the old fact is important"
+    return "the old fact is pinned" if PINNED in fact.tags else None
+
+
+def _superseded(placement: Placement, ending: Ending) -> Placement:
+    """Return the placement of a fact that a later draft of the same batch supersedes."""
+    draft = replace(placement.draft, valid_to=ending.valid_to)
+    return replace(placement, draft=draft, validity=Validity.SUPERSEDED)
+
+
+def _as_active(candidate: Candidate, placement: Placement, now: datetime) -> ActiveFact:
+    """Return the active fact that a placement stores, for the next draft with its key."""
+    draft = placement.draft
+    return ActiveFact(
+        id=placement.id,
+        content=draft.content,
+        words=candidate.words,
+        trust=placement.trust,
+        is_flagged=bool(candidate.flags),
+        importance=draft.importance,
+        permanence=Permanence(draft.permanence),
+        decay_rate=placement.decay_rate,
+        tags=tuple(draft.tags or ()),
+        began_at=_moment(draft.valid_from) or now,
+        valid_to=_moment(draft.valid_to),
+        reference_count=placement.reference_count,
+        last_referenced_at=placement.last_referenced_at,
+        last_confirmed_at=placement.last_confirmed_at,
+    )
+
+
+def _outranks(fact: ActiveFact, source: Source) -> bool:
+    return RANKS[fact.trust] > RANKS[source]
+
+
+def _moment(value: Moment | None) -> datetime | None:
+    """Return a moment of a checked draft."""
+    return value if isinstance(value, datetime) else None
