@@ -38,7 +38,7 @@ from commonplace.core.instructions import find_flags
 from commonplace.core.request_context import request_context
 from commonplace.core.settings import Settings
 from commonplace.core.sources import Source
-from commonplace.knowledge import GLOBAL_SCOPE, EpisodeDraft, FactDraft, KnowledgeMemory, RuleDraft
+from commonplace.knowledge import GLOBAL_SCOPE, EpisodeDraft, FactDraft, KnowledgeMemory, Narrowing, RuleDraft
 from commonplace.operational import OperationalMemory
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.workspace import WorkspaceMemory
@@ -160,7 +160,7 @@ async def _store(homes: Homes, path: str, case: Case) -> tuple[str, UUID | None]
     report = await memory.runs.consolidate(model, butler=BUTLER)
     if not report.runs or report.failed:
         raise SystemExit(f"the consolidation failed: {report}")
-    rules = await memory.lists.rules(forgotten=False, scope=BUTLER)
+    rules = await memory.lists.rules(forgotten=False, narrowing=Narrowing(scope=BUTLER))
     return "rule", rules[0].id if rules else None
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 from playwright.async_api import Error, Locator, Page, Route, ViewportSize, expect
 
-from commonplace.knowledge import FactDraft
+from commonplace.knowledge import FactDraft, Narrowing
 from support.browser import MEDIUM, NARROW, Dashboard, Screenshot, check_accessibility
 from support.known import fill
 
@@ -216,7 +216,7 @@ async def test_merge_and_unmerge(page: Page, dashboard: Dashboard, screenshot: S
     await dialog(page).get_by_role("button", name="Undo merge").click()
     await expect(page.get_by_role("region", name="Facts")).to_contain_text("black coffee")
     await expect(page.get_by_role("link", name="Merge into another")).to_be_visible()
-    facts = await knowledge.lists.facts(validity="active", entity_id=known.robert)
+    facts = await knowledge.lists.facts(validity="active", narrowing=Narrowing(entity_id=known.robert))
     assert [fact.content for fact in facts] == ["the observatory in Bern"]
 
 

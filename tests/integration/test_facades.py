@@ -14,6 +14,7 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge import FactCriteria
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.operational.memory import OperationalMemory
 from commonplace.workspace.memory import WorkspaceMemory
@@ -53,7 +54,7 @@ ARGUMENTS: dict[str, Any] = {
     "text": "Ada likes tea.",
     "tier": 1,
     "topic": "tea",
-    "trigger_prompt": "tea",
+    "prompt": "tea",
     "until": datetime(2026, 3, 2, tzinfo=UTC),
     "verdict": "same",
 }
@@ -61,7 +62,10 @@ WRONG = (
     *(None, 7, 10**30, float("nan"), "xx", "\x00", "\ud800"),
     *(["x"], [None], {"a": 1}, datetime(2026, 1, 1)),  # noqa: DTZ001 - without a zone
 )
-OBJECTS = {"cc_spawner", "memories", "on_progress", "policy", "quotas", "request", "told", "wanted"}
+OBJECTS = {
+    *("cc_spawner", "criteria", "memories", "narrowing", "on_progress", "policy"),
+    *("quotas", "request", "style", "told", "wanted"),
+}
 """Parameters that take objects of the program, not data."""
 NOT_CALLED = {"begin", "changes", "import_episodes", "ingest", "run"}
 """Take objects of the program, or open the database."""
@@ -170,7 +174,7 @@ async def test_knowledge_memory_refuses_values_of_a_wrong_type(knowledge: Knowle
     with pytest.raises(InvalidInputError, match="since: expected a datetime with a time zone"):
         await knowledge.events.list(since=datetime(2026, 1, 1))  # noqa: DTZ001 - without a zone
     with pytest.raises(InvalidInputError, match=r"value: expected .* got .*boolean"):
-        await knowledge.lists.facts(fading="yes")  # type: ignore[arg-type]
+        await knowledge.lists.facts(criteria=FactCriteria(fading="yes"))  # type: ignore[arg-type]
 
 
 async def test_operational_memory_refuses_values_of_a_wrong_type(operational: OperationalMemory) -> None:

@@ -11,7 +11,16 @@ from itertools import count
 from typing import Any, Final
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge import MAX_LIMIT, Fact, KnowledgeMemory, MemoryType, Permanence, Validity
+from commonplace.knowledge import (
+    MAX_LIMIT,
+    Fact,
+    FactCriteria,
+    KnowledgeMemory,
+    MemoryType,
+    Narrowing,
+    Permanence,
+    Validity,
+)
 
 MAX_NAME_CHARS: Final = 256
 _MARK: Final = "is_document"
@@ -82,9 +91,8 @@ class Documents:
         for offset in count(step=MAX_LIMIT):
             page = await self._memory.lists.facts(
                 validity=Validity.ACTIVE,
-                scope=self._scope,
-                subject=folder,
-                predicate=name,
+                narrowing=Narrowing(scope=self._scope),
+                criteria=FactCriteria(subject=folder, predicate=name),
                 limit=MAX_LIMIT,
                 offset=offset,
             )
@@ -100,7 +108,11 @@ class Documents:
     async def search(self, query: str) -> list[tuple[Fact, float | None]]:
         """Return the documents that match a query with their scores, the best first, at most 1,000."""
         found = await self._memory.search(
-            query, types=[MemoryType.FACT], scope=self._scope, limit=MAX_LIMIT, fold=False
+            query,
+            types=[MemoryType.FACT],
+            narrowing=Narrowing(scope=self._scope),
+            limit=MAX_LIMIT,
+            fold=False,
         )
         return [
             (each.memory, each.scores.rrf_score)

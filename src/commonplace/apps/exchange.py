@@ -13,7 +13,8 @@ from commonplace.apps.rules.digest_text import tidy_content
 from commonplace.apps.statements import AppStatements
 from commonplace.apps.store import memories_lock
 from commonplace.core.request_context import current_actor
-from commonplace.core.secrets import HIGH_ENTROPY, SecretFinding, find_secret, find_secret_in_json
+from commonplace.core.secret_labels import SecretFinding
+from commonplace.core.secrets import HIGH_ENTROPY, find_secret, find_secret_in_json
 from commonplace.core.text import clean_text
 from commonplace.storage.store import Store
 

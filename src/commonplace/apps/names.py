@@ -3,11 +3,9 @@
 import re
 from typing import Final
 
+from commonplace.apps.model.bounds import MAX_ID_CHARS, MAX_NAME_CHARS
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import clean_text, collapse_whitespace, is_blank
-
-MAX_ID_CHARS: Final = 200
-MAX_NAME_CHARS: Final = 100
 
 APP_ID: Final = r"^\w[\w.:@+-]{0,199}$"
 """The pattern of an app's id, which fits into the path of a URL."""

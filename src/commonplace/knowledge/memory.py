@@ -28,17 +28,11 @@ from commonplace.knowledge.memories.episodes import (
 from commonplace.knowledge.memories.facts import FactReceipt, Facts
 from commonplace.knowledge.memories.links import Links
 from commonplace.knowledge.memories.rules import RuleDraft, RuleReceipt, Rules
+from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE, DEFAULT_MIN_CONFIDENCE
 from commonplace.knowledge.model.config import MemoryModuleConfig, ScoreWeights
 from commonplace.knowledge.model.fact_drafts import FactDraft
-from commonplace.knowledge.model.kinds import (
-    DEFAULT_IMPORTANCE,
-    GLOBAL_SCOPE,
-    Episode,
-    Fact,
-    Memory,
-    Moment,
-    Rule,
-)
+from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, Episode, Fact, Memory, Moment, Rule
+from commonplace.knowledge.model.narrowing import EVERYTHING, Narrowing
 from commonplace.knowledge.model.permanence import Permanence
 from commonplace.knowledge.partitions.partitioning import Partitions
 from commonplace.knowledge.parts.entities import Entities
@@ -49,9 +43,8 @@ from commonplace.knowledge.parts.runs import ConsolidationRuns
 from commonplace.knowledge.parts.upkeep import KnowledgeUpkeep
 from commonplace.knowledge.scopes.moving import Scopes
 from commonplace.knowledge.search.context_assembly import ContextBlocks
-from commonplace.knowledge.search.context_block import ContextQuotas
+from commonplace.knowledge.search.context_block import DEFAULT_STYLE, BlockStyle, ContextQuotas
 from commonplace.knowledge.search.recall import Recall
-from commonplace.knowledge.search.request import DEFAULT_MIN_CONFIDENCE
 from commonplace.knowledge.search.results import Found
 from commonplace.knowledge.search.search import Search
 from commonplace.knowledge.store.database import KnowledgeDatabase
@@ -465,19 +458,11 @@ class KnowledgeMemory:
         query: str,
         *,
         types: Sequence[str] | None = None,
-        scope: str | None = None,
+        narrowing: Narrowing = EVERYTHING,
         mode: str | None = None,
         limit: int | None = None,
         min_confidence: float = DEFAULT_MIN_CONFIDENCE,
         min_relevance: float = 0.0,
-        as_of: Moment | None = None,
-        valid_at: Moment | None = None,
-        min_trust: str | None = None,
-        tags: Sequence[str] | None = None,
-        since: Moment | None = None,
-        until: Moment | None = None,
-        learned_by: str | None = None,
-        entity_id: UUID | str | None = None,
         explain: bool = False,
         fold: bool = True,
     ) -> list[Found]:
@@ -486,8 +471,7 @@ class KnowledgeMemory:
         Args:
             query: Up to 10,000 characters of plain text.
             types: The kinds to search, of ``episode``, ``fact`` and ``rule``; all three if ``None``.
-            scope: Find facts and rules of this scope, global ones, and episodes of the butler with this name; all if
-                ``None``.
+            narrowing: The memories that are considered.
             mode: ``semantic``, ``keyword``, ``hybrid``, or ``contextual``: by words and meaning together, episodes also
                 by the turns around them in their session. Each mode ranks all types together. ``None`` for the
                 configured mode, ``hybrid`` by default.
@@ -496,15 +480,6 @@ class KnowledgeMemory:
             min_confidence: The minimum effective confidence of facts and rules.
             min_relevance: The minimum likeness of the best memory with the query; below it, nothing is found. Memories
                 with less than half the best likeness are left out too. Only in mode ``contextual``; 0.0 for no minimum.
-            as_of: Search what was known at this moment; the fields of a result are those of today.
-            valid_at: Find the facts that were true at this moment, also superseded facts.
-            min_trust: Leave out memories that are less trusted than this source: ``person``, ``agent``, ``import``,
-                ``document``, ``tool`` or ``web``.
-            tags: Find memories with all of these tags; episodes have none.
-            since: Find memories that were stored at this moment or later.
-            until: Find memories that were stored before this moment.
-            learned_by: Find memories that this butler learned.
-            entity_id: Find facts that are about this entity or mention it.
             explain: Add ``explanation`` to each result: its ranks, scores and decay, and why it was found.
             fold: Leave out repetitions: of facts about one subject, or rules, with equal texts, return only the best.
 
@@ -526,19 +501,11 @@ class KnowledgeMemory:
         return await self._search.search(
             query,
             types=types,
-            scope=scope,
+            narrowing=narrowing,
             mode=mode,
             limit=limit,
             min_confidence=min_confidence,
             min_relevance=min_relevance,
-            as_of=as_of,
-            valid_at=valid_at,
-            min_trust=min_trust,
-            tags=tags,
-            since=since,
-            until=until,
-            learned_by=learned_by,
-            entity_id=entity_id,
             explain=explain,
             fold=fold,
         )
@@ -547,19 +514,11 @@ class KnowledgeMemory:
         self,
         topic: str,
         *,
-        scope: str | None = None,
+        narrowing: Narrowing = EVERYTHING,
         limit: int | None = None,
         weights: ScoreWeights | None = None,
         min_confidence: float = DEFAULT_MIN_CONFIDENCE,
         min_relevance: float | None = None,
-        as_of: Moment | None = None,
-        valid_at: Moment | None = None,
-        min_trust: str | None = None,
-        tags: Sequence[str] | None = None,
-        since: Moment | None = None,
-        until: Moment | None = None,
-        learned_by: str | None = None,
-        entity_id: UUID | str | None = None,
         explain: bool = False,
         count: bool = True,
     ) -> list[Found]:
@@ -568,21 +527,12 @@ class KnowledgeMemory:
         Args:
             topic: Up to 10,000 characters. For an empty topic, only importance, recency and confidence decide, and
                 there is no minimum relevance.
-            scope: Recall memories of this scope and global ones; all if ``None``.
+            narrowing: The memories that are considered.
             limit: 1 to 1,000; ``None`` for the configured limit, 20 by default.
             weights: The weights of the four parts; ``None`` for the configured weights.
             min_confidence: The minimum effective confidence, 0.0 to 1.0.
             min_relevance: The minimum likeness of the best memory with the topic; below it, nothing is returned. See
                 :mod:`~commonplace.knowledge.rules.relevance`. 0.0 for no minimum; ``None`` for the configured minimum.
-            as_of: Recall what was known at this moment; the fields of a result are those of today.
-            valid_at: Recall the facts that were true at this moment, also superseded facts.
-            min_trust: Leave out memories that are less trusted than this source: ``person``, ``agent``, ``import``,
-                ``document``, ``tool`` or ``web``.
-            tags: Recall memories with all of these tags.
-            since: Recall memories that were stored at this moment or later.
-            until: Recall memories that were stored before this moment.
-            learned_by: Recall memories that this butler learned.
-            entity_id: Recall facts that are about this entity or mention it.
             explain: Whether to explain each result.
             count: Whether to count a use of each result; a recall of the past counts none.
 
@@ -602,37 +552,25 @@ class KnowledgeMemory:
         """
         return await self._recall.recall(
             topic,
-            scope=scope,
+            narrowing=narrowing,
             limit=limit,
             weights=weights,
             min_confidence=min_confidence,
             min_relevance=min_relevance,
-            as_of=as_of,
-            valid_at=valid_at,
-            min_trust=min_trust,
-            tags=tags,
-            since=since,
-            until=until,
-            learned_by=learned_by,
-            entity_id=entity_id,
             explain=explain,
             count=count,
         )
 
     async def context(
         self,
-        trigger_prompt: str,
+        prompt: str,
         butler: str,
         *,
-        token_budget: int | None = None,
+        narrowing: Narrowing = EVERYTHING,
+        budget_tokens: int | None = None,
         quotas: ContextQuotas | None = None,
         min_relevance: float | None = None,
-        with_note: bool = True,
-        with_ids: bool = False,
-        with_dates: bool = False,
-        as_of: Moment | None = None,
-        valid_at: Moment | None = None,
-        min_trust: str | None = None,
+        style: BlockStyle = DEFAULT_STYLE,
         told: Callable[[UUID], object] | None = None,
         fail_open: bool = True,
     ) -> str:
@@ -642,17 +580,14 @@ class KnowledgeMemory:
         database or the model is out of reach, this is logged, and the block is empty.
 
         Args:
-            trigger_prompt: The first prompt of the session; its first 4,000 characters count.
+            prompt: The first prompt of the session; its first 4,000 characters count.
             butler: The agent that runs the session; facts and rules of its scope and global ones are used.
-            token_budget: The budget in tokens of four characters; the configured budget if ``None``.
+            narrowing: The facts and rules that are considered, pinned ones included. It names no scope, because the
+                butler is the scope.
+            budget_tokens: The budget in tokens of four characters; the configured budget if ``None``.
             quotas: The maximum share of each section; the configured quotas if ``None``.
             min_relevance: The minimum relevance; the configured minimum if ``None``. An empty prompt has no minimum.
-            with_note: Whether to explain the lines; a caller that explains several blocks at once leaves this out.
-            with_ids: Whether lines end with a short id for feedback, such as ``[f:3k7q2]``, as far as there is room.
-            with_dates: Whether facts show the date of their last confirmation.
-            as_of: Show what was known at this moment.
-            valid_at: Show the facts that were true at this moment.
-            min_trust: Leave out memories that are less trusted than this source, such as ``agent``.
+            style: The additions to the lines. The configuration can show sources as well.
             told: Receives the id of each memory with a line in the block.
             fail_open: Whether to return "" during an outage; ``False`` raises the error of the outage.
 
@@ -667,17 +602,13 @@ class KnowledgeMemory:
         Source: KNW-20, KNW-24.1, KNW-34, R-KNW-8.
         """
         return await self._blocks.write(
-            trigger_prompt,
+            prompt,
             butler,
-            token_budget=token_budget,
+            narrowing=narrowing,
+            budget_tokens=budget_tokens,
             quotas=quotas,
             min_relevance=min_relevance,
-            with_note=with_note,
-            with_ids=with_ids,
-            with_dates=with_dates,
-            as_of=as_of,
-            valid_at=valid_at,
-            min_trust=min_trust,
+            style=style,
             told=told,
             fail_open=fail_open,
         )

@@ -33,14 +33,17 @@ from commonplace.knowledge.memories.episodes import (
 from commonplace.knowledge.memories.facts import FactReceipt, Facts
 from commonplace.knowledge.memories.links import Direction, Link, LinkReceipt, Links
 from commonplace.knowledge.memories.rules import RuleDraft, RuleReceipt, Rules
+from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE, DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE
 from commonplace.knowledge.model.config import ScoreWeights
 from commonplace.knowledge.model.fact_drafts import FactDraft
-from commonplace.knowledge.model.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, Memory, Moment, Rule
+from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, Memory, Moment, Rule
+from commonplace.knowledge.model.narrowing import Narrowing
 from commonplace.knowledge.model.permanence import Permanence
+from commonplace.knowledge.model.quotas import ContextQuotas
 from commonplace.knowledge.search.context_assembly import ContextBlocks
-from commonplace.knowledge.search.context_block import ContextQuotas
+from commonplace.knowledge.search.context_block import DEFAULT_STYLE, BlockStyle
 from commonplace.knowledge.search.recall import Recall
-from commonplace.knowledge.search.request import DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, Embedding
+from commonplace.knowledge.search.request import Embedding
 from commonplace.knowledge.search.results import Found
 from commonplace.knowledge.search.search import Search
 from commonplace.knowledge.store.database import KnowledgeDatabase
@@ -344,37 +347,19 @@ async def memory_search(
     limit: int | None = DEFAULT_LIMIT,
     min_confidence: float = DEFAULT_MIN_CONFIDENCE,
     min_relevance: float = 0.0,
-    as_of: Moment | None = None,
-    valid_at: Moment | None = None,
-    min_trust: str | None = None,
-    tags: Sequence[str] | None = None,
-    since: Moment | None = None,
-    until: Moment | None = None,
-    learned_by: str | None = None,
-    entity_id: UUID | str | None = None,
     explain: bool = False,
-    fold: bool = True,
     clock: Clock = utc_now,
 ) -> list[Found]:
     """Search memories; see :meth:`KnowledgeMemory.search`."""
     return await Search(_session(pool, clock, engine)).search(
         query,
         types=types,
-        scope=scope,
+        narrowing=Narrowing(scope=scope),
         mode=mode,
         limit=limit,
         min_confidence=min_confidence,
         min_relevance=min_relevance,
-        as_of=as_of,
-        valid_at=valid_at,
-        min_trust=min_trust,
-        tags=tags,
-        since=since,
-        until=until,
-        learned_by=learned_by,
-        entity_id=entity_id,
         explain=explain,
-        fold=fold,
     )
 
 
@@ -388,14 +373,6 @@ async def recall(
     weights: ScoreWeights | None = None,
     min_confidence: float = DEFAULT_MIN_CONFIDENCE,
     min_relevance: float | None = None,
-    as_of: Moment | None = None,
-    valid_at: Moment | None = None,
-    min_trust: str | None = None,
-    tags: Sequence[str] | None = None,
-    since: Moment | None = None,
-    until: Moment | None = None,
-    learned_by: str | None = None,
-    entity_id: UUID | str | None = None,
     explain: bool = False,
     count: bool = True,
     clock: Clock = utc_now,
@@ -403,19 +380,11 @@ async def recall(
     """Recall memories about a topic; see :meth:`KnowledgeMemory.recall`."""
     return await Recall(_session(pool, clock, engine)).recall(
         topic,
-        scope=scope,
+        narrowing=Narrowing(scope=scope),
         limit=limit,
         weights=weights,
         min_confidence=min_confidence,
         min_relevance=min_relevance,
-        as_of=as_of,
-        valid_at=valid_at,
-        min_trust=min_trust,
-        tags=tags,
-        since=since,
-        until=until,
-        learned_by=learned_by,
-        entity_id=entity_id,
         explain=explain,
         count=count,
     )
@@ -430,31 +399,18 @@ async def memory_context(
     token_budget: int | None = None,
     quotas: ContextQuotas | None = None,
     min_relevance: float | None = None,
-    with_note: bool = True,
-    with_ids: bool = False,
-    with_dates: bool = False,
-    as_of: Moment | None = None,
-    valid_at: Moment | None = None,
-    min_trust: str | None = None,
-    told: Callable[[UUID], object] | None = None,
-    fail_open: bool = False,
+    style: BlockStyle = DEFAULT_STYLE,
     clock: Clock = utc_now,
 ) -> str:
     """Return the block for a prompt; see :meth:`KnowledgeMemory.context`."""
     return await ContextBlocks(_session(pool, clock, engine)).write(
         trigger_prompt,
         butler,
-        token_budget=token_budget,
+        budget_tokens=token_budget,
         quotas=quotas,
         min_relevance=min_relevance,
-        with_note=with_note,
-        with_ids=with_ids,
-        with_dates=with_dates,
-        as_of=as_of,
-        valid_at=valid_at,
-        min_trust=min_trust,
-        told=told,
-        fail_open=fail_open,
+        style=style,
+        fail_open=False,
     )
 
 

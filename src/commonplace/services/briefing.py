@@ -32,9 +32,11 @@ from commonplace.knowledge import (
     CONTEXT_HEADER,
     GLOBAL_SCOPE,
     MAX_PROMPT_CHARS,
+    BlockStyle,
     Episode,
     KnowledgeMemory,
     MemoryType,
+    Narrowing,
     SearchMode,
 )
 from commonplace.prompts.data_lines import data_line
@@ -289,10 +291,8 @@ def _sources(
         block = await opened.knowledge().context(
             prompt,
             butler or GLOBAL_SCOPE,
-            token_budget=_tokens(chars),
-            with_note=False,
-            with_ids=True,
-            with_dates=True,
+            budget_tokens=_tokens(chars),
+            style=BlockStyle(note=False, ids=True, dates=True),
             told=ids.append,
         )
         return "" if block == CONTEXT_HEADER else block, ids
@@ -352,14 +352,16 @@ async def sessions_block(
         found = await knowledge.search(
             prompt.strip()[:MAX_PROMPT_CHARS],
             types=[MemoryType.EPISODE],
-            scope=butler,
+            narrowing=Narrowing(scope=butler),
             mode=mode,
             limit=SESSIONS,
             min_relevance=floor,
         )
         episodes: Sequence[Episode] = [each.memory for each in found if isinstance(each.memory, Episode)]
     else:
-        episodes = await knowledge.lists.episodes(butler=butler, live=True, limit=SESSIONS)
+        episodes = await knowledge.lists.episodes(
+            narrowing=Narrowing(scope=butler), live=True, limit=SESSIONS
+        )
     newest = sorted(episodes, key=lambda episode: (episode.created_at, str(episode.id)), reverse=True)
     lines = [
         f"- {episode.created_at:%Y-%m-%d} {trim_to(data_line(episode.content), SESSION_CHARS)}"

@@ -18,7 +18,15 @@ from typing import Final
 from commonplace.apps.memory import AppMemory
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.settings import Settings
-from commonplace.knowledge import Episode, Fact, KnowledgeMemory, Memory, SearchMode, measure_likeness
+from commonplace.knowledge import (
+    Episode,
+    Fact,
+    KnowledgeMemory,
+    Memory,
+    Narrowing,
+    SearchMode,
+    measure_likeness,
+)
 from commonplace.language.scripts import fold
 from commonplace.language.stems import stem
 from commonplace.language.words import STOPWORDS, tokens
@@ -193,9 +201,10 @@ async def _guarded(part: Part, read: Callable[[], Awaitable[Sequence[Item]]]) ->
 async def _knowledge(
     knowledge: KnowledgeMemory, query: str, limit: int, as_of: datetime | None
 ) -> list[Item]:
+    narrowing = Narrowing(as_of=as_of)
     if not query:
         validity = "active" if as_of is None else None
-        facts = await knowledge.lists.facts(validity=validity, as_of=as_of, limit=limit)
+        facts = await knowledge.lists.facts(validity=validity, narrowing=narrowing, limit=limit)
         if as_of is not None:
             return [_memory(one) for one in facts]
         rules = await knowledge.lists.rules(forgotten=False, limit=limit)
@@ -207,7 +216,7 @@ async def _knowledge(
         mode=SearchMode.CONTEXTUAL,
         limit=limit,
         min_relevance=knowledge.config.retrieval.min_relevance,
-        as_of=as_of,
+        narrowing=narrowing,
         explain=True,
     )
     entities = await _entities(knowledge, query, limit)

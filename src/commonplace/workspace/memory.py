@@ -17,6 +17,7 @@ from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import require_text
 from commonplace.workspace.config import load_config
 from commonplace.workspace.context import Message, insert_block, last_user_message, render, select
+from commonplace.workspace.model.bounds import MAX_RESULTS
 from commonplace.workspace.model.config import MemoryConfig
 from commonplace.workspace.model.memories import (
     DEFAULT_SCOPE,
@@ -30,7 +31,7 @@ from commonplace.workspace.model.memories import (
 )
 from commonplace.workspace.receipts import DeleteReceipt, StoreReceipt
 from commonplace.workspace.relevance import Relevance, rank
-from commonplace.workspace.search import MAX_RESULTS, SearchResult, search
+from commonplace.workspace.search import SearchResult, search
 from commonplace.workspace.store import DEFAULT_LOCK_TIMEOUT_S, MemoryStore
 
 _T = TypeVar("_T")

@@ -6,11 +6,9 @@ Source: WSP-05.
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
+from commonplace.workspace.model.bounds import MAX_RESULTS
 from commonplace.workspace.model.memories import Memory
-
-MAX_RESULTS: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

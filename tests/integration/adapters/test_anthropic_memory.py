@@ -11,7 +11,7 @@ from anthropic.lib.tools import ToolError
 from anthropic.lib.tools._beta_builtin_memory_tool import BetaAsyncLocalFilesystemMemoryTool
 
 from commonplace.adapters.anthropic_memory import CommonplaceMemoryTool
-from commonplace.knowledge import KnowledgeMemory
+from commonplace.knowledge import KnowledgeMemory, Narrowing
 from support.clock import StillClock
 
 STEPS: list[dict[str, Any]] = [
@@ -169,5 +169,5 @@ async def test_the_loop_of_the_sdk_runs_the_tool(memory: KnowledgeMemory) -> Non
     assert requests[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
     (result,) = requests[1]["messages"][-1]["content"]
     assert "File created successfully at: /memories/me.md" in str(result["content"])
-    (fact,) = await memory.lists.facts(scope="claude-memory")
+    (fact,) = await memory.lists.facts(narrowing=Narrowing(scope="claude-memory"))
     assert fact.content == "Likes tea"

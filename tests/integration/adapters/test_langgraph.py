@@ -25,7 +25,7 @@ from typing_extensions import TypedDict
 from commonplace.adapters.langgraph import CommonplaceStore
 from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.core.settings import Settings
-from commonplace.knowledge import KnowledgeMemory
+from commonplace.knowledge import KnowledgeMemory, Narrowing
 from support.clock import StillClock
 
 ITEMS = {
@@ -103,7 +103,7 @@ async def test_an_item_keeps_its_birth_and_its_history(memory: KnowledgeMemory, 
     await store.aput(("n",), "k", {"v": 2})
     item = await store.aget(("n",), "k")
     assert (item.created_at, item.updated_at) == (born, clock.now)
-    (fact,) = await memory.lists.facts(validity="active", scope="langgraph")
+    (fact,) = await memory.lists.facts(validity="active", narrowing=Narrowing(scope="langgraph"))
     assert [each.content for each in await memory.history.chain(fact.id)] == ['{"v": 2}', '{"v": 1}']
 
 

@@ -14,7 +14,7 @@ from openai.types.responses import (
 )
 
 from commonplace.adapters.openai_agents import CommonplaceSession
-from commonplace.knowledge import KnowledgeMemory
+from commonplace.knowledge import KnowledgeMemory, Narrowing
 
 QUIET = RunConfig(tracing_disabled=True)
 ITEMS: list[Any] = [
@@ -95,7 +95,7 @@ async def test_a_session_becomes_an_episode(memory: KnowledgeMemory) -> None:
     await session.add_items(ITEMS)
     receipt = await session.store_episode("ops")
     assert receipt.stored
-    (episode,) = await memory.lists.episodes(butler="ops")
+    (episode,) = await memory.lists.episodes(narrowing=Narrowing(scope="ops"))
     assert episode.content == "Asked: Hi \u00e9\u4e16 \U0001f600\nAnswered: It is 5434"
     assert len(await session.get_items()) == len(ITEMS)
 

@@ -12,7 +12,7 @@ from pydantic_ai.models.test import TestModel
 from commonplace.adapters.pydantic_ai import memory_toolset
 from commonplace.adapters.toolset import Toolset
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge import KnowledgeMemory
+from commonplace.knowledge import KnowledgeMemory, Narrowing
 from commonplace.mcp.protocol.profiles import Profile
 
 
@@ -28,7 +28,7 @@ async def test_a_model_calls_tools_by_its_api(memory: KnowledgeMemory) -> None:
     stored = await tools.call("brain_memory_store_fact", json.dumps(fact))
     assert not stored.is_error
     assert "superseded_id" not in json.loads(stored.text)
-    assert (await memory.lists.facts(scope="ops"))[0].content == "5434"
+    assert (await memory.lists.facts(narrowing=Narrowing(scope="ops")))[0].content == "5434"
     found = json.loads((await tools.call("brain_memory_search", {"query": "staging port"})).text)
     assert found["results"][0]["content"] == "5434"
     assert len(Toolset(memory, profile=Profile.FULL).tools) == 19

@@ -26,6 +26,7 @@ from commonplace.hosts.hooks.learning import QUIET_S, SWEPT, InMemory, learn, sw
 from commonplace.hosts.hooks.session_hooks import session_end, session_start, sweep_all
 from commonplace.hosts.hooks.sessions import KEPT_S, SessionRecord, SessionRecords
 from commonplace.hosts.hooks.transcripts import MAX_DIGEST_CHARS, digest, read_messages
+from commonplace.knowledge import Narrowing
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.kinds import Episode
 from commonplace.prompts.injected import framed
@@ -178,7 +179,9 @@ def begun(tmp_path: Path, lines: list[str], name: str | None = None) -> SessionR
 
 async def stored(memory: KnowledgeMemory) -> list[str]:
     """The contents of all episodes of the butler, by age."""
-    found = await memory.search("port", types=["episode"], scope="shop", mode="semantic", limit=1000)
+    found = await memory.search(
+        "port", types=["episode"], mode="semantic", limit=1000, narrowing=Narrowing(scope="shop")
+    )
     episodes = sorted((each.memory for each in found), key=lambda each: (each.created_at, each.content))
     return [each.content for each in episodes]
 

@@ -385,8 +385,8 @@ async def test_what_breaks_an_invariant_is_raised(memory: KnowledgeMemory) -> No
     """Bad input is the caller's to know about, and so is a schema that is not what it was."""
     with pytest.raises(InvalidInputError, match="content"):
         await memory.store_episode(content=" ", butler="ops")
-    with pytest.raises(InvalidInputError, match="token_budget"):
-        await memory.context("x", "ops", token_budget="many")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="budget_tokens"):
+        await memory.context("x", "ops", budget_tokens="many")  # type: ignore[arg-type]
     async with memory.session.acting() as pool:
         await pool.execute("ALTER TABLE episodes ADD CONSTRAINT broken CHECK (butler <> 'ops')")
     with pytest.raises(asyncpg.IntegrityConstraintViolationError):

@@ -29,27 +29,30 @@ from support.mcp import ask, refused, text
 from support.workers import fetch
 
 TOOLS = {
-    "memory_store_episode": {"content": ..., "butler": ..., "session_id": None, "importance": 5.0, "source": None},
+    "memory_store_episode": {
+        "content": ..., "butler": ..., "session_id": None, "importance": 5.0, "source": None, "metadata": None,
+    },
     "memory_store_fact": {
         "subject": ..., "predicate": ..., "content": ..., "importance": 5.0, "permanence": "standard",
         "scope": "global", "tags": None, "entity_id": None, "valid_from": None, "valid_to": None, "source": None,
+        "metadata": None,
     },
-    "memory_store_rule": {"content": ..., "scope": "global", "tags": None, "source": None},
+    "memory_store_rule": {"content": ..., "scope": "global", "tags": None, "source": None, "metadata": None},
     "memory_search": {
         "query": ..., "types": None, "scope": None, "mode": "hybrid", "limit": 10, "min_confidence": 0.2,
-        "min_relevance": 0.0, "as_of": None, "valid_at": None, "min_trust": None, "tags": None, "since": None,
-        "until": None, "learned_by": None, "entity_id": None,
+        "min_relevance": 0.0, "explain": False, "as_of": None, "valid_at": None, "min_trust": None, "tags": None,
+        "since": None, "until": None, "learned_by": None, "entity_id": None,
     },
     "memory_recall": {
-        "topic": ..., "scope": None, "limit": 10, "min_relevance": None, "as_of": None, "valid_at": None,
-        "min_trust": None,
-        "tags": None, "since": None, "until": None,
+        "topic": ..., "scope": None, "limit": 10, "min_confidence": 0.2, "min_relevance": None, "explain": False,
+        "as_of": None, "valid_at": None, "min_trust": None, "tags": None, "since": None, "until": None,
         "learned_by": None, "entity_id": None,
     },
     "memory_get": {"memory_type": ..., "memory_id": ..., "as_of": None},
     "memory_context": {
         "trigger_prompt": ..., "butler": ..., "token_budget": 3000, "min_relevance": None, "with_ids": False,
-        "with_dates": False, "as_of": None, "valid_at": None, "min_trust": None,
+        "with_dates": False, "as_of": None, "valid_at": None, "min_trust": None, "tags": None, "since": None,
+        "until": None, "learned_by": None, "entity_id": None,
     },
     "memory_confirm": {"memory_type": ..., "memory_id": ...},
     "memory_mark_helpful": {"rule_id": ...},
@@ -557,3 +560,26 @@ async def test_a_resource_has_the_short_id_of_the_block_too(client: Client[Any])
         (content,) = await client.read_resource(f"commonplace://memory/fact/{written}")
         assert isinstance(content, TextResourceContents)
         assert json.loads(content.text)["id"] == fact["id"]
+
+
+@pytest.mark.requirement("FLR-05.1")
+async def test_metadata_is_stored_and_results_are_explained(
+    memory: KnowledgeMemory, client: Client[Any]
+) -> None:
+    """Over MCP as over REST."""
+    details = {"ticket": "OPS-7"}
+    fact = {"subject": "tea", "predicate": "colour", "content": "Tea is green", "metadata": details}
+    for tool, arguments in (
+        ("memory_store_fact", fact),
+        ("memory_store_rule", {"content": "Serve tea hot", "metadata": details}),
+        ("memory_store_episode", {"content": "Tea arrived", "butler": "ops", "metadata": details}),
+    ):
+        await client.call_tool(tool, arguments)
+    stored = [*await memory.lists.facts(), *await memory.lists.rules(), *await memory.lists.episodes()]
+    assert [each.metadata for each in stored] == [details] * 3
+    for tool, words in (("memory_search", {"query": "green tea"}), ("memory_recall", {"topic": "green tea"})):
+        result = await client.call_tool(tool, {**words, "explain": True})
+        assert all("why" in each["explanation"] for each in result.structured_content["results"])
+        none = await client.call_tool(tool, {**words, "min_confidence": 1.0, "scope": "global"})
+        types = [each["memory_type"] for each in none.structured_content["results"]]
+        assert "rule" not in types

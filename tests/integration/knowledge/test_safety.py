@@ -14,6 +14,7 @@ from fastmcp import Client
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.sources import Source
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge import Narrowing
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.search.search import Search
 from commonplace.mcp.knowledge.server import build_server
@@ -72,14 +73,14 @@ async def test_sql_in_any_field_is_text(memory: KnowledgeMemory, text: str) -> N
         0
     ].score >= 100
     for mode in ("hybrid", "semantic", "keyword", "contextual"):
-        found = await memory.search(text, mode=mode, scope=text, limit=50)
+        found = await memory.search(text, mode=mode, limit=50, narrowing=Narrowing(scope=text))
         assert mode == "keyword" or {each.memory.id for each in found} == {fact.id, episode.id, rule_id}
     if fact.flags:  # it looks like an instruction, so no prompt shows it before a person confirms it
-        assert await memory.recall(text, scope=text) == []
+        assert await memory.recall(text, narrowing=Narrowing(scope=text)) == []
         person = memory.acting_for(tenant_id=memory.tenant_id, actor="ada", source=Source.PERSON)
         await person.confirm("fact", fact.id)
         await person.confirm("rule", rule_id)
-    assert len(await memory.recall(text, scope=text)) == 2
+    assert len(await memory.recall(text, narrowing=Narrowing(scope=text))) == 2
     assert (await memory.stats(scope=text)).facts.active == 1
     block = await memory.context(text, text)
     assert sum(line.startswith("- ") for line in block.splitlines()) == 2
@@ -132,7 +133,7 @@ async def test_characters_that_no_database_takes_are_cleaned(
     episode = await memory.store_episode(content=text, butler=text, metadata={"a": [text]})
     rule_id = (await memory.store_rule(content=text, scope=text, source_butler=text)).id
     assert (await memory.mark_harmful(rule_id, reason=text)).metadata["harmful_reasons"] == [stored]
-    found = await memory.search(text, scope=stored)
+    found = await memory.search(text, narrowing=Narrowing(scope=stored))
     assert {each.memory.id for each in found} == {fact.id, episode.id, rule_id}
     entity = await memory.entities.create(canonical_name=text, entity_type="other", metadata={"a": text})
     assert (entity.canonical_name, entity.metadata) == (stored, {"a": stored})
@@ -140,7 +141,7 @@ async def test_characters_that_no_database_takes_are_cleaned(
     assert stored in await memory.context(text, "ops")
     await memory.acting_for(tenant_id="default", actor=f"a {text}").store_rule(content="by whoever")
     for scope in (text, stored):
-        assert len(await memory.recall(text, scope=scope, min_relevance=0.0)) == 3
+        assert len(await memory.recall(text, min_relevance=0.0, narrowing=Narrowing(scope=scope))) == 3
 
 
 async def test_ten_megabytes_are_refused_at_once(memory: KnowledgeMemory, client: Client[Any]) -> None:

@@ -14,6 +14,7 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge import Narrowing
 from commonplace.knowledge.memories.facts import NearFact
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.fact_drafts import FactDraft
@@ -202,14 +203,15 @@ async def test_a_fact_whose_period_has_ended_goes_into_the_history(
         MADRID.valid_to,
     )
     for moment, expected in (("2012-01-01", madrid.id), ("2025-01-01", porto.id)):
-        (found,) = await knowledge.search("where does Uma live?", valid_at=moment)
+        (found,) = await knowledge.search("where does Uma live?", narrowing=Narrowing(valid_at=moment))
         assert found.memory.id == expected
     (now,) = await knowledge.search("where does Uma live?")
     assert now.memory.id == porto.id
     assert [fact.id for fact in await knowledge.history.timeline("Uma")] == [madrid.id, porto.id]
     clock.advance(days=1)
     assert not await knowledge.search(
-        "where does Uma live?", valid_at="2012-01-01", as_of=clock.now - timedelta(days=2)
+        "where does Uma live?",
+        narrowing=Narrowing(valid_at="2012-01-01", as_of=clock.now - timedelta(days=2)),
     )
 
 
@@ -228,7 +230,7 @@ async def test_a_sentence_about_the_past_goes_into_the_history(knowledge: Knowle
         madrid.period.valid_from,
         madrid.period.valid_to,
     )
-    (then,) = await knowledge.search("where does Uma live?", valid_at="2012-01-01")
+    (then,) = await knowledge.search("where does Uma live?", narrowing=Narrowing(valid_at="2012-01-01"))
     assert then.memory.id == madrid.id
     (now,) = await knowledge.search("where does Uma live?")
     assert now.memory.id == porto.id

@@ -25,6 +25,7 @@ from fastmcp import Client
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.json_values import json_safe
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge import Narrowing
 from commonplace.knowledge.memories.episodes import EpisodeDraft
 from commonplace.knowledge.memories.links import Relation
 from commonplace.knowledge.memories.rules import RuleDraft
@@ -246,7 +247,10 @@ FUNCTIONS: Mapping[str, Call] = {
         w.word(), vector(m, w), w.dice.choice(["episodes", "facts", "rules"])
     ),
     "search": lambda m, w: m.search(
-        w.word(), mode=w.dice.choice(list(SearchMode)), scope=w.dice.choice([None, "ops"]), explain=True
+        w.word(),
+        mode=w.dice.choice(list(SearchMode)),
+        explain=True,
+        narrowing=Narrowing(scope=w.dice.choice([None, "ops"])),
     ),
     "recall": lambda m, w: m.recall(w.word(), explain=True),
     "get": lambda m, w: m.get(*w.memory()),
@@ -294,7 +298,9 @@ FUNCTIONS: Mapping[str, Call] = {
     "runs.expiring": lambda m, _: m.runs.expiring(),
     "import_episodes": lambda m, w: m.import_episodes([EpisodeDraft(content=w.text(), butler="ops")] * 3),
     "history.later_facts": later_facts,
-    "lists.facts": lambda m, w: m.lists.facts(entity_id=w.dice.choice([None, w.pick("entity")])),
+    "lists.facts": lambda m, w: m.lists.facts(
+        narrowing=Narrowing(entity_id=w.dice.choice([None, w.pick("entity")]))
+    ),
     "history.chain": lambda m, w: m.history.chain(w.pick("fact")),
     "lists.rules": lambda m, _: m.lists.rules(),
     "lists.applications": lambda m, w: m.lists.applications(w.pick("rule")),

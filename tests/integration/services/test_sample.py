@@ -4,7 +4,7 @@ import pytest
 
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.settings import Settings
-from commonplace.knowledge import Validity
+from commonplace.knowledge import Narrowing, Validity
 from commonplace.services.opening import Memories
 from commonplace.services.sample import drop, is_loaded, load
 from commonplace.services.sample.table import APP_MEMORIES, EPISODES, FACTS, LESSONS, NOTES
@@ -59,7 +59,9 @@ async def test_dropping_the_sample_keeps_what_others_added(settings: Settings) -
         anna = next(one for one in await knowledge.lists.entities() if one.canonical_name == "Anna")
         team = next(
             one
-            for one in await knowledge.lists.facts(entity_id=anna.id, validity=Validity.ACTIVE)
+            for one in await knowledge.lists.facts(
+                validity=Validity.ACTIVE, narrowing=Narrowing(entity_id=anna.id)
+            )
             if one.predicate == "team"
         )
         await knowledge.store_fact(

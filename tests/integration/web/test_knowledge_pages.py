@@ -11,6 +11,7 @@ import pytest
 
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
+from commonplace.knowledge import FactCriteria, Narrowing
 from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import Fact, Rule
@@ -376,7 +377,7 @@ async def test_facts_and_rules_by_origin_confidence_and_meaning(service: Secured
         assert "Offer tea first" in rules
         assert "Offer coffee second" not in rules
         await client.post("/knowledge/facts/pin", data={"ids": [str(one.id) for one in stored.values()]})
-    assert len(await knowledge.lists.facts(tag="pinned")) == 3
+    assert len(await knowledge.lists.facts(narrowing=Narrowing(tags=["pinned"]))) == 3
 
 
 @pytest.mark.parametrize("mode", ["", "recall"])
@@ -510,7 +511,9 @@ async def test_the_undo_of_a_promotion_moves_back_one_memory_alone(service: Secu
                 headers={"hx-current-url": "http://localhost/knowledge/facts"},
             )
             assert "The change of 1 fact could not be undone." in answer.headers["hx-trigger"], event_id
-    assert [one.scope for one in await knowledge.lists.facts(ids=ids, sort="subject")] == ["shop", "garden"]
+    assert [
+        one.scope for one in await knowledge.lists.facts(sort="subject", criteria=FactCriteria(ids=ids))
+    ] == ["shop", "garden"]
 
 
 async def test_a_wrong_tag_is_refused_in_the_dialog(service: Secured) -> None:

@@ -172,6 +172,19 @@ async def test_decay_is_charged_once(client: httpx2.AsyncClient, clock: ManualCl
     assert (await client.post(f"{BASE}/decay")).json() == {"effects": []}
 
 
+@pytest.mark.requirement("OPS-08.3")
+async def test_a_confidence_is_clamped(client: httpx2.AsyncClient) -> None:
+    """As on the command line and on the dashboard, in a new memory and in a change of one or several."""
+    path = f"{BASE}/memories"
+    body = {"category": "behavior", "observation": "Runs at night", "confidence": 1.5}
+    made = (await client.post(path, json=body)).json()
+    assert made["confidence"] == 1.0
+    changed = (await client.patch(f"{path}/{made['id']}", json={"confidence": -1})).json()
+    assert (changed["confidence"], changed["active"]) == (0.0, False)
+    answer = await client.post(f"{path}/bulk-edit", json={"ids": [made["id"]], "confidence": 7})
+    assert [one["confidence"] for one in answer.json()["memories"]] == [1.0]
+
+
 async def test_what_is_wrong_is_named(client: httpx2.AsyncClient) -> None:
     """The field, what was expected and what came; nothing is written."""
     made = await add(client, "Runs at night")
@@ -181,7 +194,7 @@ async def test_what_is_wrong_is_named(client: httpx2.AsyncClient) -> None:
         ("POST", path, {"category": "behavior", "observation": " "}, "observation"),
         ("POST", path, {"category": "behavior"}, "observation"),
         ("POST", path, {"category": "behavior", "observation": "x", "service": "a b"}, "service"),
-        ("POST", path, {"category": "behavior", "observation": "x", "confidence": 1.1}, "confidence"),
+        ("POST", path, {"category": "behavior", "observation": "x", "confidence": "1"}, "confidence"),
         ("POST", path, {"category": "behavior", "observation": "x", "tier": 3}, "tier"),
         ("POST", path, {"category": "behavior", "observation": "password: hunter2secret"}, "observation"),
         ("PATCH", f"{path}/{made['id']}", {}, "edit"),

@@ -4,8 +4,10 @@ from typing import Annotated
 
 import typer
 
+from commonplace.cli.bounds import bounded
 from commonplace.cli.frame.command import Answer, commands
 from commonplace.cli.frame.run import settings
+from commonplace.core.bounds import BudgetTokens
 from commonplace.projects import Projects
 from commonplace.services.briefing import DEFAULT_BUDGET_TOKENS, brief
 
@@ -28,7 +30,11 @@ async def context(
     ] = None,
     budget: Annotated[
         int,
-        typer.Option(metavar="TOKENS", help="Maximum size of the whole block in tokens of four characters."),
+        bounded(
+            BudgetTokens,
+            metavar="TOKENS",
+            help="Maximum size of the whole block in tokens of four characters.",
+        ),
     ] = DEFAULT_BUDGET_TOKENS,
 ) -> Answer:
     """Print one block for a prompt from all four memories.

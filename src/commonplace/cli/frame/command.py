@@ -12,6 +12,7 @@ from rich.table import Table
 
 from commonplace.cli.frame.output import JsonOption, console, print_json, table
 from commonplace.cli.frame.run import run
+from commonplace.core.parameter_groups import flat_parameters, gathered
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +45,24 @@ def commands(
         app: The group.
         opened: Opens the first argument of the functions. Its parameters are options of each command. Like the
             functions, it may take ``as_json``.
+
+    A parameter of a function that is annotated with :class:`~commonplace.core.parameter_groups.BuiltBy` is built from
+    options of its own; its builder takes the memory first.
     """
     shared = [] if opened is None else list(signature(opened).parameters.values())
 
     def command(name: str | None = None) -> Callable[[_Work], _Work]:
         def add(work: _Work) -> _Work:
-            own = list(signature(work).parameters.values())[opened is not None :]
+            own = flat_parameters(work)[opened is not None :]
 
             def called(**given: Any) -> None:  # noqa: ANN401 - what typer has parsed
                 options = {each.name: given[each.name] for each in own}
 
                 async def answered() -> Answer:
                     if opened is None:
-                        return await work(**options)
+                        return await work(**await gathered(work, options))
                     async with opened(**{each.name: given[each.name] for each in shared}) as memory:
-                        return await work(memory, **options)
+                        return await work(memory, **await gathered(work, options, memory))
 
                 show(run(answered()), as_json=given[_JSON.name])
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from commonplace.cli.bounds import bounded
 from commonplace.cli.frame.command import Answer, commands
 from commonplace.cli.frame.output import AllowSecrets
 from commonplace.cli.frame.run import source as door
@@ -20,35 +21,34 @@ from commonplace.cli.knowledge import (
     upkeep,
 )
 from commonplace.cli.knowledge.options import (
-    AboutOption,
     AsOfOption,
     IdArgument,
-    LearnedOption,
     RelevanceOption,
-    ScopeOption,
-    SinceOption,
-    TaggedOption,
     TypeArgument,
-    UntilOption,
-    ValidAtOption,
-    entity_of,
+    Within,
+    WithinBlock,
+    json_object,
     opened,
     record,
     results,
 )
+from commonplace.core.bounds import BudgetTokens, Share
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.core.instructions import in_words
 from commonplace.core.json_values import json_safe
 from commonplace.core.sources import Source
 from commonplace.knowledge import (
+    DEFAULT_BUDGET_TOKENS,
     DEFAULT_IMPORTANCE,
+    DEFAULT_LIMIT,
     DEFAULT_MIN_CONFIDENCE,
-    DOOR_LIMIT,
+    EVERYTHING,
     GLOBAL_SCOPE,
-    MAX_IMPORTANCE,
-    MAX_LIMIT,
+    BlockStyle,
     FactReceipt,
+    Importance,
     KnowledgeMemory,
+    Limit,
     MemoryType,
     Period,
     Permanence,
@@ -61,15 +61,19 @@ from commonplace.services.waiting import OF_FACTS
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 command = commands(app, opened)
 
-ImportanceOption = Annotated[float, typer.Option(min=0, max=MAX_IMPORTANCE, help="Importance of the memory.")]
+ImportanceOption = Annotated[float, bounded(Importance, help="Importance of the memory.")]
 TagOption = Annotated[list[str] | None, typer.Option("--tag", help="A label. Repeatable.")]
 StoreScope = Annotated[
     str, typer.Option("--scope", help="global, or the name of the butler that the memory is for.")
 ]
-LimitOption = Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="Maximum number of results.")]
-MinTrustOption = Annotated[
-    Source | None,
-    typer.Option("--min-trust", help="Leave out memories that are less trusted than this source."),
+LimitOption = Annotated[
+    int | None,
+    bounded(Limit, help="Maximum number of results.", show_default=str(DEFAULT_LIMIT)),
+]
+MinConfidenceOption = Annotated[float, bounded(Share, help="Minimum confidence of facts and rules today.")]
+MetadataOption = Annotated[
+    dict[str, Any] | None,
+    typer.Option("--metadata", metavar="JSON", parser=json_object, help="Further details as a JSON object."),
 ]
 SourceOption = Annotated[
     Source | None,
@@ -89,6 +93,7 @@ async def store_episode(
     session: Annotated[str | None, typer.Option(help="The session's id, a UUID.")] = None,
     importance: ImportanceOption = DEFAULT_IMPORTANCE,
     source: SourceOption = None,
+    metadata: MetadataOption = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
     """Store an event of a session. The episode is kept for seven days or until it is consolidated."""
@@ -98,6 +103,7 @@ async def store_episode(
         session_id=session,
         importance=importance,
         source=source,
+        metadata=metadata,
         allow_secrets=allow_secrets,
     )
     if receipt.id is None:
@@ -134,6 +140,7 @@ async def store_fact(
         ),
     ] = None,
     source: SourceOption = None,
+    metadata: MetadataOption = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
     """Store a fact; it replaces the fact of the same subject, predicate and scope.
@@ -155,6 +162,7 @@ async def store_fact(
         valid_from=valid_from,
         valid_to=valid_to,
         source=source,
+        metadata=metadata,
         allow_secrets=allow_secrets,
     )
     effect = _flagged(receipt.flags)
@@ -205,11 +213,17 @@ async def store_rule(
     scope: StoreScope = GLOBAL_SCOPE,
     tag: TagOption = None,
     source: SourceOption = None,
+    metadata: MetadataOption = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
     """Store a rule. The rule is a candidate until it has helped."""
     receipt = await memory.store_rule(
-        content=content, scope=scope, tags=tag, source=source, allow_secrets=allow_secrets
+        content=content,
+        scope=scope,
+        tags=tag,
+        source=source,
+        metadata=metadata,
+        allow_secrets=allow_secrets,
     )
     return Answer(receipt, f"stored rule {receipt.id}{_flagged(receipt.flags)}")
 
@@ -228,43 +242,25 @@ async def search(
     kind: Annotated[
         list[MemoryType] | None, typer.Option("--type", help="Only memories of this type. Repeatable.")
     ] = None,
-    scope: ScopeOption = None,
     mode: Annotated[SearchMode, typer.Option(help="Search mode.")] = SearchMode.HYBRID,
-    limit: LimitOption = DOOR_LIMIT,
-    min_confidence: Annotated[
-        float, typer.Option(min=0, max=1, help="Minimum confidence of facts and rules today.")
-    ] = DEFAULT_MIN_CONFIDENCE,
+    limit: LimitOption = None,
+    min_confidence: MinConfidenceOption = DEFAULT_MIN_CONFIDENCE,
     min_relevance: Annotated[
         float,
-        typer.Option(min=0, max=1, help="Minimum similarity of the best result; only in mode contextual."),
+        bounded(Share, help="Minimum similarity of the best result; only in mode contextual."),
     ] = 0.0,
-    as_of: AsOfOption = None,
-    valid_at: ValidAtOption = None,
-    min_trust: MinTrustOption = None,
-    tag: TaggedOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
-    learned_by: LearnedOption = None,
-    entity: AboutOption = None,
+    narrowing: Within = EVERYTHING,
     explain: ExplainOption = False,
 ) -> Answer:
     """Find memories, best match first."""
     found = await memory.search(
         query,
         types=kind,
-        scope=scope,
         mode=mode,
-        limit=limit,
+        limit=memory.config.retrieval.at_door(limit),
         min_confidence=min_confidence,
         min_relevance=min_relevance,
-        as_of=as_of,
-        valid_at=valid_at,
-        min_trust=min_trust,
-        tags=tag,
-        since=since,
-        until=until,
-        learned_by=learned_by,
-        entity_id=await entity_of(memory, entity) if entity is not None else None,
+        narrowing=narrowing,
         explain=explain,
     )
     return results(found)
@@ -275,17 +271,10 @@ async def recall(
     memory: KnowledgeMemory,
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="The topic.")],
     *,
-    scope: ScopeOption = None,
-    limit: LimitOption = DOOR_LIMIT,
+    limit: LimitOption = None,
+    min_confidence: MinConfidenceOption = DEFAULT_MIN_CONFIDENCE,
     min_relevance: RelevanceOption = None,
-    as_of: AsOfOption = None,
-    valid_at: ValidAtOption = None,
-    min_trust: MinTrustOption = None,
-    tag: TaggedOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
-    learned_by: LearnedOption = None,
-    entity: AboutOption = None,
+    narrowing: Within = EVERYTHING,
     explain: ExplainOption = False,
 ) -> Answer:
     """Recall the facts and rules that matter most for a topic, and count each as used."""
@@ -293,17 +282,10 @@ async def recall(
         raise InvalidInputError("topic", "text, such as a question or a name", topic)
     found = await memory.recall(
         topic,
-        scope=scope,
-        limit=limit,
+        limit=memory.config.retrieval.at_door(limit),
+        min_confidence=min_confidence,
         min_relevance=min_relevance,
-        as_of=as_of,
-        valid_at=valid_at,
-        min_trust=min_trust,
-        tags=tag,
-        since=since,
-        until=until,
-        learned_by=learned_by,
-        entity_id=await entity_of(memory, entity) if entity is not None else None,
+        narrowing=narrowing,
         explain=explain,
     )
     return results(found, if_empty="No memories found.")
@@ -325,28 +307,28 @@ async def context(
     prompt: Annotated[str, typer.Option(help="The first prompt of the session.")],
     butler: Annotated[str, typer.Option(help="The agent that runs the session.")],
     budget: Annotated[
-        int | None, typer.Option(min=0, help="Maximum size of the block in tokens.", show_default="3000")
+        int | None,
+        bounded(
+            BudgetTokens,
+            help="Maximum size of the block in tokens.",
+            show_default=str(DEFAULT_BUDGET_TOKENS),
+        ),
     ] = None,
     min_relevance: RelevanceOption = None,
     ids: Annotated[
         bool, typer.Option("--ids", help="End each line with the short id of its memory.")
     ] = False,
     dates: Annotated[bool, typer.Option("--dates", help="Show the date of each fact.")] = False,
-    as_of: AsOfOption = None,
-    valid_at: ValidAtOption = None,
-    min_trust: MinTrustOption = None,
+    narrowing: WithinBlock = EVERYTHING,
 ) -> Answer:
     """Print the block of facts and rules for a session's prompt."""
     block = await memory.context(
         prompt,
         butler,
-        token_budget=budget,
+        narrowing=narrowing,
+        budget_tokens=budget,
         min_relevance=min_relevance,
-        with_ids=ids,
-        with_dates=dates,
-        as_of=as_of,
-        valid_at=valid_at,
-        min_trust=min_trust,
+        style=BlockStyle(ids=ids, dates=dates),
     )
     return Answer({"text": block}, lambda _: typer.echo(block, nl=False))
 

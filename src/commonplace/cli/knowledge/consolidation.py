@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from commonplace.cli.bounds import bounded
 from commonplace.cli.frame.command import Answer, commands, listing
 from commonplace.cli.frame.output import console, shown, table
 from commonplace.cli.frame.question import confirmed
@@ -15,9 +16,9 @@ from commonplace.core.json_values import json_safe
 from commonplace.core.text import plural, trim_to
 from commonplace.knowledge import (
     LIST_LIMIT,
-    MAX_LIMIT,
     ConsolidationReport,
     KnowledgeMemory,
+    Limit,
     Plan,
     Run,
     RunState,
@@ -157,7 +158,7 @@ async def list_runs(
     *,
     butler: ButlerOption = None,
     state: Annotated[RunState | None, typer.Option(help="Only this state.", show_default="any")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="Maximum number of runs.")] = LIST_LIMIT,
+    limit: Annotated[int, bounded(Limit, help="Maximum number of runs.")] = LIST_LIMIT,
 ) -> Answer:
     """List runs, latest first."""
     found = await memory.runs.list(butler=butler, state=state, limit=limit)

@@ -5,15 +5,21 @@ from typing import Annotated
 
 import typer
 
+from commonplace.cli.bounds import bounded
 from commonplace.cli.frame.command import Answer, commands, listing
-from commonplace.cli.knowledge.options import AsOfOption, ValidAtOption, about, entity_of, opened
+from commonplace.cli.knowledge.options import WithinFacts, WithinRules, about, opened
+from commonplace.core.bounds import Offset
 from commonplace.knowledge import (
-    MAX_LIMIT,
+    EVERYTHING,
     EntityType,
     EpisodeStatus,
+    FactCriteria,
     KnowledgeMemory,
+    Limit,
     Maturity,
     Memory,
+    Narrowing,
+    RuleCriteria,
     Validity,
     short_id,
 )
@@ -23,11 +29,8 @@ command = commands(app, opened)
 
 PAGE = 50
 
-LimitOption = Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="Most rows.")]
-OffsetOption = Annotated[int, typer.Option(min=0, help="Rows to skip.")]
-ScopeOption = Annotated[
-    str | None, typer.Option(help="Only this scope, without the global one.", show_default="all scopes")
-]
+LimitOption = Annotated[int, bounded(Limit, help="Most rows.")]
+OffsetOption = Annotated[int, bounded(Offset, help="Rows to skip.")]
 
 
 @command()
@@ -38,32 +41,21 @@ async def facts(
         Validity | None, typer.Option(help="State of the facts.", show_default="active, or any in the past")
     ] = None,
     fading: Annotated[bool, typer.Option("--fading", help="Only fading facts.")] = False,
-    scope: ScopeOption = None,
     subject: Annotated[str | None, typer.Option(help="Only facts about exactly this subject.")] = None,
     predicate: Annotated[str | None, typer.Option(help="Only facts with exactly this predicate.")] = None,
-    entity: Annotated[
-        str | None, typer.Option(metavar="ENTITY", help="Only facts about this entity: its id or name.")
-    ] = None,
-    as_of: AsOfOption = None,
-    valid_at: ValidAtOption = None,
+    narrowing: WithinFacts = EVERYTHING,
     limit: LimitOption = PAGE,
     offset: OffsetOption = 0,
 ) -> Answer:
     """List facts."""
-    is_past = as_of is not None or valid_at is not None
     found = await memory.lists.facts(
-        validity=validity or (None if is_past else Validity.ACTIVE),
-        fading=fading or None,
-        scope=scope,
-        subject=subject,
-        predicate=predicate,
-        entity_id=await entity_of(memory, entity) if entity is not None else None,
-        as_of=as_of,
-        valid_at=valid_at,
+        validity=validity or (None if narrowing.is_past else Validity.ACTIVE),
+        narrowing=narrowing,
+        criteria=FactCriteria(fading=fading or None, subject=subject, predicate=predicate),
         limit=limit,
         offset=offset,
     )
-    later = await memory.history.later_facts([] if is_past else found)
+    later = await memory.history.later_facts([] if narrowing.is_past else found)
     return listing(
         "facts",
         found,
@@ -85,14 +77,17 @@ async def rules(
     *,
     maturity: Annotated[Maturity | None, typer.Option(help="State of the rules.", show_default="all")] = None,
     forgotten: Annotated[bool, typer.Option("--forgotten", help="Only forgotten rules.")] = False,
-    scope: ScopeOption = None,
-    as_of: AsOfOption = None,
+    narrowing: WithinRules = EVERYTHING,
     limit: LimitOption = PAGE,
     offset: OffsetOption = 0,
 ) -> Answer:
     """List rules."""
     found = await memory.lists.rules(
-        maturity=maturity, forgotten=forgotten, scope=scope, as_of=as_of, limit=limit, offset=offset
+        forgotten=forgotten,
+        narrowing=narrowing,
+        criteria=RuleCriteria(maturity=maturity),
+        limit=limit,
+        offset=offset,
     )
     return listing(
         "rules",
@@ -119,7 +114,7 @@ async def episodes(
 ) -> Answer:
     """List episodes."""
     found = await memory.lists.episodes(
-        status=status, butler=butler, live=not expired, limit=limit, offset=offset
+        status=status, narrowing=Narrowing(scope=butler), live=not expired, limit=limit, offset=offset
     )
     return listing(
         "episodes",

@@ -8,15 +8,19 @@ from uuid import UUID
 
 import typer
 
+from commonplace.cli.bounds import bounded
 from commonplace.cli.frame.command import Answer
 from commonplace.cli.frame.output import shown, table
 from commonplace.cli.frame.run import settings, source
+from commonplace.core.bounds import Share
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.json_values import json_safe
+from commonplace.core.parameter_groups import BuiltBy
 from commonplace.core.request_context import DEFAULT_TENANT
+from commonplace.core.sources import Source
 from commonplace.core.text import trim_to
-from commonplace.knowledge import Fact, Found, KnowledgeMemory, Memory, MemoryType, Scores
+from commonplace.knowledge import Fact, Found, KnowledgeMemory, Memory, MemoryType, Narrowing, Scores
 
 SHOWN_CHARS: Final = 300
 """Maximum number of characters of a text in a table; ``--json`` and ``get`` show the whole text."""
@@ -71,6 +75,14 @@ AboutOption = Annotated[
         help="Only facts about this entity, or facts that mention it; id or name.",
     ),
 ]
+OfEntityOption = Annotated[
+    str | None,
+    typer.Option("--entity", metavar="ENTITY", help="Only facts about this entity: its id or name."),
+]
+ExactScopeOption = Annotated[
+    str | None,
+    typer.Option("--scope", help="Only this scope, without the global one.", show_default="all scopes"),
+]
 TypeArgument = Annotated[MemoryType, typer.Argument(metavar="TYPE", help="episode, fact or rule.")]
 EntityArgument = Annotated[str, typer.Argument(metavar="ENTITY", help="The id or name of an entity.")]
 IdArgument = Annotated[
@@ -78,13 +90,17 @@ IdArgument = Annotated[
 ]
 RelevanceOption = Annotated[
     float | None,
-    typer.Option(
+    bounded(
+        Share,
         "--min-relevance",
-        min=0,
-        max=1,
         help="Minimum similarity of the best memory; below it, none is shown. 0: no minimum.",
         show_default="min_relevance of the settings",
     ),
+]
+
+MinTrustOption = Annotated[
+    Source | None,
+    typer.Option("--min-trust", help="Leave out memories that are less trusted than this source."),
 ]
 
 
@@ -118,6 +134,123 @@ async def entity_of(memory: KnowledgeMemory, name: str) -> UUID:
         form = f"the id of one of {known}" if known else similar
         raise InvalidInputError("entity", form, name)
     return best[0].entity_id
+
+
+async def narrowing(
+    memory: KnowledgeMemory,
+    *,
+    scope: ScopeOption = None,
+    as_of: AsOfOption = None,
+    valid_at: ValidAtOption = None,
+    min_trust: MinTrustOption = None,
+    tag: TaggedOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    learned_by: LearnedOption = None,
+    entity: AboutOption = None,
+) -> Narrowing:
+    """Return the narrowing of a search or recall."""
+    return Narrowing(
+        scope=scope,
+        as_of=as_of,
+        valid_at=valid_at,
+        min_trust=min_trust,
+        tags=tag,
+        since=since,
+        until=until,
+        learned_by=learned_by,
+        entity_id=await entity_of(memory, entity) if entity is not None else None,
+    )
+
+
+async def narrowing_of_block(
+    memory: KnowledgeMemory,
+    *,
+    as_of: AsOfOption = None,
+    valid_at: ValidAtOption = None,
+    min_trust: MinTrustOption = None,
+    tag: TaggedOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    learned_by: LearnedOption = None,
+    entity: AboutOption = None,
+) -> Narrowing:
+    """Return the narrowing of a block, whose scope is its butler."""
+    return await narrowing(
+        memory,
+        as_of=as_of,
+        valid_at=valid_at,
+        min_trust=min_trust,
+        tag=tag,
+        since=since,
+        until=until,
+        learned_by=learned_by,
+        entity=entity,
+    )
+
+
+def narrowing_of_rules(
+    _: KnowledgeMemory,
+    *,
+    scope: ExactScopeOption = None,
+    as_of: AsOfOption = None,
+    min_trust: MinTrustOption = None,
+    tag: TaggedOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    learned_by: LearnedOption = None,
+) -> Narrowing:
+    """Return the narrowing of a list of rules, which have neither a period nor an entity."""
+    return Narrowing(
+        scope=scope,
+        as_of=as_of,
+        min_trust=min_trust,
+        tags=tag,
+        since=since,
+        until=until,
+        learned_by=learned_by,
+    )
+
+
+async def narrowing_of_facts(
+    memory: KnowledgeMemory,
+    *,
+    scope: ExactScopeOption = None,
+    as_of: AsOfOption = None,
+    valid_at: ValidAtOption = None,
+    min_trust: MinTrustOption = None,
+    tag: TaggedOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    learned_by: LearnedOption = None,
+    entity: OfEntityOption = None,
+) -> Narrowing:
+    """Return the narrowing of a list of facts."""
+    return await narrowing(
+        memory,
+        scope=scope,
+        as_of=as_of,
+        valid_at=valid_at,
+        min_trust=min_trust,
+        tag=tag,
+        since=since,
+        until=until,
+        learned_by=learned_by,
+        entity=entity,
+    )
+
+
+Within = Annotated[Narrowing, BuiltBy(narrowing)]
+"""The narrowing of a search or recall; a command shows its fields as options."""
+
+WithinBlock = Annotated[Narrowing, BuiltBy(narrowing_of_block)]
+"""The narrowing of a block; a command shows its fields as options."""
+
+WithinFacts = Annotated[Narrowing, BuiltBy(narrowing_of_facts)]
+"""The narrowing of a list of facts; a command shows its fields as options."""
+
+WithinRules = Annotated[Narrowing, BuiltBy(narrowing_of_rules)]
+"""The narrowing of a list of rules; a command shows its fields as options."""
 
 
 def results(found: Sequence[Found], *, if_empty: str = "No memories.") -> Answer:

@@ -7,11 +7,13 @@ from typing import Annotated, Final
 
 import typer
 
+from commonplace.cli.bounds import bounded
 from commonplace.cli.frame.command import Answer, commands, listing
 from commonplace.cli.frame.output import AllowSecrets, JsonOption, console, table
 from commonplace.cli.frame.run import settings
 from commonplace.cli.operational import run as ops_run
 from commonplace.cli.operational.output import effect_line, receipt_line
+from commonplace.core.bounds import BudgetTokens
 from commonplace.core.confidence import clamp
 from commonplace.core.errors import ClockError, StorageUnavailableError
 from commonplace.core.text import plural
@@ -26,12 +28,12 @@ from commonplace.operational import (
     ReceiptKind,
     SessionReport,
     Sort,
+    Tier,
     decide_after_session,
     format_confidence,
 )
 
 CHUNK_BYTES: Final = 1 << 16
-MOST_TOKENS: Final = 1_000_000
 MOST_LISTED: Final = 1_000_000
 SHOWN_LINES: Final = 5
 """The most rejected lines of a transcript that are shown."""
@@ -70,9 +72,8 @@ async def ingest(
     *,
     tier: Annotated[
         list[int] | None,
-        typer.Option(
-            min=1,
-            max=3,
+        bounded(
+            Tier,
             help="Tier of the session. Repeat it for the second session, the third, and so on.",
             show_default="1",
         ),
@@ -123,9 +124,8 @@ async def context(
     *,
     budget: Annotated[
         int | None,
-        typer.Option(
-            min=0,
-            max=MOST_TOKENS,
+        bounded(
+            BudgetTokens,
             metavar="TOKENS",
             help="Size of the block.",
             show_default="CLAUDEOPS_MEMORY_BUDGET, else 2000",

@@ -13,6 +13,7 @@ from typing import Annotated, Final
 import typer
 from rich.console import Console
 
+from commonplace.cli.bounds import bounded
 from commonplace.cli.frame.output import JsonOption, console, print_json, shown
 from commonplace.cli.frame.run import run, settings
 from commonplace.cli.frame.session_options import (
@@ -37,6 +38,7 @@ from commonplace.operational import (
     SessionStatus,
     Shown,
     Stop,
+    Tier,
     Watcher,
     find_claude,
     first_due,
@@ -64,9 +66,7 @@ _MARKUP: Final = {
 log = logging.getLogger(__name__)
 
 
-TierOption = Annotated[
-    int, typer.Option("--tier", min=1, max=3, help="1 observes, 2 investigates, 3 remediates.")
-]
+TierOption = Annotated[int, bounded(Tier, "--tier", help="1 observes, 2 investigates, 3 remediates.")]
 PromptOption = Annotated[
     Path | None, typer.Option("--prompt", metavar="FILE", help="Prompt that replaces the tier's prompt.")
 ]

@@ -4,12 +4,18 @@ from typing import Annotated, Final
 
 import typer
 
+from commonplace.cli.bounds import bounded
 from commonplace.cli.frame.command import Answer, commands, listing
 from commonplace.cli.frame.output import AllowSecrets
 from commonplace.cli.frame.run import settings
 from commonplace.core.clock import format_timestamp
 from commonplace.core.text import plural
-from commonplace.workspace import MAX_RESULTS, Scope, WorkspaceMemory
+from commonplace.workspace import (
+    MAX_RESULTS,
+    Limit,
+    Scope,
+    WorkspaceMemory,
+)
 
 MOST_NAMED: Final = 10
 """Deleted memories that a store names; a file that was filled by hand may have thousands too many."""
@@ -47,7 +53,7 @@ async def search(
     ] = None,
     *,
     tag: Annotated[str | None, typer.Option(help="A complete tag.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Most rows.")] = MAX_RESULTS,
+    limit: Annotated[int, bounded(Limit, help="Most rows.")] = MAX_RESULTS,
 ) -> Answer:
     """Find memories, newest first. If you give a query and a tag, both must match."""
     result = await memory.search(query, tag=tag, limit=limit)

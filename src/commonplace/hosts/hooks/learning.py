@@ -16,7 +16,12 @@ from commonplace.hosts.hooks.formats import Message
 from commonplace.hosts.hooks.outbox import Outbox
 from commonplace.hosts.hooks.sessions import SessionRecord, SessionRecords
 from commonplace.hosts.hooks.transcripts import digest, read_messages
-from commonplace.knowledge import Episode, KnowledgeMemory, MemoryType
+from commonplace.knowledge import (
+    Episode,
+    KnowledgeMemory,
+    MemoryType,
+    Narrowing,
+)
 from commonplace.services.team_client import Service
 
 QUIET_S: Final = 300.0
@@ -46,7 +51,10 @@ class InMemory:
     async def has(self, record: SessionRecord, content: str) -> bool:
         """Return whether the episode exists, because a hook may have been killed before it could record that."""
         found = await self._memory.search(
-            content[:LOOKED_FOR_CHARS], types=[MemoryType.EPISODE], scope=record.butler, limit=LOOKED_AT
+            content[:LOOKED_FOR_CHARS],
+            types=[MemoryType.EPISODE],
+            narrowing=Narrowing(scope=record.butler),
+            limit=LOOKED_AT,
         )
         return any(
             isinstance(each.memory, Episode)

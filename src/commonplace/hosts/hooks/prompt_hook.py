@@ -8,7 +8,7 @@ from commonplace.core.budgets import budget_chars, share_budget
 from commonplace.core.errors import CommonplaceError
 from commonplace.hosts.hooks.hook_input import HookCall
 from commonplace.hosts.hooks.seen_lines import Given
-from commonplace.knowledge import MAX_PROMPT_CHARS, KnowledgeMemory
+from commonplace.knowledge import MAX_PROMPT_CHARS, BlockStyle, KnowledgeMemory
 from commonplace.prompts.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
 from commonplace.services.briefing import Part, sessions_block
 from commonplace.services.team_client import Service
@@ -67,10 +67,8 @@ async def _from_home(memory: KnowledgeMemory, call: HookCall) -> list[str]:
     known = await memory.context(
         call.prompt,
         butler,
-        token_budget=LOOKED_THROUGH_TOKENS,
-        with_note=False,
-        with_ids=True,
-        with_dates=True,
+        budget_tokens=LOOKED_THROUGH_TOKENS,
+        style=BlockStyle(note=False, ids=True, dates=True),
     )
     return [known, await sessions_block(memory, call.prompt, butler, but=call.session_id)]
 

@@ -6,7 +6,7 @@ from uuid import UUID
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.browse.lists import require_page
 from commonplace.knowledge.model import inputs
-from commonplace.knowledge.model.config import MAX_LIMIT
+from commonplace.knowledge.model.bounds import MAX_LIMIT
 from commonplace.knowledge.model.kinds import Fact, Moment, Rule
 from commonplace.knowledge.store.session import KnowledgeSession
 

@@ -2,16 +2,18 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from commonplace.core import pages
 from commonplace.core.choices import optional_one_of, require_one_of
 from commonplace.core.sources import Source
+from commonplace.knowledge.browse.criteria import ALL_FACTS, ALL_RULES, FactCriteria, RuleCriteria
 from commonplace.knowledge.browse.cursors import cursor_of, moment_after, name_after, place_after
 from commonplace.knowledge.browse.entries import ListedEntity
 from commonplace.knowledge.browse.orders import FactOrder, RuleOrder
 from commonplace.knowledge.model import inputs
-from commonplace.knowledge.model.config import LIST_LIMIT, MAX_LIMIT
+from commonplace.knowledge.model.bounds import LIST_LIMIT, MAX_LIMIT
 from commonplace.knowledge.model.entity_fields import EntityType
 from commonplace.knowledge.model.entity_names import fold_name
 from commonplace.knowledge.model.feedback import RuleApplication
@@ -21,11 +23,11 @@ from commonplace.knowledge.model.kinds import (
     Fact,
     Memory,
     MemoryType,
-    Moment,
     Rule,
     Validity,
 )
 from commonplace.knowledge.model.maturity import Maturity
+from commonplace.knowledge.model.narrowing import EVERYTHING, Narrowing
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.rows import Noun
 
@@ -48,45 +50,22 @@ class Lists:
     async def facts(
         self,
         *,
-        ids: Collection[UUID] | None = None,
         validity: str | None = None,
-        fading: bool | None = None,
-        scope: str | None = None,
-        subject: str | None = None,
-        predicate: str | None = None,
-        entity_id: UUID | str | None = None,
-        as_of: Moment | None = None,
-        valid_at: Moment | None = None,
-        text: str | None = None,
-        tag: str | None = None,
-        unused: bool | None = None,
-        source: str | None = None,
-        source_butler: str | None = None,
-        max_confidence: float | None = None,
+        narrowing: Narrowing = EVERYTHING,
+        criteria: FactCriteria = ALL_FACTS,
         sort: str = FactOrder.STORED,
         reverse: bool = False,
         limit: int = LIST_LIMIT,
         offset: int = 0,
         after: str | None = None,
     ) -> list[Fact]:
-        """Return facts in an order, by default newest first. Each given filter narrows the list.
+        """Return facts in an order, by default newest first.
 
         Args:
-            ids: Return these facts only.
-            validity: A :class:`Validity`.
-            fading: Return only facts that are marked as fading, or only other facts.
-            scope: Only this scope; the global scope is not included.
-            subject: The exact subject.
-            predicate: The exact predicate.
-            entity_id: The entity that the facts are about.
-            as_of: Return facts that were known at this moment; their fields are those of today.
-            valid_at: Return facts that were true at this moment, also superseded facts.
-            text: A text in subject, predicate or content; case does not matter.
-            tag: One of the tags.
-            unused: Return only facts that no search or block has shown, or only other facts.
-            source: A :class:`~commonplace.core.sources.Source`.
-            source_butler: The butler that stored the facts.
-            max_confidence: The maximum effective confidence, 0.0 to 1.0.
+            validity: A :class:`Validity`; all facts if ``None``.
+            narrowing: The facts that are considered. Unlike a search, a list leaves out global facts if it names
+                another scope, and facts that only mention an entity.
+            criteria: Further criteria.
             sort: A :class:`FactOrder`.
             reverse: Return the facts in the opposite order.
             limit: Maximum number of facts, 1 to 1,000.
@@ -97,21 +76,13 @@ class Lists:
         order = require_one_of(FactOrder, sort, field="sort")
         async with self._session.reading() as sql:
             rows = await sql.list_facts(
-                ids=None if ids is None else inputs.require_ids(ids),
                 validity=optional_one_of(Validity, validity, field="validity"),
-                fading=fading,
-                scope=inputs.optional_scope(scope),
-                subject=inputs.optional_filter(subject, field="subject"),
-                predicate=inputs.optional_filter(predicate, field="predicate"),
-                entity_id=inputs.optional_id(entity_id, field="entity_id"),
-                as_of=inputs.optional_moment(as_of, field="as_of", at_end=True),
-                valid_at=inputs.optional_moment(valid_at, field="valid_at", at_end=True),
-                text=inputs.optional_filter(text, field="text") or None,
-                tag=inputs.optional_filter(tag, field="tag") or None,
-                unused=unused,
-                source=optional_one_of(Source, source, field="source"),
-                source_butler=inputs.optional_filter(source_butler, field="source_butler"),
-                max_confidence=max_confidence,
+                fading=criteria.fading,
+                subject=inputs.optional_filter(criteria.subject, field="subject"),
+                predicate=inputs.optional_filter(criteria.predicate, field="predicate"),
+                entity_id=narrowing.entity_id,
+                valid_at=narrowing.valid_at,
+                **_shared(narrowing, criteria),
                 now=self._session.clock(),
                 sort=order,
                 reverse=reverse,
@@ -124,47 +95,33 @@ class Lists:
     async def rules(
         self,
         *,
-        ids: Collection[UUID] | None = None,
-        maturity: str | None = None,
         forgotten: bool | None = None,
-        scope: str | None = None,
-        text: str | None = None,
-        tag: str | None = None,
-        unused: bool | None = None,
-        source: str | None = None,
-        source_butler: str | None = None,
-        max_confidence: float | None = None,
+        narrowing: Narrowing = EVERYTHING,
+        criteria: RuleCriteria = ALL_RULES,
         sort: str = RuleOrder.STORED,
         reverse: bool = False,
-        as_of: Moment | None = None,
         limit: int = LIST_LIMIT,
         offset: int = 0,
         after: str | None = None,
     ) -> list[Rule]:
         """Return rules in an order, by default newest first.
 
-        The parameters are those of :meth:`facts`, but ``sort`` is a :class:`RuleOrder`. ``maturity`` is a
-        :class:`Maturity`; ``forgotten`` returns only forgotten rules, or only other rules. ``as_of`` returns rules that
-        were stored at this moment, with ``forgotten`` as it was then; their fields are those of today.
+        The parameters are those of :meth:`facts`, but ``sort`` is a :class:`RuleOrder`. ``forgotten`` returns only
+        forgotten rules, or only other rules; with ``as_of``, as they were then. A rule has neither an entity, so that
+        a narrowing to an entity returns no rule, nor a period.
         """
         require_page(limit, offset)
         order = require_one_of(RuleOrder, sort, field="sort")
+        if narrowing.entity_id is not None:
+            return []
         async with self._session.reading() as sql:
             rows = await sql.list_rules(
-                ids=None if ids is None else inputs.require_ids(ids),
-                maturity=optional_one_of(Maturity, maturity, field="maturity"),
+                maturity=optional_one_of(Maturity, criteria.maturity, field="maturity"),
                 forgotten=forgotten,
-                scope=inputs.optional_scope(scope),
-                text=inputs.optional_filter(text, field="text") or None,
-                tag=inputs.optional_filter(tag, field="tag") or None,
-                unused=unused,
-                source=optional_one_of(Source, source, field="source"),
-                source_butler=inputs.optional_filter(source_butler, field="source_butler"),
-                max_confidence=max_confidence,
+                **_shared(narrowing, criteria),
                 now=self._session.clock(),
                 sort=order,
                 reverse=reverse,
-                as_of=inputs.optional_moment(as_of, field="as_of", at_end=True),
                 limit=limit,
                 offset=offset,
                 **place_after(after, Rule, order),
@@ -185,7 +142,7 @@ class Lists:
         self,
         *,
         status: str | None = None,
-        butler: str | None = None,
+        narrowing: Narrowing = EVERYTHING,
         live: bool = False,
         limit: int = LIST_LIMIT,
         offset: int = 0,
@@ -195,19 +152,28 @@ class Lists:
 
         Args:
             status: Return episodes of this state only: ``pending``, ``consolidated``, ``failed`` or ``dead_letter``.
-            butler: Return episodes of this butler only.
-            live: Leave out expired and forgotten episodes that wait for cleanup.
+            narrowing: The episodes that are considered. The scope and ``learned_by`` name their butler. Episodes have
+                neither tags nor an entity, so that a narrowing to these returns no episode.
+            live: Leave out expired and forgotten episodes that wait for cleanup; with ``as_of``, as they were then.
             limit: Maximum number of episodes, 1 to 1,000.
             offset: The number of episodes to skip.
             after: The cursor of the last episode before the page, from :meth:`cursor_of`.
         """
         require_page(limit, offset)
         now = self._session.clock()
+        state = optional_one_of(EpisodeStatus, status, field="status")
+        if narrowing.tags or narrowing.entity_id is not None:
+            return []
         async with self._session.reading() as sql:
             rows = await sql.list_episodes(
-                status=optional_one_of(EpisodeStatus, status, field="status"),
-                butler=inputs.optional_scope(butler, field="butler"),
-                live_at=now if live else None,
+                status=state,
+                scope=narrowing.scope,
+                learned_by=narrowing.learned_by,
+                since=narrowing.since,
+                until=narrowing.until,
+                as_of=narrowing.as_of,
+                trusts=_trusts(narrowing),
+                live_at=(narrowing.as_of or now) if live else None,
                 limit=limit,
                 offset=offset,
                 **moment_after(after),
@@ -297,3 +263,25 @@ class Lists:
 def require_page(limit: int, offset: int = 0) -> None:
     """Require a limit from 1 to 1,000 and an offset from 0; see :func:`commonplace.core.pages.require_page`."""
     pages.require_page(limit, offset, max_limit=MAX_LIMIT)
+
+
+def _shared(narrowing: Narrowing, criteria: FactCriteria | RuleCriteria) -> dict[str, Any]:
+    """Return the parameters that the statements of facts and of rules share."""
+    return {
+        "ids": None if criteria.ids is None else inputs.require_ids(criteria.ids),
+        "scope": narrowing.scope,
+        "text": inputs.optional_filter(criteria.text, field="text") or None,
+        "tags": list(narrowing.tags) or None,
+        "since": narrowing.since,
+        "until": narrowing.until,
+        "learned_by": narrowing.learned_by,
+        "trusts": _trusts(narrowing),
+        "unused": criteria.unused,
+        "source": optional_one_of(Source, criteria.source, field="source"),
+        "max_confidence": criteria.max_confidence,
+        "as_of": narrowing.as_of,
+    }
+
+
+def _trusts(narrowing: Narrowing) -> list[Source] | None:
+    return None if narrowing.min_trust is None else list(narrowing.trusts)

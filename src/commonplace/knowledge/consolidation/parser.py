@@ -22,8 +22,14 @@ from commonplace.knowledge.consolidation.results import (
     ProposedRule,
     Retraction,
 )
-from commonplace.knowledge.model.inputs import MAX_CONTENT_CHARS, MAX_KEY_CHARS, MAX_TAG_CHARS, MAX_TAGS
-from commonplace.knowledge.model.kinds import DEFAULT_IMPORTANCE, MAX_IMPORTANCE
+from commonplace.knowledge.model.bounds import (
+    DEFAULT_IMPORTANCE,
+    MAX_CONTENT_CHARS,
+    MAX_IMPORTANCE,
+    MAX_KEY_CHARS,
+    MAX_TAG_CHARS,
+    MAX_TAGS,
+)
 from commonplace.knowledge.model.permanence import Permanence
 
 KEYS: Final = ("new_facts", "updated_facts", "new_rules", "confirmations", "updated_rules", "retractions")

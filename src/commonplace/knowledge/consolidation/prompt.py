@@ -20,7 +20,7 @@ from uuid import UUID
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import clean_text, collapse_whitespace, trim_to
 from commonplace.core.zones import local_minute, zone_name
-from commonplace.knowledge.model.inputs import MAX_SCOPE_CHARS
+from commonplace.knowledge.model.bounds import MAX_SCOPE_CHARS
 from commonplace.knowledge.model.permanence import Permanence
 from commonplace.prompts.fence import data_notice, fence
 from commonplace.storage.rows import Noun

@@ -16,7 +16,7 @@ import asyncpg
 from commonplace.core.choices import require_one_of
 from commonplace.core.errors import InvalidInputError, NotFoundError, UndoRefusedError
 from commonplace.knowledge.browse.lists import require_page
-from commonplace.knowledge.model.config import LIST_LIMIT
+from commonplace.knowledge.model.bounds import LIST_LIMIT
 from commonplace.knowledge.model.kinds import MemoryType
 from commonplace.knowledge.rules import siblings
 from commonplace.knowledge.statements import KnowledgeStatements

@@ -9,7 +9,7 @@ from uuid import UUID
 from commonplace.core.choices import optional_one_of
 from commonplace.knowledge.browse.lists import require_page
 from commonplace.knowledge.model import inputs
-from commonplace.knowledge.model.config import LIST_LIMIT
+from commonplace.knowledge.model.bounds import LIST_LIMIT
 from commonplace.knowledge.model.kinds import MemoryType
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.rows import Noun

@@ -8,7 +8,7 @@ from commonplace.knowledge.browse.lists import require_page
 from commonplace.knowledge.entities.registry import lock_entities, record_change, require_living, write_entity
 from commonplace.knowledge.entities.subjects import Subjects, link_subjects
 from commonplace.knowledge.model import inputs
-from commonplace.knowledge.model.config import LIST_LIMIT
+from commonplace.knowledge.model.bounds import LIST_LIMIT
 from commonplace.knowledge.model.entity_fields import EntityType
 from commonplace.knowledge.model.entity_names import fold_name
 from commonplace.knowledge.model.events import EventType

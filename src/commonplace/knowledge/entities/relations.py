@@ -10,7 +10,7 @@ from uuid import UUID
 from commonplace.knowledge.browse.lists import require_page
 from commonplace.knowledge.entities.registry import Entity
 from commonplace.knowledge.model import inputs
-from commonplace.knowledge.model.config import LIST_LIMIT
+from commonplace.knowledge.model.bounds import LIST_LIMIT
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, Moment
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.rows import Noun

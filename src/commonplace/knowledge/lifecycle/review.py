@@ -12,7 +12,7 @@ from commonplace.core.errors import InvalidInputError, NotFoundError, UndoRefuse
 from commonplace.knowledge.browse.lists import require_page
 from commonplace.knowledge.memories.rules import supersede_rule
 from commonplace.knowledge.model import inputs
-from commonplace.knowledge.model.config import LIST_LIMIT
+from commonplace.knowledge.model.bounds import LIST_LIMIT
 from commonplace.knowledge.model.kinds import MemoryType, Validity
 from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.events import record_decision

@@ -11,8 +11,9 @@ from uuid import UUID
 
 from commonplace.core.lookahead import one_ahead
 from commonplace.knowledge.model import inputs
+from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
 from commonplace.knowledge.model.drafts import Draft, checked
-from commonplace.knowledge.model.kinds import DEFAULT_IMPORTANCE, Moment
+from commonplace.knowledge.model.kinds import Moment
 from commonplace.knowledge.store.draft_rows import columns
 from commonplace.knowledge.store.outage import OUTAGES
 from commonplace.knowledge.store.session import KnowledgeSession

@@ -1,1 +1,1 @@
-"""Nouns, drafts, receipts, bounds and closed sets of knowledge memory: pure, and below all other rooms."""
+"""Nouns, drafts, bounds and closed sets of knowledge memory: pure, imports nothing of the memory."""

@@ -1,21 +1,14 @@
 """Settings of knowledge memory in a host: ``[modules.memory]`` of its ``butler.toml`` (KNW-23)."""
 
 from enum import StrEnum
-from typing import Annotated, Final, Self
+from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from commonplace.core.bounds import BudgetTokens, Share
 from commonplace.core.settings import DEFAULT_MIN_RELEVANCE, Settings
+from commonplace.knowledge.model.bounds import DEFAULT_BUDGET_TOKENS, DEFAULT_LIMIT, Limit
 from commonplace.knowledge.model.quotas import ContextQuotas
-
-MAX_LIMIT: Final = 1_000
-"""Maximum number of results of one search or list."""
-
-LIST_LIMIT: Final = 50
-"""Number of items of a list that is called without a limit."""
-
-DOOR_LIMIT: Final = 10
-"""Maximum number of results of a search by a tool, a command or a request, unless configured. Source: KNW-19.5."""
 
 
 class SearchMode(StrEnum):
@@ -47,12 +40,12 @@ class RetrievalConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    context_token_budget: Annotated[int, Field(ge=0)] = 3000
+    context_token_budget: BudgetTokens = DEFAULT_BUDGET_TOKENS
     """Token budget of the block for a prompt."""
-    default_limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = 20
+    default_limit: Limit = 20
     """Maximum number of results of a search, and of candidates for a block."""
     default_mode: SearchMode = SearchMode.HYBRID
-    min_relevance: Annotated[float, Field(ge=0.0, le=1.0)] = DEFAULT_MIN_RELEVANCE
+    min_relevance: Share = DEFAULT_MIN_RELEVANCE
     """Minimum relevance of recalls and blocks: the similarity that the best memory must have; 0 for no minimum."""
     quarantine: bool = True
     """Whether recalls and blocks leave out memories with flags until a person confirms them."""
@@ -70,7 +63,11 @@ class RetrievalConfig(BaseModel):
 
         Source: KNW-19.5, KNW-23.2.
         """
-        return self.default_limit if "default_limit" in self.model_fields_set else DOOR_LIMIT
+        return self.default_limit if "default_limit" in self.model_fields_set else DEFAULT_LIMIT
+
+    def at_door(self, limit: int | None) -> int:
+        """Return the limit of a search by a tool, a command or a request: the given one, or :attr:`door_limit`."""
+        return self.door_limit if limit is None else limit
 
 
 class MemoryModuleConfig(BaseModel):

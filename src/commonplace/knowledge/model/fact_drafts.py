@@ -7,8 +7,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
 from commonplace.knowledge.model.drafts import Draft, checked
-from commonplace.knowledge.model.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, Moment
+from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, Moment
 from commonplace.knowledge.model.permanence import Permanence
 from commonplace.knowledge.rules.periods import Period, read_period
 

@@ -7,26 +7,28 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar, cast
 from uuid import UUID
 
+from commonplace.core.bounds import require_within
 from commonplace.core.choices import require_items, require_one_of
 from commonplace.core.clock import in_utc
 from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.core.safe_text import require_safe_text
 from commonplace.core.secrets import find_secret_in_json
 from commonplace.core.text import clean_text
-from commonplace.knowledge.model.kinds import MAX_IMPORTANCE, PINNED, MemoryType
+from commonplace.knowledge.model.bounds import (
+    MAX_BATCH_ROWS,
+    MAX_CONTENT_CHARS,
+    MAX_KEY_CHARS,
+    MAX_SCOPE_CHARS,
+    MAX_TAG_CHARS,
+    MAX_TAGS,
+    Importance,
+)
+from commonplace.knowledge.model.kinds import PINNED, MemoryType
 
-MAX_CONTENT_CHARS: Final = 1_000_000
-MAX_KEY_CHARS: Final = 256
-"""Maximum number of characters of a subject or predicate, because an index entry of 2,700 bytes holds both."""
-
-MAX_SCOPE_CHARS: Final = 100
-MAX_TAGS: Final = 50
-MAX_TAG_CHARS: Final = 100
 MAX_METADATA_CHARS: Final = 64 * 1024
 MAX_METADATA_DEPTH: Final = 16
 MAX_METADATA_BITS: Final = 1024
 """Maximum number of bits of a whole number: the range of a double."""
-MAX_BATCH_ROWS: Final = 5_000
 STORED_YEARS: Final = range(2, 9999)
 """Years of stored moments. asyncpg stores the first and the last moment of ``datetime`` as PostgreSQL's infinities and
 reads those without a time zone, and searches look at the time around a moment."""
@@ -100,9 +102,7 @@ def optional_filter(value: object, *, field: str) -> str | None:
 
 def require_importance(value: object, *, field: str = "importance") -> float:
     """Return an importance, or raise :class:`InvalidInputError` if it is no number from 0.0 to 10.0."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_IMPORTANCE:
-        raise InvalidInputError(field, f"a number from 0.0 to {MAX_IMPORTANCE}", value)
-    return float(value)
+    return require_within(Importance, value, field=field)
 
 
 def require_tags(value: object, *, field: str = "tags", allow_secrets: bool) -> list[str]:

@@ -18,8 +18,6 @@ from commonplace.knowledge.model.permanence import Permanence
 from commonplace.storage.database import Columns
 from commonplace.storage.rows import read_row
 
-DEFAULT_IMPORTANCE: Final = 5.0
-MAX_IMPORTANCE: Final = 10.0
 GLOBAL_SCOPE: Final = "global"
 """The scope of facts and rules that are for every butler."""
 PINNED: Final = "pinned"

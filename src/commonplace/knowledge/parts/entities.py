@@ -9,7 +9,7 @@ from commonplace.knowledge.entities.registry import Entity, EntityRegistry
 from commonplace.knowledge.entities.relations import EntityRelation, EntityRelations
 from commonplace.knowledge.entities.resolution import Candidate, EntityResolution
 from commonplace.knowledge.entities.unmerging import EntityUnmerging, UnmergeReceipt
-from commonplace.knowledge.model.config import LIST_LIMIT
+from commonplace.knowledge.model.bounds import LIST_LIMIT
 from commonplace.knowledge.model.kinds import Moment
 from commonplace.knowledge.store.session import KnowledgeSession
 

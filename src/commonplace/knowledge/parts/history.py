@@ -5,7 +5,7 @@ from datetime import date, datetime
 from uuid import UUID
 
 from commonplace.knowledge.browse.history import ChangeHistory, KnowledgeDiff
-from commonplace.knowledge.model.config import MAX_LIMIT
+from commonplace.knowledge.model.bounds import MAX_LIMIT
 from commonplace.knowledge.model.kinds import Fact, Memory, Moment
 from commonplace.knowledge.search.future_facts import LaterFacts
 from commonplace.knowledge.store.session import KnowledgeSession

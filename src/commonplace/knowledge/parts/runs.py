@@ -16,7 +16,7 @@ from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.runs import Run, RunRecord, RunRecords
 from commonplace.knowledge.consolidation.spawner import Spawner
 from commonplace.knowledge.consolidation.undo import RunUndo, UndoReport
-from commonplace.knowledge.model.config import LIST_LIMIT
+from commonplace.knowledge.model.bounds import LIST_LIMIT
 from commonplace.knowledge.store.session import KnowledgeSession
 
 

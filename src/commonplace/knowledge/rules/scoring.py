@@ -9,8 +9,9 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE, MAX_IMPORTANCE
 from commonplace.knowledge.model.config import ScoreWeights
-from commonplace.knowledge.model.kinds import DEFAULT_IMPORTANCE, MAX_IMPORTANCE, Fact, Memory, Rule
+from commonplace.knowledge.model.kinds import Fact, Memory, Rule
 
 RRF_K: Final = 60
 """The constant of Reciprocal Rank Fusion. Source: KNW-07.3."""

@@ -11,8 +11,9 @@ from typing import Final
 from uuid import UUID
 
 from commonplace.core.sources import RANKS, Source, least_trusted
+from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
 from commonplace.knowledge.model.fact_drafts import FactDraft, during
-from commonplace.knowledge.model.kinds import DEFAULT_IMPORTANCE, PINNED, Moment, Validity
+from commonplace.knowledge.model.kinds import PINNED, Moment, Validity
 from commonplace.knowledge.model.permanence import DECAY_RATES, Permanence
 from commonplace.knowledge.rules.periods import Period
 

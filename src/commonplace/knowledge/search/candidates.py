@@ -10,7 +10,7 @@ import numpy as np
 
 from commonplace.knowledge.model.candidates import Array, Candidates
 from commonplace.knowledge.model.kinds import COLUMNS, Memory, MemoryType
-from commonplace.knowledge.search.request import SearchRequest, parameters
+from commonplace.knowledge.search.request import SearchRequest
 from commonplace.knowledge.search.statements import (
     PRODUCTS,
     TABLES,
@@ -53,7 +53,7 @@ async def find_candidates(
     """
     reach = Reach.of(matches=seeds, neighbours=seeds)
     queries = ranking_queries(tuple(tables), reach, request.form)
-    rows = await queries.on(sql.connection).ranked_candidates(**parameters(request))
+    rows = await queries.on(sql.connection).ranked_candidates(**request.parameters)
     return _joined([_from_row(row) for row in rows]) if rows else None
 
 
@@ -83,7 +83,7 @@ async def read_candidates(
     for memory_id, place in at.items():
         ids[f"{candidates.types[place]}_ids"].append(memory_id)  # pyright: ignore[reportOptionalMemberAccess]
     statements = reading_queries(request.form).on(sql.connection)
-    rows = await statements.read_memories(**(parameters(request) | ids | {"pinned": pinned}))
+    rows = await statements.read_memories(**{**request.parameters, **ids, "pinned": pinned})
     read = [(row, _memory(row, request.now)) for row in rows]
     return ReadMemories(
         by_place={at[memory.id]: memory for row, memory in read if not row["is_pinned"]},

@@ -2,34 +2,37 @@
 
 import logging
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Final
 from uuid import UUID
 
 import asyncpg
 
+from commonplace.core.bounds import BudgetTokens, require_within
 from commonplace.core.budgets import budget_chars
 from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE, DEFAULT_MIN_CONFIDENCE
 from commonplace.knowledge.model.inputs import require_scope
-from commonplace.knowledge.model.kinds import DEFAULT_IMPORTANCE, Episode, Fact, Memory, Moment, Rule
+from commonplace.knowledge.model.kinds import Episode, Fact, Memory, Rule
+from commonplace.knowledge.model.narrowing import EVERYTHING, Narrowing
 from commonplace.knowledge.model.quotas import ContextQuotas
 from commonplace.knowledge.rules.scoring import tie_break
-from commonplace.knowledge.search.context_block import CONTEXT_HEADER, render_context
+from commonplace.knowledge.search.context_block import (
+    CONTEXT_HEADER,
+    DEFAULT_STYLE,
+    BlockStyle,
+    render_context,
+)
 from commonplace.knowledge.search.future_facts import facts_until
 from commonplace.knowledge.search.recall import find_memories
-from commonplace.knowledge.search.request import (
-    DEFAULT_MIN_CONFIDENCE,
-    SearchRequest,
-    add_vector,
-    make_request,
-)
+from commonplace.knowledge.search.request import SearchRequest, add_vector, make_request
 from commonplace.knowledge.store.outage import OUTAGES
 from commonplace.knowledge.store.replicas import Replicas
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.traced import traced
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 
-DEFAULT_TOKEN_BUDGET: Final = 3000
 MAX_PROMPT_CHARS: Final = 4_000
 """Characters at the beginning of a prompt that are searched for. The embedding model reads about a quarter of them."""
 
@@ -44,55 +47,51 @@ class ContextBlocks:
 
     async def write(
         self,
-        trigger_prompt: str,
+        prompt: str,
         butler: str,
         *,
-        token_budget: int | None = None,
+        narrowing: Narrowing = EVERYTHING,
+        budget_tokens: int | None = None,
         quotas: ContextQuotas | None = None,
         min_relevance: float | None = None,
-        with_note: bool = True,
-        with_ids: bool = False,
-        with_dates: bool = False,
-        as_of: Moment | None = None,
-        valid_at: Moment | None = None,
-        min_trust: str | None = None,
+        style: BlockStyle = DEFAULT_STYLE,
         told: Callable[[UUID], object] | None = None,
         fail_open: bool = True,
     ) -> str:
         """Return the block for a prompt: pinned memories, then the facts and rules that matter most."""
         retrieval = self._session.config.retrieval
-        budget = _require_budget(retrieval.context_token_budget if token_budget is None else token_budget)
-        if not isinstance(trigger_prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
-            raise InvalidInputError("trigger_prompt", "text", trigger_prompt)
-        scope = require_scope(butler, field="butler")
+        budget = require_within(
+            BudgetTokens,
+            retrieval.context_token_budget if budget_tokens is None else budget_tokens,
+            field="budget_tokens",
+        )
+        if not isinstance(prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
+            raise InvalidInputError("prompt", "text", prompt)
+        if narrowing.scope is not None:
+            raise InvalidInputError("scope", "no scope, because the butler is the scope", narrowing.scope)
+        narrowing = replace(narrowing, scope=require_scope(butler, field="butler"))
         if budget_chars(budget) < len(CONTEXT_HEADER):
             return ""
         request = make_request(
-            query=trigger_prompt[:MAX_PROMPT_CHARS],
-            scope=scope,
+            query=prompt[:MAX_PROMPT_CHARS],
             limit=retrieval.default_limit,
             min_confidence=DEFAULT_MIN_CONFIDENCE,
             min_relevance=retrieval.min_relevance if min_relevance is None else min_relevance,
-            as_of=as_of,
-            valid_at=valid_at,
-            min_trust=min_trust,
             with_flagged=not retrieval.quarantine,
+            narrowing=narrowing,
             now=self._session.clock(),
         )
         shares = quotas or retrieval.section_quotas
         render = partial(
             render_context,
-            token_budget=budget,
+            budget_tokens=budget,
             limit=request.limit,
             quotas=shares,
-            with_note=with_note,
-            with_ids=with_ids,
-            with_dates=with_dates,
-            with_sources=retrieval.show_sources,
+            style=replace(style, sources=style.sources or retrieval.show_sources),
             told=told,
         )
         try:
-            async with traced(self._session, "search_memory", trigger_prompt) as note:
+            async with traced(self._session, "search_memory", prompt) as note:
                 return note(
                     await self._session.unless_out_of_reach(
                         lambda pool: self._block(pool, request, shares.pinned.items, render)
@@ -124,12 +123,6 @@ class ContextBlocks:
             stale={*read.stale, *(each.memory.id for each in found if each.is_stale)},
             until=until,
         )
-
-
-def _require_budget(tokens: object) -> int:
-    if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
-        raise InvalidInputError("token_budget", "a whole number from 0", tokens)
-    return tokens
 
 
 def _by_importance(memory: Memory) -> tuple[float, float, UUID]:

@@ -8,7 +8,7 @@ Source: KNW-20, KNW-34.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from types import MappingProxyType
 from typing import Final
@@ -60,6 +60,27 @@ MAX_LINES: Final = 20
 DEFAULT_QUOTAS: Final = ContextQuotas()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockStyle:
+    """The additions to the lines of a block.
+
+    Attributes:
+        note: Whether to explain the lines, if there is room; a caller that explains several blocks at once leaves the
+            note out.
+        ids: Whether lines end with a short id for feedback, such as ``[f:3k7q2]``, as far as there is room.
+        dates: Whether facts show the date of their last confirmation.
+        sources: Whether lines name the source of the memory.
+    """
+
+    note: bool = True
+    ids: bool = False
+    dates: bool = False
+    sources: bool = False
+
+
+DEFAULT_STYLE: Final = BlockStyle()
+
+
 class _Section:
     """The lines of a section, and its remaining room."""
 
@@ -108,16 +129,14 @@ class _Body:
         quotas: ContextQuotas,
         *,
         today: date,
-        with_dates: bool,
-        with_sources: bool,
+        style: BlockStyle,
         stale: Collection[UUID],
         until: Mapping[UUID, Fact],
     ) -> None:
         self._sections = {part: _Section(part, getattr(quotas, part), budget) for part in Part}
         self._room = room
         self._today = today
-        self._with_dates = with_dates
-        self._with_sources = with_sources
+        self._style = style
         self._stale = stale
         self._until = until
         self.shown: list[tuple[Part, int, Fact | Rule]] = []
@@ -138,8 +157,8 @@ class _Body:
         return render_line(
             memory,
             today=self._today,
-            with_date=self._with_dates,
-            with_source=self._with_sources,
+            with_date=self._style.dates,
+            with_source=self._style.sources,
             is_stale=memory.id in self._stale,
             until=self._until.get(memory.id),
         )
@@ -159,14 +178,11 @@ def render_context(
     memories: Sequence[Fact | Rule],
     *,
     pinned: Sequence[Fact | Rule] = (),
-    token_budget: int,
+    budget_tokens: int,
     today: date,
     limit: int = MAX_LINES,
     quotas: ContextQuotas = DEFAULT_QUOTAS,
-    with_note: bool = True,
-    with_ids: bool = False,
-    with_dates: bool = False,
-    with_sources: bool = False,
+    style: BlockStyle = DEFAULT_STYLE,
     stale: Collection[UUID] = (),
     until: Mapping[UUID, Fact] = NONE_UNTIL,
     told: Callable[[UUID], object] | None = None,
@@ -176,32 +192,28 @@ def render_context(
     Args:
         memories: The recalled memories, the best first.
         pinned: The pinned memories, the most important first. Of equal texts, the first is shown.
-        token_budget: The budget in tokens of four characters.
+        budget_tokens: The budget in tokens of four characters.
         today: The date for the note.
         limit: The maximum number of lines of recalled memories.
         quotas: The quotas of the sections.
-        with_note: Whether to explain the lines, if there is room.
-        with_ids: Whether lines end with the short id of the memory, as far as there is room.
-        with_dates: Whether facts show the date of their last confirmation.
-        with_sources: Whether lines name the source of the memory.
+        style: The additions to the lines.
         stale: The ids of the memories whose source no longer holds; their lines say so.
         until: The facts that hold until a fact begins, by the id of the later fact; its line shows their text.
         told: Receives the id of each memory with a line.
 
     Returns:
-        Markdown of at most ``token_budget * 4`` characters; empty if not even the header fits.
+        Markdown of at most ``budget_tokens * 4`` characters; empty if not even the header fits.
     """
-    budget = budget_chars(token_budget)
+    budget = budget_chars(budget_tokens)
     if budget < len(CONTEXT_HEADER):
         return ""
-    note = _note(today, with_ids=with_ids) if with_note and budget >= NOTE_FROM_CHARS else ""
+    note = _note(today, with_ids=style.ids) if style.note and budget >= NOTE_FROM_CHARS else ""
     body = _Body(
         budget,
         budget - len(CONTEXT_HEADER) - len(note),
         quotas,
         today=today,
-        with_dates=with_dates,
-        with_sources=with_sources,
+        style=style,
         stale=stale,
         until=until,
     )
@@ -216,7 +228,7 @@ def render_context(
         if (words := same_words(memories[place])) not in texts:
             texts.add(words)
             body.take(_PARTS[memories[place].memory_type], place, memories[place])
-    if with_ids:
+    if style.ids:
         body.add_ids()
     if told is not None:
         for _, _, memory in body.shown:

@@ -48,10 +48,10 @@ async def facts_until(
     earlier moment finds no such facts, because it finds superseded facts itself.
     """
     later = _beginning_after(request.now, memories)
-    if not later or request.is_past:
+    if not later or request.narrowing.is_past:
         return {}
     rows = await sql.facts_until(
-        ids=later, now=request.now, trusts=list(request.trusts), with_flagged=request.with_flagged
+        ids=later, now=request.now, trusts=list(request.narrowing.trusts), with_flagged=request.with_flagged
     )
     return {row["later_id"]: Fact.from_row(row, now=request.now) for row in rows}
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from commonplace.knowledge.model.kinds import Fact
 from commonplace.knowledge.search.explanation import explain_related
-from commonplace.knowledge.search.request import SearchRequest, parameters
+from commonplace.knowledge.search.request import SearchRequest
 from commonplace.knowledge.search.results import Found, Scores
 from commonplace.knowledge.search.statements import related_queries
 from commonplace.knowledge.statements import KnowledgeStatements
@@ -53,14 +53,12 @@ async def find_related(
         await related_queries(request.form)
         .on(sql.connection)
         .related_facts(
-            **parameters(request)
-            | {
-                "told_ids": told,
-                "found_ids": [each.memory.id for each in found],
-                "most": MOST_RELATED,
-                "least": LEAST_SIMILARITY,
-                "least_of_best": LEAST_OF_BEST,
-            }
+            **request.parameters,
+            told_ids=told,
+            found_ids=[each.memory.id for each in found],
+            most=MOST_RELATED,
+            least=LEAST_SIMILARITY,
+            least_of_best=LEAST_OF_BEST,
         )
     )
     composites = [each.scores.composite_score for each in found]

@@ -1,28 +1,21 @@
 """Recall: memories about a topic, by relevance, importance, recency and confidence together (KNW-08)."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
-from uuid import UUID
 
+from commonplace.knowledge.model.bounds import DEFAULT_MIN_CONFIDENCE, MAX_LIMIT
 from commonplace.knowledge.model.candidates import Candidates
-from commonplace.knowledge.model.config import MAX_LIMIT, ScoreWeights
-from commonplace.knowledge.model.kinds import Episode, Memory, MemoryType, Moment
+from commonplace.knowledge.model.config import ScoreWeights
+from commonplace.knowledge.model.kinds import Episode, Memory, MemoryType
+from commonplace.knowledge.model.narrowing import EVERYTHING, Narrowing
 from commonplace.knowledge.rules.relevance import DEPTH, Relevance, relevant
 from commonplace.knowledge.rules.scoring import score, tie_break
 from commonplace.knowledge.search.candidates import ReadMemories, read_candidates
 from commonplace.knowledge.search.deduplication import folded
 from commonplace.knowledge.search.explanation import explain_recall
-from commonplace.knowledge.search.filters import Filters
 from commonplace.knowledge.search.future_facts import with_until
 from commonplace.knowledge.search.graph_expansion import find_related
-from commonplace.knowledge.search.request import (
-    DEFAULT_MIN_CONFIDENCE,
-    SearchRequest,
-    add_vector,
-    begin_search,
-    make_request,
-)
+from commonplace.knowledge.search.request import SearchRequest, add_vector, begin_search, make_request
 from commonplace.knowledge.search.results import Found, Scores
 from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.search.statements import TABLES
@@ -47,19 +40,11 @@ class Recall:
         self,
         topic: str,
         *,
-        scope: str | None = None,
+        narrowing: Narrowing = EVERYTHING,
         limit: int | None = None,
         weights: ScoreWeights | None = None,
         min_confidence: float = DEFAULT_MIN_CONFIDENCE,
         min_relevance: float | None = None,
-        as_of: Moment | None = None,
-        valid_at: Moment | None = None,
-        min_trust: str | None = None,
-        tags: Sequence[str] | None = None,
-        since: Moment | None = None,
-        until: Moment | None = None,
-        learned_by: str | None = None,
-        entity_id: UUID | str | None = None,
         explain: bool = False,
         count: bool = True,
     ) -> list[Found]:
@@ -68,21 +53,15 @@ class Recall:
         request = make_request(
             query=topic,
             field="topic",
-            scope=scope,
             limit=self._session.limit_or_default(limit),
             min_confidence=min_confidence,
             min_relevance=retrieval.min_relevance if min_relevance is None else min_relevance,
-            as_of=as_of,
-            valid_at=valid_at,
-            min_trust=min_trust,
             with_flagged=not retrieval.quarantine,
-            filters=Filters.of(
-                tags=tags, since=since, until=until, learned_by=learned_by, entity_id=entity_id
-            ),
+            narrowing=narrowing,
             now=self._session.clock(),
         )
         request = await add_vector(request, self._session.engine)
-        count = count and not request.is_past
+        count = count and not narrowing.is_past
         weights = weights or retrieval.score_weights
         # Where replicas serve reads, the primary only counts; elsewhere one transaction does both.
         is_split = count and self._session.database.replicas is not None
@@ -125,10 +104,9 @@ async def find_memories(
     ]
     found = [each.marked(is_stale=each.memory.id in read.stale) for each in found]
     found.sort(key=lambda each: (-_weight(each), *tie_break(each.memory)))
-    scoped = request.scope is not None
-    found = folded(found, scoped=scoped)
+    found = folded(found, scoped=request.is_scoped)
     related = await find_related(sql, found, request, explain=explain)
-    return folded([*found, *related], scoped=scoped) if related else found, read
+    return folded([*found, *related], scoped=request.is_scoped) if related else found, read
 
 
 def _weight(found: Found) -> float:
@@ -140,7 +118,7 @@ def _judged(candidates: Candidates, request: SearchRequest) -> list[Relevance]:
     return relevant(
         candidates,
         min_relevance=request.min_relevance,
-        scoped=request.scope is not None,
+        scoped=request.is_scoped,
         by_meaning=request.vector is not None,
         limit=request.limit if request.text else MAX_LIMIT,
     )

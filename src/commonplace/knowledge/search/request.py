@@ -6,35 +6,32 @@ the facts and rules of that scope, global ones, and the episodes of the butler w
 
 import math
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, Literal
+from functools import cached_property
+from typing import Final, Literal, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 from pgvector import Vector
 
-from commonplace.core.choices import optional_one_of
+from commonplace.core.bounds import Share, bounds_of, require_within
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.pages import require_page
-from commonplace.core.sources import Source, at_least
+from commonplace.core.sources import Source
 from commonplace.embedding import EmbeddingEngine
 from commonplace.embedding.backend import EMBEDDING_DIMENSIONS
-from commonplace.knowledge.model.config import MAX_LIMIT
-from commonplace.knowledge.model.inputs import optional_moment, require_scope
+from commonplace.knowledge.model.bounds import DEFAULT_LIMIT, MAX_LIMIT, Query
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE
+from commonplace.knowledge.model.narrowing import EVERYTHING, Narrowing
 from commonplace.knowledge.model.search_text import search_query_text
-from commonplace.knowledge.search.filters import NO_FILTERS, Filters
 from commonplace.knowledge.search.results import Found, Scores
 from commonplace.knowledge.search.statements import Form, Reach, SearchTable, search_queries
 from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.vectors import VectorModel, model_of, warn_of_other_model
 
-DEFAULT_LIMIT: Final = 10
-DEFAULT_MIN_CONFIDENCE: Final = 0.2
-MAX_QUERY_CHARS: Final = 10_000
 MATCHES: Final = 200
 """The number of memories with the rarest words that are ranked, or the limit if that is higher."""
 
@@ -46,9 +43,9 @@ Statement = Literal["semantic_search", "keyword_search", "hybrid_search"]
 Embedding = Sequence[float] | NDArray[np.float32] | Vector
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SearchRequest:
-    """A checked request.
+    """A checked request; without slots, because its parameters are made once.
 
     Attributes:
         query: The query of the caller.
@@ -56,49 +53,64 @@ class SearchRequest:
         vector: The vector of the query; ``None`` for a search by words only.
         model: The model that made the vector; ``None`` if the caller passed a vector.
         limit: The maximum number of results.
-        scope: The scope that the caller named; ``None`` for all scopes.
         min_confidence: The minimum effective confidence of facts and rules; ``None`` for no minimum.
-        now: The current time, for expiry and decay.
+        now: The moment for expiry and decay: the present, or the moment that the request is about.
         reach: How many memories are ranked for their words, and how many for their vectors: twice the limit, because
             the index orders vectors by half precision.
         min_relevance: The minimum likeness of the best memory; 0.0 for no minimum, always so without words.
-        as_of: Find what was known at this moment; ``None`` for what is known now.
-        valid_at: Find the facts that were true at this moment; ``None`` for the facts that hold now.
-        trusts: The sources that are trusted enough.
         with_flagged: Whether memories with flags are found that no person has confirmed.
-        filters: The filters by tag, time, butler and entity.
+        narrowing: The memories that are considered.
     """
 
     query: str
     text: str
     vector: Vector | None
     limit: int
-    scope: str | None
     min_confidence: float | None
     now: datetime
     reach: Reach
     model: VectorModel | None = None
     min_relevance: float = 0.0
-    as_of: datetime | None = None
-    valid_at: datetime | None = None
-    trusts: Sequence[Source] = tuple(Source)
     with_flagged: bool = True
-    filters: Filters = NO_FILTERS
+    narrowing: Narrowing = EVERYTHING
 
     @property
-    def is_past(self) -> bool:
-        """Whether the request is about an earlier moment."""
-        return self.as_of is not None or self.valid_at is not None
+    def is_scoped(self) -> bool:
+        """Whether the request names a scope."""
+        return self.narrowing.scope is not None
 
     @property
     def form(self) -> Form:
         """The conditions of its statements."""
         return Form(
-            scoped=self.scope is not None,
-            past=self.is_past,
-            guarded=not self.with_flagged or len(self.trusts) < len(Source),
-            filtered=self.filters != NO_FILTERS,
+            scoped=self.is_scoped,
+            past=self.narrowing.is_past,
+            guarded=not self.with_flagged or len(self.narrowing.trusts) < len(Source),
+            filtered=self.narrowing.has_filters,
         )
+
+    @cached_property
+    def parameters(self) -> Mapping[str, object]:
+        """The parameters of the statements of a search; each statement uses the parameters that it names."""
+        narrowing = self.narrowing
+        return {
+            "query": self.text,
+            "embedding": self.vector,
+            "limit": self.limit,
+            "butlers": [narrowing.scope],
+            "scopes": [GLOBAL_SCOPE, narrowing.scope],
+            "min_confidence": self.min_confidence,
+            "now": self.now,
+            "as_of": narrowing.as_of,
+            "valid_at": narrowing.valid_at,
+            "trusts": list(narrowing.trusts),
+            "with_flagged": self.with_flagged,
+            "tags": list(narrowing.tags) or None,
+            "since": narrowing.since,
+            "until": narrowing.until,
+            "learned_by": narrowing.learned_by,
+            "entity_id": narrowing.entity_id,
+        }
 
 
 def make_request(
@@ -107,14 +119,10 @@ def make_request(
     field: str = "query",
     embedding: Embedding | None = None,
     limit: int = DEFAULT_LIMIT,
-    scope: object = None,
     min_confidence: object = None,
     min_relevance: object = 0.0,
-    as_of: object = None,
-    valid_at: object = None,
-    min_trust: object = None,
     with_flagged: bool = True,
-    filters: Filters = NO_FILTERS,
+    narrowing: Narrowing = EVERYTHING,
     now: datetime,
 ) -> SearchRequest:
     """Return a checked request.
@@ -125,26 +133,20 @@ def make_request(
     require_page(limit, max_limit=MAX_LIMIT)
     asked = _require_query(query, field=field)
     text = search_query_text(asked)
-    floor = _require_share(min_relevance, field="min_relevance")
-    known_at = optional_moment(as_of, field="as_of", at_end=True)
-    least = optional_one_of(Source, min_trust, field="min_trust")
+    floor = require_within(Share, min_relevance, field="min_relevance")
     return SearchRequest(
         query=asked,
         text=text,
         vector=None if embedding is None else _require_embedding(embedding),
         limit=limit,
-        scope=None if scope is None else require_scope(scope),
         min_confidence=None
         if min_confidence is None
-        else _require_share(min_confidence, field="min_confidence"),
+        else require_within(Share, min_confidence, field="min_confidence"),
         min_relevance=floor if text else 0.0,
-        now=known_at or now,
+        now=narrowing.as_of or now,
         reach=_reach(limit),
-        as_of=known_at,
-        valid_at=optional_moment(valid_at, field="valid_at", at_end=True),
-        trusts=tuple(Source) if least is None else at_least(least),
         with_flagged=with_flagged,
-        filters=filters,
+        narrowing=narrowing,
     )
 
 
@@ -199,7 +201,7 @@ async def search_table(
         "keyword_search": statements.keyword_search,
         "hybrid_search": statements.hybrid_search,
     }[statement]
-    rows = await search(**parameters(request))
+    rows = await search(**request.parameters)
     return [
         Found(
             memory=table.noun.from_row(row, now=request.now),
@@ -210,43 +212,18 @@ async def search_table(
     ]
 
 
-def parameters(request: SearchRequest) -> dict[str, object]:
-    """Return the parameters for the statements of a search; each statement uses the parameters that it names."""
-    return {
-        "query": request.text,
-        "embedding": request.vector,
-        "limit": request.limit,
-        "butlers": [request.scope],
-        "scopes": [GLOBAL_SCOPE, request.scope],
-        "min_confidence": request.min_confidence,
-        "now": request.now,
-        "as_of": request.as_of,
-        "valid_at": request.valid_at,
-        "trusts": list(request.trusts),
-        "with_flagged": request.with_flagged,
-        **request.filters.parameters(),
-    }
-
-
 def _reach(limit: int) -> Reach:
     return Reach.of(matches=max(MATCHES, limit), neighbours=2 * limit)
 
 
 def _require_query(query: object, *, field: str) -> str:
-    form = f"text of at most {MAX_QUERY_CHARS} characters"
     if query is None:
         return ""
-    if not isinstance(query, str):
-        raise InvalidInputError(field, form, query)
-    if len(query) > MAX_QUERY_CHARS:
-        raise InvalidInputError(field, form, f"{len(query)} characters")
-    return query
-
-
-def _require_share(value: object, *, field: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidInputError(field, "a number from 0.0 to 1.0", value)
-    return float(value)
+    bounds = bounds_of(Query)
+    if not bounds.hold(query):
+        got = f"{len(query)} characters" if isinstance(query, str) else query
+        raise InvalidInputError(field, bounds.expected, got)
+    return cast("str", query)
 
 
 def _require_embedding(embedding: Embedding) -> Vector:

@@ -11,21 +11,21 @@ from uuid import UUID
 
 from commonplace.core.choices import require_one_of
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.model.config import MAX_LIMIT, SearchMode
+from commonplace.knowledge.model.bounds import DEFAULT_MIN_CONFIDENCE, MAX_LIMIT
+from commonplace.knowledge.model.config import SearchMode
 from commonplace.knowledge.model.inputs import require_memory_type
-from commonplace.knowledge.model.kinds import Memory, MemoryType, Moment
+from commonplace.knowledge.model.kinds import Memory, MemoryType
+from commonplace.knowledge.model.narrowing import EVERYTHING, Narrowing
 from commonplace.knowledge.rules.ranking import ContextualScore, rank_by_context
 from commonplace.knowledge.rules.relevance import above_floor
 from commonplace.knowledge.rules.scoring import RRF_K, tie_break
 from commonplace.knowledge.search.candidates import read_candidates
 from commonplace.knowledge.search.deduplication import folded
 from commonplace.knowledge.search.explanation import explain_context, explain_search
-from commonplace.knowledge.search.filters import Filters
 from commonplace.knowledge.search.future_facts import with_until
 from commonplace.knowledge.search.graph_expansion import find_related, followed
 from commonplace.knowledge.search.recall import STALE_WEIGHT
 from commonplace.knowledge.search.request import (
-    DEFAULT_MIN_CONFIDENCE,
     Embedding,
     SearchRequest,
     Statement,
@@ -85,7 +85,7 @@ class Search:
         request = make_request(
             embedding=query_embedding,
             limit=self._session.limit_or_default(limit),
-            scope=scope,
+            narrowing=Narrowing(scope=scope),
             now=self._session.clock(),
         )
         return await self._search_one("semantic_search", table, request)
@@ -115,7 +115,10 @@ class Search:
         Source: KNW-07.2, R-KNW-6.
         """
         request = make_request(
-            query=query, limit=self._session.limit_or_default(limit), scope=scope, now=self._session.clock()
+            query=query,
+            limit=self._session.limit_or_default(limit),
+            narrowing=Narrowing(scope=scope),
+            now=self._session.clock(),
         )
         if not request.text:
             require_table(table)
@@ -150,7 +153,7 @@ class Search:
             query=query,
             embedding=query_embedding,
             limit=self._session.limit_or_default(limit),
-            scope=scope,
+            narrowing=Narrowing(scope=scope),
             now=self._session.clock(),
         )
         return (await self._search_one("hybrid_search", table, request))[: request.limit]
@@ -160,19 +163,11 @@ class Search:
         query: str,
         *,
         types: Sequence[str] | None = None,
-        scope: str | None = None,
+        narrowing: Narrowing = EVERYTHING,
         mode: str | None = None,
         limit: int | None = None,
         min_confidence: float = DEFAULT_MIN_CONFIDENCE,
         min_relevance: float = 0.0,
-        as_of: Moment | None = None,
-        valid_at: Moment | None = None,
-        min_trust: str | None = None,
-        tags: Sequence[str] | None = None,
-        since: Moment | None = None,
-        until: Moment | None = None,
-        learned_by: str | None = None,
-        entity_id: UUID | str | None = None,
         explain: bool = False,
         fold: bool = True,
     ) -> list[Found]:
@@ -183,15 +178,9 @@ class Search:
         request = make_request(
             query=query,
             limit=self._session.limit_or_default(limit),
-            scope=scope,
             min_confidence=min_confidence,
             min_relevance=min_relevance,
-            as_of=as_of,
-            valid_at=valid_at,
-            min_trust=min_trust,
-            filters=Filters.of(
-                tags=tags, since=since, until=until, learned_by=learned_by, entity_id=entity_id
-            ),
+            narrowing=narrowing,
             now=self._session.clock(),
         )
         if not request.text or not tables:
@@ -323,7 +312,7 @@ async def _search_by_context(
     shown = above_floor(
         candidates,
         min_relevance=request.min_relevance,
-        scoped=request.scope is not None,
+        scoped=request.is_scoped,
         by_meaning=request.vector is not None,
     )
     best = rank_by_context(candidates, request.query, limit=request.limit, shown=set(shown))

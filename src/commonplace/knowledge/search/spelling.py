@@ -15,8 +15,7 @@ import numpy as np
 from commonplace.knowledge.model.candidates import Candidates
 from commonplace.knowledge.rules.relevance import is_common
 from commonplace.knowledge.search.candidates import find_candidates
-from commonplace.knowledge.search.filters import NO_FILTERS
-from commonplace.knowledge.search.request import SearchRequest, parameters
+from commonplace.knowledge.search.request import SearchRequest
 from commonplace.knowledge.search.statements import SearchTable, spelling_queries
 from commonplace.knowledge.statements import KnowledgeStatements
 
@@ -36,14 +35,14 @@ async def find_meant(
     """
     candidates = await find_candidates(sql, tables, request, seeds=seeds)
     # The words that are kept are those of all memories of the present.
-    is_exact = request.is_past or request.filters != NO_FILTERS
+    is_exact = request.narrowing.is_past or request.narrowing.has_filters
     unknown = [] if candidates is None or is_exact else _unknown(candidates)
     if not unknown:
         return candidates
     readings = {word: list(readings_of(word)) for word in unknown}
     queries = spelling_queries(tuple(tables), request.form)
     wanted = [reading for each in readings.values() for reading in each]
-    rows = await queries.on(sql.connection).known_words(**(parameters(request) | {"wanted": wanted}))
+    rows = await queries.on(sql.connection).known_words(**request.parameters, wanted=wanted)
     known = {row["word"] for row in rows}
     meant = [word for each in readings.values() if (word := _first(each, known)) is not None]
     if not meant:

@@ -14,16 +14,8 @@ from typing import Final
 import aiosql
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.model.config import MAX_LIMIT
-from commonplace.knowledge.model.kinds import (
-    COLUMNS,
-    DEFAULT_IMPORTANCE,
-    Episode,
-    Fact,
-    Memory,
-    MemoryType,
-    Rule,
-)
+from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE, MAX_LIMIT
+from commonplace.knowledge.model.kinds import COLUMNS, Episode, Fact, Memory, MemoryType, Rule
 from commonplace.knowledge.rules.scoring import RRF_K
 from commonplace.knowledge.search.filters import FILTERED
 from commonplace.knowledge.statements import SearchStatements
@@ -236,6 +228,8 @@ def reading_queries(form: Form) -> StatementSet[SearchStatements]:
     for table in TABLES.values():
         gaps[f"own_{table.memory_type}"] = _own(table, _scope(table, form), form)
         active = table.then if form.past else table.active
+        if form.filtered:
+            active = f"{active} AND {FILTERED[table.memory_type]}"
         gaps[f"active_{table.memory_type}"] = f"{active} AND {_TRUSTED}" if form.guarded else active
     return _queries(_read("read").substitute(gaps))
 

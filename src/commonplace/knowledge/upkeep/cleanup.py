@@ -3,17 +3,16 @@
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.bounds import require_within
+from commonplace.knowledge.model.bounds import MaxEntries
 from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.upkeep.progress import OnUpkeep, UpkeepProgress, silent
 from commonplace.storage.database import Columns
 
 BATCH_ROWS: Final = 1_000
-MAX_ENTRIES: Final = 100_000_000
-"""The largest limit of a cleanup."""
 _LOCK: Final = "episode cleanup"
 
 _log = logging.getLogger(__name__)
@@ -44,12 +43,11 @@ class EpisodeCleanup:
 
     async def run(self, *, max_entries: int | None = None, on_progress: OnUpkeep = silent) -> CleanupReceipt:
         """Delete the tenant's expired episodes, then the oldest consolidated episodes over a limit."""
-        most = cast(
-            "object",
+        most = require_within(
+            MaxEntries,
             self._session.database.settings.episode_max_entries if max_entries is None else max_entries,
+            field="max_entries",
         )
-        if isinstance(most, bool) or not isinstance(most, int) or not 0 <= most <= MAX_ENTRIES:
-            raise InvalidInputError("max_entries", f"a whole number from 0 to {MAX_ENTRIES}", most)
         await self._session.require_plausible_clock()
         now = self._session.clock()
         expired = await self._delete(

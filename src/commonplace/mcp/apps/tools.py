@@ -8,14 +8,14 @@ from typing_extensions import TypedDict
 from commonplace.apps import (
     APP_ID,
     COMPLETED,
-    MAX_ID_CHARS,
-    MAX_NAME_CHARS,
-    MAX_REASON_CHARS,
     App,
     AppMemory,
     Conversation,
     DigestOutcome,
+    Id,
     Messages,
+    Name,
+    Reason,
     as_document,
 )
 from commonplace.mcp.protocol.parameters import JSON
@@ -23,11 +23,10 @@ from commonplace.mcp.protocol.tool import Offer
 
 MOST_MEMORIES: Final = 100
 
-Id = Field(min_length=1, max_length=MAX_ID_CHARS)
 AppId = Annotated[str, Field(pattern=APP_ID, description="The id of an app, such as calendar.")]
-ConversationId = Annotated[str, Id, Field(description="The id of the conversation, unique among all apps.")]
+ConversationId = Annotated[Id, Field(description="The id of the conversation, unique among all apps.")]
 UserId = Annotated[
-    Annotated[str, Id] | None,
+    Id | None,
     Field(description="The id of a user. Leave it out for the memories that all users share."),
 ]
 
@@ -59,7 +58,7 @@ async def app_register(
     memory: AppMemory,
     *,
     app_id: AppId,
-    name: Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS)] | None = None,
+    name: Name | None = None,
 ) -> App:
     """Install an app, or rename it.
 
@@ -102,7 +101,7 @@ async def conversation_end(
     memory: AppMemory,
     *,
     conversation_id: ConversationId,
-    reason: Annotated[str, Field(min_length=1, max_length=MAX_REASON_CHARS)] = COMPLETED,
+    reason: Reason = COMPLETED,
     wait: bool = False,
 ) -> EndedConversation:
     """End a conversation; a digest of it becomes a memory of its app.

@@ -9,9 +9,15 @@ from typing_extensions import TypedDict
 
 from commonplace.access import Role
 from commonplace.core.errors import SettingsError
-from commonplace.knowledge import CleanupReceipt, KnowledgeMemory, MemoryStats
+from commonplace.knowledge import (
+    DEFAULT_MAX_ENTRIES,
+    CleanupReceipt,
+    KnowledgeMemory,
+    MaxEntries,
+    MemoryStats,
+    Scope,
+)
 from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName
-from commonplace.mcp.protocol.parameters import bounds
 from commonplace.mcp.protocol.tool import Offer
 
 RUN_HINT: Final = (
@@ -20,7 +26,7 @@ RUN_HINT: Final = (
 )
 
 StatsScope = Annotated[
-    str | None,
+    Scope | None,
     Field(
         description="Name of a butler: only its own and global facts and rules are counted, and all episodes. "
         "Leave it out to count all memories."
@@ -86,7 +92,7 @@ async def memory_run_consolidation(memory: KnowledgeMemory) -> Consolidated:
 
 
 async def memory_run_episode_cleanup(
-    memory: KnowledgeMemory, *, max_entries: Annotated[int, bounds(0)] = 10_000
+    memory: KnowledgeMemory, *, max_entries: MaxEntries = DEFAULT_MAX_ENTRIES
 ) -> CleanupReceipt:
     """Delete expired episodes, then the oldest consolidated episodes over a limit. For operators.
 

@@ -4,17 +4,21 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from commonplace.core.bounds import MomentText, Share
+from commonplace.core.parameter_groups import BuiltBy
 from commonplace.core.sources import Source
 from commonplace.knowledge import (
-    MAX_IMPORTANCE,
-    MAX_LIMIT,
-    MAX_TAGS,
     EntityType,
+    Importance,
+    Limit,
     MemoryType,
+    Narrowing,
     Permanence,
+    Scope,
     SearchMode,
+    Tags,
 )
-from commonplace.mcp.protocol.parameters import JSON, bounds, one_of
+from commonplace.mcp.protocol.parameters import JSON, one_of
 
 Kind = Annotated[str, one_of(MemoryType)]
 Mode = Annotated[str, one_of(SearchMode)]
@@ -34,26 +38,25 @@ RuleId = Annotated[
 ]
 EntityId = Annotated[str, Field(description="The id (a UUID) of the entity, as entity_resolve returns it.")]
 
-Importance = Annotated[
-    float,
-    bounds(0, MAX_IMPORTANCE),
+ImportanceOf = Annotated[
+    Importance,
     Field(description="5 is normal; use 8 or more for a memory that must not be missed."),
 ]
-Scope = Annotated[
-    str,
+ScopeOf = Annotated[
+    Scope,
     Field(
         description="global for every butler (agent), or the name of the one butler that the memory is for."
     ),
 ]
 ScopeFilter = Annotated[
-    str | None,
+    Scope | None,
     Field(
         description="Name of a butler: its own and global facts and rules, and its episodes. "
         "Leave it out for the default shown or, without a default, for all memories."
     ),
 ]
-Tags = Annotated[
-    Annotated[list[str], Field(json_schema_extra={"maxItems": MAX_TAGS})] | None,
+TagsOf = Annotated[
+    Tags | None,
     JSON,
     Field(
         description='Labels to group by, such as ["infra", "deploy"]. "pinned" puts the memory into every block: use '
@@ -64,23 +67,22 @@ Tags = Annotated[
 Metadata = Annotated[
     dict[str, Any] | None, JSON, Field(description="Further details as a JSON object of plain values.")
 ]
-Limit = Annotated[int, bounds(1, MAX_LIMIT), Field(description="The number of results, at most.")]
+MostResults = Annotated[Limit, Field(description="The number of results, at most.")]
 MinRelevance = Annotated[
-    float | None,
+    Share | None,
     Field(
-        json_schema_extra={"minimum": 0, "maximum": 1},
         description="The minimum similarity of the best memory; below it, nothing is returned. 0: no minimum.",
     ),
 ]
 AsOf = Annotated[
-    str | None,
+    MomentText | None,
     Field(
         description="A time, or a date for the end of that day (ISO 8601): return what was known then. "
         "Leave it out for now."
     ),
 ]
 ValidAt = Annotated[
-    str | None,
+    MomentText | None,
     Field(
         description="A time, or a date for the end of that day (ISO 8601): return the facts that were true then. "
         "Leave it out for current facts."
@@ -93,6 +95,10 @@ Origin = Annotated[
         "out for what the user said or you concluded. Text of a less trusted source never replaces trusted knowledge."
     ),
 ]
+MinConfidence = Annotated[
+    Share, Field(description="Leave out facts and rules whose confidence has faded below this.")
+]
+Explain = Annotated[bool, Field(description="Add to each result why it was found.")]
 MinTrust = Annotated[
     Annotated[str, one_of(Source)] | None,
     Field(
@@ -100,18 +106,77 @@ MinTrust = Annotated[
         "source first."
     ),
 ]
-OnlyTags = Annotated[list[str] | None, JSON, Field(description="Only memories with all of these tags.")]
+OnlyTags = Annotated[Tags | None, JSON, Field(description="Only memories with all of these tags.")]
 Since = Annotated[
-    str | None, Field(description="A date or time (ISO 8601): only memories that were stored then or later.")
+    MomentText | None,
+    Field(description="A date or time (ISO 8601): only memories that were stored then or later."),
 ]
 Until = Annotated[
-    str | None, Field(description="A date or time (ISO 8601): only memories that were stored before.")
+    MomentText | None, Field(description="A date or time (ISO 8601): only memories that were stored before.")
 ]
-LearnedBy = Annotated[str | None, Field(description="Only memories learned by this butler (agent).")]
+LearnedBy = Annotated[Scope | None, Field(description="Only memories learned by this butler (agent).")]
 OnlyEntity = Annotated[
     str | None,
     Field(description="The id of an entity: only facts about this entity, or facts that mention it."),
 ]
+
+
+def narrowing(
+    *,
+    scope: ScopeFilter = None,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
+    min_trust: MinTrust = None,
+    tags: OnlyTags = None,
+    since: Since = None,
+    until: Until = None,
+    learned_by: LearnedBy = None,
+    entity_id: OnlyEntity = None,
+) -> Narrowing:
+    """Return the narrowing of a search or recall."""
+    return Narrowing(
+        scope=scope,
+        as_of=as_of,
+        valid_at=valid_at,
+        min_trust=min_trust,
+        tags=tags,
+        since=since,
+        until=until,
+        learned_by=learned_by,
+        entity_id=entity_id,
+    )
+
+
+def narrowing_of_block(
+    *,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
+    min_trust: MinTrust = None,
+    tags: OnlyTags = None,
+    since: Since = None,
+    until: Until = None,
+    learned_by: LearnedBy = None,
+    entity_id: OnlyEntity = None,
+) -> Narrowing:
+    """Return the narrowing of a block, whose scope is its butler."""
+    return narrowing(
+        as_of=as_of,
+        valid_at=valid_at,
+        min_trust=min_trust,
+        tags=tags,
+        since=since,
+        until=until,
+        learned_by=learned_by,
+        entity_id=entity_id,
+    )
+
+
+Within = Annotated[Narrowing, BuiltBy(narrowing)]
+"""The narrowing of a search or recall; a tool shows its fields as parameters."""
+
+WithinBlock = Annotated[Narrowing, BuiltBy(narrowing_of_block)]
+"""The narrowing of a block; a tool shows its fields as parameters."""
+
 TenantId = Annotated[
     str,
     Field(

@@ -6,36 +6,37 @@ from typing import Annotated, Final, NotRequired, cast
 from typing_extensions import TypedDict
 
 from commonplace.access import Role
+from commonplace.core.bounds import BudgetTokens, Share
 from commonplace.core.budgets import budget_chars
 from commonplace.core.text import trim_to
 from commonplace.knowledge import (
+    DEFAULT_BUDGET_TOKENS,
+    DEFAULT_LIMIT,
     DEFAULT_MIN_CONFIDENCE,
-    DEFAULT_TOKEN_BUDGET,
-    DOOR_LIMIT,
+    EVERYTHING,
+    BlockStyle,
     Found,
     KnowledgeMemory,
     Memory,
     MemoryType,
+    Query,
+    Scope,
     SearchMode,
 )
 from commonplace.mcp.knowledge.parameters import (
     AsOf,
+    Explain,
     Kind,
-    LearnedBy,
-    Limit,
     MemoryId,
     MemoryTypeName,
+    MinConfidence,
     MinRelevance,
-    MinTrust,
     Mode,
-    OnlyEntity,
-    OnlyTags,
-    ScopeFilter,
-    Since,
-    Until,
-    ValidAt,
+    MostResults,
+    Within,
+    WithinBlock,
 )
-from commonplace.mcp.protocol.parameters import JSON, bounds
+from commonplace.mcp.protocol.parameters import JSON
 from commonplace.mcp.protocol.tool import Offer
 
 SHOWN_CHARS: Final = 4_000
@@ -68,21 +69,14 @@ class Results(TypedDict):
 async def memory_search(
     memory: KnowledgeMemory,
     *,
-    query: str,
+    query: Query,
     types: Annotated[list[Kind] | None, JSON] = None,
-    scope: ScopeFilter = None,
     mode: Mode = SearchMode.HYBRID,
-    limit: Limit = DOOR_LIMIT,
-    min_confidence: Annotated[float, bounds(0, 1)] = DEFAULT_MIN_CONFIDENCE,
-    min_relevance: Annotated[float, bounds(0, 1)] = 0.0,
-    as_of: AsOf = None,
-    valid_at: ValidAt = None,
-    min_trust: MinTrust = None,
-    tags: OnlyTags = None,
-    since: Since = None,
-    until: Until = None,
-    learned_by: LearnedBy = None,
-    entity_id: OnlyEntity = None,
+    limit: MostResults = DEFAULT_LIMIT,
+    min_confidence: MinConfidence = DEFAULT_MIN_CONFIDENCE,
+    min_relevance: Share = 0.0,
+    explain: Explain = False,
+    narrowing: Within = EVERYTHING,
 ) -> Results:
     """Find memories that match a query: past episodes, facts and rules.
 
@@ -95,26 +89,18 @@ async def memory_search(
         types: The kinds to search. Leave it out for all three.
         mode: hybrid (meaning and words), semantic (meaning), keyword (words, for names and codes), or contextual
             (words and meaning, episodes also by the turns around them in their session).
-        min_confidence: Leave out facts and rules whose confidence has faded below this.
         min_relevance: The minimum similarity of the best memory; below it, nothing is returned. Results less than half
             as similar are left out. Only in mode contextual; 0.58 is a good minimum, 0 means none.
     """
     found = await memory.search(
         query,
         types=types,
-        scope=scope,
         mode=mode,
         limit=limit,
         min_confidence=min_confidence,
         min_relevance=min_relevance,
-        as_of=as_of,
-        valid_at=valid_at,
-        min_trust=min_trust,
-        tags=tags,
-        since=since,
-        until=until,
-        learned_by=learned_by,
-        entity_id=entity_id,
+        explain=explain,
+        narrowing=narrowing,
     )
     return _listed(found)
 
@@ -122,18 +108,12 @@ async def memory_search(
 async def memory_recall(
     memory: KnowledgeMemory,
     *,
-    topic: str,
-    scope: ScopeFilter = None,
-    limit: Limit = DOOR_LIMIT,
+    topic: Query,
+    limit: MostResults = DEFAULT_LIMIT,
+    min_confidence: MinConfidence = DEFAULT_MIN_CONFIDENCE,
     min_relevance: MinRelevance = None,
-    as_of: AsOf = None,
-    valid_at: ValidAt = None,
-    min_trust: MinTrust = None,
-    tags: OnlyTags = None,
-    since: Since = None,
-    until: Until = None,
-    learned_by: LearnedBy = None,
-    entity_id: OnlyEntity = None,
+    explain: Explain = False,
+    narrowing: Within = EVERYTHING,
 ) -> Results:
     """Recall the facts and rules that matter most for a topic.
 
@@ -146,17 +126,11 @@ async def memory_recall(
     """
     found = await memory.recall(
         topic,
-        scope=scope,
         limit=limit,
+        min_confidence=min_confidence,
         min_relevance=min_relevance,
-        as_of=as_of,
-        valid_at=valid_at,
-        min_trust=min_trust,
-        tags=tags,
-        since=since,
-        until=until,
-        learned_by=learned_by,
-        entity_id=entity_id,
+        explain=explain,
+        narrowing=narrowing,
     )
     return _listed(found)
 
@@ -176,14 +150,12 @@ async def memory_context(
     memory: KnowledgeMemory,
     *,
     trigger_prompt: str,
-    butler: str,
-    token_budget: Annotated[int, bounds(0)] = DEFAULT_TOKEN_BUDGET,
+    butler: Scope,
+    token_budget: BudgetTokens = DEFAULT_BUDGET_TOKENS,
     min_relevance: MinRelevance = None,
     with_ids: bool = False,
     with_dates: bool = False,
-    as_of: AsOf = None,
-    valid_at: ValidAt = None,
-    min_trust: MinTrust = None,
+    narrowing: WithinBlock = EVERYTHING,
 ) -> str:
     """Get the knowledge for a session as one text for its prompt: key facts, then active rules.
 
@@ -200,13 +172,10 @@ async def memory_context(
     block = await memory.context(
         trigger_prompt,
         butler,
-        token_budget=token_budget,
+        narrowing=narrowing,
+        budget_tokens=token_budget,
         min_relevance=min_relevance,
-        with_ids=with_ids,
-        with_dates=with_dates,
-        as_of=as_of,
-        valid_at=valid_at,
-        min_trust=min_trust,
+        style=BlockStyle(ids=with_ids, dates=with_dates),
     )
     has_room = budget_chars(token_budget) >= len(OUT_OF_REACH)
     return OUT_OF_REACH if has_room and not block else block

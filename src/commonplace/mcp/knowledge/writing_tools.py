@@ -9,14 +9,17 @@ from typing_extensions import TypedDict
 from commonplace.knowledge import (
     DEFAULT_IMPORTANCE,
     GLOBAL_SCOPE,
+    Content,
+    Key,
     KnowledgeMemory,
     Maturity,
     NearFact,
     Period,
     Permanence,
+    Scope,
     json_fields,
 )
-from commonplace.mcp.knowledge.parameters import Importance, Lifetime, Origin, Scope, Tags
+from commonplace.mcp.knowledge.parameters import ImportanceOf, Lifetime, Metadata, Origin, ScopeOf, TagsOf
 from commonplace.mcp.protocol.tool import OUTAGE_HINT, Offer
 
 
@@ -57,11 +60,12 @@ class StoredRule(TypedDict):
 async def memory_store_episode(
     memory: KnowledgeMemory,
     *,
-    content: str,
-    butler: str,
+    content: Content,
+    butler: Scope,
     session_id: str | None = None,
-    importance: Importance = DEFAULT_IMPORTANCE,
+    importance: ImportanceOf = DEFAULT_IMPORTANCE,
     source: Origin = None,
+    metadata: Metadata = None,
 ) -> StoredEpisode:
     """Store an event of a session: an observation, an outcome, a statement of the user.
 
@@ -75,7 +79,12 @@ async def memory_store_episode(
         session_id: The session's id, a UUID.
     """
     receipt = await memory.store_episode(
-        content=content, butler=butler, session_id=session_id, importance=importance, source=source
+        content=content,
+        butler=butler,
+        session_id=session_id,
+        importance=importance,
+        source=source,
+        metadata=metadata,
     )
     if receipt.stored:
         return {"stored": True, "id": receipt.id}
@@ -85,17 +94,18 @@ async def memory_store_episode(
 async def memory_store_fact(
     memory: KnowledgeMemory,
     *,
-    subject: str,
-    predicate: str,
-    content: str,
-    importance: Importance = DEFAULT_IMPORTANCE,
+    subject: Key,
+    predicate: Key,
+    content: Content,
+    importance: ImportanceOf = DEFAULT_IMPORTANCE,
     permanence: Lifetime = Permanence.STANDARD,
-    scope: Scope = GLOBAL_SCOPE,
-    tags: Tags = None,
+    scope: ScopeOf = GLOBAL_SCOPE,
+    tags: TagsOf = None,
     entity_id: str | None = None,
     valid_from: str | None = None,
     valid_to: str | None = None,
     source: Origin = None,
+    metadata: Metadata = None,
 ) -> StoredFact:
     """Store one lasting piece of knowledge about a subject.
 
@@ -135,6 +145,7 @@ async def memory_store_fact(
         valid_from=valid_from,
         valid_to=valid_to,
         source=source,
+        metadata=metadata,
     )
     said = {name: value for name, value in json_fields(receipt).items() if value not in (None, [])}
     return cast("StoredFact", said)
@@ -143,10 +154,11 @@ async def memory_store_fact(
 async def memory_store_rule(
     memory: KnowledgeMemory,
     *,
-    content: str,
-    scope: Scope = GLOBAL_SCOPE,
-    tags: Tags = None,
+    content: Content,
+    scope: ScopeOf = GLOBAL_SCOPE,
+    tags: TagsOf = None,
     source: Origin = None,
+    metadata: Metadata = None,
 ) -> StoredRule:
     """Store guidance for how to act, learned from success or failure.
 
@@ -157,7 +169,9 @@ async def memory_store_rule(
     Parameters:
         content: What to do and when, such as "Run the linter before every commit".
     """
-    receipt = await memory.store_rule(content=content, scope=scope, tags=tags, source=source)
+    receipt = await memory.store_rule(
+        content=content, scope=scope, tags=tags, source=source, metadata=metadata
+    )
     return {"id": receipt.id, "maturity": Maturity.CANDIDATE, "flags": list(receipt.flags)}
 
 

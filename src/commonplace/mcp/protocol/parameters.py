@@ -25,9 +25,4 @@ def one_of(known: type[StrEnum]) -> Any:  # noqa: ANN401 - pydantic's own annota
     return Field(json_schema_extra={"enum": [*known]})
 
 
-def bounds(least: float, most: float | None = None) -> Any:  # noqa: ANN401 - pydantic's own annotation
-    """Show bounds in a schema. The memory checks the value, and its message names both bounds."""
-    return Field(json_schema_extra={"minimum": least, **({} if most is None else {"maximum": most})})
-
-
 JSON = BeforeValidator(_from_json)

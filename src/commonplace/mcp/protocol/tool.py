@@ -9,20 +9,22 @@ import asyncio
 import inspect
 import itertools
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Annotated, Any, Final, cast, get_type_hints
+from typing import Annotated, Any, Final, cast
 
 from fastmcp.server.dependencies import get_context
 from fastmcp.tools import Tool, ToolResult
 from fastmcp.utilities.json_schema import dereference_refs
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, create_model
+from pydantic.fields import FieldInfo
 
 from commonplace.access import Role
+from commonplace.core.bounds import bounds_of
 from commonplace.core.docstrings import documented
 from commonplace.core.errors import (
     EmbeddingError,
@@ -34,6 +36,7 @@ from commonplace.core.errors import (
 )
 from commonplace.core.faults import invalid_input
 from commonplace.core.json_values import json_safe
+from commonplace.core.parameter_groups import flat_parameters, gathered
 from commonplace.mcp.protocol.outputs import output_schema
 from commonplace.mcp.protocol.profiles import Names, Profile
 
@@ -49,6 +52,9 @@ PROGRESS_S: Final = 5.0
 """The time between two progress reports. Clients give up on a call after a minute without a report."""
 
 NO_DEFAULTS: Final[Mapping[str, object]] = MappingProxyType({})
+
+BOUNDS: Final = frozenset({"greater_than_equal", "less_than_equal", "string_too_short", "string_too_long"})
+"""The faults of a value that is out of bounds."""
 
 Notice = Callable[[Mapping[str, Any]], str | None]
 """Returns a hint for the answer to a call with some arguments, or ``None``."""
@@ -161,7 +167,7 @@ class MemoryTool(Tool):
             if "tenant_id" in given and "tenant_id" not in checked.model_fields_set:
                 given["tenant_id"] = getattr(memory, "tenant_id", None)
             async with _progress(self.title or self.name) if self._offer.is_long else nullcontext():
-                result = json_safe(await self._offer.run(memory, **given))
+                result = json_safe(await self._offer.run(memory, **await gathered(self._offer.run, given)))
         except Exception as error:  # noqa: BLE001 - an outer door: whatever it was, the model gets an answer
             return self._refused(error)
         if isinstance(result, str):
@@ -212,12 +218,12 @@ def _form(run: ToolFunction, optional: frozenset[str]) -> tuple[type[BaseModel],
 
 def arguments_of(run: ToolFunction, defaults: Mapping[str, object]) -> type[BaseModel]:
     """Return the pydantic model of a function's parameters, described by its docstring, without the memory."""
-    hints, (_, descriptions) = get_type_hints(run, include_extras=True), documented(run)
-    _, *parameters = inspect.signature(run).parameters.values()
+    _, descriptions = documented(run)
+    _, *parameters = flat_parameters(run)
     fields: dict[str, Any] = {}
     for each in parameters:
         default = defaults.get(each.name, ... if each.default is inspect.Parameter.empty else each.default)
-        hint = hints[each.name]
+        hint = each.annotation
         described = each.name in descriptions
         fields[each.name] = (
             Annotated[hint, Field(description=descriptions[each.name])] if described else hint,
@@ -266,10 +272,13 @@ async def _progress(title: str) -> AsyncGenerator[None]:
         await asyncio.gather(reporting, return_exceptions=True)  # A client that is gone needs no report.
 
 
-def _first_fault(error: ValidationError, *, known: Iterable[str]) -> InvalidInputError:
-    """Return the error about the first invalid argument."""
+def _first_fault(error: ValidationError, *, known: Mapping[str, FieldInfo]) -> InvalidInputError:
+    """Return the error about the first invalid argument; if the value is out of bounds, it names both bounds."""
     fault = error.errors()[0]
     invalid = invalid_input(fault, whole="arguments")
+    if fault["type"] in BOUNDS and invalid.field in known:
+        expected = bounds_of(known[invalid.field].rebuild_annotation()).expected
+        return InvalidInputError(invalid.field, expected, fault["input"])
     if fault["type"] != "extra_forbidden":
         return invalid
     return InvalidInputError(invalid.field, f"one of the parameters {', '.join(known)}", fault["input"])

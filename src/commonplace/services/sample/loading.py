@@ -11,7 +11,7 @@ from commonplace.core.errors import CommonplaceError, InvalidInputError, NotFoun
 from commonplace.core.request_context import DEFAULT_TENANT, request_context
 from commonplace.core.sources import Source
 from commonplace.core.text import plural
-from commonplace.knowledge import MAX_LIMIT, KnowledgeMemory
+from commonplace.knowledge import MAX_LIMIT, KnowledgeMemory, Narrowing
 from commonplace.operational import MemoryFilter
 from commonplace.services.erasure.erasing import remove_rows
 from commonplace.services.opening import Memories
@@ -183,23 +183,24 @@ async def _knowledge_rows(knowledge: KnowledgeMemory) -> dict[str, list[str]]:
     """Return the ids of the facts, rules, episodes and entities that the sample stored."""
     texts = {fact.content for fact in table.FACTS}
     rules = {table.HELPFUL_RULE, table.HARMFUL_RULE}
-    stored = await knowledge.lists.facts(source_butler=table.MARK, limit=MAX_LIMIT)
+    sample = Narrowing(learned_by=table.MARK)
+    stored = await knowledge.lists.facts(narrowing=sample, limit=MAX_LIMIT)
     facts = {str(one.id) for one in stored if one.content in texts}
     entities: list[str] = []
     for name, _, _ in table.ENTITIES:
         for entity in await knowledge.lists.entities(name=name):
-            about = await knowledge.lists.facts(entity_id=entity.id, limit=MAX_LIMIT)
+            about = await knowledge.lists.facts(narrowing=Narrowing(entity_id=entity.id), limit=MAX_LIMIT)
             if entity.metadata.get(table.MARK) and facts.issuperset(str(one.id) for one in about):
                 entities.append(str(entity.id))
     return {
         "facts": sorted(facts),
         "rules": [
             str(one.id)
-            for one in await knowledge.lists.rules(source_butler=table.MARK, limit=MAX_LIMIT)
+            for one in await knowledge.lists.rules(narrowing=sample, limit=MAX_LIMIT)
             if one.metadata.get("original_content", one.content) in rules
         ],
         "episodes": [
-            str(one.id) for one in await knowledge.lists.episodes(butler=table.MARK, limit=MAX_LIMIT)
+            str(one.id) for one in await knowledge.lists.episodes(narrowing=sample, limit=MAX_LIMIT)
         ],
         "entities": entities,
     }

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import Depends, Path, Query
 
-from commonplace.apps import MAX_ID_CHARS, AppMemory, require_app_id
+from commonplace.apps import AppMemory, Id, require_app_id
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.web.http.access import OpenMemories
 from commonplace.web.http.limits import row_id
@@ -31,11 +31,9 @@ OpenAppMemory = Annotated[AppMemory, Depends(app_memory)]
 AppId = Annotated[str, Depends(app_id)]
 MemoryId = Annotated[int, Depends(row_id("memory", "memoryId"))]
 UserId = Annotated[
-    str | None,
+    Id | None,
     Query(
         alias="userId",
-        min_length=1,
-        max_length=MAX_ID_CHARS,
         description="include the memories of this user; by default only shared memories",
     ),
 ]

@@ -6,14 +6,14 @@ from typing import Annotated, Final, TypeVar
 
 from fastapi import Depends, Query
 
-from commonplace.web.http.limits import MAX_OFFSET
+from commonplace.core import bounds
 from commonplace.web.http.shape import Shape
 
 DEFAULT_LIMIT: Final = 100
 MAX_LIMIT: Final = 1000
 
 Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="the maximum number of items on the page")]
-Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET, description="the number of items to skip")]
+Offset = Annotated[bounds.Offset, Query(description="the number of items to skip")]
 
 
 class PageShape(Shape):

@@ -8,9 +8,9 @@ from fastapi import Depends
 from pydantic import Field
 
 from commonplace.access import Principal
+from commonplace.core.bounds import BudgetTokens
 from commonplace.services.briefing import OF_KNOWLEDGE, Briefing, Part, Section, build_briefing
 from commonplace.web.http.access import KnowledgeOfCaller, OpenMemories, of_another_tenant, reader
-from commonplace.web.http.limits import MAX_BUDGET_TOKENS
 from commonplace.web.http.problems import FORBIDDEN, REFUSED, TOO_LARGE, ProblemError
 from commonplace.web.http.shape import Shape, Wanted, shows
 from commonplace.web.rest.api import Api
@@ -35,7 +35,7 @@ class WantedBriefing(Wanted):
     prompt: str = Field(default="", max_length=MAX_PROMPT_CHARS)
     app: str | None = None
     butler: str | None = None
-    budget_tokens: int | None = Field(default=None, ge=0, le=MAX_BUDGET_TOKENS)
+    budget_tokens: BudgetTokens | None = None
     sections: list[Part] | None = Field(default=None, max_length=len(Part))
     but_session: UUID | None = None
 

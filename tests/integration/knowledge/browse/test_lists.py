@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import asyncpg
 import pytest
@@ -10,6 +11,7 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.request_context import RequestContext, request_context
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge import FactCriteria, Narrowing, RuleCriteria
 from commonplace.knowledge.browse.cursors import cursor_of
 from commonplace.knowledge.browse.orders import FactOrder, RuleOrder
 from commonplace.knowledge.storage_functions import (
@@ -52,15 +54,17 @@ async def test_filters_are_cleaned_like_what_is_stored(pool: asyncpg.Pool, engin
         pool, engine, 0, subject=odd, predicate=odd, content=odd, tags=[odd], source_butler=odd
     )
     memory = memory_on(pool)
-    for name in ("subject", "predicate", "text", "tag", "source_butler"):
-        filters: dict[str, Any] = {name: odd}
-        assert [str(fact.id) for fact in await memory.lists.facts(**filters)] == [stored]
-        filters[name] = 7
+    for name in ("subject", "predicate", "text"):
+        right: dict[str, Any] = {name: odd}
+        wrong: dict[str, Any] = {name: 7}
+        found = await memory.lists.facts(criteria=FactCriteria(**right))
+        assert [str(fact.id) for fact in found] == [stored]
         with pytest.raises(InvalidInputError, match=f"{name}: expected text, got 7"):
-            await memory.lists.facts(**filters)
-    for name in ("text", "tag", "source_butler"):
-        filters = {name: odd}
-        assert await memory.lists.rules(**filters) == []
+            await memory.lists.facts(criteria=FactCriteria(**wrong))
+    assert await memory.lists.rules(criteria=RuleCriteria(text=odd)) == []
+    for narrowing in (Narrowing(tags=[odd]), Narrowing(learned_by=odd)):
+        assert [str(fact.id) for fact in await memory.lists.facts(narrowing=narrowing)] == [stored]
+        assert await memory.lists.rules(narrowing=narrowing) == []
     assert await memory.lists.entities(name=odd) == []
     assert [str(fact.id) for fact in await memory.history.timeline(odd)] == [stored]
     assert await memory.events.list(actor=odd) == []
@@ -91,11 +95,11 @@ async def test_facts_are_found_and_ordered(pool: asyncpg.Pool, engine: Embedding
     async def ids(**wanted: Any) -> list[str]:  # noqa: ANN401
         return [str(fact.id) for fact in await memory_on(pool, clock=clock).lists.facts(**wanted)]
 
-    assert await ids(text="50 % OF") == [second]
-    assert await ids(text="MAIL p0: content".replace(":", "")) == [first]
-    assert await ids(tag="net") == [first]
-    assert await ids(unused=True) == [third, second, first]
-    assert await ids(unused=False) == []
+    assert await ids(criteria=FactCriteria(text="50 % OF")) == [second]
+    assert await ids(criteria=FactCriteria(text="MAIL p0: content".replace(":", ""))) == [first]
+    assert await ids(narrowing=Narrowing(tags=["net"])) == [first]
+    assert await ids(criteria=FactCriteria(unused=True)) == [third, second, first]
+    assert await ids(criteria=FactCriteria(unused=False)) == []
     assert await ids(sort="subject") == [second, first, third]
     assert await ids(sort="importance") == [first, second, third]
     assert await ids(sort="confidence") == [second, first, third]
@@ -150,8 +154,8 @@ async def test_rules_are_found_and_ordered(pool: asyncpg.Pool, engine: Embedding
     async def ids(**wanted: Any) -> list[Any]:  # noqa: ANN401
         return [rule.id for rule in await memory_on(pool, clock=at(3)).lists.rules(**wanted)]
 
-    assert await ids(text="DRAIN") == [calm]
-    assert await ids(tag="ops") == [calm]
+    assert await ids(criteria=RuleCriteria(text="DRAIN")) == [calm]
+    assert await ids(narrowing=Narrowing(tags=["ops"])) == [calm]
     assert await ids(sort="harmed") == [harm, calm]
     assert await ids(sort="applied") == [calm, harm]
     assert await ids(sort="effectiveness") == [calm, harm]
@@ -180,13 +184,55 @@ async def test_facts_by_state_scope_and_entity(pool: asyncpg.Pool, engine: Embed
         for validity in ("active", "superseded", "retracted")
     }
     assert by_state == {"active": [other, new], "superseded": [old], "retracted": []}
-    (fading,) = await memory_on(pool, clock=later).lists.facts(validity="active", fading=True)
+    (fading,) = await memory_on(pool, clock=later).lists.facts(
+        validity="active", criteria=FactCriteria(fading=True)
+    )
     assert (str(fading.id), fading.is_fading) == (new, True)
     assert 0.05 < fading.effective_confidence < 0.2
-    assert [str(row.id) for row in await memory_on(pool).lists.facts(scope="dev")] == [other]
-    assert [str(row.id) for row in await memory_on(pool).lists.facts(entity_id=entity.id)] == [other]
-    assert [str(row.id) for row in await memory_on(pool).lists.facts(predicate="port")] == [new, old]
-    assert await memory_on(pool).lists.facts(subject="nothing like this") == []
+    assert [str(row.id) for row in await memory_on(pool).lists.facts(narrowing=Narrowing(scope="dev"))] == [
+        other
+    ]
+    assert [
+        str(row.id) for row in await memory_on(pool).lists.facts(narrowing=Narrowing(entity_id=entity.id))
+    ] == [other]
+    assert [
+        str(row.id) for row in await memory_on(pool).lists.facts(criteria=FactCriteria(predicate="port"))
+    ] == [
+        new,
+        old,
+    ]
+    assert await memory_on(pool).lists.facts(criteria=FactCriteria(subject="nothing like this")) == []
+
+
+async def test_lists_take_the_narrowing_of_searches(pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:
+    """By trust, by the time of storing and by butler; episodes by the scope or the butler that learned them."""
+    first = await learn(pool, engine, 0, subject="mail", source="web")
+    second = await learn(pool, engine, 1, subject="cache", source_butler="dev")
+    rule = await store_rule(pool, engine, content="Drain the queue", source_butler="dev", clock=at(1))
+    episodes = [
+        await store_episode(pool, engine, content="Seen", butler=butler, source=source, clock=at(hour))
+        for hour, (butler, source) in enumerate((("dev", "web"), ("ops", None)))
+    ]
+    cases = [
+        (Narrowing(min_trust="agent"), {second}, {rule}, {episodes[1]}),
+        (Narrowing(since=at(1)()), {second}, {rule}, {episodes[1]}),
+        (Narrowing(until=at(1)()), {first}, set(), {episodes[0]}),
+        (Narrowing(learned_by="dev"), {second}, {rule}, {episodes[0]}),
+        (Narrowing(scope="ops"), set(), set(), {episodes[1]}),
+        (Narrowing(tags=["none"]), set(), set(), set()),
+        (Narrowing(entity_id=uuid4()), set(), set(), set()),
+    ]
+    for narrowing, facts, rules, seen in cases:
+        assert {str(each.id) for each in await memory_on(pool).lists.facts(narrowing=narrowing)} == facts, (
+            narrowing
+        )
+        assert {each.id for each in await memory_on(pool).lists.rules(narrowing=narrowing)} == rules, (
+            narrowing
+        )
+        listed = await memory_on(pool).lists.episodes(narrowing=narrowing)
+        assert {each.id for each in listed} == seen, narrowing
+    (known,) = await memory_on(pool).lists.episodes(narrowing=Narrowing(as_of=at(0)()))
+    assert known.id == episodes[0]
 
 
 @pytest.mark.requirement("KNW-02.2")
@@ -212,7 +258,7 @@ async def test_rules_with_what_became_of_them(pool: asyncpg.Pool, engine: Embedd
     assert [row.id for row in await memory_on(pool).lists.rules()] == [gone, kept]
     assert [row.id for row in await memory_on(pool).lists.rules(forgotten=False)] == [kept]
     assert [row.is_forgotten for row in await memory_on(pool).lists.rules(forgotten=True)] == [True]
-    assert await memory_on(pool).lists.rules(maturity="proven") == []
+    assert await memory_on(pool).lists.rules(criteria=RuleCriteria(maturity="proven")) == []
     applied = await memory_on(pool).lists.applications(kept)
     assert [(one.outcome, one.reason) for one in applied] == [
         ("harmful", "asked twice"),
@@ -225,7 +271,9 @@ async def test_episodes_by_state_and_butler(pool: asyncpg.Pool, engine: Embeddin
     first = await store_episode(pool, engine, content="one", butler="dev", clock=at(0))
     second = await store_episode(pool, engine, content="two", butler="ops", clock=at(1))
     assert [row.id for row in await memory_on(pool).lists.episodes()] == [second, first]
-    assert [row.id for row in await memory_on(pool).lists.episodes(butler="dev")] == [first]
+    assert [row.id for row in await memory_on(pool).lists.episodes(narrowing=Narrowing(scope="dev"))] == [
+        first
+    ]
     assert [row.id for row in await memory_on(pool).lists.episodes(status="pending", limit=1)] == [second]
     assert await memory_on(pool).lists.episodes(status="dead_letter") == []
     await forget_memory(pool, "episode", str(second), clock=at(2))
@@ -331,13 +379,13 @@ async def test_another_tenant_sees_none_of_it(
         {"limit": 1001},
         {"offset": -1},
         {"validity": "fading"},
-        {"entity_id": "x"},
-        {"scope": ""},
+        {"criteria": FactCriteria(source="magic")},
     ],
     ids=str,
 )
 async def test_what_cannot_be_listed_is_refused(pool: asyncpg.Pool, wanted: dict[str, Any]) -> None:
     """The message names the parameter."""
     (name,) = wanted
-    with pytest.raises(InvalidInputError, match=f"^{name}: expected"):
+    field = "source" if name == "criteria" else name
+    with pytest.raises(InvalidInputError, match=f"^{field}: expected"):
         await memory_on(pool).lists.facts(**wanted)

@@ -11,6 +11,7 @@ import pytest
 
 from commonplace.core.clock import ManualClock, utc_now
 from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge import FactCriteria, Narrowing
 from commonplace.knowledge.consolidation.runs import RunState
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.events import EventType
@@ -128,7 +129,10 @@ class History:
 
 async def known(memory: KnowledgeMemory, entities: list[UUID], **when: Any) -> tuple[object, ...]:  # noqa: ANN401
     """Return what the reads show: rules, facts in any state by their ids, and entities."""
-    rules = {each.id for each in await memory.lists.rules(forgotten=False, limit=1_000, **when)}
+    rules = {
+        each.id
+        for each in await memory.lists.rules(forgotten=False, limit=1_000, narrowing=Narrowing(**when))
+    }
     facts = await memory.lists.facts(validity=None, limit=1_000)
     states: dict[UUID, object] = {}
     for each in facts:
@@ -183,7 +187,9 @@ async def test_what_was_known_is_what_the_audit_trail_says(
             shown.append((moments[-1][0], await known(knowledge, history.entities)))
     assert {event.event_type for event in await knowledge.events.list(limit=1_000)} >= CHANGES
     for moment, active in moments:
-        listed = {each.id for each in await knowledge.lists.facts(as_of=moment, limit=1_000)}
+        listed = {
+            each.id for each in await knowledge.lists.facts(limit=1_000, narrowing=Narrowing(as_of=moment))
+        }
         assert listed == active == await replayed(knowledge, moment)
     for moment, expected in shown:
         assert await known(knowledge, history.entities, as_of=moment) == expected
@@ -210,9 +216,13 @@ async def test_every_read_takes_a_moment(
     clock.advance(days=3)
 
     async def found(**when: Any) -> list[set[str]]:  # noqa: ANN401 - as_of and valid_at
-        results = await knowledge.search("where Anna lives", mode=mode, scope="ops", **when)
-        recalled = await knowledge.recall("where Anna lives", min_relevance=0.0, **when)
-        block = await knowledge.context("where Anna lives", "ops", min_relevance=0.0, **when)
+        results = await knowledge.search(
+            "where Anna lives", mode=mode, narrowing=Narrowing(scope="ops", **when)
+        )
+        recalled = await knowledge.recall("where Anna lives", min_relevance=0.0, narrowing=Narrowing(**when))
+        block = await knowledge.context(
+            "where Anna lives", "ops", min_relevance=0.0, narrowing=Narrowing(**when)
+        )
         places = {place for place in ("Lisbon", "Porto", "hotel") if place in block}
         lists = ({each.memory.content.split()[-1] for each in listed} for listed in (results, recalled))
         return [*lists, places]
@@ -223,7 +233,9 @@ async def test_every_read_takes_a_moment(
     assert await found(valid_at=may) == [{"Porto"}] * 3
     assert await found(as_of=before, valid_at=may) == [{"Lisbon"}] * 3
     assert await found(valid_at=clock.now - timedelta(days=2)) == [{"Porto", "hotel"}] * 3
-    listed = await knowledge.lists.facts(valid_at=may - timedelta(days=1), scope="global")
+    listed = await knowledge.lists.facts(
+        narrowing=Narrowing(valid_at=may - timedelta(days=1), scope="global")
+    )
     assert [each.content for each in listed] == ["Anna lives in Lisbon"]
 
 
@@ -236,7 +248,7 @@ async def test_forgotten_rules_and_later_ones_are_not_in_the_past(
     before = await knowledge_pool.fetchval("SELECT clock_timestamp()")
     await knowledge.forget("rule", first.id)
     await knowledge.store_rule(content="Ask Ben first")
-    found = await knowledge.search("ask first", as_of=before)
+    found = await knowledge.search("ask first", narrowing=Narrowing(as_of=before))
     assert [each.memory.content for each in found] == ["Ask Anna first"]
     assert [each.memory.content for each in await knowledge.search("ask first")] == ["Ask Ben first"]
 
@@ -325,10 +337,12 @@ async def test_a_date_alone_asks_about_the_whole_day(knowledge: KnowledgeMemory)
     today, yesterday = (f"{stored_at - timedelta(days=days):%Y-%m-%d}" for days in (0, 1))
     for name in ("as_of", "valid_at"):
         for day, expected in ((today, [receipt.id]), (yesterday, [])):
-            asked: dict[str, Any] = {name: day}
-            found = await knowledge.search("Uma", **asked)
+            asked = Narrowing(**{name: day})
+            found = await knowledge.search("Uma", narrowing=asked)
             assert [each.memory.id for each in found] == expected
-            assert [each.id for each in await knowledge.lists.facts(validity=None, **asked)] == expected
+            assert [
+                each.id for each in await knowledge.lists.facts(validity=None, narrowing=asked)
+            ] == expected
 
 
 async def test_a_date_is_the_last_day_on_which_a_fact_is_true(knowledge: KnowledgeMemory) -> None:
@@ -346,7 +360,7 @@ async def test_a_date_is_the_last_day_on_which_a_fact_is_true(knowledge: Knowled
         ("2027-05-31T23:59:00Z", 2),
         ("2027-06-01T00:00:00Z", 0),
     ):
-        assert len(await knowledge.lists.facts(valid_at=moment)) == count
+        assert len(await knowledge.lists.facts(narrowing=Narrowing(valid_at=moment))) == count
 
 
 async def test_an_episode_about_the_past_leaves_the_current_fact(knowledge: KnowledgeMemory) -> None:
@@ -371,7 +385,7 @@ async def test_a_period_is_read_against_the_date_of_the_episode(knowledge: Knowl
     await knowledge.store_episode(content=away, butler="ops")
     clock.advance(days=3)
     await knowledge.runs.consolidate(Spawner(answer(new_facts=[fact("Ben", "availability", away)])))
-    (stored,) = await knowledge.lists.facts(subject="Ben")
+    (stored,) = await knowledge.lists.facts(criteria=FactCriteria(subject="Ben"))
     assert stored.valid_to is not None
     assert (stored.valid_to.date(), stored.metadata["period_words"]) == (
         last + timedelta(days=1),

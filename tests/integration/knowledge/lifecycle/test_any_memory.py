@@ -9,6 +9,7 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge import BlockStyle
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.kinds import Fact, MemoryType, Rule
 from commonplace.knowledge.model.short_ids import short_id
@@ -150,9 +151,9 @@ async def test_feedback_takes_the_short_ids_of_a_block(
         engine,
         "short sentences about nuts",
         "home",
-        with_ids=True,
         min_relevance=0.0,
         clock=clock,
+        style=BlockStyle(ids=True),
     )
     fact_id, rule_id = f"[{short_id(MemoryType.FACT, fact)}]", f"[{short_id(MemoryType.RULE, rule)}]"
 

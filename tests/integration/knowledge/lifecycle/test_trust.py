@@ -8,6 +8,7 @@ import pytest
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.sources import Source
+from commonplace.knowledge import Narrowing
 from commonplace.knowledge.memories.rules import RuleDraft
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.fact_drafts import FactDraft
@@ -28,7 +29,7 @@ def by(memory: KnowledgeMemory, source: Source) -> KnowledgeMemory:
 
 async def texts(memory: KnowledgeMemory, *, min_trust: str | None = None) -> set[str]:
     """Return the texts of a recall of everything."""
-    found = await memory.recall("", count=False, min_trust=min_trust)
+    found = await memory.recall("", count=False, narrowing=Narrowing(min_trust=min_trust))
     return {each.memory.content for each in found}
 
 
@@ -51,10 +52,12 @@ async def test_a_memory_has_the_weakest_source_that_it_comes_from(knowledge: Kno
     assert await texts(knowledge, min_trust="tool") == {"own", "lifted", "lowered"}
     assert await texts(knowledge, min_trust="agent") == {"own", "lifted"}
     for mode in ("semantic", "keyword", "hybrid", "contextual"):
-        found = await knowledge.search("derived lowered own", mode=mode, min_trust="agent")
+        found = await knowledge.search(
+            "derived lowered own", mode=mode, narrowing=Narrowing(min_trust="agent")
+        )
         assert "derived" not in {each.memory.content for each in found}
     with pytest.raises(InvalidInputError, match="min_trust"):
-        await knowledge.recall("x", min_trust="god")
+        await knowledge.recall("x", narrowing=Narrowing(min_trust="god"))
 
 
 async def test_only_a_person_raises_trust(knowledge: KnowledgeMemory) -> None:
@@ -203,7 +206,9 @@ async def test_a_weaker_fact_of_another_scope_does_not_hide_a_trusted_one(knowle
     """A reader of the scope is shown the trusted fact of the key."""
     await by(knowledge, Source.PERSON).store_fact(**KEY, content="DE89")
     await knowledge.store_fact(**KEY, content="DE12", scope="ops")
-    assert {each.memory.content for each in await knowledge.recall("", scope="ops")} == {"DE89"}
+    assert {each.memory.content for each in await knowledge.recall("", narrowing=Narrowing(scope="ops"))} == {
+        "DE89"
+    }
 
 
 async def test_the_database_knows_the_order_of_trust(knowledge: KnowledgeMemory) -> None:

@@ -8,7 +8,7 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError, UndoRefusedError
 from commonplace.core.sources import Source
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.model.inputs import MAX_TAGS
+from commonplace.knowledge.model.bounds import MAX_TAGS
 from commonplace.knowledge.model.kinds import PINNED, Fact, Rule, Validity
 from commonplace.services.waiting import Answer, can_undo, decide, list_knowledge, undo
 

@@ -10,7 +10,7 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge import KnowledgeMemory
+from commonplace.knowledge import KnowledgeMemory, Narrowing
 
 pytestmark = pytest.mark.requirement("PRJ-01.1", "PRJ-02.1")
 
@@ -63,11 +63,16 @@ async def test_a_move_takes_episodes_facts_and_rules_and_leaves_the_other_scopes
 
     assert (move.episodes, move.facts, move.rules, move.superseded) == ((episode,), (fact,), (rule,), ())
     found = {
-        each.memory.id for each in await memory.search("deploy of api, database port", scope="api-7k3m2q9t")
+        each.memory.id
+        for each in await memory.search(
+            "deploy of api, database port", narrowing=Narrowing(scope="api-7k3m2q9t")
+        )
     }
     assert {episode, fact, rule} <= found
     assert other not in found
-    assert {each.memory.id for each in await memory.search("deploy of api", scope="api")} == set()
+    assert {
+        each.memory.id for each in await memory.search("deploy of api", narrowing=Narrowing(scope="api"))
+    } == set()
     assert await scopes(memory) == {
         "The database listens on 5432.": ("api-7k3m2q9t", "active"),
         "The database listens on 6543.": ("web", "active"),
@@ -163,7 +168,9 @@ async def test_only_the_memories_of_some_sessions_move(memory: KnowledgeMemory) 
     move = await memory.scopes.move("api", "api-aaaaaaaa", sessions=[mine])
 
     assert (move.episodes, move.facts, move.rules) == ((own,), (learned,), ())
-    assert {each.id for each in await memory.lists.episodes(butler="api", limit=10)} == {other}
+    assert {each.id for each in await memory.lists.episodes(limit=10, narrowing=Narrowing(scope="api"))} == {
+        other
+    }
     assert (await memory.get("rule", rule)).memory_type == "rule"
 
 
@@ -172,7 +179,10 @@ async def test_a_fact_is_promoted_to_everybody_and_demoted_again(memory: Knowled
     fact = await port(memory, 5432, "api")
 
     async def seen_by_web() -> set[UUID]:
-        return {each.memory.id for each in await memory.search("port of the database", scope="web")}
+        return {
+            each.memory.id
+            for each in await memory.search("port of the database", narrowing=Narrowing(scope="web"))
+        }
 
     assert await seen_by_web() == set()
     await memory.scopes.move_memory("fact", fact, "global")

@@ -7,11 +7,13 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.embedding.backend import BackendName
+from commonplace.knowledge import Narrowing
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import Fact, Rule
 from commonplace.knowledge.model.quotas import ContextQuotas, SectionQuota
 from commonplace.knowledge.storage_functions import memory_context, recall, store_facts, store_rule
 from commonplace.knowledge.store.unit_of_work import unit_of_work
+from support.on_pool import memory_on
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
@@ -120,7 +122,8 @@ async def test_without_a_prompt_the_most_important_memories_come_first(
     unusable = EmbeddingEngine(EmbeddingOptions(backend=BackendName.ONNX, model="/nowhere"))
 
     as_of = await knowledge_pool.fetchval("SELECT clock_timestamp()") if past else None
-    block = await memory_context(knowledge_pool, unusable, " ", "travel", as_of=as_of)
+    memory = memory_on(knowledge_pool, engine=unusable)
+    block = await memory.context(" ", "travel", narrowing=Narrowing(as_of=as_of), fail_open=False)
 
     assert block.count("\n- ") == 20
     assert "shelf 20" in block.partition("\n- ")[2].partition("\n")[0]

@@ -7,6 +7,7 @@ import pytest
 
 from commonplace.core.clock import ManualClock, utc_now
 from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge import BlockStyle, Narrowing
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.search.results import STALE
@@ -18,10 +19,13 @@ MODES = ("semantic", "keyword", "hybrid", "contextual", "recall")
 
 async def found(memory: KnowledgeMemory, mode: str, **filters: Any) -> list[str]:  # noqa: ANN401
     """Return the last words of what a search or a recall for tea finds."""
+    narrowing = Narrowing(**filters)
     if mode == "recall":
-        results = await memory.recall("green tea", min_relevance=0.0, count=False, limit=1, **filters)
+        results = await memory.recall(
+            "green tea", min_relevance=0.0, count=False, limit=1, narrowing=narrowing
+        )
     else:
-        results = await memory.search("green tea", mode=mode, limit=1, **filters)
+        results = await memory.search("green tea", mode=mode, limit=1, narrowing=narrowing)
     return [each.memory.content.split()[-1] for each in results]
 
 
@@ -63,13 +67,43 @@ async def test_episodes_and_rules_are_filtered_too(knowledge: KnowledgeMemory) -
     await knowledge.store_rule(content="Serve green tea hot", tags=["kitchen"])
 
     async def types(**filters: Any) -> list[str]:  # noqa: ANN401 - filters
-        return [
-            str(each.memory.memory_type) for each in await knowledge.search("green tea", limit=9, **filters)
-        ]
+        results = await knowledge.search("green tea", limit=9, narrowing=Narrowing(**filters))
+        return [str(each.memory.memory_type) for each in results]
 
     assert await types(learned_by="cook") == ["episode"]
     assert await types(tags=["kitchen"]) == ["rule"]
     assert await types(entity_id=anna.id) == []
+
+
+async def test_a_block_is_narrowed_with_its_pinned_memories(knowledge: KnowledgeMemory) -> None:
+    """Neither the pinned fact nor the recalled fact of another butler has a line; the butler is the scope."""
+    for butler in ("cook", "shop"):
+        for tag in ("pinned", "kitchen"):
+            await knowledge.store_fact(
+                subject=butler,
+                predicate=tag,
+                content=f"green tea, {butler} {tag}",
+                tags=[tag],
+                source_butler=butler,
+            )
+
+    async def lines(**filters: Any) -> set[str]:  # noqa: ANN401 - filters
+        block = await knowledge.context(
+            "green tea",
+            "ops",
+            min_relevance=0.0,
+            narrowing=Narrowing(**filters),
+            style=BlockStyle(note=False),
+        )
+        return {
+            " ".join(line.split(" (")[0].split()[-2:]) for line in block.splitlines() if line.startswith("- ")
+        }
+
+    assert await lines(learned_by="cook") == {"cook pinned", "cook kitchen"}
+    assert await lines(tags=["kitchen"]) == {"cook kitchen", "shop kitchen"}
+    assert await lines(until="2000-01-01") == set()
+    with pytest.raises(InvalidInputError, match="scope: expected no scope, because the butler is the scope"):
+        await lines(scope="ops")
 
 
 @pytest.mark.parametrize("mode", MODES)

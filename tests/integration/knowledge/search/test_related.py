@@ -1,10 +1,12 @@
 """Facts one relation away from what a topic names."""
 
+from typing import Any
 from uuid import UUID
 
 import pytest
 
 from commonplace.core.sources import Source
+from commonplace.knowledge import Narrowing
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.search.results import Found
 
@@ -25,9 +27,11 @@ async def fill(memory: KnowledgeMemory, *, scope: str = "global") -> UUID:
     return told.id
 
 
-async def recalled(memory: KnowledgeMemory, topic: str = TOPIC, **options: object) -> list[Found]:
+async def recalled(memory: KnowledgeMemory, topic: str = TOPIC, **options: Any) -> list[Found]:  # noqa: ANN401 - a narrowing
     """Return what the topic leads to, without a use."""
-    return await memory.recall(topic, count=False, min_relevance=0.3, explain=True, **options)  # pyright: ignore[reportArgumentType] - options of a recall
+    return await memory.recall(
+        topic, count=False, min_relevance=0.3, explain=True, narrowing=Narrowing(**options)
+    )
 
 
 def subjects(found: list[Found]) -> list[str]:

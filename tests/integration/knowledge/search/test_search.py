@@ -19,8 +19,9 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.memories.episodes import EpisodeDraft
 from commonplace.knowledge.memories.rules import RuleDraft
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.model.bounds import MAX_QUERY_CHARS
 from commonplace.knowledge.model.fact_drafts import FactDraft
-from commonplace.knowledge.search.request import KEPT_VECTORS, MAX_QUERY_CHARS
+from commonplace.knowledge.search.request import KEPT_VECTORS
 from commonplace.knowledge.search.results import Found
 from commonplace.knowledge.search.statements import (
     TABLES,

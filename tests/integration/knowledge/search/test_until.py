@@ -8,6 +8,7 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.json_values import json_safe
 from commonplace.core.sources import Source
+from commonplace.knowledge import Narrowing
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.config import SearchMode
 
@@ -100,4 +101,6 @@ async def test_a_block_never_tells_a_fact_that_it_would_leave_out(
     )
     prompt = "Which city is the office in?"
     assert "until then: The office is in Graz" in await knowledge.context(prompt, "ops")
-    assert "until then" not in await knowledge.context(prompt, "ops", min_trust=Source.AGENT)
+    assert "until then" not in await knowledge.context(
+        prompt, "ops", narrowing=Narrowing(min_trust=Source.AGENT)
+    )

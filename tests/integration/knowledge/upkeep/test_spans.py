@@ -64,4 +64,4 @@ async def test_content_is_traced_on_request(knowledge: KnowledgeMemory, spans: I
     trace_with(provider.get_tracer("test"), with_content=True)
     await knowledge.search(query="green tea")
     assert (of(spans, "search_memory").attributes or {})["gen_ai.memory.query.text"] == "green tea"
-    assert "min_trust" in inspect.signature(KnowledgeMemory.search).parameters
+    assert "narrowing" in inspect.signature(KnowledgeMemory.search).parameters

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge import BlockStyle
 from commonplace.knowledge.model.kinds import Fact, Rule
 from commonplace.knowledge.model.quotas import ContextQuotas, SectionQuota
 from commonplace.knowledge.search.context_block import NOTE
@@ -37,7 +38,7 @@ def rule(content: str = "never deploy on a Friday") -> Rule:
 @pytest.mark.requirement("KNW-20.1")
 def test_facts_and_rules_stand_in_two_sections() -> None:
     """Facts first, whatever the order of the scores; a note says what they are, and the date."""
-    block = render_context([rule(), fact()], token_budget=ROOMY)
+    block = render_context([rule(), fact()], budget_tokens=ROOMY)
 
     assert block == (
         "# Memory Context\n"
@@ -52,9 +53,9 @@ def test_facts_and_rules_stand_in_two_sections() -> None:
 @pytest.mark.requirement("KNW-20.1")
 def test_a_section_without_memories_is_left_out() -> None:
     """And without any memory only the title stays."""
-    assert "## Active Rules" not in render_context([fact()], token_budget=ROOMY)
-    assert "## Key Facts" not in render_context([rule()], token_budget=ROOMY)
-    assert render_context([], token_budget=ROOMY) == "# Memory Context\n"
+    assert "## Active Rules" not in render_context([fact()], budget_tokens=ROOMY)
+    assert "## Key Facts" not in render_context([rule()], budget_tokens=ROOMY)
+    assert render_context([], budget_tokens=ROOMY) == "# Memory Context\n"
 
 
 @pytest.mark.requirement("KNW-20.2")
@@ -66,7 +67,7 @@ def test_the_block_fits_every_budget(budget: int, contents: list[tuple[bool, str
     """From zero up, whatever the memories hold; and it begins with its title or is empty."""
     memories = [fact(content) if is_fact else rule(content) for is_fact, content in contents]
 
-    block = render_context(memories, token_budget=budget)
+    block = render_context(memories, budget_tokens=budget)
 
     assert len(block) <= budget * 4
     assert block == "" or block.startswith("# Memory Context\n")
@@ -77,13 +78,13 @@ def test_memories_are_taken_by_score_over_both_sections() -> None:
     """With room for one line only, the best memory has it, be it a rule."""
     room_for_one = (len("# Memory Context\n\n## Active Rules\n") + len(render_line(rule()))) // 4 + 1
 
-    assert "never deploy" in render_context([rule(), fact()], token_budget=room_for_one)
+    assert "never deploy" in render_context([rule(), fact()], budget_tokens=room_for_one)
 
 
 @pytest.mark.requirement("KNW-20.2")
 def test_a_memory_that_does_not_fit_lets_the_shorter_ones_behind_it_in() -> None:
     """One long text cannot empty the block."""
-    block = render_context([fact("long " * 5000), fact("short")], token_budget=200)
+    block = render_context([fact("long " * 5000), fact("short")], budget_tokens=200)
 
     assert "short" in block
     assert "long" not in block
@@ -95,7 +96,7 @@ def test_a_quota_of_lines_holds_a_section_back() -> None:
     quotas = ContextQuotas(facts=SectionQuota(items=2))
 
     block = render_context(
-        [fact("one"), fact("two"), fact("three"), rule()], token_budget=ROOMY, quotas=quotas
+        [fact("one"), fact("two"), fact("three"), rule()], budget_tokens=ROOMY, quotas=quotas
     )
 
     assert [word in block for word in ("one", "two", "three", "never")] == [True, True, False, True]
@@ -107,7 +108,7 @@ def test_a_quota_of_space_holds_a_section_back(share: float, budget: int) -> Non
     """The section, heading included, takes no more than its share of the whole budget."""
     quotas = ContextQuotas(facts=SectionQuota(share=share))
 
-    block = render_context([fact(str(number)) for number in range(20)], token_budget=budget, quotas=quotas)
+    block = render_context([fact(str(number)) for number in range(20)], budget_tokens=budget, quotas=quotas)
 
     assert (
         len(block.removeprefix("# Memory Context\n").removeprefix(NOTE.format(today=TODAY)))
@@ -123,8 +124,8 @@ def test_facts_do_not_crowd_out_rules() -> None:
         *(rule(f"rule {number}") for number in range(8)),
     ]
 
-    by_lines = render_context(memories, token_budget=ROOMY)
-    by_space = render_context(memories, token_budget=150, with_note=False)
+    by_lines = render_context(memories, budget_tokens=ROOMY)
+    by_space = render_context(memories, budget_tokens=150, style=BlockStyle(note=False))
 
     assert (by_lines.count("- [gateway]"), by_lines.count("- rule")) == (15, 5)
     assert by_space.count("- rule") > 0
@@ -136,7 +137,7 @@ def test_lines_stand_in_the_order_of_their_scores() -> None:
     quotas = ContextQuotas(facts=SectionQuota(reserve=1), rules=SectionQuota(reserve=1))
 
     block = render_context(
-        [rule("first"), fact("second"), rule("third")], token_budget=ROOMY, quotas=quotas, limit=3
+        [rule("first"), fact("second"), rule("third")], budget_tokens=ROOMY, quotas=quotas, limit=3
     )
 
     assert block.index("first") < block.index("third")
@@ -144,7 +145,7 @@ def test_lines_stand_in_the_order_of_their_scores() -> None:
 
 def test_a_caller_says_what_the_lines_are_itself() -> None:
     """A briefing of several blocks says it once."""
-    assert "Noted" not in render_context([fact()], token_budget=ROOMY, with_note=False)
+    assert "Noted" not in render_context([fact()], budget_tokens=ROOMY, style=BlockStyle(note=False))
 
 
 @pytest.mark.parametrize("quota", [{"items": -1}, {"reserve": -1}, {"share": 1.5}, {"share": float("nan")}])
@@ -182,9 +183,9 @@ def test_pinned_memories_come_first_under_a_cap_of_their_own() -> None:
     quotas = ContextQuotas(pinned=SectionQuota(items=1, share=0.25, reserve=0))
 
     block = render_context(
-        [fact("one"), allergy], pinned=[allergy, other], token_budget=ROOMY, quotas=quotas, limit=1
+        [fact("one"), allergy], pinned=[allergy, other], budget_tokens=ROOMY, quotas=quotas, limit=1
     )
-    alone = render_context([], pinned=[fact("long " * 200), other], token_budget=100)
+    alone = render_context([], pinned=[fact("long " * 200), other], budget_tokens=100)
 
     assert block.endswith(
         "\n## Pinned\n- [Ada] [allergy]: is allergic to nuts (confidence: 0.95)\n"
@@ -198,7 +199,7 @@ def test_of_equal_texts_one_line_is_shown() -> None:
     """Pinned or not."""
     pinned = [replace(fact("nuts"), id=UUID(int=number)) for number in range(10)]
     told = [replace(rule(), id=UUID(int=number)) for number in range(10, 20)]
-    block = render_context([*told, replace(pinned[0], id=UUID(int=99))], pinned=pinned, token_budget=ROOMY)
+    block = render_context([*told, replace(pinned[0], id=UUID(int=99))], pinned=pinned, budget_tokens=ROOMY)
     assert block.count("\n- ") == 2
 
 
@@ -206,9 +207,9 @@ def test_lines_end_with_short_ids_where_there_is_room() -> None:
     """All memories stay in the block; the first lines get their ids first, and a note says what they are for."""
     memories = [fact("one"), rule()]
 
-    roomy = render_context(memories, token_budget=ROOMY, with_ids=True)
-    bare = render_context(memories, token_budget=ROOMY, with_note=False)
-    tight = render_context(memories, token_budget=len(bare) // 4 + 3, with_ids=True)
+    roomy = render_context(memories, budget_tokens=ROOMY, style=BlockStyle(ids=True))
+    bare = render_context(memories, budget_tokens=ROOMY, style=BlockStyle(note=False))
+    tight = render_context(memories, budget_tokens=len(bare) // 4 + 3, style=BlockStyle(ids=True))
 
     assert "one (confidence: 0.95) [f:00000]\n" in roomy
     assert "effectiveness: 0.88) [r:00000]\n" in roomy
@@ -218,7 +219,7 @@ def test_lines_end_with_short_ids_where_there_is_room() -> None:
 
 def test_facts_have_dates_if_the_caller_asks() -> None:
     """The date of the last confirmation says how old a claim is; a rule has none."""
-    block = render_context([fact(), rule()], token_budget=ROOMY, with_dates=True)
+    block = render_context([fact(), rule()], budget_tokens=ROOMY, style=BlockStyle(dates=True))
 
     assert "listens on 8080 (confidence: 0.95, as of 2026-03-01)\n" in block
     assert "(maturity: proven, effectiveness: 0.88)\n" in block
@@ -229,12 +230,15 @@ def test_a_pinned_memory_that_is_too_long_is_shortened() -> None:
     """It keeps its beginning and standing within the cap; it is left out rather than cut to a few words."""
     long = rule("Never touch the production database. " + "It holds the orders of every customer. " * 20)
 
-    block = render_context([], pinned=[long], token_budget=300, with_note=False)
+    block = render_context([], pinned=[long], budget_tokens=300, style=BlockStyle(note=False))
 
     assert len(block) <= len("# Memory Context\n") + 300 * 4 * 0.25
     assert "- Never touch the production database. It holds the orders" in block
     assert "… (maturity: proven" in block
-    assert render_context([], pinned=[long], token_budget=60, with_note=False) == "# Memory Context\n"
+    assert (
+        render_context([], pinned=[long], budget_tokens=60, style=BlockStyle(note=False))
+        == "# Memory Context\n"
+    )
 
 
 @pytest.mark.requirement("LIF-03.1")

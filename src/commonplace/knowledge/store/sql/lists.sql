@@ -1,7 +1,7 @@
 -- Lists for people, a page at a time. A statement first finds the ids of the page in an index, then reads the rows of
 -- these ids, because rows are wide.
 
--- name: list_facts(ids, validity, fading, scope, subject, predicate, entity_id, text, tag, unused, source, source_butler, max_confidence, as_of, valid_at, now, sort, reverse, limit, offset, after, after_at, after_id)
+-- name: list_facts(ids, validity, fading, scope, subject, predicate, entity_id, text, tags, since, until, learned_by, trusts, unused, source, max_confidence, as_of, valid_at, now, sort, reverse, limit, offset, after, after_at, after_id)
 -- Facts in an order; NULL turns a filter off. as_of and valid_at find what was known then, and what was true then. A page
 -- in the order of storing is read from an index; any other order compares all that match with the last row of the page
 -- before, which after holds.
@@ -80,7 +80,7 @@ WHERE tenant_id = current_setting('commonplace.tenant_id')
   AND id IN (SELECT id FROM older UNION SELECT id FROM newer)
 ORDER BY created_at DESC, id;
 
--- name: list_rules(ids, maturity, forgotten, scope, text, tag, unused, source, source_butler, max_confidence, as_of, now, sort, reverse, limit, offset, after, after_at, after_id)
+-- name: list_rules(ids, maturity, forgotten, scope, text, tags, since, until, learned_by, trusts, unused, source, max_confidence, as_of, now, sort, reverse, limit, offset, after, after_at, after_id)
 -- Rules in an order; NULL turns a filter off. as_of finds the rules that were stored then, forgotten or not then.
 WITH matching AS NOT MATERIALIZED (
   SELECT * FROM rules
@@ -134,14 +134,19 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND rule_id = :rule_i
 ORDER BY applied_at DESC, id
 LIMIT :limit;
 
--- name: list_episodes(status, butler, live_at, limit, offset, after_at, after_id)
+-- name: list_episodes(status, scope, learned_by, since, until, as_of, trusts, live_at, limit, offset, after_at, after_id)
 -- Episodes, the newest first; NULL turns a filter off. live_at leaves out episodes that have expired at that moment.
 SELECT ${episode_columns} FROM episodes
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
   SELECT id FROM episodes
   WHERE tenant_id = current_setting('commonplace.tenant_id')
     AND (CAST(:status AS text) IS NULL OR consolidation_status = :status)
-    AND (CAST(:butler AS text) IS NULL OR butler = :butler)
+    AND (CAST(:scope AS text) IS NULL OR butler = :scope)
+    AND (CAST(:learned_by AS text) IS NULL OR butler = :learned_by)
+    AND (CAST(:since AS timestamptz) IS NULL OR created_at >= :since)
+    AND (CAST(:until AS timestamptz) IS NULL OR created_at < :until)
+    AND (CAST(:as_of AS timestamptz) IS NULL OR created_at <= :as_of)
+    AND (CAST(:trusts AS text[]) IS NULL OR trust = ANY(CAST(:trusts AS text[])))
     AND (CAST(:live_at AS timestamptz) IS NULL OR expires_at IS NULL OR expires_at > :live_at)
     AND (
       CAST(:after_at AS timestamptz) IS NULL OR created_at < :after_at

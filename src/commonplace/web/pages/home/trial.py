@@ -9,6 +9,7 @@ from fastapi import Query, Request
 from fastapi.responses import HTMLResponse
 from pydantic import Field
 
+from commonplace.core.bounds import MAX_BUDGET_TOKENS, BudgetTokens
 from commonplace.knowledge import (
     GLOBAL_SCOPE,
     PINNED,
@@ -17,6 +18,7 @@ from commonplace.knowledge import (
     Found,
     KnowledgeMemory,
     Memory,
+    Narrowing,
     ScoreWeights,
 )
 from commonplace.operational import GENERAL, MemoryFilter
@@ -25,7 +27,6 @@ from commonplace.services.briefing import DEFAULT_BUDGET_TOKENS, Briefing, Part,
 from commonplace.services.opening import Memories
 from commonplace.services.sample import MARK, is_loaded
 from commonplace.web.http.access import KnowledgeOfCaller, OpenMemories, installation_reader
-from commonplace.web.http.limits import MAX_BUDGET_TOKENS
 from commonplace.web.pages.knowledge.listing import Name
 from commonplace.web.pages.layout.errors import pages
 from commonplace.web.pages.layout.paging import Address
@@ -54,7 +55,7 @@ class TrialAddress(Address):
     project: Name = ""
     app: Name = ""
     service: Name = ""
-    budget: Annotated[int, Field(ge=0, le=MAX_BUDGET_TOKENS)] = DEFAULT_BUDGET_TOKENS
+    budget: BudgetTokens = DEFAULT_BUDGET_TOKENS
     relevance: Weight = None
     importance: Weight = None
     recency: Weight = None
@@ -184,7 +185,12 @@ async def _of_knowledge(
     """Return the facts and rules in the briefing, then the best that were left out."""
     told = _told(briefing, Part.KNOWLEDGE)
     floor = knowledge.config.retrieval.min_relevance if prompt else 0.0
-    options: dict[str, Any] = {"scope": butler, "limit": MOST_LINES, "explain": True, "count": False}
+    options: dict[str, Any] = {
+        "narrowing": Narrowing(scope=butler),
+        "limit": MOST_LINES,
+        "explain": True,
+        "count": False,
+    }
     above = await knowledge.recall(prompt, **options)
     passed = {one.memory.id for one in above}
     below = await knowledge.recall(prompt, min_relevance=0.0, **options) if floor else []
@@ -203,9 +209,10 @@ async def _of_knowledge(
 
 
 async def _pinned(knowledge: KnowledgeMemory) -> Sequence[Memory]:
+    pinned = Narrowing(tags=[PINNED])
     return [
-        *await knowledge.lists.facts(validity="active", tag=PINNED),
-        *await knowledge.lists.rules(forgotten=False, tag=PINNED),
+        *await knowledge.lists.facts(validity="active", narrowing=pinned),
+        *await knowledge.lists.rules(forgotten=False, narrowing=pinned),
     ]
 
 

@@ -4,7 +4,12 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from fastapi import Request
 
-from commonplace.knowledge import FailedJob, RunState, worker_status
+from commonplace.knowledge import (
+    FactCriteria,
+    FailedJob,
+    RunState,
+    worker_status,
+)
 from commonplace.web.http.access import knowledge_of, memories
 from commonplace.web.pages.layout import learning
 from commonplace.web.pages.layout.cards import Card, Reader
@@ -36,7 +41,9 @@ async def learned(request: Request) -> dict[str, Any]:
 
 async def fading(request: Request) -> dict[str, Any]:
     """Read the tenant's fading facts; nothing if no fact fades."""
-    found = await knowledge_of(request).lists.facts(validity="active", fading=True, limit=SHOWN)
+    found = await knowledge_of(request).lists.facts(
+        validity="active", criteria=FactCriteria(fading=True), limit=SHOWN
+    )
     return {"facts": found} if found else {}
 
 

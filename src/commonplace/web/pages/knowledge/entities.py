@@ -7,7 +7,7 @@ from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge import Entity, EntityType
+from commonplace.knowledge import Entity, EntityType, Narrowing
 from commonplace.web.http.access import KnowledgeOfCaller, reader, writer
 from commonplace.web.pages.knowledge.listing import CHANGED, ItemId, Name
 from commonplace.web.pages.layout.errors import message_of, pages
@@ -82,7 +82,9 @@ async def entity_page(request: Request, knowledge: KnowledgeOfCaller, entity_id:
     """Show one entity with its facts, or the entity that it was merged into."""
     entity = await knowledge.entities.get(entity_id)
     merged = entity.merged_into is not None
-    facts = await knowledge.lists.facts(validity="active", entity_id=entity_id, limit=ONE_MORE)
+    facts = await knowledge.lists.facts(
+        validity="active", narrowing=Narrowing(entity_id=entity_id), limit=ONE_MORE
+    )
     return render(
         request,
         "knowledge/entities/one.html",

@@ -1,6 +1,6 @@
 """Pages of episodes, with the state of their consolidation."""
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
@@ -8,13 +8,13 @@ from pydantic import Field
 
 from commonplace.core.errors import NotFoundError, UndoRefusedError
 from commonplace.core.text import plural
-from commonplace.knowledge import EpisodeStatus, MemoryType
+from commonplace.knowledge import EpisodeStatus, MemoryType, Narrowing
 from commonplace.web.http.access import KnowledgeOfCaller, admin, reader
 from commonplace.web.pages.knowledge.forgetting import add_forgetting
-from commonplace.web.pages.knowledge.listing import CHANGED, ItemId, Name
+from commonplace.web.pages.knowledge.listing import CHANGED, ItemId, Label, Name
 from commonplace.web.pages.layout.errors import pages
 from commonplace.web.pages.layout.forms import Text
-from commonplace.web.pages.layout.paging import Filters, cut_page
+from commonplace.web.pages.layout.paging import Filters, cut_page, present
 from commonplace.web.pages.layout.questions import Question, ask
 from commonplace.web.pages.layout.rendering import Undo, done, link, render
 
@@ -29,7 +29,12 @@ class EpisodeFilters(Filters):
     """The filters of the list of episodes."""
 
     status: EpisodeStatus | Literal[""] = Field(default="", alias="state")
-    butler: Name = ""
+    butler: Label = ""
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The filters of knowledge memory."""
+        return present(status=self.status, narrowing=Narrowing(scope=self.butler or None))
 
 
 @router.get("")

@@ -1,13 +1,24 @@
 """Pages of facts, with their history, confidence and sources."""
 
-from functools import partial
+from dataclasses import replace
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
 from fastapi import Query, Request
 from fastapi.responses import HTMLResponse, Response
+from pydantic import PrivateAttr
 
-from commonplace.knowledge import FAINT, GONE, Fact, FactOrder, KnowledgeMemory, MemoryType, Rule, Validity
+from commonplace.knowledge import (
+    FAINT,
+    GONE,
+    Fact,
+    FactCriteria,
+    FactOrder,
+    KnowledgeMemory,
+    MemoryType,
+    Rule,
+    Validity,
+)
 from commonplace.web.http.access import KnowledgeOfCaller, reader
 from commonplace.web.pages.knowledge.bulk import add_bulk_changes
 from commonplace.web.pages.knowledge.decay_curve import DecayCurve, decay_curve
@@ -41,15 +52,22 @@ class FactFilters(MemoryFilters):
     entity: Name = ""
     sort: FactOrder | Literal[""] = ""
 
+    _entity_id: UUID | None = PrivateAttr(None)
+
+    def about(self, entity_id: UUID | None) -> None:
+        """Narrow the list to an entity; ``None`` for the subject with the name of the filter, if it is set."""
+        self._entity_id = entity_id
+
     @property
     def given(self) -> dict[str, Any]:
         """The filters of knowledge memory."""
         fading = self.state == FADING
+        subject = self.entity or None if self._entity_id is None else None
         return present(
             validity=Validity.ACTIVE if fading else self.state,
-            fading=fading or None,
+            narrowing=replace(self.narrowing, entity_id=self._entity_id),
+            criteria=FactCriteria(fading=fading or None, subject=subject, **self.shared),
             sort=self.sort,
-            **self.shared,
         )
 
 
@@ -59,17 +77,13 @@ async def facts_page(
 ) -> Response:
     """Show facts in an order, by default the newest first."""
     about = await find_named(knowledge, wanted.entity)
-    read = knowledge.lists.facts
-    if about:
-        read = partial(read, entity_id=about[0][0])
-    elif wanted.entity:
-        read = partial(read, subject=wanted.entity)
+    wanted.about(about[0][0] if about else None)
     return await show_memories(
         request,
         knowledge,
         MemoryType.FACT,
         wanted,
-        read,
+        knowledge.lists.facts,
         states=STATES,
         about=about[0][1] if about else "",
         others=[(name, wanted.url_of(PATH, entity=key)) for key, name in about[1:MOST_OTHERS]],

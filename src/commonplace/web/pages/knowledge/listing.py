@@ -1,6 +1,7 @@
 """The filters, search by meaning and refresh event that the pages of facts and rules share."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from http import HTTPStatus
 from typing import Annotated, Any, Final, Literal, TypeVar
@@ -13,12 +14,16 @@ from pydantic import BeforeValidator
 from commonplace.core.sources import Source
 from commonplace.knowledge import (
     FAINT,
+    MAX_SCOPE_CHARS,
     Fact,
+    FactCriteria,
     FactOrder,
     KnowledgeMemory,
     Lists,
     MemoryType,
+    Narrowing,
     Rule,
+    RuleCriteria,
     SearchMode,
 )
 from commonplace.projects import Projects
@@ -40,6 +45,8 @@ UNUSED: Final = {"yes": False, "no": True}
 """The filter of knowledge memory for each choice of the page."""
 
 Name = Annotated[str, Query(max_length=MAX_NAME_CHARS)]
+Label = Annotated[str, Query(max_length=MAX_SCOPE_CHARS)]
+"""The name of a scope or butler, or a tag."""
 SearchText = Annotated[str, Query(max_length=MAX_SEARCH_CHARS)]
 Stamp = Annotated[str, Query(max_length=MAX_STAMP_CHARS)]
 Day = Annotated[date | None, BeforeValidator(lambda value: value or None), Query()]
@@ -85,11 +92,11 @@ class MemoryFilters(CursorFilters):
 
     search: SearchText = ""
     match: Literal["", "meaning"] = ""
-    scope: Name = ""
-    tag: Name = ""
+    scope: Label = ""
+    tag: Label = ""
     used: Used = ""
     source: Source | Literal[""] = ""
-    butler: Name = ""
+    butler: Label = ""
     confidence: Literal["", "0.2", "0.5", "0.8"] = ""
     as_of: Day = None
     stamp: Stamp = ""
@@ -105,17 +112,23 @@ class MemoryFilters(CursorFilters):
         return bool(self.search) and self.match == MEANING
 
     @property
+    def narrowing(self) -> Narrowing:
+        """The facts or rules that the list considers."""
+        return Narrowing(
+            scope=self.scope or None,
+            tags=[self.tag] if self.tag else None,
+            learned_by=self.butler or None,
+            as_of=end_of(self.as_of),
+        )
+
+    @property
     def shared(self) -> dict[str, Any]:
-        """The shared filters as arguments of knowledge memory."""
+        """The values of the criteria that facts and rules share."""
         return present(
             text="" if self.by_meaning else self.search,
-            scope=self.scope,
-            tag=self.tag,
             unused=UNUSED.get(self.used),
             source=self.source,
-            source_butler=self.butler,
             max_confidence=float(self.confidence) if self.confidence else None,
-            as_of=end_of(self.as_of),
         )
 
     def chips(self, path: str, **shown: str) -> list[tuple[str, str, str]]:
@@ -209,7 +222,11 @@ async def read_memories(
         wanted.search, types=[kind], mode=SearchMode.SEMANTIC, limit=NEAREST, fold=False, min_confidence=0.0
     )
     places = {one.memory.id: place for place, one in enumerate(found)}
-    memories = await read(**wanted.given, ids=list(places), limit=NEAREST, reverse=wanted.reverse)
+    given = wanted.given
+    criteria: FactCriteria | RuleCriteria = given.pop("criteria")
+    memories = await read(
+        **given, criteria=replace(criteria, ids=list(places)), limit=NEAREST, reverse=wanted.reverse
+    )
     if not wanted.query["sort"]:
         memories = sorted(memories, key=lambda memory: places[memory.id])
     shown = memories[wanted.offset : wanted.offset + PAGE_SIZE]

@@ -8,7 +8,15 @@ from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
-from commonplace.knowledge import FAINT, GONE, KnowledgeMemory, Maturity, MemoryType, RuleOrder
+from commonplace.knowledge import (
+    FAINT,
+    GONE,
+    KnowledgeMemory,
+    Maturity,
+    MemoryType,
+    RuleCriteria,
+    RuleOrder,
+)
 from commonplace.web.http.access import KnowledgeOfCaller, reader, writer
 from commonplace.web.pages.knowledge.bulk import ChangeName, add_bulk_changes, undo_of
 from commonplace.web.pages.knowledge.facts import curve_of
@@ -48,10 +56,10 @@ class RuleFilters(MemoryFilters):
         """The filters of knowledge memory."""
         forgotten = self.state == FORGOTTEN
         return present(
-            maturity="" if forgotten else self.state,
             forgotten=forgotten if self.state else None,
+            narrowing=self.narrowing,
+            criteria=RuleCriteria(maturity=None if forgotten else self.state or None, **self.shared),
             sort=self.sort,
-            **self.shared,
         )
 
 

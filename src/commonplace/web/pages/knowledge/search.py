@@ -8,12 +8,19 @@ from fastapi.responses import HTMLResponse
 from pydantic import Field
 
 from commonplace.core.sources import Source
-from commonplace.knowledge import Candidate, Found, KnowledgeMemory, MemoryType, SearchMode
+from commonplace.knowledge import (
+    Candidate,
+    Found,
+    KnowledgeMemory,
+    MemoryType,
+    Narrowing,
+    SearchMode,
+)
 from commonplace.web.http.access import KnowledgeOfCaller, reader
-from commonplace.web.pages.knowledge.listing import Day, Name, end_of
+from commonplace.web.pages.knowledge.listing import Day, Label, Name, end_of
 from commonplace.web.pages.knowledge.runs import latest_run
 from commonplace.web.pages.layout.errors import pages
-from commonplace.web.pages.layout.paging import Address, present
+from commonplace.web.pages.layout.paging import Address
 from commonplace.web.pages.layout.rendering import link, render
 
 PATH: Final = "/knowledge"
@@ -42,10 +49,10 @@ class SearchAddress(Address):
     q: Annotated[str, Field(max_length=MAX_QUERY_CHARS)] = ""
     mode: SearchMode | Literal["recall", ""] = ""
     kind: MemoryType | Literal[""] = ""
-    scope: Name = ""
+    scope: Label = ""
     about: Name = ""
-    tag: Name = ""
-    butler: Name = ""
+    tag: Label = ""
+    butler: Label = ""
     trust: Source | Literal[""] = ""
     since: Day = None
     until: Day = None
@@ -55,19 +62,25 @@ class SearchAddress(Address):
     @property
     def narrows(self) -> bool:
         """Whether a filter of the second row is set."""
-        return bool(self.filters) or bool(self.about)
+        days = (self.since, self.until, self.known, self.true)
+        return any((self.tag, self.butler, self.trust, self.about, *days))
 
-    @property
-    def filters(self) -> dict[str, Any]:
-        """The filters of the second row, as arguments of knowledge memory; days are UTC days."""
-        return present(
+    def narrowing(self, entity: Candidate | None) -> Narrowing:
+        """Return the filters for knowledge memory; days are UTC days.
+
+        Raises:
+            InvalidInputError: A filter is malformed.
+        """
+        return Narrowing(
+            scope=self.scope or None,
             tags=[self.tag] if self.tag else None,
-            learned_by=self.butler,
-            min_trust=self.trust,
+            learned_by=self.butler or None,
+            min_trust=self.trust or None,
             since=None if self.since is None else datetime.combine(self.since, time.min, UTC),
             until=end_of(self.until),
             as_of=end_of(self.known),
             valid_at=end_of(self.true),
+            entity_id=None if entity is None else entity.entity_id,
         )
 
 
@@ -106,9 +119,7 @@ async def _entity(knowledge: KnowledgeMemory, name: str) -> Candidate | None:
 async def _find(knowledge: KnowledgeMemory, wanted: SearchAddress, entity: Candidate | None) -> list[Found]:
     """Search or recall without counting a use."""
     options: dict[str, Any] = {
-        **wanted.filters,
-        "scope": wanted.scope or None,
-        "entity_id": None if entity is None else entity.entity_id,
+        "narrowing": wanted.narrowing(entity),
         "limit": MOST_FOUND,
         "explain": True,
     }

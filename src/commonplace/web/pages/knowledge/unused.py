@@ -6,7 +6,14 @@ from typing import Final
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 
-from commonplace.knowledge import PINNED, Fact, FactOrder, KnowledgeMemory, Validity
+from commonplace.knowledge import (
+    PINNED,
+    Fact,
+    FactCriteria,
+    FactOrder,
+    KnowledgeMemory,
+    Validity,
+)
 from commonplace.web.http.access import KnowledgeOfCaller, writer
 from commonplace.web.pages.layout.errors import pages
 from commonplace.web.pages.layout.rendering import render_dialog
@@ -27,7 +34,10 @@ async def unused_facts(request: Request, knowledge: KnowledgeOfCaller) -> HTMLRe
 async def find_unused(knowledge: KnowledgeMemory) -> list[Fact]:
     """Return facts, oldest first, that no search or block showed and nobody confirmed or pinned for a month."""
     found = await knowledge.lists.facts(
-        validity=Validity.ACTIVE, unused=True, sort=FactOrder.CONFIRMED, limit=5 * SHOWN
+        validity=Validity.ACTIVE,
+        criteria=FactCriteria(unused=True),
+        sort=FactOrder.CONFIRMED,
+        limit=5 * SHOWN,
     )
     oldest = knowledge.clock() - OLD
     old = [

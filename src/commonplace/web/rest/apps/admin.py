@@ -4,9 +4,9 @@ from typing import Annotated
 
 from fastapi import Query
 
+from commonplace.core.bounds import Offset
 from commonplace.web.http.access import installation_admin, installation_reader, installation_writer
 from commonplace.web.http.app_parameters import AppId, MemoryId, OpenAppMemory
-from commonplace.web.http.limits import MAX_OFFSET
 from commonplace.web.http.paging import DEFAULT_LIMIT, MAX_LIMIT, Page
 from commonplace.web.http.problems import NOT_FOUND
 from commonplace.web.rest.api import Api
@@ -32,9 +32,7 @@ async def list_memories(
             description=f"the maximum number of items on the page; {DEFAULT_LIMIT} with an offset",
         ),
     ] = None,
-    offset: Annotated[
-        int | None, Query(ge=0, le=MAX_OFFSET, description="the number of items to skip")
-    ] = None,
+    offset: Annotated[Offset | None, Query(description="the number of items to skip")] = None,
 ) -> MemoriesPageShape | MemoriesShape:
     """List the memories of an app.
 

@@ -5,13 +5,7 @@ from typing import Annotated, Final
 
 from fastapi import Body, Depends, Path, Query
 
-from commonplace.apps import (
-    COMPLETED,
-    MAX_REASON_CHARS,
-    App,
-    Conversation,
-    MemoryContext,
-)
+from commonplace.apps import COMPLETED, App, Conversation, MemoryContext, Reason
 from commonplace.core.errors import NotFoundError
 from commonplace.web.http.access import installation_reader, installation_writer
 from commonplace.web.http.app_parameters import AppId, OpenAppMemory, UserId
@@ -98,9 +92,7 @@ async def add_messages(
 async def end_conversation(
     memory: OpenAppMemory,
     conversation_id: ConversationId,
-    reason: Annotated[
-        str, Query(min_length=1, max_length=MAX_REASON_CHARS, description="why the conversation ended")
-    ] = COMPLETED,
+    reason: Annotated[Reason, Query(description="why the conversation ended")] = COMPLETED,
     *,
     wait: Annotated[bool, Query(description="whether to wait for the digest before responding")] = False,
 ) -> EndedShape:

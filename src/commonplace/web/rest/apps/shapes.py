@@ -11,26 +11,24 @@ from pydantic import BeforeValidator, Field
 from commonplace.apps import (
     APP_ID,
     FORMAT,
-    MAX_ID_CHARS,
-    MAX_NAME_CHARS,
     App,
     Conversation,
     DigestReceipt,
     EnergyStatus,
+    Id,
     ImportReceipt,
     ListedApp,
     Memory,
     MemoryContext,
     Messages,
     Metadata,
+    Name,
     QueuedDigest,
     Statistics,
 )
 from commonplace.core.instructions import Flag
 from commonplace.web.http.paging import CountedPageShape
 from commonplace.web.http.shape import Shape, Wanted, shows
-
-"""The most messages in one request."""
 
 
 @shows(Memory, without={"quarantine"})
@@ -98,7 +96,7 @@ class NewApp(Wanted):
     """
 
     app_id: str = Field(pattern=APP_ID)
-    name: str | None = Field(default=None, min_length=1, max_length=MAX_NAME_CHARS)
+    name: Name | None = None
 
 
 @shows(App)
@@ -145,8 +143,8 @@ class NewConversation(Wanted):
         user_id: the owner of its memory; null if all users share the memory
     """
 
-    conversation_id: str = Field(min_length=1, max_length=MAX_ID_CHARS)
-    user_id: str | None = Field(default=None, min_length=1, max_length=MAX_ID_CHARS)
+    conversation_id: Id
+    user_id: Id | None = None
 
 
 @shows(Conversation)

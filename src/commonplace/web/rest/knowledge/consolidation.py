@@ -5,18 +5,19 @@ from uuid import UUID
 
 from fastapi import Path, Query, Request
 
+from commonplace.core.bounds import Offset
 from commonplace.knowledge import (
     ConsolidationReport,
     Run,
     RunAction,
     RunRecord,
     RunState,
+    Scope,
     UndoReport,
     model_spawner,
 )
 from commonplace.llm import Model  # noqa: TC001 - beside names of the module that are needed when it runs
 from commonplace.web.http.access import KnowledgeOfCaller, admin, reader
-from commonplace.web.http.limits import MAX_OFFSET
 from commonplace.web.http.paging import DEFAULT_LIMIT, Page, PageShape
 from commonplace.web.http.problems import INVALID_INPUT, NOT_FOUND, REFUSED
 from commonplace.web.http.shape import Shape, Wanted, shows
@@ -24,9 +25,7 @@ from commonplace.web.rest.api import Api
 
 MAX_RUNS: Final = 500
 
-Butler = Annotated[
-    str | None, Query(min_length=1, max_length=200, description="only episodes of this butler")
-]
+Butler = Annotated[Scope | None, Query(description="only episodes of this butler")]
 RunId = Annotated[UUID, Path(alias="runId", description="the id of a run")]
 
 api = Api("/api/v1/knowledge/consolidation", "knowledge memory")
@@ -102,7 +101,7 @@ async def list_runs(
     butler: Butler = None,
     state: RunState | None = None,
     limit: Annotated[int, Query(ge=1, le=MAX_RUNS)] = DEFAULT_LIMIT,
-    offset: Annotated[int, Query(ge=0, le=MAX_OFFSET)] = 0,
+    offset: Offset = 0,
 ) -> RunsShape:
     """List consolidation runs.
 

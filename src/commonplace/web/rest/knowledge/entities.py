@@ -6,11 +6,12 @@ from uuid import UUID
 
 from fastapi import Path, Query
 
-from commonplace.knowledge import LIST_LIMIT, MAX_LIMIT, Entity, EntityType, MergeReceipt, UnmergeReceipt
+from commonplace.knowledge import LIST_LIMIT, Entity, EntityType, Limit, MergeReceipt, UnmergeReceipt
 from commonplace.web.http.access import KnowledgeOfCaller, admin, reader, writer
 from commonplace.web.http.problems import NOT_FOUND
 from commonplace.web.rest.api import Api
-from commonplace.web.rest.knowledge.memories import BODY, AsOf, Scope, ValidAt
+from commonplace.web.rest.knowledge.memories import BODY
+from commonplace.web.rest.knowledge.narrowing import AsOf, ScopeFilter, ValidAt
 from commonplace.web.rest.knowledge.shapes import (
     CandidatesShape,
     ChangedEntity,
@@ -70,10 +71,10 @@ async def get_entity(memory: KnowledgeOfCaller, entity_id: EntityId, as_of: AsOf
 async def list_relations(
     memory: KnowledgeOfCaller,
     entity_id: EntityId,
-    scope: Scope = None,
+    scope: ScopeFilter = None,
     as_of: AsOf = None,
     valid_at: ValidAt = None,
-    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = LIST_LIMIT,
+    limit: Limit = LIST_LIMIT,
 ) -> RelationsShape:
     """List the relations of an entity.
 

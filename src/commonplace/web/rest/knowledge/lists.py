@@ -12,19 +12,25 @@ from fastapi import Query
 from commonplace.knowledge import (
     EntityType,
     EpisodeStatus,
+    FactCriteria,
     FactOrder,
+    Key,
     ListedEntity,
     Lists,
     Maturity,
     Memory,
+    Narrowing,
+    RuleCriteria,
     RuleOrder,
+    Scope,
     Validity,
 )
 from commonplace.web.http.access import KnowledgeOfCaller, reader
-from commonplace.web.http.limits import MAX_CURSOR_CHARS, FilterText
+from commonplace.web.http.limits import MAX_CURSOR_CHARS, WITHOUT_NUL, FilterText
 from commonplace.web.http.paging import DEFAULT_LIMIT, Limit
 from commonplace.web.rest.api import Api
-from commonplace.web.rest.knowledge.memories import OUTAGES, AsOf, ValidAt
+from commonplace.web.rest.knowledge.memories import OUTAGES
+from commonplace.web.rest.knowledge.narrowing import WithinFacts, WithinRules
 from commonplace.web.rest.knowledge.shapes import EntityListShape, KnownListShape
 
 Cursor = Annotated[
@@ -34,10 +40,8 @@ Cursor = Annotated[
         description="the `nextCursor` of the previous page; leave it out for the first page",
     ),
 ]
-Scope = Annotated[
-    str | None,
-    Query(max_length=200, description="only this scope, without the global scope; by default all scopes"),
-]
+
+KeyFilter = Annotated[Key | None, Query(pattern=WITHOUT_NUL)]
 
 _Item = TypeVar("_Item", bound=Memory | ListedEntity)
 
@@ -47,13 +51,10 @@ api = Api("/api/v1/knowledge", "knowledge memory")
 @api("GET /facts", reader, "The facts of the page", *OUTAGES)
 async def list_facts(
     memory: KnowledgeOfCaller,
+    narrowing: WithinFacts,
     validity: Validity = Validity.ACTIVE,
-    scope: Scope = None,
-    subject: FilterText = None,
-    predicate: FilterText = None,
-    entity_id: Annotated[str | None, Query(alias="entityId", max_length=36)] = None,
-    as_of: AsOf = None,
-    valid_at: ValidAt = None,
+    subject: KeyFilter = None,
+    predicate: KeyFilter = None,
     sort: FactOrder = FactOrder.STORED,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
@@ -69,21 +70,15 @@ async def list_facts(
         validity: the state of the facts
         subject: only facts with exactly this subject
         predicate: only facts with exactly this predicate
-        entityId: only facts about this entity
         fading: only fading facts, or only other facts
         sort: the order of the list
         reverse: list in the opposite order
     """
     facts = partial(
         memory.lists.facts,
-        validity=None if as_of or valid_at else validity,
-        fading=fading,
-        scope=scope,
-        subject=subject,
-        predicate=predicate,
-        entity_id=entity_id,
-        as_of=as_of,
-        valid_at=valid_at,
+        validity=None if narrowing.is_past else validity,
+        narrowing=narrowing,
+        criteria=FactCriteria(fading=fading, subject=subject, predicate=predicate),
         sort=sort,
         reverse=reverse,
     )
@@ -93,8 +88,8 @@ async def list_facts(
 @api("GET /rules", reader, "The rules of the page", *OUTAGES)
 async def list_rules(
     memory: KnowledgeOfCaller,
+    narrowing: WithinRules,
     maturity: Maturity | None = None,
-    scope: Scope = None,
     sort: RuleOrder = RuleOrder.STORED,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
@@ -113,7 +108,12 @@ async def list_rules(
         reverse: list in the opposite order
     """
     rules = partial(
-        memory.lists.rules, maturity=maturity, forgotten=forgotten, scope=scope, sort=sort, reverse=reverse
+        memory.lists.rules,
+        forgotten=forgotten,
+        narrowing=narrowing,
+        criteria=RuleCriteria(maturity=maturity),
+        sort=sort,
+        reverse=reverse,
     )
     return await _known(rules, limit, cursor, sort)
 
@@ -122,7 +122,7 @@ async def list_rules(
 async def list_episodes(
     memory: KnowledgeOfCaller,
     status: EpisodeStatus | None = None,
-    butler: Annotated[str | None, Query(max_length=200)] = None,
+    butler: Scope | None = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
     *,
@@ -137,7 +137,9 @@ async def list_episodes(
         butler: only episodes of this butler
         expired: include expired and forgotten episodes that wait for cleanup
     """
-    episodes = partial(memory.lists.episodes, status=status, butler=butler, live=not expired)
+    episodes = partial(
+        memory.lists.episodes, status=status, narrowing=Narrowing(scope=butler), live=not expired
+    )
     return await _known(episodes, limit, cursor)
 
 

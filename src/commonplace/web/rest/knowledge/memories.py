@@ -1,34 +1,33 @@
 """Episodes, facts and rules under ``/api/v1/knowledge``: store, find, confirm, forget. Source: KNW-05 to KNW-09."""
 
-from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Annotated, Any, Final
-from uuid import UUID
+from typing import Annotated, Final
 
-from fastapi import Depends, Path, Query
+from fastapi import Path, Query
 
-from commonplace.core.sources import Source
+from commonplace.core.bounds import Share
 from commonplace.knowledge import (
     DEFAULT_MIN_CONFIDENCE,
-    MAX_LIMIT,
-    MAX_QUERY_CHARS,
-    MAX_TAGS,
+    BlockStyle,
     EpisodeReceipt,
     FactReceipt,
     Found,
-    KnowledgeMemory,
+    Limit,
     Memory,
     MemoryStats,
     MemoryType,
     Rule,
     RuleReceipt,
+    Scope,
     SearchMode,
 )
-from commonplace.web.http.access import KnowledgeOfCaller, at_once, reader, writer
-from commonplace.web.http.limits import BudgetTokens
+from commonplace.knowledge import Query as QueryText
+from commonplace.web.http.access import KnowledgeOfCaller, reader, writer
+from commonplace.web.http.limits import WantedBudget
 from commonplace.web.http.problems import MODEL_UNAVAILABLE, NOT_FOUND, STORAGE_UNAVAILABLE
 from commonplace.web.rest import api as rest
 from commonplace.web.rest.knowledge import shapes
+from commonplace.web.rest.knowledge.narrowing import AsOf, ScopeFilter, Within, WithinBlock
 from commonplace.web.rest.workspace.routes import BlockShape
 
 OUTAGES: Final = (STORAGE_UNAVAILABLE, MODEL_UNAVAILABLE)
@@ -41,109 +40,20 @@ MemoryId = Annotated[
 RuleId = Annotated[
     str, Path(alias="ruleId", description="the id of a rule, or its short id, such as `r:9x2vd`")
 ]
-Scope = Annotated[
-    str | None,
-    Query(max_length=200, description="the name of a butler: its memories, and global facts and rules"),
-]
-MostFound = Annotated[
-    int | None, Query(ge=1, le=MAX_LIMIT, description="the maximum number of results; 10 unless configured")
-]
+MostFound = Annotated[Limit | None, Query(description="the maximum number of results; 10 unless configured")]
 Explain = Annotated[bool, Query(description="whether to explain each result")]
-Confidence = Annotated[
-    float,
-    Query(
-        alias="minConfidence",
-        ge=0,
-        le=1,
-        allow_inf_nan=False,
-        description="the minimum confidence of facts and rules today",
-    ),
+MinConfidence = Annotated[
+    Share, Query(alias="minConfidence", description="the minimum confidence of facts and rules today")
 ]
 
 Relevance = Annotated[
-    float | None,
+    Share | None,
     Query(
         alias="minRelevance",
-        ge=0,
-        le=1,
-        allow_inf_nan=False,
         description="minimum similarity of the best memory; below it, no memory is returned; 0: no minimum; by "
         "default as configured",
     ),
 ]
-
-AsOf = Annotated[
-    str | None,
-    Query(
-        alias="asOf",
-        max_length=40,
-        description="a time, or a date for the end of that day: return what was known then; by default now",
-    ),
-]
-ValidAt = Annotated[
-    str | None,
-    Query(
-        alias="validAt",
-        max_length=40,
-        description="a time, or a date for the end of that day: return facts that were true then",
-    ),
-]
-
-MinTrust = Annotated[
-    Source | None,
-    Query(alias="minTrust", description="leave out memories that are less trusted than this source"),
-]
-
-OnlyTags = Annotated[
-    list[str] | None,
-    Query(alias="tag", max_length=MAX_TAGS, description="only memories with all of these tags"),
-]
-Since = Annotated[
-    str | None,
-    Query(max_length=40, description="a date or time: only memories that were stored then or later"),
-]
-Until = Annotated[
-    str | None, Query(max_length=40, description="a date or time: only memories that were stored before")
-]
-LearnedBy = Annotated[
-    str | None,
-    Query(
-        alias="learnedBy", max_length=200, description="the name of a butler: only memories that it learned"
-    ),
-]
-OnlyEntity = Annotated[
-    UUID | None,
-    Query(
-        alias="entityId",
-        description="the id of an entity: only facts about this entity, or facts that mention it",
-    ),
-]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Filters:
-    """Parameters that searches and recalls share."""
-
-    scope: Scope = None
-    limit: MostFound = None
-    min_confidence: Confidence = DEFAULT_MIN_CONFIDENCE
-    as_of: AsOf = None
-    valid_at: ValidAt = None
-    min_trust: MinTrust = None
-    tags: OnlyTags = None
-    since: Since = None
-    until: Until = None
-    learned_by: LearnedBy = None
-    entity_id: OnlyEntity = None
-    explain: Explain = False
-
-    def of(self, memory: KnowledgeMemory) -> dict[str, Any]:
-        """Return the arguments of the memory's method."""
-        most = memory.config.retrieval.door_limit if self.limit is None else self.limit
-        return vars(self) | {"limit": most}
-
-
-WantedFilters = Annotated[Filters, Depends(at_once(Filters))]
 
 api = rest.Api("/api/v1/knowledge", "knowledge memory")
 
@@ -188,11 +98,15 @@ async def store_rule(memory: KnowledgeOfCaller, wanted: shapes.NewRule) -> RuleR
 @api("GET /search", reader, "The results", *OUTAGES)
 async def search_knowledge(
     memory: KnowledgeOfCaller,
-    filters: WantedFilters,
-    query: Annotated[str, Query(max_length=MAX_QUERY_CHARS)],
+    narrowing: Within,
+    query: QueryText,
     types: Annotated[list[MemoryType] | None, Query(alias="type")] = None,
     mode: SearchMode | None = None,
-    min_relevance: Annotated[float, Query(alias="minRelevance", ge=0, le=1, allow_inf_nan=False)] = 0.0,
+    limit: MostFound = None,
+    min_confidence: MinConfidence = DEFAULT_MIN_CONFIDENCE,
+    min_relevance: Annotated[Share, Query(alias="minRelevance")] = 0.0,
+    *,
+    explain: Explain = False,
 ) -> shapes.FindingsShape:
     """Find episodes, facts and rules.
 
@@ -204,16 +118,29 @@ async def search_knowledge(
         mode: by meaning, by words, by both, or by context
         minRelevance: the minimum similarity of the best memory; below it, no memory is found; only in mode contextual
     """
-    given = filters.of(memory)
-    return _findings(await memory.search(query, types=types, mode=mode, min_relevance=min_relevance, **given))
+    found = await memory.search(
+        query,
+        types=types,
+        narrowing=narrowing,
+        mode=mode,
+        limit=memory.config.retrieval.at_door(limit),
+        min_confidence=min_confidence,
+        min_relevance=min_relevance,
+        explain=explain,
+    )
+    return _findings(found)
 
 
 @api("GET /recall", reader, "The results", *OUTAGES)
 async def recall_knowledge(
     memory: KnowledgeOfCaller,
-    filters: WantedFilters,
-    topic: Annotated[str, Query(max_length=MAX_QUERY_CHARS)],
+    narrowing: Within,
+    topic: QueryText,
+    limit: MostFound = None,
+    min_confidence: MinConfidence = DEFAULT_MIN_CONFIDENCE,
     min_relevance: Relevance = None,
+    *,
+    explain: Explain = False,
 ) -> shapes.FindingsShape:
     """Recall facts and rules for a topic.
 
@@ -222,19 +149,25 @@ async def recall_knowledge(
     Parameters:
         topic: the task or question
     """
-    return _findings(await memory.recall(topic, min_relevance=min_relevance, **filters.of(memory)))
+    found = await memory.recall(
+        topic,
+        narrowing=narrowing,
+        limit=memory.config.retrieval.at_door(limit),
+        min_confidence=min_confidence,
+        min_relevance=min_relevance,
+        explain=explain,
+    )
+    return _findings(found)
 
 
 @api("GET /context", reader, "The block", *OUTAGES)
 async def knowledge_context(
     memory: KnowledgeOfCaller,
-    prompt: Annotated[str, Query(max_length=MAX_QUERY_CHARS)],
-    butler: Annotated[str, Query(min_length=1, max_length=200)],
-    budget_tokens: BudgetTokens = None,
+    narrowing: WithinBlock,
+    prompt: QueryText,
+    butler: Scope,
+    budget_tokens: WantedBudget = None,
     min_relevance: Relevance = None,
-    as_of: AsOf = None,
-    valid_at: ValidAt = None,
-    min_trust: MinTrust = None,
     *,
     with_ids: Annotated[bool, Query(alias="withIds")] = False,
     with_dates: Annotated[bool, Query(alias="withDates")] = False,
@@ -252,20 +185,17 @@ async def knowledge_context(
     text = await memory.context(
         prompt,
         butler,
-        token_budget=budget_tokens,
+        narrowing=narrowing,
+        budget_tokens=budget_tokens,
         min_relevance=min_relevance,
-        with_ids=with_ids,
-        with_dates=with_dates,
-        as_of=as_of,
-        valid_at=valid_at,
-        min_trust=min_trust,
+        style=BlockStyle(ids=with_ids, dates=with_dates),
         fail_open=False,
     )
     return BlockShape(text=text)
 
 
 @api("GET /stats", reader, "The counts")
-async def knowledge_stats(memory: KnowledgeOfCaller, scope: Scope = None) -> MemoryStats:
+async def knowledge_stats(memory: KnowledgeOfCaller, scope: ScopeFilter = None) -> MemoryStats:
     """Count memories.
 
     Count episodes, facts and rules by state; the scope does not apply to episodes.

@@ -9,10 +9,9 @@ from commonplace.core.sources import Source
 from commonplace.knowledge import (
     DEFAULT_IMPORTANCE,
     GLOBAL_SCOPE,
-    MAX_IMPORTANCE,
-    MAX_TAGS,
     Candidate,
     CleanupReceipt,
+    Content,
     DecayReceipt,
     Entity,
     EntityRelation,
@@ -22,6 +21,8 @@ from commonplace.knowledge import (
     Event,
     FactReceipt,
     FactStats,
+    Importance,
+    Key,
     ListedEntity,
     Memory,
     MemoryStats,
@@ -32,16 +33,16 @@ from commonplace.knowledge import (
     Permanence,
     RuleReceipt,
     RuleStats,
+    Scope,
+    Tags,
     UnmergeReceipt,
 )
 from commonplace.web.http.paging import PageShape
 from commonplace.web.http.shape import Shape, Wanted, shows
 
-Importance = Annotated[
-    float, Field(ge=0, le=MAX_IMPORTANCE, allow_inf_nan=False, description="0 to 10; 5 is ordinary")
-]
-Tags = Annotated[list[str], Field(max_length=MAX_TAGS, description="labels for grouping")]
-Scope = Annotated[str, Field(description="global, or the name of a butler")]
+ImportanceOf = Annotated[Importance, Field(description="0 to 10; 5 is ordinary")]
+TagsOf = Annotated[Tags, Field(description="labels for grouping")]
+ScopeOf = Annotated[Scope, Field(description="global, or the name of a butler")]
 Origin = Annotated[
     Source | None, Field(description="the source of the text; `agent` is the most trusted source over REST")
 ]
@@ -57,10 +58,10 @@ class NewEpisode(Wanted):
         created_at: the date or time when the event happened; null or a future time means now
     """
 
-    content: str
-    butler: str
+    content: Content
+    butler: Scope
     session_id: UUID | None = None
-    importance: Importance = DEFAULT_IMPORTANCE
+    importance: ImportanceOf = DEFAULT_IMPORTANCE
     created_at: str | None = None
     source: Origin = None
     metadata: Details
@@ -78,13 +79,13 @@ class NewFact(Wanted):
         valid_to: the last day on which the fact is true, or the time when it ends
     """
 
-    subject: str
-    predicate: str
-    content: str
-    importance: Importance = DEFAULT_IMPORTANCE
+    subject: Key
+    predicate: Key
+    content: Content
+    importance: ImportanceOf = DEFAULT_IMPORTANCE
     permanence: Permanence = Permanence.STANDARD
-    scope: Scope = GLOBAL_SCOPE
-    tags: Tags = Field(default_factory=list)
+    scope: ScopeOf = GLOBAL_SCOPE
+    tags: TagsOf = Field(default_factory=list)
     entity_id: UUID | None = None
     valid_from: str | None = None
     valid_to: str | None = None
@@ -99,9 +100,9 @@ class NewRule(Wanted):
         content: what to do, and when
     """
 
-    content: str
-    scope: Scope = GLOBAL_SCOPE
-    tags: Tags = Field(default_factory=list)
+    content: Content
+    scope: ScopeOf = GLOBAL_SCOPE
+    tags: TagsOf = Field(default_factory=list)
     source: Origin = None
     metadata: Details
 

@@ -1,17 +1,20 @@
 """The audit trail, the decay sweep and the cleanup under ``/api/v1/knowledge``."""
 
-from typing import Annotated, Final
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import Query
 
-from commonplace.knowledge import CleanupReceipt, DecayReceipt, EventType
+from commonplace.knowledge import (
+    CleanupReceipt,
+    DecayReceipt,
+    EventType,
+    MaxEntries,
+)
 from commonplace.web.http.access import KnowledgeOfCaller, admin, reader
 from commonplace.web.http.paging import WantedPage
 from commonplace.web.rest.api import Api
 from commonplace.web.rest.knowledge.shapes import EventsShape
-
-MAX_EPISODES: Final = 100_000_000
 
 api = Api("/api/v1/knowledge", "knowledge memory")
 
@@ -49,7 +52,7 @@ async def sweep_knowledge(memory: KnowledgeOfCaller) -> DecayReceipt:
 @api("POST /cleanup", admin, "The receipt")
 async def clean_up_knowledge(
     memory: KnowledgeOfCaller,
-    max_entries: Annotated[int | None, Query(alias="maxEntries", ge=0, le=MAX_EPISODES)] = None,
+    max_entries: Annotated[MaxEntries | None, Query(alias="maxEntries")] = None,
 ) -> CleanupReceipt:
     """Delete expired and surplus episodes.
 

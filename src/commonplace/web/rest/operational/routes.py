@@ -23,7 +23,7 @@ from commonplace.web.http.access import (
     installation_reader,
     installation_writer,
 )
-from commonplace.web.http.limits import LARGEST_ID, BudgetTokens, FilterText, row_id
+from commonplace.web.http.limits import LARGEST_ID, FilterText, WantedBudget, row_id
 from commonplace.web.http.paging import WantedPage
 from commonplace.web.http.problems import NOT_FOUND
 from commonplace.web.rest.api import BODY, Api
@@ -318,7 +318,7 @@ async def list_cooldowns(
 @api("GET /context", installation_reader, "The block")
 async def operational_context(
     memory: Operational,
-    budget_tokens: BudgetTokens = None,
+    budget_tokens: WantedBudget = None,
     services: Annotated[list[str] | None, Query(alias="service", max_length=100)] = None,
 ) -> MemoryContext:
     """Read the block for the next session's system prompt.

@@ -7,8 +7,6 @@ from pydantic import Field, StringConstraints
 from commonplace.core.instructions import Flag
 from commonplace.operational import (
     DEFAULT_CONFIDENCE,
-    MAX_SERVICE_CHARS,
-    MAX_TEXT_CHARS,
     SERVICE_PATTERN,
     Change,
     Cooldown,
@@ -18,8 +16,10 @@ from commonplace.operational import (
     Memory,
     MemoryCategory,
     MemoryContext,
+    Observation,
     OutputLine,
     Review,
+    Service,
     Session,
     Wording,
 )
@@ -29,10 +29,9 @@ from commonplace.web.http.shape import Shape, Wanted, shows
 
 SERVICE: Final = rf"^{SERVICE_PATTERN.pattern}$"
 
-Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)]
-Observation = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_TEXT_CHARS)
-]
+Confidence = Annotated[float, Field(allow_inf_nan=False, strict=True)]
+"""Source: OPS-08.3."""
+ObservationText = Annotated[Observation, StringConstraints(strip_whitespace=True)]
 
 
 @shows(Memory, without={"quarantine"})
@@ -72,12 +71,12 @@ class NewObservation(Wanted):
     Attributes:
         observation: the text of the memory
         service: null or `general` for a general memory
-        confidence: below 0.3 the memory is inactive
+        confidence: 0 to 1, other values are clamped; below 0.3 the memory is inactive
     """
 
     category: MemoryCategory
-    observation: Observation
-    service: Annotated[str, Field(pattern=SERVICE, max_length=MAX_SERVICE_CHARS)] | None = None
+    observation: ObservationText
+    service: Annotated[Service, Field(pattern=SERVICE)] | None = None
     confidence: Confidence = DEFAULT_CONFIDENCE
 
 
@@ -86,10 +85,10 @@ class ChangedObservation(Wanted):
 
     Attributes:
         observation: the new text
-        confidence: below 0.3 makes the memory inactive, above it active
+        confidence: 0 to 1, other values are clamped; below 0.3 makes the memory inactive, above it active
     """
 
-    observation: Observation | None = None
+    observation: ObservationText | None = None
     confidence: Confidence | None = None
 
 
@@ -103,7 +102,7 @@ class ChangedConfidences(Wanted):
     """A confidence for several memories.
 
     Attributes:
-        confidence: below 0.3 makes a memory inactive, above it active
+        confidence: 0 to 1, other values are clamped; below 0.3 makes a memory inactive, above it active
     """
 
     ids: RowIds

@@ -11,7 +11,15 @@ from commonplace.web.http.paging import CountedPageShape, WantedPage
 from commonplace.web.http.problems import NOT_FOUND
 from commonplace.web.http.shape import Shape, Wanted, shows
 from commonplace.web.rest.api import BODY, Api
-from commonplace.workspace import DeleteReceipt, Memory, Scope, StoreReceipt, WorkspaceMemory
+from commonplace.workspace import (
+    DeleteReceipt,
+    Memory,
+    Scope,
+    StoreReceipt,
+    Tags,
+    Text,
+    WorkspaceMemory,
+)
 
 MAX_QUERY_CHARS: Final = 1000
 MAX_MESSAGE_CHARS: Final = 10_000
@@ -71,8 +79,8 @@ class NewNote(Wanted):
         scope: the subject of the fact
     """
 
-    text: str
-    tags: list[str] = Field(default_factory=list)
+    text: Text
+    tags: Tags = Field(default_factory=list)
     scope: Scope = Scope.WORKSPACE
 
 
