@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from commonplace import AppMemory, Settings
+from commonplace.apps.model.bounds import MAX_CONTENT_CHARS
 from commonplace.apps.model.conversations import Message
 from commonplace.apps.model.energy import EnergyPolicy
-from commonplace.apps.model.memories import MAX_CONTENT_CHARS
 
 DATA = Path(__file__).parent / "data" / "digests.jsonl"
 

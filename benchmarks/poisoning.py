@@ -42,7 +42,7 @@ from commonplace.knowledge import GLOBAL_SCOPE, EpisodeDraft, FactDraft, Knowled
 from commonplace.operational import OperationalMemory
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.workspace import WorkspaceMemory
-from commonplace.workspace.model.memories import MAX_TEXT_CHARS
+from commonplace.workspace.model.bounds import MAX_TEXT_CHARS
 from scratch_server import scratch_server
 
 ROOT = Path(__file__).parents[1]

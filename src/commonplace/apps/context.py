@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Final
 
-from commonplace.apps.model.memories import MAX_MEMORIES, Memory
+from commonplace.apps.model.bounds import MAX_MEMORIES
+from commonplace.apps.model.memories import Memory
 from commonplace.core.budgets import fair_share
 from commonplace.core.text import trim_to
 from commonplace.prompts.data_lines import data_line

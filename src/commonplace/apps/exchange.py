@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from typing import cast
 
 from commonplace.apps import memories
+from commonplace.apps.model.bounds import MAX_MEMORIES
 from commonplace.apps.model.exchange import MAX_METADATA_CHARS, Document, ExportedMemory
-from commonplace.apps.model.memories import MAX_MEMORIES, Author, ChangeKind, Draft, Memory, Metadata
+from commonplace.apps.model.memories import Author, ChangeKind, Draft, Memory, Metadata
 from commonplace.apps.receipts import ImportReceipt, Refusal
 from commonplace.apps.registry import get_app
 from commonplace.apps.rules.digest_text import tidy_content

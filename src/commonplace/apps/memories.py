@@ -6,7 +6,8 @@ Every change writes the row and its history in the transaction of the given stat
 
 from collections.abc import Sequence
 
-from commonplace.apps.model.memories import ALL_ROWS, MAX_MEMORIES, Author, Change, ChangeKind, Draft, Memory
+from commonplace.apps.model.bounds import MAX_MEMORIES
+from commonplace.apps.model.memories import ALL_ROWS, Author, Change, ChangeKind, Draft, Memory
 from commonplace.apps.statements import AppStatements
 from commonplace.core.clock import format_timestamp
 

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from commonplace.apps.memory import AppMemory
 from commonplace.apps.model.apps import App
+from commonplace.apps.model.bounds import MAX_MEMORIES
 from commonplace.apps.model.compaction import MemoryCompactionRequest
 from commonplace.apps.model.digests import COMPLETED, MemoryCreationRequest
-from commonplace.apps.model.memories import MAX_MEMORIES, Memory
+from commonplace.apps.model.memories import Memory
 from commonplace.apps.receipts import CompactionReceipt, EndReceipt, PurgeReceipt
 
 

@@ -14,8 +14,9 @@ from commonplace.core.clock import format_timestamp
 from commonplace.core.text import plural
 from commonplace.judge import Judgement, Verdict, joined, judge
 from commonplace.operational import decay, memories, reviews
+from commonplace.operational.model.bounds import DEFAULT_CONFIDENCE
 from commonplace.operational.model.markers import MemoryMarker
-from commonplace.operational.model.memories import DEFAULT_CONFIDENCE, Author, ChangeKind, Memory
+from commonplace.operational.model.memories import Author, ChangeKind, Memory
 from commonplace.operational.model.reviews import Decision, Review
 from commonplace.operational.receipts import Effect, LearningReceipt, ReceiptOutcome
 from commonplace.operational.rules.pairs import VERDICT_OF, pair_name

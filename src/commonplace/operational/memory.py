@@ -18,23 +18,16 @@ from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import plural
 from commonplace.operational import memories
 from commonplace.operational.context import build_memory_context
-from commonplace.operational.model.context import MemoryContext
-from commonplace.operational.model.figures import MemoryPage
-from commonplace.operational.model.markers import (
-    GENERAL,
+from commonplace.operational.model.bounds import (
+    DEFAULT_CONFIDENCE,
     MAX_SERVICE_CHARS,
     MAX_TEXT_CHARS,
     SERVICE_PATTERN,
-    MemoryCategory,
 )
-from commonplace.operational.model.memories import (
-    DEFAULT_CONFIDENCE,
-    Author,
-    Change,
-    ChangeKind,
-    Memory,
-    MemoryFilter,
-)
+from commonplace.operational.model.context import MemoryContext
+from commonplace.operational.model.figures import MemoryPage
+from commonplace.operational.model.markers import GENERAL, MemoryCategory
+from commonplace.operational.model.memories import Author, Change, ChangeKind, Memory, MemoryFilter
 from commonplace.operational.model.stream import Damaged
 from commonplace.operational.parts.changes import OperationalChanges
 from commonplace.operational.parts.figures import OperationalFigures

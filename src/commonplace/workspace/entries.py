@@ -7,13 +7,8 @@ from typing import Any, cast
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import require_text
-from commonplace.workspace.model.memories import (
-    MAX_TEXT_CHARS,
-    Memory,
-    require_id,
-    require_scope,
-    require_tags,
-)
+from commonplace.workspace.model.bounds import MAX_TEXT_CHARS
+from commonplace.workspace.model.memories import Memory, require_id, require_scope, require_tags
 
 _ID_IN_DAMAGE = re.compile(rb'"id"\s{0,8}:\s{0,8}"m-([1-9][0-9]{0,14})"')
 _quote = json.JSONEncoder(ensure_ascii=False).encode

@@ -17,11 +17,10 @@ from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import require_text
 from commonplace.workspace.config import load_config
 from commonplace.workspace.context import Message, insert_block, last_user_message, render, select
-from commonplace.workspace.model.bounds import MAX_RESULTS
+from commonplace.workspace.model.bounds import MAX_RESULTS, MAX_TEXT_CHARS
 from commonplace.workspace.model.config import MemoryConfig
 from commonplace.workspace.model.memories import (
     DEFAULT_SCOPE,
-    MAX_TEXT_CHARS,
     Draft,
     Memory,
     Problem,

@@ -12,8 +12,8 @@ from typing import Any, Final, cast
 from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import CommonplaceError, InvalidInputError, NotFoundError, SecretRefusedError
 from commonplace.workspace.memory import WorkspaceMemory
-from commonplace.workspace.model.bounds import MAX_RESULTS
-from commonplace.workspace.model.memories import DEFAULT_SCOPE, MAX_TAG_CHARS, MAX_TAGS, MAX_TEXT_CHARS, Scope
+from commonplace.workspace.model.bounds import MAX_RESULTS, MAX_TAG_CHARS, MAX_TAGS, MAX_TEXT_CHARS
+from commonplace.workspace.model.memories import DEFAULT_SCOPE, Scope
 
 SECRET_REFUSED: Final = "text appears to contain a secret — not stored"  # noqa: S105 - a message, not a secret
 """The error of a refused store. Source: WSP-03.4."""

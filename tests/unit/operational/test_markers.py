@@ -5,8 +5,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from commonplace.core.text import is_blank
+from commonplace.operational.model.bounds import MAX_TEXT_CHARS
 from commonplace.operational.model.markers import (
-    MAX_TEXT_CHARS,
     CooldownAction,
     CooldownMarker,
     EventLevel,

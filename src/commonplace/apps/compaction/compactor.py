@@ -20,6 +20,7 @@ from commonplace.apps.compaction.decision import (
     plan_for,
 )
 from commonplace.apps.digests.retrying import twice
+from commonplace.apps.model.bounds import MAX_MEMORIES
 from commonplace.apps.model.compaction import (
     InvalidDecisionError,
     MemoryCompactionDecision,
@@ -27,7 +28,7 @@ from commonplace.apps.model.compaction import (
     Plan,
 )
 from commonplace.apps.model.energy import Operation
-from commonplace.apps.model.memories import MAX_MEMORIES, Author, Memory
+from commonplace.apps.model.memories import Author, Memory
 from commonplace.apps.receipts import CompactionAction, CompactionReceipt
 from commonplace.apps.resources import Resources
 from commonplace.apps.rules.energy import compaction_cost

@@ -10,6 +10,7 @@ from typing import Final
 
 from commonplace.apps.compaction.conflicts import capitalised, denies, find_conflicts, without
 from commonplace.apps.compaction.importance import standing
+from commonplace.apps.model.bounds import MAX_CONTENT_CHARS, MAX_MEMORIES
 from commonplace.apps.model.compaction import (
     MAX_REASON_CHARS,
     InvalidDecisionError,
@@ -18,7 +19,7 @@ from commonplace.apps.model.compaction import (
     Plan,
 )
 from commonplace.apps.model.conflicts import Conflict
-from commonplace.apps.model.memories import MAX_CONTENT_CHARS, MAX_MEMORIES, Memory
+from commonplace.apps.model.memories import Memory
 from commonplace.apps.receipts import Decider
 from commonplace.apps.rules.digest_text import tidy_content
 from commonplace.core.text import collapse_whitespace

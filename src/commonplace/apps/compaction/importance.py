@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from commonplace.apps.model.memories import MAX_IMPORTANCE, Memory
+from commonplace.apps.model.bounds import MAX_IMPORTANCE
+from commonplace.apps.model.memories import Memory
 from commonplace.language.dates import last_date
 from commonplace.language.importance_cues import NOISE, VITAL, plain, signals_of
 from commonplace.language.values import concepts

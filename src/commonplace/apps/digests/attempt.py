@@ -15,9 +15,10 @@ from commonplace.apps.compaction.conflicts import find_conflicts
 from commonplace.apps.digests import queue
 from commonplace.apps.digests.digest import creation_prompt
 from commonplace.apps.digests.retrying import twice
+from commonplace.apps.model.bounds import MAX_CONTENT_CHARS
 from commonplace.apps.model.digests import Claim, Ending, MemoryCreationRequest, Proposal
 from commonplace.apps.model.energy import Operation
-from commonplace.apps.model.memories import MAX_CONTENT_CHARS, Author
+from commonplace.apps.model.memories import Author
 from commonplace.apps.receipts import DigestOutcome
 from commonplace.apps.resources import Resources
 from commonplace.apps.rules.digest_decision import decide

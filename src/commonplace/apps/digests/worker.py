@@ -15,6 +15,7 @@ from commonplace.apps.digests import queue
 from commonplace.apps.digests.attempt import Attempt
 from commonplace.apps.digests.background import Background
 from commonplace.apps.digests.retrying import twice
+from commonplace.apps.model.bounds import MAX_MEMORIES
 from commonplace.apps.model.compaction import MemoryCompactionRequest
 from commonplace.apps.model.conversations import Conversation
 from commonplace.apps.model.digests import (
@@ -28,7 +29,7 @@ from commonplace.apps.model.digests import (
     QueuedDigest,
 )
 from commonplace.apps.model.figures import WEEK
-from commonplace.apps.model.memories import ALL_ROWS, LISTED, MAX_MEMORIES
+from commonplace.apps.model.memories import ALL_ROWS, LISTED
 from commonplace.apps.names import require_app_id, require_id
 from commonplace.apps.receipts import CompactionAction, CompactionReceipt, DigestOutcome, DigestReceipt
 from commonplace.apps.registry import get_app

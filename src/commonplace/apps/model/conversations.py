@@ -3,19 +3,17 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
+from commonplace.apps.model.bounds import MAX_MESSAGE_CHARS, MAX_MESSAGES, MAX_REASON_CHARS
 from commonplace.core.choices import require_items
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.secrets import mask_secrets
 from commonplace.core.text import clean_text, require_text
 from commonplace.storage.rows import Noun
 
-MAX_MESSAGE_CHARS: Final = 1_000_000
-MAX_REASON_CHARS: Final = 500
-MOST_MESSAGES: Final = 1000
 """The number of messages that one call adds."""
 
 Speaker = Literal["user", "assistant"]
@@ -45,7 +43,7 @@ class Message:
     ]
 
 
-Messages = Annotated[list[Message], Field(min_length=1, max_length=MOST_MESSAGES)]
+Messages = Annotated[list[Message], Field(min_length=1, max_length=MAX_MESSAGES)]
 """The messages of one call, in order."""
 
 

@@ -8,19 +8,13 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, cast
 
+from commonplace.apps.model.bounds import MAX_IMPORTANCE
 from commonplace.core.instructions import Flag
 from commonplace.core.quarantine import Quarantine, Watched
 from commonplace.core.text import replace_surrogates
 from commonplace.storage.database import Columns
 from commonplace.storage.rows import Noun, read_row
 
-MAX_MEMORIES: Final = 10
-"""The limit of one space: an app's common space, or the space of one of its users. Source: APP-03."""
-
-MAX_CONTENT_CHARS: Final = 200
-"""Source: APP-02.3, R-APP-4."""
-
-MAX_IMPORTANCE: Final = 10.0
 LISTED: Final = 50
 """The limit of a list if the caller passes none."""
 

@@ -8,6 +8,7 @@ from commonplace.apps import statistics
 from commonplace.apps.counts import Counts
 from commonplace.apps.energy import EnergyBudget
 from commonplace.apps.model.apps import App
+from commonplace.apps.model.bounds import MAX_MEMORIES
 from commonplace.apps.model.figures import (
     DAY,
     HOUR,
@@ -18,7 +19,7 @@ from commonplace.apps.model.figures import (
     SpentEnergy,
     Statistics,
 )
-from commonplace.apps.model.memories import LISTED, MAX_MEMORIES, ChangeKind, Memory
+from commonplace.apps.model.memories import LISTED, ChangeKind, Memory
 from commonplace.apps.registry import get_app
 from commonplace.apps.rules.figures import share
 from commonplace.apps.statements import AppStatements

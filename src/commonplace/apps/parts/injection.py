@@ -10,9 +10,10 @@ from commonplace.apps import conversations, memories
 from commonplace.apps.context import format_memories, shown_to_user
 from commonplace.apps.counts import Counts
 from commonplace.apps.model.apps import App
+from commonplace.apps.model.bounds import MAX_MEMORIES
 from commonplace.apps.model.context import Focus, InjectionPoint
 from commonplace.apps.model.conversations import Conversation, ConversationStatus, Message, SystemMessage
-from commonplace.apps.model.memories import ALL_ROWS, MAX_MEMORIES, Memory
+from commonplace.apps.model.memories import ALL_ROWS, Memory
 from commonplace.apps.registry import get_app
 from commonplace.apps.statements import AppStatements
 from commonplace.core.errors import InvalidInputError

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from commonplace.apps.model.bounds import MAX_CONTENT_CHARS
 from commonplace.apps.model.digests import Digest
-from commonplace.apps.model.memories import MAX_CONTENT_CHARS
 from commonplace.core.secrets import find_secret
 from commonplace.core.text import clean_text, collapse_whitespace, is_blank, trim_to
 from commonplace.language.sentences import split_sentences

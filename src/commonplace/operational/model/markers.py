@@ -1,17 +1,9 @@
 """Markers of an agent, and the categories, levels and actions that they name."""
 
-import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-MAX_TEXT_CHARS: Final = 2_000
-"""A longer observation, message or reason would fill the prompt, so it is cut to this length; the cut is reported."""
-
-SERVICE_PATTERN: Final = re.compile(r"[a-zA-Z0-9_-]+")
-"""The complete name of a service. Source: OPS-05."""
-
-MAX_SERVICE_CHARS: Final = 100
 GENERAL: Final = "general"
 """The service name of general memories; a marker with this service is a general marker."""
 

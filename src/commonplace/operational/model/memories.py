@@ -4,7 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, Literal, get_args
+from typing import Any, Literal, get_args
 
 from commonplace.core.choices import optional_one_of
 from commonplace.core.errors import InvalidInputError
@@ -14,9 +14,6 @@ from commonplace.core.quarantine import Quarantine, Watched
 from commonplace.operational.model.markers import MemoryCategory
 from commonplace.storage.database import Columns
 from commonplace.storage.rows import Noun, read_row
-
-DEFAULT_CONFIDENCE: Final = 0.7
-"""Confidence of a memory that the agent creates. Source: OPS-08.1."""
 
 Sort = Literal["service", "confidence", "recency"]
 

@@ -32,11 +32,9 @@ from typing import Final
 
 from commonplace.core.secrets import masked_excerpt
 from commonplace.core.text import clean_text, is_blank, trim_to
+from commonplace.operational.model.bounds import MAX_SERVICE_CHARS, MAX_TEXT_CHARS, SERVICE_PATTERN
 from commonplace.operational.model.markers import (
     GENERAL,
-    MAX_SERVICE_CHARS,
-    MAX_TEXT_CHARS,
-    SERVICE_PATTERN,
     CooldownAction,
     CooldownMarker,
     EventLevel,

@@ -11,10 +11,8 @@ from typing import Final, cast
 from commonplace.core.choices import require_one_of
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import clean_text, collapse_whitespace, is_blank
+from commonplace.workspace.model.bounds import MAX_TAG_CHARS, MAX_TAGS
 
-MAX_TEXT_CHARS: Final = 500
-MAX_TAGS: Final = 5
-MAX_TAG_CHARS: Final = 50
 MAX_NUMBER: Final = 10**15 - 1
 """The largest n of an id ``m-<n>``; a line with a larger one is damaged."""
 
