@@ -17,7 +17,7 @@ from commonplace.operational.memory import OperationalMemory
 from support.commands import CommandLine, CommandServer
 from support.homes import UsedHome, make_used_home
 
-pytest_plugins = ["support.postgres", "support.knowledge"]
+pytest_plugins = ["support.accounts", "support.postgres", "support.knowledge"]
 
 # How long an example takes says how busy the machine is.
 hypothesis.settings.register_profile("tests", deadline=None)
@@ -88,7 +88,7 @@ def settings(new_settings: Settings, used_home: UsedHome) -> Settings:
 @pytest.fixture(scope="session")
 def command_server(used_home: UsedHome) -> Iterator[CommandServer]:
     """The process that runs commands for all tests of the session."""
-    server = CommandServer(used_home.graph)
+    server = CommandServer(used_home.graphs)
     yield server
     server.close()
 
