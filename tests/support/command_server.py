@@ -86,14 +86,18 @@ class Server:
 
     def _begin(self) -> list[str] | None:
         client, _ = self._listener.accept()
-        self._clients.add(client)
         request, descriptors, _, _ = socket.recv_fds(client, MAX_REQUEST_BYTES, 3)
+        if not request:  # the client was killed before it asked
+            client.close()
+            return None
+        self._clients.add(client)
         if (child := os.fork()) == 0:
             self._close()
             return become(json.loads(request), descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
-        client.sendall(b"%d" % child)
+        with suppress(BrokenPipeError):  # the client was killed, which is seen below
+            client.sendall(b"%d" % child)
         ends = os.pidfd_open(child)
         self._selector.register(ends, selectors.EVENT_READ, partial(self._end, child, ends, client))
         self._selector.register(client, selectors.EVENT_READ, partial(self._kill, child, client))
@@ -233,6 +237,7 @@ def status_of_main() -> int:
         match sys.argv[1:]:
             case ["-c", code, *rest]:
                 sys.argv = ["-c", *rest]
+                sys.path.insert(0, "")
                 exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})  # noqa: S102 - a test's code
             case ["-m", module, *rest] | ["-P", "-m", module, *rest]:
                 sys.argv = [module, *rest]
@@ -240,6 +245,7 @@ def status_of_main() -> int:
                 runpy.run_module(module, run_name="__main__", alter_sys=True)
             case [script, *rest] if script.endswith(".py"):
                 sys.argv = [script, *rest]
+                sys.path.insert(0, str(Path(script).parent))
                 runpy.run_path(script, run_name="__main__")
             case _:
                 main()
