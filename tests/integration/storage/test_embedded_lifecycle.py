@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ import pytest
 from commonplace.storage.cluster import SOCKET_NAME, Cluster, locate_cluster, socket_directory
 from commonplace.storage.embedded import EmbeddedPostgres, Membership, join_server
 from commonplace.storage.postmaster import is_running
+from support.commands import CommandServer
 from support.postgres import wait_until
 
 USER = """
@@ -33,14 +33,15 @@ sys.stdin.read()
 class Users:
     """Processes that use a cluster until their standard input closes."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, python: Path, directory: Path) -> None:
+        self.python = python
         self.directory = directory
         self.processes: list[subprocess.Popen[str]] = []
 
     def start(self) -> subprocess.Popen[str]:
         """Start a user, without waiting until it has joined."""
         process = subprocess.Popen(
-            [sys.executable, "-c", USER, self.directory],
+            [self.python, "-c", USER, self.directory],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -56,9 +57,9 @@ class Users:
 
 
 @pytest.fixture
-def users(postgres_directory: Path) -> Iterator[Users]:
+def users(postgres_directory: Path, command_server: CommandServer) -> Iterator[Users]:
     """User processes of the test's own cluster."""
-    users = Users(postgres_directory)
+    users = Users(command_server.python, postgres_directory)
     yield users
     users.end()
 
