@@ -7,11 +7,12 @@ The embedding model, the statements of knowledge memory, the parsers of commands
 as well: they take most of the time of a command that embeds. A home whose graph is the same file gets the open session;
 any other graph is opened as ever.
 
-The arguments are the address of a socket and the directory of the graphs. Each connection carries one request: JSON
-with ``arguments``, ``directory`` and ``environment``, and three descriptors. Two messages answer: the child's process
-id, and its exit status, negative for a signal. A client that hangs up before that kills the child. The arguments
-``-c CODE …`` and ``-m MODULE …`` run Python code in place of the command. A command that starts Python starts such a
-fork too, and so does an agent host in which a command installs commonplace.
+The arguments are the address of a socket, the directory of the graphs, and that of the data that embedded servers begin
+with. Each connection carries one request: JSON with ``arguments``, ``directory`` and ``environment``, and three
+descriptors. Two messages answer: the child's process id, and its exit status, negative for a signal. A client that
+hangs up before that kills the child. The arguments ``-c CODE …`` and ``-m MODULE …`` run Python code in place of the
+command. A command that starts Python starts such a fork too, and so does an agent host in which a command installs
+commonplace.
 
 The process ends with its standard input.
 """
@@ -183,6 +184,13 @@ def keep_model(graphs: Path) -> None:
     onnx_backend.load(EmbeddingOptions())
 
 
+def keep_data(directory: Path) -> None:
+    """Let children copy the data that an embedded server begins with."""
+    sys.path.append(str(Path(__file__).parents[1]))
+    import_module("support.data_directories").copy_data(directory)
+    sys.path.pop()
+
+
 def keep_command_line() -> None:
     """Build the parser of each command once, for all children."""
     typer.main.get_command = cache(typer.main.get_command)
@@ -217,6 +225,7 @@ def run() -> NoReturn:
     for module in COMMANDS + LATER:
         import_module(module)
     keep_model(Path(sys.argv[2]))
+    keep_data(Path(sys.argv[3]))
     keep_command_line()
     rehearse()
     queries()  # reads 200 statements, for half of the time of a command that reads a row

@@ -59,9 +59,10 @@ class CommandServer:
 
     Args:
         graphs: The directory of the graphs of the embedding model, which stay open in the process.
+        data: The directory with the data that embedded servers begin with.
     """
 
-    def __init__(self, graphs: Path) -> None:
+    def __init__(self, graphs: Path, data: Path) -> None:
         self.programs = Path(mkdtemp(prefix="commonplace-"))  # a socket's address has at most 107 bytes
         """A directory for PATH; its ``commonplace`` and ``python`` run in forks."""
         self.program = self.programs / "commonplace"
@@ -71,7 +72,7 @@ class CommandServer:
             program.write_text(f"#!{sys.executable} -IS\n{CLIENT.read_text()}")
             program.chmod(0o755)
         self._process = subprocess.Popen(
-            [sys.executable, "-P", SERVER, self._address, graphs],
+            [sys.executable, "-P", SERVER, self._address, graphs, data],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=clean_environment(Path(os.devnull)),

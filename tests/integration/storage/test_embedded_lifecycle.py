@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -133,6 +134,7 @@ def test_killed_users_leave_no_server_behind(users: Users) -> None:
 @pytest.mark.parametrize("delay_s", [0.15, 0.3, 0.5])
 def test_a_user_killed_at_any_moment_of_its_start_leaves_nothing_behind(users: Users, delay_s: float) -> None:
     """Kill -9 during set-up or start leaves no process, and the next user gets a sound database."""
+    users.python = Path(sys.executable)  # which runs initdb itself
     process = users.start()
     killed_at = time.monotonic() + delay_s
     wait_until(lambda: time.monotonic() >= killed_at, what="moment to kill")
