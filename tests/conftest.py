@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,9 +16,10 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
 from support.commands import CommandLine, CommandServer
+from support.data_directories import copy_data
 from support.homes import UsedHome, make_used_home
 
-pytest_plugins = ["support.postgres", "support.knowledge"]
+pytest_plugins = ["support.accounts", "support.postgres", "support.knowledge"]
 
 # How long an example takes says how busy the machine is.
 hypothesis.settings.register_profile("tests", deadline=None)
@@ -85,10 +87,19 @@ def settings(new_settings: Settings, used_home: UsedHome) -> Settings:
     return new_settings
 
 
+@pytest.fixture(scope="session", autouse=True)
+def data_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The directory with the data that embedded servers begin with."""
+    directory = tmp_path_factory.mktemp("data")
+    copy_data(directory)
+    yield directory
+    shutil.rmtree(directory)
+
+
 @pytest.fixture(scope="session")
-def command_server(used_home: UsedHome) -> Iterator[CommandServer]:
+def command_server(used_home: UsedHome, data_directory: Path) -> Iterator[CommandServer]:
     """The process that runs commands for all tests of the session."""
-    server = CommandServer(used_home.graph)
+    server = CommandServer(used_home.graphs, data_directory)
     yield server
     server.close()
 

@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -87,12 +86,12 @@ def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
 
 
 @pytest.mark.long
-def test_the_tour_runs_and_leaves_nothing(tmp_path: Path) -> None:
+def test_the_tour_runs_and_leaves_nothing(tmp_path: Path, command_server: CommandServer) -> None:
     """It exits 0 and shows each of its steps."""
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     done = subprocess.run(
-        [sys.executable, "-m", "commonplace", "demo"],
+        [command_server.program, "demo"],
         cwd=tmp_path,
         env=clean_environment(tmp_path / "home", TMPDIR=str(temporary)),
         capture_output=True,

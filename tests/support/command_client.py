@@ -1,7 +1,7 @@
 """The ``commonplace`` command as other programs start it, run in a fork of :mod:`support.command_server`.
 
 A copy of this file, made executable, stands beside the server's socket. What starts the copy as ``python`` runs Python
-code in the fork.
+code in the fork, but isolated code (``-I``) in an interpreter of its own.
 """
 
 import json
@@ -23,6 +23,8 @@ def begin(client: socket.socket, request: dict[str, object], streams: list[int])
 
 def main() -> int:
     """Run the command to its end and return its exit status; signals reach the child."""
+    if sys.argv[1:2] == ["-I"]:
+        os.execv(sys.executable, [sys.executable, *sys.argv[1:]])  # noqa: S606 - what it was started as
     request: dict[str, object] = {
         "arguments": sys.argv[1:],
         "directory": os.getcwd(),  # noqa: PTH109 - pathlib takes long to import

@@ -58,10 +58,11 @@ class CommandServer:
     """A process that forks for each command; see :mod:`support.command_server`.
 
     Args:
-        graph: The graph of the embedding model, which stays open in the process.
+        graphs: The directory of the graphs of the embedding model, which stay open in the process.
+        data: The directory with the data that embedded servers begin with.
     """
 
-    def __init__(self, graph: Path) -> None:
+    def __init__(self, graphs: Path, data: Path) -> None:
         self.programs = Path(mkdtemp(prefix="commonplace-"))  # a socket's address has at most 107 bytes
         """A directory for PATH; its ``commonplace`` and ``python`` run in forks."""
         self.program = self.programs / "commonplace"
@@ -71,7 +72,7 @@ class CommandServer:
             program.write_text(f"#!{sys.executable} -IS\n{CLIENT.read_text()}")
             program.chmod(0o755)
         self._process = subprocess.Popen(
-            [sys.executable, "-P", SERVER, self._address, graph],
+            [sys.executable, "-P", SERVER, self._address, graphs, data],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=clean_environment(Path(os.devnull)),
@@ -132,6 +133,16 @@ class CommandLine:
         self.directory = directory
         self.home = home
         self._server = server
+
+    @property
+    def program(self) -> Path:
+        """The program that this command installs into agent hosts."""
+        return self._server.program
+
+    @property
+    def python(self) -> Path:
+        """The interpreter with which this command starts others."""
+        return self._server.python
 
     def at(self, directory: Path) -> "CommandLine":
         """Return the same home with another directory, which is made."""

@@ -15,22 +15,22 @@ SQLITE_BRANCHES: tuple[Branch, ...] = ("operational", "apps", "access")
 
 @dataclass(frozen=True, slots=True)
 class UsedHome:
-    """A home with an empty database of the newest schema, and the graph of the embedding model."""
+    """A home with an empty database of the newest schema, and the graphs of the embedding model."""
 
     directory: Path
 
     @property
-    def graph(self) -> Path:
-        """The file of the graph."""
-        (graph,) = (self.directory / "models" / "graphs").glob("*.onnx")
-        return graph
+    def graphs(self) -> Path:
+        """The directory of the graphs: one for texts, and one for queries."""
+        return self.directory / "models" / "graphs"
 
     def lend(self, home: Path) -> None:
-        """Make a home like it. The graph, which nobody writes to, is the same file."""
+        """Make a home like it. The graphs, which nobody writes to, are the same files."""
         home.mkdir(mode=0o700, exist_ok=True)
         graphs = home / "models" / "graphs"
         graphs.mkdir(parents=True)
-        os.link(self.graph, graphs / self.graph.name)
+        for graph in self.graphs.glob("*.onnx"):
+            os.link(graph, graphs / graph.name)
         shutil.copy(Settings(home=self.directory).database_path, Settings(home=home).database_path)
 
 
@@ -39,6 +39,7 @@ async def _first_use(home: Path) -> None:
         await migrate_sqlite(Settings(home=home).database_path, branch)
     engine = EmbeddingEngine(EmbeddingOptions.from_settings(Settings(home=home)))
     await engine.embed_async("anything")
+    await engine.embed_query_async("anything")
     engine.close()
 
 

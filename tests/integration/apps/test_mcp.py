@@ -16,7 +16,7 @@ from commonplace.apps import Message
 from commonplace.apps.memory import AppMemory
 from commonplace.core.settings import Settings
 from commonplace.mcp.apps.server import HINTS, build_server
-from support.commands import COMMAND, CommandLine, CommandServer, clean_environment
+from support.commands import CommandLine, CommandServer, clean_environment
 from support.deadlines import DEADLINE_S
 from support.effort import computes_less, importing_s
 from support.mcp import ask, refused
@@ -259,10 +259,15 @@ async def test_a_server_makes_the_digests_that_an_earlier_process_left(
                 await asyncio.to_thread(api.wait_until_asked)
 
 
-async def test_a_setting_that_cannot_be_used_is_told_to_the_model(tmp_path: Path) -> None:
+async def test_a_setting_that_cannot_be_used_is_told_to_the_model(
+    tmp_path: Path, command_server: CommandServer
+) -> None:
     """The server runs, and each call says why memory is out of reach."""
     transport = stdio(
-        COMMAND, tmp_path, COMMONPLACE_MODEL="openai:m", COMMONPLACE_MODEL_API_KEY_FILE="/nowhere"
+        command_server.program,
+        tmp_path,
+        COMMONPLACE_MODEL="openai:m",
+        COMMONPLACE_MODEL_API_KEY_FILE="/nowhere",
     )
     async with Client(transport) as client:
         error = await refused(client, "app_memories", app_id="cal")

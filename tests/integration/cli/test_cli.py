@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.commands import COMMAND, CommandLine, clean_environment
+from support.commands import CommandLine, clean_environment
 from support.streams import encode, init, result, says, session
 
 JELLYFIN = "[MEMORY:timing:jellyfin] Takes 60s to start after restart"
@@ -87,7 +87,7 @@ def test_receipts_are_for_people_too(commonplace: CommandLine, tmp_path: Path) -
 def test_a_live_pipe_is_stored_as_it_comes(commonplace: CommandLine) -> None:
     """A marker is in the database while the session still runs, and killing the reader loses none."""
     with subprocess.Popen(
-        [COMMAND, "ops", "ingest", "-"],
+        [commonplace.program, "ops", "ingest", "-"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         cwd=commonplace.directory,
@@ -374,7 +374,7 @@ def test_a_reader_that_goes_away_is_no_traceback(commonplace: CommandLine) -> No
     read_end, write_end = os.pipe()
     os.close(read_end)
     done = subprocess.run(
-        [COMMAND, "ops", "list"],
+        [commonplace.program, "ops", "list"],
         stdout=write_end,
         stderr=subprocess.PIPE,
         cwd=commonplace.directory,

@@ -11,7 +11,7 @@ import pytest
 
 from commonplace.hosts.hooks.learning import QUIET_S
 from support.claude import claude_environment
-from support.commands import COMMAND, CommandLine, CommandServer, clean_environment
+from support.commands import CommandLine, CommandServer, clean_environment
 from support.deadlines import DEADLINE_S
 from support.model_api import Asked, Calls, Hangs, ModelApi, Says
 from support.postgres import wait_until
@@ -99,21 +99,18 @@ class Claude:
         return path.read_text() if path.exists() else ""
 
 
-def install(commonplace: CommandLine, server: CommandServer) -> None:
-    """Install commonplace in a project; the client starts it in forks."""
+def install(commonplace: CommandLine) -> None:
+    """Install commonplace in a project."""
     done = commonplace("install", "claude-code")
     assert done.status == 0, done.err
-    for name in (".mcp.json", ".claude/settings.json"):
-        path = commonplace.directory / name
-        path.write_text(path.read_text().replace(str(COMMAND), str(server.program)))
 
 
 @pytest.fixture
-def claude(commonplace: CommandLine, command_server: CommandServer, knowledge_url: str) -> Iterator[Claude]:
+def claude(commonplace: CommandLine, knowledge_url: str) -> Iterator[Claude]:
     """The CLI, with commonplace installed in the project."""
     with ModelApi(Says("Staging listens on 5433.")) as api:
         client = Claude(commonplace, knowledge_url, api)
-        install(commonplace, command_server)
+        install(commonplace)
         yield client
         end(commonplace.home)
 
@@ -178,9 +175,7 @@ def test_one_session_learns_and_the_next_one_knows(claude: Claude, commonplace: 
 
 
 @pytest.mark.requirement("PRJ-01.1", "PRJ-02.1")
-def test_two_projects_of_one_name_share_nothing(
-    commonplace: CommandLine, command_server: CommandServer, knowledge_url: str
-) -> None:
+def test_two_projects_of_one_name_share_nothing(commonplace: CommandLine, knowledge_url: str) -> None:
     """Neither the conversation nor the facts that the model stored; a fact for everybody is seen by both."""
     first = commonplace.at(commonplace.directory / "clientA/api")
     second = commonplace.at(commonplace.directory / "clientB/api")
@@ -188,7 +183,7 @@ def test_two_projects_of_one_name_share_nothing(
     shared = {"subject": "Ada", "predicate": "editor", "content": "Ada edits with vim.", "scope": "global"}
     with ModelApi(Says("Noted.")) as api:
         for each in (first, second):
-            install(each, command_server)
+            install(each)
         api.script(Calls(STORE_FACT, port), Calls(STORE_FACT, shared), Says("Noted the port."))
         Claude(first, knowledge_url, api).run("Staging listens on 5432", "--allowedTools", ALLOWED)
         api.script(Calls(STORE_FACT, port | {"content": "The database listens on 6543."}), Says("Noted."))

@@ -177,7 +177,7 @@ def test_a_hook_gives_up_in_time(commonplace: CommandLine) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"postgresql://x@127.0.0.1:{silent.getsockname()[1]}/x"
         done = subprocess.run(
-            [sys.executable, "-c", impatient],
+            [commonplace.python, "-c", impatient],
             input=json.dumps(given).encode(),
             capture_output=True,
             env=clean_environment(commonplace.home, COMMONPLACE_POSTGRES_URL=url),

@@ -24,7 +24,7 @@ from commonplace.hosts.install.installation import (
 )
 from commonplace.hosts.install.json_edits import Document, Ours
 from commonplace.hosts.install.registry import HOSTS, Where
-from support.commands import COMMAND, CommandLine, Done
+from support.commands import CommandLine, Done
 
 OURS = Ours(command=["/opt/bin/commonplace"])
 OLD = Ours(command=["/old/python", "-m", "commonplace"])
@@ -90,7 +90,7 @@ def test_a_project_gets_servers_and_hooks_and_is_left_as_it_was(commonplace: Com
 
     assert read(workspace / ".mcp.json")["mcpServers"]["commonplace-knowledge"] == {
         "type": "stdio",
-        "command": str(COMMAND),
+        "command": str(commonplace.program),
         "args": ["mcp", "knowledge", "--project"],
         "alwaysLoad": True,
     }
@@ -101,7 +101,7 @@ def test_a_project_gets_servers_and_hooks_and_is_left_as_it_was(commonplace: Com
             "hooks": [
                 {
                     "type": "command",
-                    "command": str(COMMAND),
+                    "command": str(commonplace.program),
                     "args": ["hook", "session-start"],
                     "timeout": 30,
                 }

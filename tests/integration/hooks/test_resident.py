@@ -40,9 +40,16 @@ NOTE = "- (m-1) The staging port is 5433"
 
 
 class Hooks:
-    """Hooks of one workspace, each a process of its own, as the client calls them."""
+    """Hooks of one workspace, each a process of its own, as the client calls them.
 
-    def __init__(self, commonplace: CommandLine, **variables: str) -> None:
+    Args:
+        commonplace: Names workspace and home.
+        python: The interpreter of hooks and of the processes that they start; by default, these are forks.
+        variables: Settings.
+    """
+
+    def __init__(self, commonplace: CommandLine, *, python: str | None = None, **variables: str) -> None:
+        self.python = str(python or commonplace.python)
         self.home = commonplace.home
         self.workspace = commonplace.directory
         self.variables = RESIDENT | PATIENT | variables
@@ -56,7 +63,7 @@ class Hooks:
             "cwd": str(self.workspace),
         }
         process = subprocess.Popen(
-            [sys.executable, "-m", "commonplace", "hook", event],
+            [self.python, "-m", "commonplace", "hook", event],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=clean_environment(self.home, **self.variables),
@@ -101,6 +108,7 @@ def residents(home: Path) -> list[int]:
 
 def test_hooks_at_once_share_one_process_and_another_version_replaces_it(hooks: Hooks) -> None:
     """So do other settings; a client of the old version is told, and asks the new process."""
+    hooks.python = sys.executable
     started = [hooks.start("user-prompt", prompt="which port?") for _ in range(3)]
     assert all(NOTE in each.communicate(timeout=DEADLINE_S)[0] for each in started)
     wait_until(lambda: len(residents(hooks.home)) == 1, what="one process")
@@ -151,6 +159,7 @@ def test_what_was_acknowledged_survives_a_kill(hooks: Hooks, commonplace: Comman
 
 def test_a_session_ends_with_its_host_even_if_no_hook_says_so(hooks: Hooks, commonplace: CommandLine) -> None:
     """The host is the process that called a hook by a shell, and is killed."""
+    hooks.python = sys.executable
     hooks.say("Move staging to port 5434")
     given = {
         "session_id": str(uuid4()),
@@ -159,7 +168,7 @@ def test_a_session_ends_with_its_host_even_if_no_hook_says_so(hooks: Hooks, comm
         "prompt": "which port?",
     }
     (hooks.workspace / "given.json").write_text(json.dumps(given))
-    command = f"{sys.executable} -m commonplace hook user-prompt < given.json > told; echo ended"
+    command = f"{hooks.python} -m commonplace hook user-prompt < given.json > told; echo ended"
     with subprocess.Popen(
         [sys.executable, "-c", f"import subprocess; subprocess.run({command!r}, shell=True); input()"],
         stdin=subprocess.PIPE,
@@ -274,7 +283,7 @@ def ask(server: subprocess.Popen[str], method: str, **parameters: object) -> dic
 def test_a_process_that_hangs_is_killed_and_one_that_is_idle_ends(commonplace: CommandLine) -> None:
     """The next hook starts another."""
     commonplace("workspace", "store", "The staging port is 5433")
-    hooks = Hooks(commonplace, COMMONPLACE_RESIDENT_IDLE_S="2")
+    hooks = Hooks(commonplace, python=sys.executable, COMMONPLACE_RESIDENT_IDLE_S="2")
     hooks.call("user-prompt", prompt="which port?")
     hanging = pid_of(hooks.home)
     assert hanging is not None

@@ -17,7 +17,7 @@ from commonplace.hosts.install.installation import Scope, plan_install, plan_uni
 from commonplace.hosts.install.json_edits import Ours
 from commonplace.hosts.install.output import rendered
 from commonplace.hosts.install.registry import HOSTS, OPENCODE_PLUGIN, Where
-from support.commands import COMMAND, CommandLine, Done
+from support.commands import CommandLine, Done
 
 pytestmark = pytest.mark.requirement("HST-01.1", "HST-02.1", "HST-03.1", "HST-04.1", "HST-05.1")
 
@@ -151,7 +151,7 @@ def test_the_files_have_the_form_that_the_host_documents(
     assert done.json["host"] == host
     entries = json.loads((commonplace.directory / servers[0]).read_text())[servers[1]]
     entry = entries["commonplace-knowledge"]
-    assert (entry["command"], entry["args"]) == (str(COMMAND), ["mcp", "knowledge", "--project"])
+    assert (entry["command"], entry["args"]) == (str(commonplace.program), ["mcp", "knowledge", "--project"])
     assert host == "gemini" or entry["type"] == "stdio"
     document = json.loads((commonplace.directory / hooks[0]).read_text())
     (handler,) = _handlers(document, hooks[1])
@@ -169,7 +169,7 @@ def test_opencode_gets_its_servers_and_the_plugin(commonplace: CommandLine) -> N
     document = json.loads(path.read_text())
     assert document["mcp"]["commonplace-workspace"] == {
         "type": "local",
-        "command": [str(COMMAND), "mcp", "workspace"],
+        "command": [str(commonplace.program), "mcp", "workspace"],
         "enabled": True,
     }
     assert document["plugin"] == [OPENCODE_PLUGIN.as_uri()]

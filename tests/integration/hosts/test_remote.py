@@ -17,7 +17,7 @@ from commonplace.cli.commands.service_check import check_service
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.core.settings import Settings
 from support.claude import claude_environment
-from support.commands import COMMAND, CommandLine, CommandServer, Done, clean_environment
+from support.commands import CommandLine, CommandServer, Done, clean_environment
 from support.deadlines import DEADLINE_S
 from support.homes import UsedHome
 from support.mcp import ask, refused
@@ -63,14 +63,9 @@ class Team:
         return service_process(home, *arguments, program=program, **self._variables)
 
     def install(self, url: str) -> Done:
-        """Install into Claude Code; the client starts commonplace in forks."""
+        """Install into Claude Code."""
         named = ("--server", url, "--token-file", str(self.token_file), "--butler", BUTLER)
-        done = self.machine("install", "claude-code", *named)
-        for name in (".mcp.json", ".claude/settings.json"):
-            path = self.machine.directory / name
-            if path.exists():
-                path.write_text(path.read_text().replace(str(COMMAND), str(self._server.program)))
-        return done
+        return self.machine("install", "claude-code", *named)
 
     def hook(self, event: str, session_id: str, **fields: object) -> Done:
         """Call the hook that is installed for an event."""
@@ -322,11 +317,11 @@ def test_a_session_of_the_real_cli_uses_the_service(team: Team, service: Service
         for prompt in ("The infra team owns staging", PROMPT):
             run_claude(team.machine.directory, environment, prompt)
         first, last = api.asked[0], api.asked[2]
+        assert team.log == ""
         end(team.machine.home)
 
     assert store in {tool["name"] for tool in first.body["tools"]}
     assert "[staging] [owner]: The infra team owns staging" in told(last)
     wait_until(lambda: len(team.episodes()) == 2, what="the episodes of both sessions")
     assert {each["butler"] for each in team.episodes()} == {BUTLER}
-    assert team.log == ""
     assert service.process.poll() is None

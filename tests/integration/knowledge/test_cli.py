@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from commonplace.storage.embedded import remove_cluster
-from support.commands import COMMAND, CommandLine, Done, clean_environment
+from support.commands import CommandLine, Done, clean_environment
 from support.deadlines import DEADLINE_S
 
 Knowledge = Callable[..., Done]
@@ -144,7 +144,7 @@ def test_upkeep_shows_on_a_terminal_how_far_it_is(
         ours, theirs = os.openpty()
         with open(ours, "rb", buffering=0) as terminal:  # noqa: PTH123 - a number, no path
             done = subprocess.run(
-                [COMMAND, "knowledge", command, *arguments],
+                [commonplace.program, "knowledge", command, *arguments],
                 env=environment, stdout=subprocess.PIPE, stderr=theirs, check=True,
             )  # fmt: skip
             os.write(theirs, b"(end)")
@@ -297,7 +297,7 @@ def embedded(commonplace: CommandLine) -> Iterator[CommandLine]:
 
 def test_it_needs_no_server_and_no_settings(embedded: CommandLine) -> None:
     """Two commands that begin together in an empty home share the server that one of them starts."""
-    command = [COMMAND, "knowledge", "store-rule", "Be kind"]
+    command = [embedded.program, "knowledge", "store-rule", "Be kind"]
     environment = clean_environment(embedded.home)
     both = [subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) for _ in range(2)]
     assert [process.wait(timeout=DEADLINE_S) for process in both] == [0, 0]

@@ -131,9 +131,11 @@ def test_the_server_answers_soon_speaks_only_protocol_and_ends_with_its_client(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_server_at_once(knowledge_url: str, tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_ends_the_server_at_once(
+    knowledge_url: str, tmp_path: Path, number: signal.Signals, command_server: CommandServer
+) -> None:
     """Also while it opens the database and loads the model."""
-    with start(tmp_path, COMMONPLACE_POSTGRES_URL=knowledge_url) as server:
+    with start(tmp_path, command_server.program, COMMONPLACE_POSTGRES_URL=knowledge_url) as server:
         assert server.stdin is not None
         assert server.stdout is not None
         server.stdin.write(HANDSHAKE + INITIALIZED)
@@ -143,9 +145,9 @@ def test_a_signal_ends_the_server_at_once(knowledge_url: str, tmp_path: Path, nu
         assert server.wait(timeout=DEADLINE_S) == -number
 
 
-def test_a_bad_setting_is_one_line_of_error(tmp_path: Path) -> None:
+def test_a_bad_setting_is_one_line_of_error(tmp_path: Path, command_server: CommandServer) -> None:
     """The server does not start on settings that it would have to ignore."""
-    with start(tmp_path, COMMONPLACE_POSTGRES_URL="mysql://elsewhere") as server:
+    with start(tmp_path, command_server.program, COMMONPLACE_POSTGRES_URL="mysql://elsewhere") as server:
         _, log = server.communicate(timeout=DEADLINE_S)
     assert server.returncode == 1
     assert log.decode().startswith("error: postgres_url")

@@ -32,7 +32,7 @@ from commonplace.operational.run.runner import RunOutcome, Watcher
 from commonplace.operational.run.schedule import Stop
 from support.agents import prints, program, run, script
 from support.claude import claude_environment
-from support.commands import COMMAND, CommandLine, Done, clean_environment
+from support.commands import COMMAND, CommandLine, CommandServer, Done, clean_environment
 from support.deadlines import DEADLINE_S
 from support.model_api import Calls, Fails, ModelApi, Says
 from support.processes import ids_when_written, is_alive, survivors
@@ -138,14 +138,15 @@ async def test_being_asked_to_stop_ends_the_cli_and_all_that_it_started(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 async def test_a_signal_ends_the_session_and_all_that_it_started(
-    settings: Settings, tmp_path: Path, number: signal.Signals
+    settings: Settings, tmp_path: Path, number: signal.Signals, command_server: CommandServer
 ) -> None:
     """Of a keyboard, of a service manager, and of a terminal that closes."""
     ids = tmp_path / "ids"
     agent = script(tmp_path / "claude", f"setsid sleep 60 & echo $! > {ids}", f"echo $$ >> {ids}", "wait")
     environ = clean_environment(settings.home)
     assert await sessions(settings) == []
-    with subprocess.Popen([COMMAND, "ops", "run", "--claude", agent], env=environ) as process:
+    command = [command_server.program, "ops", "run", "--claude", agent]
+    with subprocess.Popen(command, env=environ) as process:
         family = await asyncio.to_thread(ids_when_written, ids, 2)
         process.send_signal(number)
         assert process.wait(DEADLINE_S) == 128 + number

@@ -18,7 +18,7 @@ from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.model.sessions import Session, SessionStatus
 from commonplace.operational.run.schedule import MAX_WAIT_S, Stop, run_schedule
 from support.agents import prints, script
-from support.commands import COMMAND, CommandLine, clean_environment
+from support.commands import CommandLine, clean_environment
 from support.deadlines import DEADLINE_S
 from support.processes import survivors
 from support.streams import session
@@ -135,11 +135,11 @@ async def line_of(stream: IO[bytes] | None) -> str:
         return (await asyncio.to_thread(stream.readline)).decode()
 
 
-def watcher(settings: Settings, agent: Path, *options: str) -> subprocess.Popen[bytes]:
+def watcher(commonplace: CommandLine, agent: Path, *options: str) -> subprocess.Popen[bytes]:
     """Start ``ops watch``."""
-    command = [COMMAND, "ops", "watch", "--claude", agent, *options]
+    command = [commonplace.program, "ops", "watch", "--claude", agent, *options]
     return subprocess.Popen(
-        command, env=clean_environment(settings.home), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command, env=clean_environment(commonplace.home), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
 
 
@@ -149,7 +149,9 @@ async def sessions(settings: Settings) -> list[Session]:
         return await memory.sessions.list()
 
 
-async def test_the_command_runs_sessions_until_it_is_told_to_stop(settings: Settings, tmp_path: Path) -> None:
+async def test_the_command_runs_sessions_until_it_is_told_to_stop(
+    settings: Settings, tmp_path: Path, commonplace: CommandLine
+) -> None:
     """The first fails, the next one runs; SIGTERM ends the one that hangs, and the command ends well."""
     ids = tmp_path / "ids"
     good = prints(tmp_path / "out", session("[MEMORY:timing:caddy] Takes 5s to start"))
@@ -159,7 +161,7 @@ async def test_the_command_runs_sessions_until_it_is_told_to_stop(settings: Sett
         f"case $(wc -l < {ids}) in 1) exit 3;; 2) {good}; exit;; *) exec sleep 60;; esac",
     )
     assert await sessions(settings) == []
-    with watcher(settings, agent, "--tier", "2", "--every", "1s") as process:
+    with watcher(commonplace, agent, "--tier", "2", "--every", "1s") as process:
         for count in (1, 2, 3):
             ids_so_far = await runs(ids, count)
         hanging = psutil.Process(ids_so_far[2])
@@ -178,7 +180,9 @@ async def test_the_command_runs_sessions_until_it_is_told_to_stop(settings: Sett
     assert {(row.trigger, row.tier) for row in (first, second, third)} == {("scheduled", 2)}
 
 
-async def test_two_sessions_never_run_at_once(settings: Settings, tmp_path: Path) -> None:
+async def test_two_sessions_never_run_at_once(
+    settings: Settings, tmp_path: Path, commonplace: CommandLine
+) -> None:
     """Two schedules on one home: the second waits until the first one's session has ended."""
     ids, go = tmp_path / "ids", tmp_path / "go"
     said = prints(tmp_path / "out", session("ok"))
@@ -186,9 +190,9 @@ async def test_two_sessions_never_run_at_once(settings: Settings, tmp_path: Path
         tmp_path / "claude", f"echo $$ >> {ids}", f"while [ ! -e {go} ]; do sleep 0.05; done", said
     )
     assert await sessions(settings) == []
-    with watcher(settings, agent, "--every", "1h") as first:
+    with watcher(commonplace, agent, "--every", "1h") as first:
         await runs(ids, 1)
-        with watcher(settings, agent, "--every", "1h", "--tier", "3") as second:
+        with watcher(commonplace, agent, "--every", "1h", "--tier", "3") as second:
             try:
                 assert "another session is running; this session starts when it ends" in await line_of(
                     second.stderr
@@ -206,7 +210,7 @@ async def test_two_sessions_never_run_at_once(settings: Settings, tmp_path: Path
 
 
 async def test_a_schedule_that_is_started_again_keeps_its_interval(
-    settings: Settings, tmp_path: Path
+    settings: Settings, tmp_path: Path, commonplace: CommandLine
 ) -> None:
     """A service that is restarted must not start a session each time. Ctrl-C ends the waiting."""
     async with OperationalMemory.open(settings) as memory:
@@ -214,7 +218,7 @@ async def test_a_schedule_that_is_started_again_keeps_its_interval(
         started_at = (await recorder.begin()).started_at
         await recorder.end()
     ids = tmp_path / "ids"
-    with watcher(settings, script(tmp_path / "claude", f"echo $$ >> {ids}"), "--every", "1h") as process:
+    with watcher(commonplace, script(tmp_path / "claude", f"echo $$ >> {ids}"), "--every", "1h") as process:
         line = await line_of(process.stdout)
         assert f"{started_at + HOUR:%Y-%m-%d %H:%M:%S} UTC" in line
         process.send_signal(signal.SIGINT)

@@ -26,7 +26,7 @@ from commonplace.services.briefing import Briefing, Part, build_briefing
 from commonplace.services.opening import Memories
 from commonplace.workspace import WorkspaceMemory
 from support.apps import digests, fill
-from support.commands import COMMAND, CommandLine, clean_environment
+from support.commands import CommandLine, clean_environment
 
 
 @pytest.fixture
@@ -325,14 +325,18 @@ def test_the_command_refuses_a_bad_budget(commonplace: CommandLine) -> None:
 
 @pytest.mark.parametrize("server", ["workspace", "knowledge"])
 async def test_both_servers_offer_it_as_a_resource(
-    memories: Memories, settings: Settings, knowledge_url: str, server: str
+    memories: Memories, commonplace: CommandLine, knowledge_url: str, server: str
 ) -> None:
     """For the workspace as it is, and for a prompt, an app and a butler that the reader names."""
     memories.knowledge.session.clock = utc_now
     await remember(memories)
-    environment = clean_environment(settings.home, COMMONPLACE_POSTGRES_URL=knowledge_url)
+    environment = clean_environment(commonplace.home, COMMONPLACE_POSTGRES_URL=knowledge_url)
     transport = StdioTransport(
-        str(COMMAND), ["mcp", server], cwd=str(settings.workspace), env=environment, keep_alive=False
+        str(commonplace.program),
+        ["mcp", server],
+        cwd=str(commonplace.directory),
+        env=environment,
+        keep_alive=False,
     )
     async with Client(transport) as client:
         assert "commonplace://briefing" in {str(listed.uri) for listed in await client.list_resources()}

@@ -4,7 +4,6 @@ import gzip
 import signal
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from commonplace.storage.dumps import run_program
 from commonplace.storage.migrations.runner import migrate_postgres, migrate_sqlite
 from commonplace.storage.postgres_access import prepare_access
 from commonplace.workspace import WorkspaceMemory
-from support.commands import CommandLine
+from support.commands import CommandLine, CommandServer
 from support.service import open_memories
 
 NAME = "Ada Lovelace"
@@ -407,7 +406,7 @@ async def test_a_source_and_a_tenant_lose_what_is_theirs_alone(
 @pytest.mark.requirement("BAK-04.1")
 @pytest.mark.parametrize("part", ["_in_postgres", "_in_databases"])
 async def test_an_erasure_that_was_killed_is_finished_by_a_second_one(
-    settings: Settings, knowledge_url: str, part: str
+    settings: Settings, knowledge_url: str, command_server: CommandServer, part: str
 ) -> None:
     """It is killed between the two databases, or after both: no row tells any more which lines of files to remove."""
     settings = settings.model_copy(update={"postgres_url": knowledge_url, "workspace": settings.home})
@@ -421,7 +420,7 @@ async def test_an_erasure_that_was_killed_is_finished_by_a_second_one(
     transcripts.mkdir()
     (transcripts / "1.jsonl").write_text(f'{{"text": "{text}"}}\n{{"text": "{KEPT}"}}\n')
     arguments = (part, settings.home, knowledge_url, session)
-    killed = subprocess.run([sys.executable, "-c", KILLED, *arguments], check=False)
+    killed = subprocess.run([command_server.python, "-c", KILLED, *arguments], check=False)
     assert killed.returncode == -signal.SIGKILL
     receipt = await erase(settings, Selection(by=By.SESSION, value=session))
     assert (receipt.remains, receipt.problems) == ((), ())

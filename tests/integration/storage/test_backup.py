@@ -10,7 +10,6 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 import tarfile
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -42,7 +41,7 @@ from commonplace.storage.embedded import remove_cluster
 from commonplace.storage.migrations.opening import open_database
 from commonplace.storage.migrations.runner import migrate_sqlite
 from commonplace.workspace import WorkspaceMemory
-from support.commands import CommandLine
+from support.commands import CommandLine, CommandServer
 from support.disks import small_disk
 from support.service import open_memories
 
@@ -108,13 +107,15 @@ async def stored(settings: Settings) -> tuple[int, int]:
 
 
 @pytest.mark.long
-async def test_a_backup_is_of_one_moment_and_holds_what_was_acknowledged(tmp_path: Path) -> None:
+async def test_a_backup_is_of_one_moment_and_holds_what_was_acknowledged(
+    tmp_path: Path, command_server: CommandServer
+) -> None:
     """It is made during writes, and again, incrementally, after kill -9; a round trip gives equal dumps."""
     home = Settings(home=tmp_path / "home", workspace=tmp_path / "home")
     during = Settings(home=tmp_path / "during", workspace=tmp_path / "during")
     after = Settings(home=tmp_path / "after", workspace=tmp_path / "after")
     with subprocess.Popen(
-        [sys.executable, "-c", WRITER, home.home],
+        [command_server.python, "-c", WRITER, home.home],
         stdout=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parents[2],
@@ -548,7 +549,7 @@ async def test_a_directory_in_the_way_of_a_file_stops_a_restore(used: Settings, 
 
 @pytest.mark.long
 async def test_a_restore_that_fails_or_is_killed_leaves_the_old_home(
-    settings: Settings, tmp_path: Path
+    settings: Settings, tmp_path: Path, command_server: CommandServer
 ) -> None:
     """Its last part is broken, or it is killed between two parts; the next restore removes what is left of it."""
     target, broken = tmp_path / "b.tar.gz", tmp_path / "broken.tar.gz"
@@ -573,7 +574,7 @@ async def test_a_restore_that_fails_or_is_killed_leaves_the_old_home(
         await restore(settings, broken, replace=True)
     assert await dumps(settings) == new
 
-    killed = subprocess.run([sys.executable, "-c", KILLED, settings.home, target], check=False)
+    killed = subprocess.run([command_server.python, "-c", KILLED, settings.home, target], check=False)
     assert killed.returncode == -signal.SIGKILL
     assert await dumps(settings) == new
     await restore(settings, target, replace=True)

@@ -18,6 +18,7 @@ import pytest
 from commonplace.storage.cluster import SOCKET_NAME, Cluster, locate_cluster, socket_directory
 from commonplace.storage.embedded import EmbeddedPostgres, Membership, join_server
 from commonplace.storage.postmaster import is_running
+from support.commands import CommandServer
 from support.postgres import wait_until
 
 USER = """
@@ -33,14 +34,15 @@ sys.stdin.read()
 class Users:
     """Processes that use a cluster until their standard input closes."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, python: Path, directory: Path) -> None:
+        self.python = python
         self.directory = directory
         self.processes: list[subprocess.Popen[str]] = []
 
     def start(self) -> subprocess.Popen[str]:
         """Start a user, without waiting until it has joined."""
         process = subprocess.Popen(
-            [sys.executable, "-c", USER, self.directory],
+            [self.python, "-c", USER, self.directory],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -56,9 +58,9 @@ class Users:
 
 
 @pytest.fixture
-def users(postgres_directory: Path) -> Iterator[Users]:
+def users(postgres_directory: Path, command_server: CommandServer) -> Iterator[Users]:
     """User processes of the test's own cluster."""
-    users = Users(postgres_directory)
+    users = Users(command_server.python, postgres_directory)
     yield users
     users.end()
 
@@ -132,6 +134,7 @@ def test_killed_users_leave_no_server_behind(users: Users) -> None:
 @pytest.mark.parametrize("delay_s", [0.15, 0.3, 0.5])
 def test_a_user_killed_at_any_moment_of_its_start_leaves_nothing_behind(users: Users, delay_s: float) -> None:
     """Kill -9 during set-up or start leaves no process, and the next user gets a sound database."""
+    users.python = Path(sys.executable)  # which runs initdb itself
     process = users.start()
     killed_at = time.monotonic() + delay_s
     wait_until(lambda: time.monotonic() >= killed_at, what="moment to kill")

@@ -3,7 +3,6 @@
 import asyncio
 import signal
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres_binaries import POSTGRES_MAJOR, earlier_programs
 from commonplace.storage.postmaster import is_running
 from commonplace.storage.server_account import server_account
+from support.commands import CommandServer
 from support.postgres import wait_until
 
 EARLIER = "16"
@@ -75,7 +75,7 @@ def contents_of(home: Path) -> list[str]:
 
 @pytest.mark.long
 def test_data_of_an_earlier_major_version_is_upgraded(
-    postgres_directory: Path, monkeypatch: pytest.MonkeyPatch
+    postgres_directory: Path, monkeypatch: pytest.MonkeyPatch, command_server: CommandServer
 ) -> None:
     """A kill in the middle and a comparison that fails leave the old data; the next start upgrades it."""
     cluster = make_earlier(postgres_directory, monkeypatch)
@@ -85,9 +85,7 @@ def test_data_of_an_earlier_major_version_is_upgraded(
             join_server(postgres_directory)
     assert (cluster.data / "PG_VERSION").read_text() == f"{EARLIER}\n"
     wait_until(lambda: not is_running(cluster.directory), what="server stopped")
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, postgres_directory], check=False, cwd=Path(__file__).parents[2]
-    )
+    killed = subprocess.run([command_server.python, "-c", KILLED, postgres_directory], check=False)
     assert killed.returncode == -signal.SIGKILL
     assert is_running(cluster.directory / PLACE)  # the server of the new data
     wait_until(lambda: not is_running(cluster.directory), what="server stopped")

@@ -4,7 +4,6 @@ import asyncio
 import json
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -211,11 +210,14 @@ async def test_processes_may_start_at_once(server: Server, command_server: Comma
     assert len(await server.run("SELECT id FROM memories")) == 6
 
 
-async def test_a_start_that_is_killed_leaves_a_whole_schema(new_settings: Settings) -> None:
+async def test_a_start_that_is_killed_leaves_a_whole_schema(
+    new_settings: Settings, command_server: CommandServer
+) -> None:
     """Killed anywhere in the migration, the next start completes it."""
     for delay_ms in range(0, 400, 40):
         path = new_settings.home / f"{delay_ms}.db"
-        process = subprocess.Popen([sys.executable, "-c", START_UP, str(new_settings.home), str(path)])
+        arguments = ["-c", START_UP, str(new_settings.home), str(path)]
+        process = subprocess.Popen([command_server.python, *arguments])
         await asyncio.sleep(delay_ms / 1000)
         process.kill()
         process.wait()
@@ -276,14 +278,16 @@ asyncio.run(main())
 """
 
 
-async def test_a_writer_that_is_killed_loses_nothing_acknowledged(new_settings: Settings) -> None:
+async def test_a_writer_that_is_killed_loses_nothing_acknowledged(
+    new_settings: Settings, command_server: CommandServer
+) -> None:
     """Two writers on one file, one killed and then the other: every acknowledged row is there."""
     await Server(new_settings).migrate()
     acknowledged: dict[int, str] = {}
     for wanted in (5, 25):
         processes = [
             subprocess.Popen(
-                [sys.executable, "-c", WRITER, str(new_settings.home), name],
+                [command_server.python, "-c", WRITER, str(new_settings.home), name],
                 stdout=subprocess.PIPE,
                 text=True,
             )
@@ -303,7 +307,9 @@ async def test_a_writer_that_is_killed_loses_nothing_acknowledged(new_settings: 
     assert len(acknowledged) >= 60
 
 
-async def test_a_full_disk_is_a_clear_error_and_loses_nothing(new_settings: Settings) -> None:
+async def test_a_full_disk_is_a_clear_error_and_loses_nothing(
+    new_settings: Settings, command_server: CommandServer
+) -> None:
     """What was acknowledged is there, what was not is refused."""
     async with OperationalMemory.open(new_settings) as memory:
         await memory.add(category="timing", observation="before")
@@ -314,7 +320,7 @@ async def test_a_full_disk_is_a_clear_error_and_loses_nothing(new_settings: Sett
         "resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))\n" + WRITER
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, str(new_settings.home), "x" * 1500],
+        [command_server.python, "-c", script, str(new_settings.home), "x" * 1500],
         capture_output=True,
         text=True,
         check=False,

@@ -4,7 +4,6 @@ import asyncio
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -116,17 +115,20 @@ asyncio.run(main())
 """
 
 
-def begin_a_session(home: Path) -> subprocess.Popen[bytes]:
+def begin_a_session(home: Path, python: Path) -> subprocess.Popen[bytes]:
     """Return a process that records a session in a home, and does not end by itself."""
-    process = subprocess.Popen([sys.executable, "-c", BEGIN_A_SESSION, str(home)], stdout=subprocess.PIPE)
+    process = subprocess.Popen([python, "-c", BEGIN_A_SESSION, str(home)], stdout=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdout.readline() == b"begun\n"
     return process
 
 
-def test_a_session_whose_process_was_killed_is_shown_as_interrupted(settings: Settings, serve: Serve) -> None:
+def test_a_session_whose_process_was_killed_is_shown_as_interrupted(
+    commonplace: CommandLine, serve: Serve
+) -> None:
     """As soon as the service starts; one whose process lives goes on."""
-    with begin_a_session(settings.home) as killed, begin_a_session(settings.home) as alive:
+    home, python = commonplace.home, commonplace.python
+    with begin_a_session(home, python) as killed, begin_a_session(home, python) as alive:
         killed.kill()
         killed.wait()
         try:

@@ -20,7 +20,7 @@ from support.deadlines import DEADLINE_S
 from support.effort import computed_s, computes_less
 
 MOST_BESIDE_THE_LIBRARY = 2.0
-COMMAND = [sys.executable, "-m", "commonplace.mcp.workspace.server"]
+MODULE = ("-m", "commonplace.mcp.workspace.server")
 HANDSHAKE = (
     b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",'
     b'"capabilities":{},"clientInfo":{"name":"test","version":"1"}}}\n'
@@ -117,11 +117,11 @@ async def test_two_clients_share_a_workspace(client: Connect, tmp_path: Path) ->
         assert await ask(first, "memory_search") == await ask(second, "memory_search")
 
 
-def start(workspace: Path) -> subprocess.Popen[bytes]:
+def start(workspace: Path, python: Path) -> subprocess.Popen[bytes]:
     """Start a server with its pipes in the hands of the test."""
     environment = {**os.environ, "COMMONPLACE_WORKSPACE": str(workspace)}
     pipe = subprocess.PIPE
-    return subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
+    return subprocess.Popen([python, *MODULE], stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
 
 
 @pytest.mark.requirement("WSP-02")
@@ -132,7 +132,7 @@ def test_the_server_answers_soon_speaks_only_protocol_and_ends_with_its_client(t
     """
 
     def computed_to_answer() -> float:
-        with start(tmp_path) as server:
+        with start(tmp_path, Path(sys.executable)) as server:
             assert server.stdin is not None
             assert server.stdout is not None
             server.stdin.write(HANDSHAKE)
@@ -147,13 +147,13 @@ def test_the_server_answers_soon_speaks_only_protocol_and_ends_with_its_client(t
     assert computes_less(computed_to_answer, than=MOST_BESIDE_THE_LIBRARY, imports=("fastmcp.server.server",))
 
 
-def test_half_a_character_gets_an_answer(tmp_path: Path) -> None:
+def test_half_a_character_gets_an_answer(tmp_path: Path, command_server: CommandServer) -> None:
     """A model that cut an emoji in two stores its text; the client does not wait in vain."""
     call = (
         rb'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"memory_store",'
         rb'"arguments":{"text":"half \ud83d"}}}'
     )
-    with start(tmp_path) as server:
+    with start(tmp_path, command_server.python) as server:
         assert server.stdin is not None
         assert server.stdout is not None
         server.stdin.write(HANDSHAKE)
@@ -168,9 +168,11 @@ def test_half_a_character_gets_an_answer(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("WSP-02")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_server_at_once(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_ends_the_server_at_once(
+    tmp_path: Path, number: signal.Signals, command_server: CommandServer
+) -> None:
     """Also while it waits on its input; no server stays behind."""
-    with start(tmp_path) as server:
+    with start(tmp_path, command_server.python) as server:
         assert server.stdin is not None
         assert server.stdout is not None
         server.stdin.write(HANDSHAKE)
@@ -181,10 +183,10 @@ def test_a_signal_ends_the_server_at_once(tmp_path: Path, number: signal.Signals
 
 
 @pytest.mark.requirement("WSP-10.2")
-def test_a_bad_configuration_is_one_line_of_error(tmp_path: Path) -> None:
+def test_a_bad_configuration_is_one_line_of_error(tmp_path: Path, command_server: CommandServer) -> None:
     """The server does not start on settings that it would have to ignore."""
     (tmp_path / "agent.json").write_text('{"memory": {"inject_mode": "sometimes"}}')
-    with start(tmp_path) as server:
+    with start(tmp_path, command_server.python) as server:
         _, log = server.communicate(timeout=DEADLINE_S)
     assert server.returncode == 1
     assert log.decode().startswith(f"error: {tmp_path / 'agent.json'}: memory.inject_mode: expected one of")

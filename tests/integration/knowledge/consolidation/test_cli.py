@@ -14,7 +14,7 @@ from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.mcp.knowledge.server import build_server
-from support.commands import COMMAND, CommandLine, Done, clean_environment
+from support.commands import CommandLine, Done, clean_environment
 from support.consolidation import NOTHING, answer, fact
 from support.deadlines import DEADLINE_S
 from support.mcp import ask
@@ -163,7 +163,15 @@ def test_an_interrupt_at_the_question_ends_the_command(
         OLLAMA_HOST=api.url,
     )
     ours, theirs = os.openpty()
-    command = [sys.executable, "-c", IN_A_TERMINAL, COMMAND, "knowledge", "consolidate", "--preview"]
+    command = [
+        sys.executable,
+        "-c",
+        IN_A_TERMINAL,
+        commonplace.program,
+        "knowledge",
+        "consolidate",
+        "--preview",
+    ]
     streams: dict[str, Any] = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
     with subprocess.Popen(command, env=environment, start_new_session=True, **streams) as process:
         os.close(theirs)

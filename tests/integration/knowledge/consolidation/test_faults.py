@@ -4,7 +4,6 @@ import asyncio
 import os
 import random
 import signal
-import sys
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -21,6 +20,7 @@ from commonplace.storage.cluster import locate_cluster
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
+from support.commands import CommandServer
 from support.consolidation import fetch, store_some
 from support.deadlines import DEADLINE_S
 from support.on_pool import memory_on
@@ -48,8 +48,8 @@ OPEN = "SELECT count(*) FROM episodes WHERE consolidation_status IN ('pending', 
 class Crew:
     """Workers as processes, each with a home of its own, as on machines of their own."""
 
-    def __init__(self, program: Path, url: str, directory: Path) -> None:
-        self._program, self._url, self._directory = program, url, directory
+    def __init__(self, command: tuple[Path, Path], url: str, directory: Path) -> None:
+        self._command, self._url, self._directory = command, url, directory
         self._hired = 0
         self.processes: list[asyncio.subprocess.Process] = []
 
@@ -58,8 +58,8 @@ class Crew:
         self._hired += 1
         home = self._directory / f"home-{self._hired}"
         home.mkdir()
-        arguments = (str(self._program), self._url, str(home), str(1_000 * self._hired))
-        self.processes.append(await asyncio.create_subprocess_exec(sys.executable, *arguments))
+        arguments = (self._url, home, str(1_000 * self._hired))
+        self.processes.append(await asyncio.create_subprocess_exec(*self._command, *arguments))
 
     async def lose_one(self, chance: random.Random) -> None:
         """End any one on the spot, and start another in its place."""
@@ -86,9 +86,11 @@ async def url(server: EmbeddedPostgres) -> str:
 
 
 @pytest.fixture
-async def crew(url: str, tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Crew]:
+async def crew(
+    url: str, tmp_path: Path, request: pytest.FixtureRequest, command_server: CommandServer
+) -> AsyncIterator[Crew]:
     """Nobody yet; whoever is left is ended."""
-    crew = Crew(getattr(request, "param", WORKER), url, tmp_path)
+    crew = Crew((command_server.python, getattr(request, "param", WORKER)), url, tmp_path)
     yield crew
     for process in crew.processes:
         if process.returncode is None:

@@ -15,7 +15,7 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.workers import outcomes
 from commonplace.knowledge.workers.outcomes import take_back
 from commonplace.knowledge.workers.status import worker_status
-from support.commands import COMMAND, clean_environment
+from support.commands import CommandServer, clean_environment
 from support.deadlines import DEADLINE_S
 from support.workers import (
     fetch,
@@ -60,7 +60,7 @@ def _lively(monkeypatch: pytest.MonkeyPatch) -> None:
 class Process:
     """``commonplace worker`` as a process of its own."""
 
-    def __init__(self, url: str, home: Path, log: Path) -> None:
+    def __init__(self, program: Path, url: str, home: Path, log: Path) -> None:
         environment = clean_environment(
             home,
             COMMONPLACE_POSTGRES_URL=url,
@@ -70,7 +70,7 @@ class Process:
         self._log = log
         with log.open("wb") as output:
             self.process = subprocess.Popen(
-                [COMMAND, "worker"], env=environment, stdout=output, stderr=output, cwd=home
+                [program, "worker"], env=environment, stdout=output, stderr=output, cwd=home
             )
 
     @property
@@ -84,9 +84,9 @@ class Process:
 
 
 @pytest.fixture
-def one(knowledge_url: str, tmp_path: Path) -> Iterator[Process]:
+def one(knowledge_url: str, tmp_path: Path, command_server: CommandServer) -> Iterator[Process]:
     """A worker that works on the test's database."""
-    started = Process(knowledge_url, tmp_path, tmp_path / "worker.log")
+    started = Process(command_server.program, knowledge_url, tmp_path, tmp_path / "worker.log")
     yield started
     started.process.kill()
     started.process.wait()
@@ -121,7 +121,7 @@ async def test_the_job_of_a_worker_that_was_killed_is_taken_up_again(
 
 @pytest.mark.session  # the first worker does its job at once, as a notification tells it to
 async def test_a_worker_ends_in_order_on_a_signal_and_at_once_on_the_second(
-    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, one: Process
+    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, one: Process, command_server: CommandServer
 ) -> None:
     """The first lets the job end; the second does not, and leaves it to others."""
     async with memory_and_settings(knowledge_url, tmp_path, engine, utc_now, **ONLY_SWEEP) as (memory, _):
@@ -134,7 +134,7 @@ async def test_a_worker_ends_in_order_on_a_signal_and_at_once_on_the_second(
         await fetch(pool, "tenant-a", AGED)
         await pool.execute("DELETE FROM procrastinate.procrastinate_periodic_defers")
         async with held_fact(knowledge_url, "tenant-a"):
-            other = Process(knowledge_url, tmp_path, tmp_path / "other.log")
+            other = Process(command_server.program, knowledge_url, tmp_path, tmp_path / "other.log")
             await until(lambda: _doing(pool), what="a job under way", timeout_s=START_S)
             other.process.send_signal(signal.SIGINT)
             await until(lambda: _said(other, "a second signal stops"), what="a worker that stops")
