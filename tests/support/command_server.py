@@ -46,7 +46,7 @@ from commonplace.cli.main import Commands, app
 from commonplace.cli.start import COLLECT_AFTER, main
 from commonplace.embedding import EmbeddingOptions, onnx_backend
 from commonplace.embedding.model_files import ModelFiles
-from commonplace.hosts.resident.preload import rehearse
+from commonplace.hosts.resident.preload import preload
 from commonplace.knowledge.store.unit_of_work import queries
 
 MAX_REQUEST_BYTES = 128 * 1024
@@ -227,7 +227,7 @@ def run() -> NoReturn:
     keep_model(Path(sys.argv[2]))
     keep_data(Path(sys.argv[3]))
     keep_command_line()
-    rehearse()
+    preload()
     queries()  # reads 200 statements, for half of the time of a command that reads a row
     assert tempfile.tempdir is None, (
         "a directory for temporary files is chosen before the environment is known"

@@ -7,7 +7,7 @@ from commonplace.apps.model.conversations import Conversation, ConversationStatu
 from commonplace.apps.names import optional_user, require_id
 from commonplace.apps.statements import AppStatements
 from commonplace.core.clock import format_timestamp
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.errors import ConflictError, InvalidInputError
 from commonplace.storage.rows import read_row
 
 
@@ -45,7 +45,8 @@ async def say(
 
     Raises:
         NotFoundError: No conversation has this id.
-        InvalidInputError: The conversation has ended, or there are no messages.
+        InvalidInputError: There are no messages.
+        ConflictError: The conversation has ended.
     """
     if not messages:
         raise InvalidInputError("messages", "at least one message", messages)
@@ -55,12 +56,24 @@ async def say(
     )
     if row is None:
         ended = await get(sql, conversation_id)
-        raise InvalidInputError("conversation_id", "an active conversation", ended.conversation_id)
+        raise ended_error(ended.conversation_id)
     for message in messages:
         await sql.insert_message(
             conversation_id=conversation_id, role=message.role, content=message.content, moment=moment
         )
     return Conversation.from_row(row)
+
+
+def ended_error(conversation_id: str) -> ConflictError:
+    """Return the error for a change that needs an active conversation."""
+    message = f"The conversation {conversation_id!r} has ended. Begin a new conversation with another id."
+    return ConflictError("conversation_id", message, conversation_id)
+
+
+def active_error(conversation_id: str) -> ConflictError:
+    """Return the error for a change that needs an ended conversation."""
+    message = f"The conversation {conversation_id!r} is still active. End it first."
+    return ConflictError("conversation_id", message, conversation_id)
 
 
 async def messages_of(sql: AppStatements, conversation_id: str) -> list[Message]:
@@ -82,11 +95,11 @@ async def delete(sql: AppStatements, conversation_id: str) -> Conversation:
 
     Raises:
         NotFoundError: No conversation has this id.
-        InvalidInputError: The conversation is active.
+        ConflictError: The conversation is active.
     """
     conversation = await get(sql, conversation_id)
     if conversation.status is not ConversationStatus.ENDED:
-        raise InvalidInputError("conversation_id", "an ended conversation", conversation_id)
+        raise active_error(conversation_id)
     await sql.delete_conversation(conversation_id=conversation_id)
     return conversation
 

@@ -43,7 +43,7 @@ from commonplace.apps.statements import AppStatements
 from commonplace.apps.store import SQL_DIRECTORY, memories_lock
 from commonplace.apps.vectors import Vectors
 from commonplace.core.clock import Clock, utc_now
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError
 from commonplace.core.quarantine import Quarantine
 from commonplace.core.request_context import current_actor
 from commonplace.core.settings import Settings, load_settings
@@ -186,8 +186,8 @@ class AppMemory:
 
         Raises:
             NotFoundError: No app has this id.
-            InvalidInputError: The app is uninstalled, the conversation has ended or belongs to another app or user, or
-                an id is malformed.
+            InvalidInputError: The conversation belongs to another app or user, or an id is malformed.
+            ConflictError: The app is uninstalled, or the conversation has ended.
         """
         async with self._store.writing() as sql:
             _require_installed(await get_app(sql, require_app_id(app_id)))
@@ -195,7 +195,7 @@ class AppMemory:
                 sql, app_id=app_id, conversation_id=conversation_id, user_id=user_id, now=self._store.now()
             )
         if conversation.status is not ConversationStatus.ACTIVE:
-            raise InvalidInputError("conversation_id", "an id of no ended conversation", conversation_id)
+            raise conversations.ended_error(conversation_id)
         return conversation
 
     async def add_message(self, conversation_id: str, role: str, content: str) -> Conversation:
@@ -436,4 +436,4 @@ async def _get(sql: AppStatements, memory_id: int, app_id: str | None) -> Memory
 
 def _require_installed(app: App) -> None:
     if app.status is not AppStatus.INSTALLED:
-        raise InvalidInputError("app_id", "an installed app", app.app_id)
+        raise ConflictError("app_id", f"The app {app.app_id!r} is uninstalled. Install it first.", app.app_id)

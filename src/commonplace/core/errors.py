@@ -4,7 +4,8 @@
     ├── SettingsError (ValueError)          the environment or commonplace.toml
     ├── InvalidInputError (ValueError)      a value that a caller passed: field, expected, got
     │   ├── SecretRefusedError              text that looks like a secret
-    │   └── UndoRefusedError                a change that can no longer be undone
+    │   └── ConflictError                   a change that the present state does not allow
+    │       └── UndoRefusedError            a change that can no longer be undone
     ├── NotFoundError (LookupError)         no item has this id
     │   └── SupersededError                 another fact has replaced the fact
     ├── TenantUnsetError                    no tenant is set
@@ -86,7 +87,21 @@ class SecretRefusedError(InvalidInputError):
         CommonplaceError.__init__(self, f"{field}: text appears to contain a secret ({kind}) — not stored")
 
 
-class UndoRefusedError(InvalidInputError):
+class ConflictError(InvalidInputError):
+    """The present state of an item does not allow a change; nothing was written.
+
+    Args:
+        field: The name of the parameter that names the item.
+        message: What the state is and what to do, in sentences.
+        got: The item that the caller named.
+    """
+
+    def __init__(self, field: str, message: str, got: object) -> None:
+        super().__init__(field, "an item whose state allows the change", got)
+        CommonplaceError.__init__(self, message)
+
+
+class UndoRefusedError(ConflictError):
     """A change can no longer be undone; nothing was written.
 
     Args:
@@ -95,8 +110,7 @@ class UndoRefusedError(InvalidInputError):
     """
 
     def __init__(self, field: str, change: str, reason: str, got: object) -> None:
-        super().__init__(field, "an id whose change can be undone", got)
-        CommonplaceError.__init__(self, f"{change} can no longer be undone, because {reason}")
+        super().__init__(field, f"{change} can no longer be undone, because {reason}", got)
 
 
 class NotFoundError(CommonplaceError, LookupError):

@@ -17,6 +17,7 @@ from commonplace.mcp.combined import WORKSPACE
 from commonplace.mcp.knowledge.server import OFFERS
 from commonplace.mcp.protocol.briefing import URI as BRIEFING_URI
 from commonplace.mcp.protocol.tool import refusal
+from commonplace.mcp.review import OFFERS as REVIEW_OFFERS
 from commonplace.workspace import TOOLS
 
 ROLES: Final[Mapping[str, Role]] = {
@@ -25,7 +26,7 @@ ROLES: Final[Mapping[str, Role]] = {
         for tool in TOOLS
         for name in (tool.name, f"{WORKSPACE}_{tool.name}")
     },
-    **{offer.name: offer.role for offer in (*OFFERS, *APP_OFFERS)},
+    **{offer.name: offer.role for offer in (*OFFERS, *APP_OFFERS, *REVIEW_OFFERS)},
 }
 """The tools of all servers; workspace tools also under their names in the server ``all``.
 

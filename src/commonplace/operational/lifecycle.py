@@ -179,7 +179,7 @@ async def settle(
     keeps both. A memory that has become inactive is not changed.
 
     Raises:
-        InvalidInputError: The pair is already decided.
+        ConflictError: The pair is already decided.
     """
     old, new = [await memories.lock(sql, memory_id) for memory_id in (review.old_id, review.new_id)]
     await reviews.decide(sql, review, decision, (old, new), author, explanation=explanation)
@@ -212,7 +212,7 @@ async def undo(sql: OperationalStatements, review: Review, author: Author) -> Re
     be lost.
 
     Raises:
-        InvalidInputError: The pair is not decided yet.
+        ConflictError: The pair is not decided yet.
     """
     states = await reviews.reopen(sql, review)
     decided_at = review.decided_at or author.now

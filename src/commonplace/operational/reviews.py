@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from commonplace.core.clock import format_timestamp
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.errors import ConflictError
 from commonplace.operational.model.markers import MemoryMarker
 from commonplace.operational.model.memories import Author, Memory, state_of
 from commonplace.operational.model.reviews import OBSERVATIONS, Decision, Review
@@ -57,7 +57,7 @@ async def decide(
     """Store a decision, with the state of both memories before it.
 
     Raises:
-        InvalidInputError: The pair is already decided.
+        ConflictError: The pair is already decided.
     """
     done = await sql.decide_review(
         id=review.id,
@@ -68,20 +68,18 @@ async def decide(
         moment=format_timestamp(author.now),
     )
     if done is None:
-        raise InvalidInputError(
-            "review",
-            "a pair that waits for a decision; undo a decision to change it",
-            f"review {review.id}, which is decided",
-        )
+        message = f"Review {review.id} is already decided. To decide it again, undo the decision first."
+        raise ConflictError("review", message, review.id)
 
 
 async def reopen(sql: OperationalStatements, review: Review) -> dict[int, dict[str, Any]]:
     """Undo a decision, and return the state of each memory before it, by id.
 
     Raises:
-        InvalidInputError: The pair is not decided yet.
+        ConflictError: The pair is not decided yet.
     """
     before = await sql.reopen_review(id=review.id)
     if review.decision is None or before is None:
-        raise InvalidInputError("review", "a decided pair", f"review {review.id}, which waits")
+        message = f"Review {review.id} is not decided yet, so there is nothing to undo."
+        raise ConflictError("review", message, review.id)
     return {int(memory_id): state for memory_id, state in json.loads(before).items()}

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from commonplace.core.clock import Clock, parse_timestamp, utc_now
-from commonplace.core.errors import InvalidInputError, NotFoundError, SettingsError
+from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError, SettingsError
 from commonplace.core.settings import LoadedSettings
 from commonplace.core.text import clean_text
 from commonplace.projects.git_fingerprint import Clues
@@ -189,11 +189,14 @@ class Projects:
         """Make a project use the memory of another project, or its own memory again.
 
         Raises:
-            InvalidInputError: The other project uses the memory of this project.
+            ConflictError: The other project uses the memory of this project.
             NotFoundError: One of the projects is unknown.
         """
         if into is not None and self.standing_for(self.get(into)).id == project_id:
-            raise InvalidInputError("into", f"a project that does not use the memory of {project_id}", into)
+            message = (
+                f"The project {into} uses the memory of {project_id}. Separate them before you merge them."
+            )
+            raise ConflictError("into", message, into)
         return self._change(project_id, merged_into=into)
 
     def _change(self, project_id: str, **changes: Any) -> Project:  # noqa: ANN401 - fields of Project

@@ -1,1 +1,1 @@
-"""Services over all memories: opening, briefing, search, review, erasure, transfer and sample memories."""
+"""Services over all memories: work that spans several memories and is the same at every door."""

@@ -11,6 +11,7 @@ from commonplace.access import Logins, Tokens
 from commonplace.core.settings import Settings
 from commonplace.llm import Model
 from commonplace.services.opening import Memories
+from commonplace.web import reviews
 from commonplace.web.http import health, login, monitoring
 from commonplace.web.http.access import acting, installation_reader, refuse_forgery
 from commonplace.web.http.authentication import Authentication
@@ -103,7 +104,7 @@ def _router() -> APIRouter:
     answers = may_answer(FOREIGN_HOST, UNAUTHENTICATED, FORBIDDEN, FORGED, TOO_MANY, STORAGE_UNAVAILABLE)
     apps = (admin, rest, conversations)
     knowing = (knowledge, lists, entities, upkeep, consolidation)
-    for part in (*apps, operational, workspace, *knowing, briefing):
+    for part in (*apps, operational, workspace, *knowing, briefing, reviews):
         router.include_router(part.api.router, responses=answers)
     router.include_router(health.router, responses=may_answer(FOREIGN_HOST, TOO_MANY))
     router.include_router(monitoring.router, responses=answers, dependencies=[Depends(installation_reader)])

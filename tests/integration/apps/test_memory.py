@@ -22,6 +22,7 @@ from commonplace.apps.model.memories import ChangeKind
 from commonplace.apps.receipts import DigestOutcome
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import (
+    ConflictError,
     InvalidInputError,
     ModelAccessError,
     ModelRefusedError,
@@ -566,9 +567,9 @@ async def test_a_conversation_belongs_to_one_app_and_takes_no_more_once_ended(op
         with pytest.raises(InvalidInputError, match="role"):
             await apps.add_message("c-1", "system", "x")
         await apps.end_conversation("c-1")
-        with pytest.raises(InvalidInputError, match="an active conversation"):
+        with pytest.raises(ConflictError, match="has ended"):
             await apps.add_message("c-1", "user", "x")
-        with pytest.raises(InvalidInputError, match="an id of no ended conversation"):
+        with pytest.raises(ConflictError, match="has ended"):
             await apps.begin_conversation("cal", "c-1")
         with pytest.raises(NotFoundError):
             await apps.end_conversation("c-9")
@@ -615,7 +616,7 @@ async def test_transcripts_are_deleted_by_a_purge_or_alone(opened: Opener) -> No
     async with opened(*digests(2)) as apps:
         await fill(apps, "cal", 2)
         await begin(apps, "c-9", "Hello?")
-        with pytest.raises(InvalidInputError, match="an ended conversation"):
+        with pytest.raises(ConflictError, match="still active"):
             await apps.conversations.delete("c-9")
         assert (await apps.conversations.delete("cal-1")).message_count == 2
         assert await apps.count("cal") == 2

@@ -95,7 +95,10 @@ def test_a_merge_shares_one_memory_and_is_taken_back(commonplace: CommandLine, d
     assert unmerged.out.startswith(f"{ids[0]} uses its own memory again\n")
     assert ports(one, ids[0], database) == ["The database listens on 1."]
     again = one("project", "unmerge", "one", COMMONPLACE_POSTGRES_URL=database)
-    assert (again.status, again.err) == (1, "error: project: expected a project that was merged, got 'one'\n")
+    assert (again.status, again.err) == (
+        1,
+        f"error: The project {ids[0]} was not merged, so there is nothing to undo.\n",
+    )
 
 
 def test_a_merge_in_parts_and_a_merge_of_a_merged_project_are_taken_back(
@@ -116,7 +119,7 @@ def test_a_merge_in_parts_and_a_merge_of_a_merged_project_are_taken_back(
     assert project("merge", other, third).status == 0
 
     refused = project("unmerge", one)
-    assert (refused.status, f"run `commonplace project unmerge {other}` first" in refused.err) == (1, True)
+    assert (refused.status, f"Run `commonplace project unmerge {other}` first" in refused.err) == (1, True)
     assert project("unmerge", other).status == 0
     undone = project("unmerge", one)
     assert (undone.status, undone.out.count("moved 0 episodes, 1 fact and 0 rules")) == (0, 2)

@@ -27,19 +27,21 @@ def test_a_doubtful_pair_is_decided_and_taken_back(commonplace: CommandLine) -> 
     assert OLD in listed.out
     assert NEW in listed.out
     assert "VERDICT (a pair: same, refines, corrects or distinct)" in " ".join(listed.out.split())
-    (waiting,) = commonplace("review", "--json").json["reviews"]
-    number = str(waiting["id"])
-    (decided,) = commonplace("review", number, "corrects", "--json").json["reviews"]
-    assert decided["decision"] == "corrects"
+    (waiting,) = commonplace("review", "--json").json["items"]
+    number, old = waiting["id"], int(waiting["sides"][0]["id"])
+    assert waiting["verdicts"] == ["same", "refines", "corrects", "distinct"]
+    decided = commonplace("review", number, "corrects", "--json").json
+    assert (decided["id"], decided["verdict"], decided["undoable"]) == (number, "corrects", True)
+    assert decided["item"]["decision"]["verdict"] == "corrects"
     memories = commonplace("ops", "list", "--json").json["memories"]
-    assert {one["id"]: one["confidence"] for one in memories}[waiting["old_id"]] == 0.5
+    assert {one["id"]: one["confidence"] for one in memories}[old] == 0.5
     assert commonplace("review").out == "No memory waits for a decision.\n"
     assert "decided by" in commonplace("review", "--decided").out
     assert commonplace("review", number, "undo").status == 0
     assert commonplace("review", "--decided").out == "No decisions yet.\n"
     memories = commonplace("ops", "list", "--json").json["memories"]
-    assert {one["id"]: one["confidence"] for one in memories}[waiting["old_id"]] == 0.7
-    assert len(commonplace("review", "--json").json["reviews"]) == 1
+    assert {one["id"]: one["confidence"] for one in memories}[old] == 0.7
+    assert commonplace("review", "--json").json["count"] == 1
 
 
 @pytest.mark.requirement("JDG-04.1")
@@ -53,16 +55,17 @@ def test_a_doubtful_pair_is_decided_and_taken_back(commonplace: CommandLine) -> 
 def test_a_decision_says_what_it_changed(commonplace: CommandLine, verdict: str, old: str, new: str) -> None:
     """Both memories are printed with their confidence after the decision; a second decision names the way out."""
     emit(commonplace, OLD, NEW)
-    (waiting,) = commonplace("review", "--json").json["reviews"]
-    number = str(waiting["id"])
+    (waiting,) = commonplace("review", "--json").json["items"]
+    number = waiting["id"]
+    old_id, new_id = (side["id"] for side in waiting["sides"])
     told = commonplace("review", number, verdict).out
-    assert told.splitlines()[-2:] == [f"   #{waiting['old_id']}: {old}", f"   #{waiting['new_id']}: {new}"]
+    assert told.splitlines()[-2:] == [f"   #{old_id}: {old}", f"   #{new_id}: {new}"]
     again = commonplace("review", number, "distinct")
     assert again.status == 1
-    assert "a pair that waits for a decision; undo a decision to change it" in again.err
+    assert "is already decided. To decide it again, undo the decision first." in again.err
     assert commonplace("review", number, "undo").out.splitlines()[-2:] == [
-        f"   #{waiting['old_id']}: confidence 0.7, active",
-        f"   #{waiting['new_id']}: confidence 0.7, active",
+        f"   #{old_id}: confidence 0.7, active",
+        f"   #{new_id}: confidence 0.7, active",
     ]
 
 
@@ -70,7 +73,7 @@ def test_a_decision_says_what_it_changed(commonplace: CommandLine, verdict: str,
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("1", "perhaps"), "expected one of 'same'"),
+        (("1", "perhaps"), "expected same, refines, corrects, distinct or undo for 1, got perhaps"),
         (("1",), "expected same, refines, corrects, distinct or undo for 1, got nothing"),
         (("k1", "forget"), "expected same, refines, corrects, distinct or undo for k1, got forget"),
         (("f:3k7q2",), "expected confirm, forget or undo for f:3k7q2, got nothing"),

@@ -227,6 +227,7 @@ async def test_one_server_for_all_memories_and_the_plugin_use_the_service(
     async with team.client("mcp", "all", *named) as client:
         stored = await ask(client, "memory_store_fact", **FACT)
         await ask(client, "workspace_memory_store", text="The staging port is 5433")
+        tools = {tool.name for tool in await client.list_tools()}
         found = await ask(client, "memory_search", query=PROMPT)
         briefing = await read(client, "commonplace://briefing?prompt=staging")
     made = team.machine("plugin", "market", *named)
@@ -236,6 +237,7 @@ async def test_one_server_for_all_memories_and_the_plugin_use_the_service(
     team.token_file.write_text("no-token\n")
 
     assert [(each["id"], each["scope"]) for each in found["results"]] == [(stored["id"], BUTLER)]
+    assert "memory_review" not in tools, "no queue spans the service and this machine"
     assert FACT["content"] in briefing
     assert "5433" in team.machine("workspace", "search", "staging").out
     assert made.status == 0, made.err

@@ -377,8 +377,9 @@ def test_a_held_fact_is_listed_with_the_fact_that_it_contradicts(
     knowledge("store-fact", "deploy", "tool", "We deploy with Argo")
     knowledge("store-fact", "deploy", "tool", "We deploy with Spinnaker", "--source", "tool")
     lines = commonplace("review", COMMONPLACE_POSTGRES_URL=knowledge_url).out.splitlines()
-    assert lines[0].endswith("held: deploy tool: We deploy with Spinnaker")
-    assert lines[1] == "   contradicts: deploy tool: We deploy with Argo"
+    assert " held [Contradicts: deploy tool: We deploy with Argo]: " in lines[0]
+    assert lines[1].startswith("   this fact ")
+    assert lines[1].endswith(": deploy tool: We deploy with Spinnaker")
 
 
 def test_a_merge_prints_both_texts_of_a_conflict(knowledge: Knowledge) -> None:

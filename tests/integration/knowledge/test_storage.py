@@ -9,7 +9,13 @@ import asyncpg
 import pytest
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.errors import InvalidInputError, NotFoundError, SecretRefusedError, SupersededError
+from commonplace.core.errors import (
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    SecretRefusedError,
+    SupersededError,
+)
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.memories.episodes import EpisodeDraft
 from commonplace.knowledge.memories.rules import RuleDraft
@@ -194,7 +200,7 @@ async def test_a_fact_needs_an_entity_that_exists(
         await fact(knowledge_pool, engine, entity_id=unknown)
     target = await entity(knowledge_pool)
     merged = await entity(knowledge_pool, {"merged_into": str(target)})
-    with pytest.raises(InvalidInputError, match=f"merged into, {target}"):
+    with pytest.raises(ConflictError, match=f"merged into {target}"):
         await fact(knowledge_pool, engine, entity_id=merged)
     with pytest.raises(InvalidInputError, match="source_episode_id: expected the id of an existing episode"):
         await fact(knowledge_pool, engine, source_episode_id=uuid4())

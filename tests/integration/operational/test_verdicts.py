@@ -6,7 +6,7 @@ Every test runs on SQLite and on PostgreSQL.
 import pytest
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.errors import InvalidInputError, ModelRefusedError, NotFoundError
+from commonplace.core.errors import ConflictError, InvalidInputError, ModelRefusedError, NotFoundError
 from commonplace.core.settings import Settings
 from commonplace.llm import Script
 from commonplace.operational.memory import OperationalMemory
@@ -135,7 +135,7 @@ async def test_a_decision_is_applied(
     assert found[0].confidence == confidence
     assert await operational.reviews.list() == []
     assert await operational.reviews.count() == 0
-    with pytest.raises(InvalidInputError, match="waits for a decision"):
+    with pytest.raises(ConflictError, match="is already decided"):
         await operational.reviews.decide(review.id, decision)
 
 
@@ -234,7 +234,7 @@ async def test_a_decision_can_be_undone(operational: OperationalMemory, verdict:
     assert undone.decision is None
     assert [(one.observation, one.confidence) for one in await active(operational)] == before
     assert await decide_by_model(operational.reviews, deciding(verdict).model()) == []
-    with pytest.raises(InvalidInputError, match="a decided pair"):
+    with pytest.raises(ConflictError, match="not decided yet, so there is nothing to undo"):
         await operational.reviews.undo(decided.id)
 
 

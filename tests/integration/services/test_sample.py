@@ -2,7 +2,7 @@
 
 import pytest
 
-from commonplace.core.errors import CommonplaceError, InvalidInputError
+from commonplace.core.errors import ConflictError
 from commonplace.core.settings import Settings
 from commonplace.knowledge import Narrowing, Validity
 from commonplace.services.opening import Memories
@@ -38,7 +38,7 @@ async def test_dropping_the_sample_leaves_an_empty_home(settings: Settings) -> N
             len(NOTES),
         )
         assert receipt.knowledge == len(EPISODES) + len(FACTS) + 2
-        with pytest.raises(CommonplaceError, match=r"^the home has sample memories already; remove"):
+        with pytest.raises(ConflictError, match=r"^The home already has the sample memories\. Remove"):
             await load(memories)
 
         assert await drop(memories) == receipt
@@ -53,7 +53,7 @@ async def test_dropping_the_sample_keeps_what_others_added(settings: Settings) -
     async with open_memories(settings) as memories:
         knowledge = memories.knowledge
         await knowledge.store_fact(subject="Carl", predicate="team", content="Carl is on the shop team")
-        with pytest.raises(InvalidInputError, match="--beside-others"):
+        with pytest.raises(ConflictError, match="--beside-others"):
             await load(memories)
         await load(memories, beside_others=True)
         anna = next(one for one in await knowledge.lists.entities() if one.canonical_name == "Anna")

@@ -30,6 +30,7 @@ FRONT_PAGE = ("GET", "/")
 
 OF_ALL_TENANTS = (
     "/api/v1/knowledge",
+    "/api/v1/reviews",
     "/knowledge",
     "/search",
     "/reviews",

@@ -47,7 +47,8 @@ async def test_one_path_has_all_tools_under_distinct_names(url: str) -> None:
         async with Client(f"{url}/mcp/{name}") as client:
             shown[name] = {tool.name for tool in await client.list_tools()}
     of_workspace = {f"workspace_{tool}" for tool in shown["workspace"]}
-    assert shown["all"] == of_workspace | shown["knowledge"] | shown["apps"]
+    of_review = {"memory_review", "memory_decide"}
+    assert shown["all"] == of_workspace | shown["knowledge"] | shown["apps"] | of_review
     async with Client(f"{url}/mcp/all") as client:
         assert (await ask(client, "workspace_memory_store", text="The staging port is 5433"))["ok"]
         await ask(client, "memory_store_fact", subject="port", predicate="is", content="It is 5434")

@@ -109,7 +109,7 @@ async def test_the_end_of_a_conversation_waits_for_nobody(
     again = (await client.post(f"{CONVERSATIONS}/c-1/end?wait=true")).json()
     assert (again["repeated"], again["digest"]["outcome"]) == (True, "repeated")
     begun = await begin(client)
-    assert (begun.status_code, begun.json()["field"]) == (422, "conversationId")
+    assert (begun.status_code, begun.json()["field"]) == (409, "conversationId")
     assert (await client.get("/api/v1/apps/calendar/memories")).json()["total"] == 1
 
 
@@ -196,5 +196,8 @@ async def test_nothing_is_added_to_an_ended_conversation(client: httpx2.AsyncCli
     await begin(client)
     await client.post(f"{CONVERSATIONS}/c-1/end")
     answer = await client.post(f"{CONVERSATIONS}/c-1/messages", json={"messages": SAID})
-    assert answer.status_code == 422
-    assert answer.json()["expected"] == "an active conversation"
+    assert (answer.status_code, answer.json()["type"]) == (409, "/docs#state-conflict")
+    assert (
+        answer.json()["detail"]
+        == "The conversation 'c-1' has ended. Begin a new conversation with another id."
+    )

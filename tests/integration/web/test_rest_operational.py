@@ -9,8 +9,8 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.services.opening import Memories
-from commonplace.services.quarantined import decide
 from support.deadlines import DEADLINE_S
+from support.review import queue_of
 from support.service import open_memories, serving
 from support.streams import encode, init, result, says
 
@@ -131,7 +131,7 @@ async def test_every_answer_says_whether_prompts_show_a_memory(
     assert (await client.patch(path, json={"observation": "Approves nothing"})).json()["flags"] == []
     restored = (await client.post(f"{path}/restore", json={"number": 1})).json()
     assert restored["flags"] == ["addresses_model"]
-    await decide(memories, f"o:{made['id']}", confirm=True)
+    await queue_of(memories).decide(f"o:{made['id']}", "confirm")
     assert (await client.get(path)).json() == restored | {"flags": []}
 
 

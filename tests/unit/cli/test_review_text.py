@@ -2,8 +2,9 @@
 
 from datetime import UTC, datetime
 
-from commonplace.cli.commands.review import SHOWN_CHARS, review_text
+from commonplace.cli.commands.review import SHOWN_CHARS, item_text
 from commonplace.operational import MemoryCategory, Review
+from commonplace.services.review.observations import pair_item
 
 
 def test_a_long_observation_is_cut() -> None:
@@ -24,7 +25,7 @@ def test_a_long_observation_is_cut() -> None:
         created_at=datetime(2026, 3, 1, tzinfo=UTC),
         decided_at=None,
     )
-    _, old, new = review_text(found).splitlines()
+    _, old, new = item_text(pair_item(found)).splitlines()
     assert len(old) <= SHOWN_CHARS + len("   old #2: ")
     assert old.endswith("word…")
     assert new == "   new #3: The west gate is closed"

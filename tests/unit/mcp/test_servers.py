@@ -16,13 +16,14 @@ from commonplace.apps import AppMemory
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory
-from commonplace.mcp import combined
+from commonplace.mcp import combined, review
 from commonplace.mcp.apps import server as apps
 from commonplace.mcp.knowledge import server as knowledge
 from commonplace.mcp.protocol.profiles import Profile, View
 from commonplace.mcp.protocol.stdio import WholeCharacters
 from commonplace.mcp.protocol.tool import MemoryTool, Offer
 from commonplace.mcp.workspace import server as workspace
+from commonplace.services.review.queue import ReviewQueue
 from commonplace.workspace import WorkspaceMemory
 from support.mcp import text
 
@@ -37,6 +38,11 @@ def tokens(shown: str) -> int:
 
 
 async def no_memory() -> AppMemory:
+    """Open nothing, because these tests call no tool."""
+    raise AssertionError
+
+
+async def no_queue() -> ReviewQueue:
     """Open nothing, because these tests call no tool."""
     raise AssertionError
 
@@ -62,10 +68,10 @@ async def tools_of(server: FastMCP) -> dict[str, Tool]:
 
 async def test_all_servers_are_one_with_distinct_names(memories: Two) -> None:
     """The tools of the workspace have a prefix, and the instructions say so."""
-    server = combined.build_server(*memories, no_memory)
+    server = combined.build_server(*memories, no_memory, queue=no_queue)
     tools = await tools_of(server)
-    assert len(tools) == len(knowledge.OFFERS) + 3 + len(apps.OFFERS)
-    assert {"memory_search", "workspace_memory_search", "conversation_end"} <= tools.keys()
+    assert len(tools) == len(knowledge.OFFERS) + 3 + len(apps.OFFERS) + len(review.OFFERS)
+    assert {"memory_search", "workspace_memory_search", "conversation_end", "memory_review"} <= tools.keys()
     assert "Use workspace_memory_store when" in (server.instructions or "")
     assert "memory_recall with its topic" in (server.instructions or "")
     assert (server.name, server.version) == ("commonplace", version("commonplace"))
@@ -94,7 +100,8 @@ async def test_a_prefix_stands_before_every_name(memories: Two) -> None:
 
 async def test_an_agent_gets_few_tools_for_few_tokens(memories: Two) -> None:
     """What it needs while it works: nothing for upkeep, and a third of the tokens of all tools."""
-    tools = await tools_of(combined.build_server(*memories, no_memory, view=View(profile=Profile.AGENT)))
+    view = View(profile=Profile.AGENT)
+    tools = await tools_of(combined.build_server(*memories, no_memory, queue=no_queue, view=view))
     assert tools.keys() == {
         "memory_store_episode", "memory_store_fact", "memory_store_rule", "memory_search", "memory_recall",
         "memory_confirm", "memory_mark_helpful", "memory_mark_harmful", "memory_forget",
@@ -108,7 +115,7 @@ async def test_an_agent_gets_few_tools_for_few_tokens(memories: Two) -> None:
 
 async def test_every_answer_but_text_has_a_schema(memories: Two) -> None:
     """Of an object, which names its fields, and allows the refusal that every tool may answer with."""
-    tools = await tools_of(combined.build_server(*memories, no_memory))
+    tools = await tools_of(combined.build_server(*memories, no_memory, queue=no_queue))
     for name, tool in tools.items():
         assert tool.annotations is not None
         if name in {"memory_context", "app_context"}:

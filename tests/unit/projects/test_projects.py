@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.errors import InvalidInputError, NotFoundError, SettingsError
+from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError, SettingsError
 from commonplace.projects import Projects
 
 pytestmark = pytest.mark.requirement("PRJ-01.1")
@@ -124,7 +124,7 @@ def test_a_merged_project_uses_the_memory_of_the_other_until_that_is_undone(
     projects.set_merged(one.id, two.id)
     projects.set_merged(two.id, three.id)
     assert projects.butler_at(tmp_path / "one") == three.id
-    with pytest.raises(InvalidInputError, match="does not use the memory"):
+    with pytest.raises(ConflictError, match="uses the memory"):
         projects.set_merged(three.id, one.id)
     projects.set_merged(one.id, None)
     assert projects.butler_at(tmp_path / "one") == one.id

@@ -16,7 +16,7 @@ from commonplace.apps.model.conversations import Conversation, ConversationStatu
 from commonplace.apps.model.memories import ALL_ROWS, Memory
 from commonplace.apps.registry import get_app
 from commonplace.apps.statements import AppStatements
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.errors import ConflictError
 from commonplace.core.pages import require_page
 from commonplace.core.quarantine import Quarantine
 from commonplace.storage.store import Store
@@ -69,7 +69,7 @@ class Injection:
 
         Raises:
             NotFoundError: No conversation has this id.
-            InvalidInputError: The conversation does not wait for an answer.
+            ConflictError: The conversation does not wait for an answer.
         """
         async with self._store.reading() as sql:
             if conversation_id is not None:
@@ -79,9 +79,8 @@ class Injection:
             else:
                 return None
         if not conversation.unanswered:
-            raise InvalidInputError(
-                "conversation_id", "a conversation that waits for an answer", conversation_id
-            )
+            message = f"The conversation {conversation_id!r} is answered, so no answer is due."
+            raise ConflictError("conversation_id", message, conversation_id)
         return await self._focus_on(InjectionPoint.UNANSWERED, conversation)
 
     async def review(self, conversation_id: str) -> Focus:
@@ -89,12 +88,12 @@ class Injection:
 
         Raises:
             NotFoundError: No conversation has this id.
-            InvalidInputError: The conversation is active.
+            ConflictError: The conversation is active.
         """
         async with self._store.reading() as sql:
             conversation = await conversations.get(sql, conversation_id)
         if conversation.status is not ConversationStatus.ENDED:
-            raise InvalidInputError("conversation_id", "an ended conversation", conversation_id)
+            raise conversations.active_error(str(conversation_id))
         return await self._focus_on(InjectionPoint.REVIEW, conversation)
 
     async def selection(self, app_id: str, *, user_id: str | None = None, limit: int = 10) -> Focus:

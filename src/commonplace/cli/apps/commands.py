@@ -30,6 +30,7 @@ from commonplace.cli.frame.run import run, settings
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.faults import invalid_input
 from commonplace.core.text import plural, replace_surrogates
+from commonplace.services.review.ids import quarantined_id
 
 AppArgument = Annotated[str, typer.Argument(metavar="APP", help="Id of the app.")]
 UserOption = Annotated[str | None, typer.Option("--user", help="Include the memories of this user.")]
@@ -146,7 +147,7 @@ def _receipt_lines(receipt: DigestReceipt) -> str:
         how = " [dim](sentences picked, no model)[/]" if receipt.extractive else ""
         lines.append(f"  #{receipt.memory.id} {escape(receipt.memory.content)}{how}")
         if receipt.memory.flags:
-            lines.append(f"  {flagged_line(f'a:{receipt.memory.id}', receipt.memory.flags)}")
+            lines.append(f"  {flagged_line(quarantined_id('a', receipt.memory.id), receipt.memory.flags)}")
     if receipt.reason:
         lines.append(f"  [dim]{escape(receipt.reason)}[/]")
     lines += [_compaction_line(one) for one in receipt.compactions]

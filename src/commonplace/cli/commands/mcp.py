@@ -81,7 +81,8 @@ def everything(
 ) -> None:
     """Serve knowledge, workspace and app memory together; names of workspace tools begin with workspace_.
 
-    With --server, the service provides knowledge memory; the other memories are on this machine.
+    Two more tools list the items that wait for a decision, and decide about them. With --server, the service provides
+    knowledge memory, the other memories are on this machine, and these two tools are left out.
     """
     at = _at_service(server, token_file, butler)
     view = View(butler=butler, prefix=prefix, profile=profile)

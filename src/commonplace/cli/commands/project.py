@@ -11,7 +11,7 @@ from commonplace.cli.frame.command import Answer, commands, listing
 from commonplace.cli.frame.output import DryRunOption, shown
 from commonplace.cli.frame.run import settings
 from commonplace.cli.knowledge.options import IdArgument
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError
 from commonplace.core.text import plural
 from commonplace.hosts.hooks.adoption import plan_adoption
 from commonplace.hosts.hooks.sessions import SessionRecords
@@ -135,14 +135,13 @@ async def unmerge(memory: KnowledgeMemory, project: ProjectArgument) -> Answer:
     projects = _projects()
     merged = projects.get(project)
     if merged.merged_into is None:
-        raise InvalidInputError("project", "a project that was merged", project)
+        message = f"The project {merged.id} was not merged, so there is nothing to undo."
+        raise ConflictError("project", message, project)
     target = projects.get(merged.merged_into)
     if target.merged_into is not None:
-        raise InvalidInputError(
-            "project",
-            f"a project whose memory was not merged further: run `commonplace project unmerge {target.id}` first",
-            project,
-        )
+        further = f"The project {target.id} was itself merged into {target.merged_into}."
+        message = f"{further} Run `commonplace project unmerge {target.id}` first."
+        raise ConflictError("project", message, project)
     # The memories move first, so that after an interruption a second run does the rest.
     moves = await memory.scopes.undo_all(merged.id, target.id)
     projects.set_merged(merged.id, None)

@@ -15,6 +15,7 @@ from rich.table import Table
 from commonplace.core.instructions import Flag, in_words
 from commonplace.core.json_values import json_safe
 from commonplace.core.text import visible
+from commonplace.services.review.ids import ItemId
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 TargetArgument = Annotated[
@@ -70,7 +71,7 @@ def shown(text: str) -> str:
     return escape(visible(text))
 
 
-def flagged_line(key: str, flags: Sequence[Flag]) -> str:
+def flagged_line(key: ItemId, flags: Sequence[Flag]) -> str:
     """Return as console markup why no prompt shows a memory, and the command that decides about it."""
     why = f"no prompt shows it, because it looks like an instruction ({in_words(flags)})"
     return f"[yellow]{why}; to show it: commonplace review {key} confirm[/]"

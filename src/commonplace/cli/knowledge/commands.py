@@ -56,7 +56,7 @@ from commonplace.knowledge import (
     json_fields,
     short_id,
 )
-from commonplace.services.waiting import OF_FACTS
+from commonplace.services.review.ids import ItemId, ItemKind
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 command = commands(app, opened)
@@ -185,16 +185,18 @@ def _near(receipt: FactReceipt) -> str:
     if receipt.near is None:
         return ""
     near, new = (short_id(MemoryType.FACT, each) for each in (receipt.near.id, receipt.id))
+    pair = ItemId(kind=ItemKind.DUPLICATE, first=near, second=new)
     return (
         f"\nThe fact {near} has nearly this key: {receipt.near.subject!r} {receipt.near.predicate!r}. "
-        f"Both facts are current. If both say the same: commonplace review {near}+{new} same"
+        f"Both facts are current. If both say the same: commonplace review {pair} same"
     )
 
 
 def _both(review_id: int | None) -> str:
     if review_id is None:
         return ""
-    return f"\nThe replaced fact matters. To keep both: commonplace review {OF_FACTS}{review_id} distinct"
+    pair = ItemId(kind=ItemKind.FACTS, first=str(review_id))
+    return f"\nThe replaced fact matters. To keep both: commonplace review {pair} distinct"
 
 
 def _period_text(period: Period | None) -> str:

@@ -2,6 +2,7 @@
 
 from commonplace.cli.frame.output import flagged_line, shown
 from commonplace.operational import Effect, Receipt, ReceiptOutcome, format_confidence
+from commonplace.services.review.ids import quarantined_id
 
 
 def receipt_line(receipt: Receipt) -> str:
@@ -23,7 +24,7 @@ def receipt_line(receipt: Receipt) -> str:
     for effect in receipt.contradicted:
         line += f"\n           [yellow]corrects[/] {effect_line(effect)}"
     if receipt.flags:
-        line += f"\n           {flagged_line(f'o:{receipt.record_id}', receipt.flags)}"
+        line += f"\n           {flagged_line(quarantined_id('o', receipt.record_id), receipt.flags)}"
     return line
 
 

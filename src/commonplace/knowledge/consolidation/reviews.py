@@ -14,7 +14,7 @@ from uuid import UUID
 import asyncpg
 
 from commonplace.core.choices import require_one_of
-from commonplace.core.errors import InvalidInputError, NotFoundError, UndoRefusedError
+from commonplace.core.errors import ConflictError, NotFoundError, UndoRefusedError
 from commonplace.knowledge.browse.lists import require_page
 from commonplace.knowledge.model.bounds import LIST_LIMIT
 from commonplace.knowledge.model.kinds import MemoryType
@@ -85,8 +85,8 @@ class FactReviews:
         async with self._session.writing() as sql:
             review = await _get(sql, review_id)
             if review.decision is not None:
-                found = f"{review_id}, decided: {review.decision}"
-                raise InvalidInputError("review_id", "a pair that waits", found)
+                message = "The pair is already decided. To decide it again, undo the decision first."
+                raise ConflictError("review_id", message, review_id)
             if wanted.keeps_both:
                 await _keep_both(sql, review)
             await sql.set_decision(id=review_id, decision=wanted, now=self._session.clock())
@@ -98,7 +98,8 @@ class FactReviews:
         async with self._session.writing() as sql:
             review = await _get(sql, review_id)
             if review.decision is None:
-                raise InvalidInputError("review_id", "a decided pair", f"{review_id}, which waits")
+                message = "The pair is not decided yet, so there is nothing to undo."
+                raise ConflictError("review_id", message, review_id)
             if review.decision.keeps_both:
                 await _lock(sql, review)
                 if await sql.supersede_fact(id=review.old_id, by_id=review.new_id, now=now) is None:
@@ -124,8 +125,11 @@ async def _keep_both(sql: KnowledgeStatements, review: FactReview) -> None:
             await sql.stand_beside(id=review.new_id, predicate=predicate, old_id=review.old_id)
             restored = await sql.reactivate_fact(id=review.old_id)
     if restored is None:
-        expected = "a pair whose old fact is superseded and whose keys no other active fact has"
-        raise InvalidInputError("review_id", expected, review.id)
+        message = (
+            "The old fact cannot become active again, because it is no longer superseded or another active fact has "
+            "its key. Decide same or corrects."
+        )
+        raise ConflictError("review_id", message, review.id)
 
 
 async def _lock(sql: KnowledgeStatements, review: FactReview) -> None:

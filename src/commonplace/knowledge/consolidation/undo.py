@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.errors import ConflictError
 from commonplace.knowledge.consolidation.runs import Run, RunAction, RunState
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.fact_drafts import fact_key
@@ -85,7 +85,8 @@ class RunUndo:
             if run.state is RunState.UNDONE:
                 return UndoReport(run_id=key, already_undone=True)
             if run.state is not RunState.APPLIED:
-                raise InvalidInputError("run_id", "a run that was applied", f"a run that is {run.state}")
+                message = f"The run {key} is {run.state}, and only a run that was applied can be undone."
+                raise ConflictError("run_id", message, str(key))
             now = self._session.clock()
             requeued = await sql.requeue_run(run_id=key, now=now) if requeue else 0
             await sql.mark_undone(run_id=key, now=now)

@@ -14,7 +14,7 @@ import asyncpg
 
 from commonplace.core.choices import require_one_of
 from commonplace.core.clock import format_timestamp, parse_timestamp
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError
 from commonplace.knowledge.model.entity_fields import (
     MERGED_INTO,
     RESERVED_METADATA,
@@ -210,14 +210,20 @@ def require_living(entity: Entity | None, entity_id: UUID, *, field: str = "enti
     """Return an entity that exists and was not merged.
 
     Raises:
-        InvalidInputError: The entity does not exist, or it was merged into another entity.
+        InvalidInputError: The entity does not exist.
+        ConflictError: It was merged into another entity; the message names that entity.
     """
     if entity is None:
         raise InvalidInputError(field, "the id of an entity", str(entity_id))
     if entity.merged_into is not None:
-        expected = f"an entity that was not merged; this entity was merged into {entity.merged_into}"
-        raise InvalidInputError(field, expected, str(entity_id))
+        raise merged_error(field, entity_id, entity.merged_into)
     return entity
+
+
+def merged_error(field: str, entity_id: UUID, into: object) -> ConflictError:
+    """Return the error for an entity that was merged into another entity."""
+    message = f"The entity {entity_id} was merged into {into}. Use the entity {into}."
+    return ConflictError(field, message, str(entity_id))
 
 
 def _merged(metadata: Mapping[str, Any], changes: Mapping[str, Any]) -> Mapping[str, Any]:

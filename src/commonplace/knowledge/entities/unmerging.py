@@ -13,7 +13,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from commonplace.core.clock import parse_timestamp
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.errors import ConflictError, InvalidInputError
 from commonplace.knowledge.entities.merging import lock_facts, payload_of, point_facts, set_validities
 from commonplace.knowledge.entities.registry import Entity, lock_entities, require_tenant, write_entity
 from commonplace.knowledge.model.entity_fields import MERGED_INTO
@@ -77,7 +77,9 @@ class EntityUnmerging:
             plan = plan_unmerge(record.facts, facts)
             if plan.conflicts:
                 reasons = "; ".join(plan.conflicts[:_SHOWN_CONFLICTS])
-                raise _refused(f"a merge without conflicting later facts; {reasons}", source_id)
+                raise _refused(
+                    f"The merge cannot be undone, because later facts conflict: {reasons}", source_id
+                )
             # Facts move back before they become active: a key has one active fact at any moment.
             await point_facts(sql, plan.changes)
             await set_validities(sql, plan.changes)
@@ -88,28 +90,30 @@ class EntityUnmerging:
 async def _lock_pair(sql: KnowledgeStatements, source_id: UUID) -> tuple[Entity, Entity]:
     row = await sql.entity_by_id(id=source_id)
     if row is None:
-        raise _refused("the id of an entity", source_id)
+        raise InvalidInputError("source_entity_id", "the id of an entity", str(source_id))
     target_id = Entity.from_row(row).merged_into
     if target_id is None:
-        raise _refused("an entity that was merged", source_id)
+        raise _refused(f"The entity {source_id} was not merged, so there is nothing to undo.", source_id)
     found = await lock_entities(sql, source_id, target_id)
     source, target = found[source_id], found.get(target_id)
     if target is None:
-        raise _refused(f"a merge into an entity that exists; {target_id} does not", source_id)
+        message = f"The merge cannot be undone, because its target {target_id} no longer exists."
+        raise _refused(message, source_id)
     if source.merged_into != target_id:
-        raise _refused("an entity that no other request is unmerging", source_id)
+        raise _refused("Another request has just undone the merge of this entity.", source_id)
     if target.merged_into is not None:
-        expected = (
-            f"its target {target.id} to be unmerged first, because it was merged into {target.merged_into}"
+        message = (
+            f"The target {target.id} was itself merged into {target.merged_into}. Undo that merge first."
         )
-        raise _refused(expected, source_id)
+        raise _refused(message, source_id)
     return source, target
 
 
 async def _read_record(sql: KnowledgeStatements, source: Entity, target: Entity) -> _Record:
     row = await sql.entity_last_merge(source_entity_id=str(source.id), target_entity_id=str(target.id))
     if row is None or "facts" not in row["payload"]:
-        raise _refused("a merge with a record of the state before it", source.id)
+        message = "The merge cannot be undone, because no record of the state before it exists."
+        raise _refused(message, source.id)
     return _record(row["id"], row["payload"])
 
 
@@ -179,5 +183,5 @@ def _updated_at(entity: Entity, record: _Record, role: str) -> datetime | None:
     return parse_timestamp(record.before[role]["updated_at"])
 
 
-def _refused(expected: str, source_id: UUID) -> InvalidInputError:
-    return InvalidInputError("source_entity_id", expected, str(source_id))
+def _refused(message: str, source_id: UUID) -> ConflictError:
+    return ConflictError("source_entity_id", message, str(source_id))

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from uuid import UUID
 
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.errors import ConflictError, InvalidInputError
 from commonplace.core.sources import RANKS, Source
 from commonplace.knowledge.browse.single_memories import MemoryReader, read_one
 from commonplace.knowledge.memories.facts import insert_facts, with_entities
@@ -80,5 +80,7 @@ def _standing(memory: Memory) -> Fact | Rule:
     if isinstance(memory, Episode):
         raise InvalidInputError("memory_type", "fact or rule, because an episode is a record", "episode")
     if not memory.is_current:
-        raise InvalidInputError("memory_id", f"a {memory.memory_type} that still holds", str(memory.id))
+        kind = memory.memory_type
+        message = f"The {kind} {memory.id} no longer holds, so it cannot be edited. Edit or store a {kind} that holds."
+        raise ConflictError("memory_id", message, str(memory.id))
     return memory

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.sources import Source
+from commonplace.knowledge.entities.registry import merged_error
 from commonplace.knowledge.entities.subjects import Subjects, find_subjects, link_subjects, plain_type
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
@@ -341,5 +342,4 @@ async def _require_entities(sql: KnowledgeStatements, ids: set[UUID]) -> None:
             expected = "the id of an entity, and this one does not exist"
             raise InvalidInputError("entity_id", expected, str(entity_id))
         if found[entity_id] is not None:
-            expected = f"the entity that this one was merged into, {found[entity_id]}"
-            raise InvalidInputError("entity_id", expected, str(entity_id))
+            raise merged_error("entity_id", entity_id, found[entity_id])

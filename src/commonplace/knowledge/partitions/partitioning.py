@@ -11,7 +11,7 @@ from uuid import UUID
 
 import asyncpg
 
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import ConflictError, NotFoundError
 from commonplace.core.request_context import require_tenant
 from commonplace.knowledge.partitions.exchanging import Change, exchange, validate_foreign_keys, when_free
 from commonplace.knowledge.partitions.layout import (
@@ -112,14 +112,12 @@ async def _require_shared(pool: asyncpg.Pool, tenant: str) -> None:
     async with work_of(pool, tenant, readonly=True) as sql:
         is_known = await sql.tenant_is_known(tenant=tenant)
     if not found:
-        expected = "prepared tables: run `commonplace knowledge partitions prepare` first"
-        raise InvalidInputError("tenant", expected, "tables without partitions")
+        message = "The tables have no partitions yet. Run `commonplace knowledge partitions prepare` first."
+        raise ConflictError("tenant", message, tenant)
     if not is_known:
         raise NotFoundError("tenant", tenant)
     if any(each.tenant == tenant for each in found):
-        raise InvalidInputError(
-            "tenant", "a tenant in the shared partition", f"{tenant}, which has its own partition"
-        )
+        raise ConflictError("tenant", f"The tenant {tenant} already has its own partition.", tenant)
 
 
 async def _begin(pool: asyncpg.Pool, tenant: str) -> None:

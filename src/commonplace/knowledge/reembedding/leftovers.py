@@ -5,7 +5,7 @@ from typing import Final
 
 import asyncpg
 
-from commonplace.core.errors import InvalidInputError, StorageUnavailableError
+from commonplace.core.errors import ConflictError, StorageUnavailableError
 from commonplace.knowledge.model.inputs import require_batch_rows
 from commonplace.knowledge.reembedding.backfill import clear
 from commonplace.knowledge.reembedding.indexes import drop_indexes
@@ -43,8 +43,10 @@ class VectorLeftovers:
         async with self._session.owning() as pool:
             last = await _last_move(pool, batch_rows)
             if last is None or last.state is MoveState.SWITCHED:
-                found = "no move" if last is None else "a move that has switched"
-                raise InvalidInputError("abort", "a running move", found)
+                state = "no move was begun" if last is None else f"the move to {last.to} has switched"
+                raise ConflictError(
+                    "abort", f"No move is running, because {state}; there is nothing to abort.", state
+                )
             async with work_of(pool) as sql:
                 await sql.abort_reembedding(now=self._session.clock())
             return await _remove_unused(pool, batch_rows)
@@ -54,7 +56,8 @@ class VectorLeftovers:
         async with self._session.owning() as pool:
             last = await _last_move(pool, batch_rows)
             if last is not None and last.state is MoveState.RUNNING:
-                raise InvalidInputError("drop-former", "no running move", f"a move to {last.to}")
+                message = f"A move to {last.to} is running. Finish it, or end it with --abort."
+                raise ConflictError("drop-former", message, str(last.to))
             return await _remove_unused(pool, batch_rows)
 
 

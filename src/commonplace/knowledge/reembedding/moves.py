@@ -10,7 +10,7 @@ from typing import Final
 import asyncpg
 
 from commonplace.core.clock import Clock
-from commonplace.core.errors import InvalidInputError, StorageUnavailableError
+from commonplace.core.errors import ConflictError, StorageUnavailableError
 from commonplace.core.request_context import DEFAULT_TENANT, request_context
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.statements import KnowledgeStatements
@@ -199,18 +199,17 @@ async def resume_or_begin(pool: asyncpg.Pool, to: VectorModel, dimensions: int, 
     """Return the running move to a model, or a new one.
 
     Raises:
-        InvalidInputError: A move to another model is running.
+        ConflictError: A move to another model is running.
     """
     async with work_of(pool) as sql:
         row = await sql.last_reembedding()
         last = None if row is None else Move.from_row(row)
         if last is not None and last.state is MoveState.RUNNING:
             if last.to.version != to.version:
-                raise InvalidInputError(
-                    "model",
-                    f"{last.to}, the target of the running move (to end that move, use --abort)",
-                    str(to),
+                message = (
+                    f"A move to {last.to} is running. Continue it with that model, or end it with --abort."
                 )
+                raise ConflictError("model", message, str(to))
             return last
         await sql.register_model(model=to.name, version=to.version, dimensions=dimensions)
         return Move.from_row(await sql.begin_reembedding(model=to.name, version=to.version, now=now))

@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from commonplace.core.clock import Clock
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError
 from commonplace.knowledge.browse.single_memories import read_one
 from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.inputs import require_id, require_ids, require_memory_type, require_scope
@@ -145,7 +145,8 @@ class Scopes:
         A memory stays in place if it has moved again since, or if a fact with its key has been stored in the old scope.
 
         Raises:
-            InvalidInputError: The id is not a UUID, or the move was already undone.
+            InvalidInputError: The id is not a UUID.
+            ConflictError: The move was already undone.
             NotFoundError: No move has this event.
         """
         key = require_id(event_id, field="event_id")
@@ -154,7 +155,7 @@ class Scopes:
             if row is None:
                 raise NotFoundError("move", str(key))
             if row["is_undone"]:
-                raise InvalidInputError("event_id", "a move that was not undone", str(key))
+                raise ConflictError("event_id", f"The move {key} was already undone.", str(key))
             return await _undo(sql, ScopeMove.from_payload(key, row["payload"]))
 
     async def undo_all(self, source: str, target: str) -> list[ScopeMove]:

@@ -27,6 +27,7 @@ from commonplace.access import Role
 from commonplace.core.bounds import bounds_of
 from commonplace.core.docstrings import documented
 from commonplace.core.errors import (
+    ConflictError,
     EmbeddingError,
     InvalidInputError,
     NotFoundError,
@@ -47,6 +48,7 @@ OUTAGE_HINT: Final = (
     "Nothing is wrong with the call. Continue without memory, and try again later, not at once."
 )
 REPEAT_HINT: Final = "Correct this parameter and call again; the same call will be refused again."
+STATE_HINT: Final = "Nothing was changed; the same call will be refused again until the state changes."
 
 PROGRESS_S: Final = 5.0
 """The time between two progress reports. Clients give up on a call after a minute without a report."""
@@ -182,14 +184,15 @@ class MemoryTool(Tool):
             error = _first_fault(error, known=self._arguments.model_fields)
         match error:
             case InvalidInputError():
-                own = self._hints.get(error.field.partition(".")[0], REPEAT_HINT)
-                hint = SECRET_HINT if isinstance(error, SecretRefusedError) else own
+                hint = self._hint(error)
                 return refusal(
                     str(error), field=error.field, expected=error.expected, got=error.got, hint=hint
                 )
             case NotFoundError():
-                own = f"{error.kind}_id"
-                field = own if own in self._arguments.model_fields else "memory_id"
+                named = (
+                    name for name in (f"{error.kind}_id", "item_id") if name in self._arguments.model_fields
+                )
+                field = next(named, "memory_id")
                 expected, hint = f"the id of an existing {error.kind}", self._hints.get(field, REPEAT_HINT)
                 return refusal(str(error), field=field, expected=expected, got=str(error.key), hint=hint)
             case StorageError() | EmbeddingError() | SettingsError():
@@ -199,9 +202,18 @@ class MemoryTool(Tool):
         _log.error("%s failed", self.name, exc_info=error)
         return refusal(message, hint=OUTAGE_HINT)
 
+    def _hint(self, error: InvalidInputError) -> str:
+        """Return the advice for a refused parameter."""
+        if isinstance(error, SecretRefusedError):
+            return SECRET_HINT
+        if isinstance(error, ConflictError):
+            return STATE_HINT
+        return self._hints.get(error.field.partition(".")[0], REPEAT_HINT)
+
 
 def refusal(message: str, *, hint: str, **details: str) -> ToolResult:
     """Return an error that a model can act on, as text and as JSON."""
+    message = message.removesuffix(".")
     fault = {"message": message, **details, "hint": hint}
     return ToolResult(content=f"{message}. {hint}", structured_content={"error": fault}, is_error=True)
 

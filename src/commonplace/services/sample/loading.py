@@ -7,7 +7,7 @@ from uuid import UUID
 
 from commonplace.apps import AppStatus
 from commonplace.core.clock import format_timestamp
-from commonplace.core.errors import CommonplaceError, InvalidInputError, NotFoundError
+from commonplace.core.errors import ConflictError, NotFoundError
 from commonplace.core.request_context import DEFAULT_TENANT, request_context
 from commonplace.core.sources import Source
 from commonplace.core.text import plural
@@ -42,20 +42,16 @@ async def load(memories: Memories, *, beside_others: bool = False) -> SampleRece
     """Store the sample memories; with ``beside_others``, also in a home that has other memories.
 
     Raises:
-        CommonplaceError: The home has the sample memories.
-        InvalidInputError: The home has other memories.
+        ConflictError: The home has the sample memories, or it has other memories.
         StorageError: A memory cannot be written.
     """
     if await is_loaded(memories):
-        raise CommonplaceError(
-            "the home has sample memories already; remove them with `commonplace sample drop`"
-        )
+        message = "The home already has the sample memories. Remove them with `commonplace sample drop`."
+        raise ConflictError("home", message, "sample memories")
     if not beside_others and (found := await _stored(memories)):
-        raise InvalidInputError(
-            "home",
-            "a home without memories, or the option --beside-others",
-            plural(found, "memory", "memories"),
-        )
+        stored = plural(found, "memory", "memories")
+        message = f"The home has {stored}. To load the sample memories beside them, add --beside-others."
+        raise ConflictError("home", message, stored)
     with request_context(actor=table.MARK, source=Source.AGENT):
         await memories.apps.registry.register(table.APP[0], name=table.APP[1])
         knowledge = await _load_knowledge(_acting(memories))

@@ -8,7 +8,7 @@ dependency: ``reader``, ``writer`` or ``admin`` for knowledge memory, which belo
 import hashlib
 import hmac
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import wraps
 from typing import Annotated, Final, ParamSpec, TypeVar, cast
@@ -21,6 +21,7 @@ from commonplace.core.request_context import request_context
 from commonplace.core.sources import Source
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.services.opening import Memories
+from commonplace.services.review.queue import ReviewQueue
 from commonplace.web.http.problems import FORBIDDEN, FORGED, LOGIN, UNAUTHENTICATED, ProblemError
 
 CSRF_FIELD: Final = "csrf_token"
@@ -162,8 +163,19 @@ def knowledge_of(request: Request) -> KnowledgeMemory:
     )
 
 
+def reviews_of(request: Request) -> ReviewQueue:
+    """Return the review queue of the caller; a caller of another tenant sees items of knowledge memory only.
+
+    Raises:
+        ProblemError: The caller is unknown: 401.
+    """
+    own = replace(memories(request), knowledge=knowledge_of(request))
+    return ReviewQueue(memories=own, sees_installation=caller_of(request).principal.of_installation)
+
+
 OpenMemories = Annotated[Memories, Depends(at_once(memories))]
 KnowledgeOfCaller = Annotated[KnowledgeMemory, Depends(at_once(knowledge_of))]
+ReviewsOfCaller = Annotated[ReviewQueue, Depends(at_once(reviews_of))]
 
 
 def csrf_token(request: Request) -> str:

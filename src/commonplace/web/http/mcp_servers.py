@@ -25,6 +25,7 @@ from commonplace.mcp.protocol.briefing import add_briefing
 from commonplace.mcp.workspace import server as workspace
 from commonplace.services.briefing import build_briefing
 from commonplace.services.opening import Memories
+from commonplace.services.review.queue import ReviewQueue
 from commonplace.web.http.access import actor_of, caller_of
 
 
@@ -34,11 +35,19 @@ def applications(memories: Memories) -> dict[str, StarletteWithLifespan]:
     async def app_memory() -> AppMemory:
         return memories.apps
 
+    async def queue() -> ReviewQueue:
+        context = _context()
+        own = memories.knowledge.acting_for(tenant_id=context.tenant_id, actor=context.actor)
+        return ReviewQueue(memories=replace(memories, knowledge=own))
+
+    all_memories = combined.build_server(
+        memories.knowledge, memories.workspace, app_memory, queue=queue, caller=_context
+    )
     servers = {
         "workspace": workspace.build_server(memories.workspace),
         "knowledge": knowledge.build_server(memories.knowledge, caller=_context),
         "apps": apps.build_server(app_memory),
-        "all": combined.build_server(memories.knowledge, memories.workspace, app_memory, caller=_context),
+        "all": all_memories,
     }
     for server in servers.values():
         add_briefing(server, partial(_brief, memories))

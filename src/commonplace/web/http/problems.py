@@ -16,6 +16,7 @@ from commonplace.core.errors import (
     ClaimLostError,
     ClockError,
     CommonplaceError,
+    ConflictError,
     EmbeddedPostgresError,
     EmbeddingError,
     InvalidInputError,
@@ -72,6 +73,12 @@ INVALID_INPUT: Final = Kind(
     HTTPStatus.UNPROCESSABLE_ENTITY,
     "Invalid input",
     "A parameter or the body has the wrong form: see `field`, `expected` and `got`. Nothing was written.",
+)
+STATE_CONFLICT: Final = Kind(
+    "state-conflict",
+    HTTPStatus.CONFLICT,
+    "Conflict with the present state",
+    "The present state of the item does not allow the change; `detail` says what the state is. Nothing was written.",
 )
 SECRET_REFUSED: Final = Kind(
     "secret-refused",
@@ -171,6 +178,19 @@ REFUSED: Final = Kind(
 KINDS: Final = tuple(value for value in tuple(globals().values()) if isinstance(value, Kind))
 
 
+_KINDS_OF_ERRORS: Final[tuple[tuple[tuple[type[CommonplaceError], ...], Kind], ...]] = (
+    ((SecretRefusedError,), SECRET_REFUSED),
+    ((ConflictError,), STATE_CONFLICT),
+    ((InvalidInputError,), INVALID_INPUT),
+    ((NotFoundError,), NOT_FOUND),
+    ((StorageUnavailableError, EmbeddedPostgresError), STORAGE_UNAVAILABLE),
+    ((ClaimLostError,), RUNNING),
+    ((ClockError,), UNHEALTHY),
+    ((EmbeddingError, ModelError), MODEL_UNAVAILABLE),
+)
+"""The kind of each error; the first match counts, and other errors are a :data:`FAULT`."""
+
+
 class ProblemError(Exception):
     """A request that the service refuses with a problem; the detail is one sentence."""
 
@@ -185,23 +205,7 @@ def problem_of(error: CommonplaceError, *, of_page: bool = False) -> Problem:
 
     The API spells the names of fields in camel case; the parameters of pages are in snake case.
     """
-    match error:
-        case SecretRefusedError():
-            kind = SECRET_REFUSED
-        case InvalidInputError():
-            kind = INVALID_INPUT
-        case NotFoundError():
-            kind = NOT_FOUND
-        case StorageUnavailableError() | EmbeddedPostgresError():
-            kind = STORAGE_UNAVAILABLE
-        case ClaimLostError():
-            kind = RUNNING
-        case ClockError():
-            kind = UNHEALTHY
-        case EmbeddingError() | ModelError():
-            kind = MODEL_UNAVAILABLE
-        case _:
-            kind = FAULT
+    kind = next((kind for errors, kind in _KINDS_OF_ERRORS if isinstance(error, errors)), FAULT)
     said = str(error) if kind.status < HTTPStatus.INTERNAL_SERVER_ERROR else _without_directories(str(error))
     if not isinstance(error, InvalidInputError):
         return kind.problem(encodable(said))
@@ -209,7 +213,8 @@ def problem_of(error: CommonplaceError, *, of_page: bool = False) -> Problem:
     if said.startswith(f"{error.field}:"):
         said = field + said.removeprefix(error.field)
     problem = kind.problem(encodable(said))
-    problem.field, problem.expected, problem.got = field, error.expected, encodable(error.got)
+    problem.field, problem.got = field, encodable(error.got)
+    problem.expected = None if kind is STATE_CONFLICT else error.expected
     return problem
 
 

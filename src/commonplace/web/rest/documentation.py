@@ -34,7 +34,7 @@ IDEMPOTENCY_KEY: Final = {
     "description": "a key that you choose for this request: for a day, a repetition with the same key changes nothing "
     "and gets the same response",
 }
-CONFLICT: Final = {
+KEY_CONFLICT: Final[dict[str, Any]] = {
     "description": ", or: ".join(kind.title for kind in (RUNNING, KEY_REUSED, ANSWER_LOST)),
     "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
@@ -60,7 +60,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
         for path, method, operation in _operations(document):
             if method == "post" and path.startswith("/api/"):
                 operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
-                operation["responses"].setdefault(str(RUNNING.status.value), CONFLICT)
+                _describe_key_conflict(operation["responses"])
             _describe_parameters(operation, PARAMETERS.get(operation["operationId"], {}))
             answers = dict(sorted(operation["responses"].items()))
             for status, answer in answers.items():
@@ -71,6 +71,16 @@ def describe(app: FastAPI) -> dict[str, Any]:
         document["security"] = [{"token": []}, {}]
         app.openapi_schema = document
     return app.openapi_schema
+
+
+def _describe_key_conflict(answers: dict[str, Any]) -> None:
+    """Describe the conflicts of an idempotency key, after those of the route itself."""
+    status = str(RUNNING.status.value)
+    of_route = answers.get(status)
+    if of_route is None:
+        answers[status] = KEY_CONFLICT
+    else:
+        of_route["description"] += f", or: {KEY_CONFLICT['description']}"
 
 
 def _describe_parameters(operation: dict[str, Any], descriptions: dict[str, str]) -> None:

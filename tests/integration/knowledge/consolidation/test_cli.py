@@ -99,11 +99,11 @@ def test_a_superseded_fact_that_matters_is_decided_on_the_command_line(
         assert done.status == 0
     assert "note: new fact 1: superseded the known fact" in done.err
     assert "decide with: commonplace review" in done.out
-    (waiting,) = review("--json").json["fact_reviews"]
-    assert (waiting["old_content"], waiting["new_content"]) == ("1 May", "2 June")
-    name = f"k{waiting['id']}"
+    (waiting,) = review("--json").json["items"]
+    assert [side["text"] for side in waiting["sides"]] == ["1 May", "2 June"]
+    name = waiting["id"]
     listed = review()
-    assert f"{name} [anna] wedding_day: the old fact is permanent" in listed.out
+    assert f"{name} replaced [anna wedding_day]: the old fact is permanent" in listed.out
     decided = review(name, "distinct")
     assert (decided.status, "distinct, decided by" in decided.out) == (0, True)
     assert review().out == "No memory waits for a decision.\n"

@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.errors import InvalidInputError, NotFoundError, UndoRefusedError
+from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError, UndoRefusedError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.consolidation.runs import Run
 from commonplace.knowledge.storage_functions import run_consolidation, store_rule, undo_run
@@ -251,7 +251,7 @@ async def test_a_superseded_fact_that_matters_is_reviewed(bench: Bench) -> None:
     assert (decided.decision, await memory_on(bench.pool).reviews.list()) == ("distinct", [])
     assert await active(bench) == {"1 May": "wedding_day", "2 June": "wedding_day_june"}
     assert await memory_on(bench.pool).reviews.list(decided=True) == [decided]
-    with pytest.raises(InvalidInputError, match="a pair that waits"):
+    with pytest.raises(ConflictError, match="is already decided"):
         await memory_on(bench.pool, clock=bench.clock).reviews.decide(review.id, "same")
     assert (await memory_on(bench.pool, clock=bench.clock).reviews.undo(review.id)).decision is None
     assert await active(bench) == {"2 June": "wedding_day"}
@@ -321,10 +321,10 @@ async def test_a_decision_that_cannot_be_applied_says_so(bench: Bench) -> None:
         await memory_on(bench.pool, clock=bench.clock).reviews.decide(review.id, "perhaps")
     with pytest.raises(NotFoundError, match="no review with id 999"):
         await memory_on(bench.pool, clock=bench.clock).reviews.decide(999, "same")
-    with pytest.raises(InvalidInputError, match="a decided pair"):
+    with pytest.raises(ConflictError, match="not decided yet"):
         await memory_on(bench.pool, clock=bench.clock).reviews.undo(review.id)
     await bench.known("anna", "wedding_day", "3 July", scope="ops")
-    with pytest.raises(InvalidInputError, match="whose keys no other active fact has"):
+    with pytest.raises(ConflictError, match="another active fact has its key"):
         await memory_on(bench.pool, clock=bench.clock).reviews.decide(review.id, "distinct")
 
 

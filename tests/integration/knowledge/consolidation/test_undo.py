@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.consolidation.runs import Run, RunState
 from commonplace.knowledge.consolidation.undo import UndoReport
@@ -358,7 +358,7 @@ async def test_only_a_run_with_effects_can_be_undone(world: World) -> None:
     await store_some(world.pool, world.engine, world.clock, "ops", ["x"])
     await run_consolidation(world.pool, world.engine, Spawner("rubbish"), clock=world.clock)
     (failed,) = await memory_on(world.pool).runs.list()
-    with pytest.raises(InvalidInputError, match="a run that is failed"):
+    with pytest.raises(ConflictError, match="is failed, and only a run that was applied"):
         await world.undo(failed)
 
 

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from commonplace.core.errors import CommonplaceError, InvalidInputError
+from commonplace.core.errors import CommonplaceError, ConflictError, InvalidInputError
 from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.entities.merging import MergeReceipt
@@ -125,15 +125,15 @@ async def test_what_cannot_be_merged_is_refused(knowledge_pool: asyncpg.Pool) ->
         (cid.id, cid.id, "another entity than the source"),
         (uuid4(), cid.id, "source_entity_id: expected the id of an entity"),
         (cid.id, uuid4(), "target_entity_id: expected the id of an entity"),
-        (ann.id, cid.id, f"this entity was merged into {bob.id}"),
-        (cid.id, ann.id, f"this entity was merged into {bob.id}"),
-        (ann.id, bob.id, f"this entity was merged into {bob.id}"),
-        (bob.id, ann.id, f"this entity was merged into {bob.id}"),
+        (ann.id, cid.id, f"was merged into {bob.id}"),
+        (cid.id, ann.id, f"was merged into {bob.id}"),
+        (ann.id, bob.id, f"was merged into {bob.id}"),
+        (bob.id, ann.id, f"was merged into {bob.id}"),
         ("no id", bob.id, "source_entity_id: expected a UUID"),
     ):
         with pytest.raises(ValueError, match=reason):
             await memory_on(knowledge_pool).entities.merge(source, target)
-    with pytest.raises(InvalidInputError, match="this entity was merged into"):
+    with pytest.raises(ConflictError, match="was merged into"):
         await memory_on(knowledge_pool).entities.update(ann.id, canonical_name="Back")
     assert await snapshot(knowledge_pool) == before
     assert len(await events(knowledge_pool, "entity_merge")) == 1
@@ -183,7 +183,7 @@ async def test_opposite_merges_end_in_one_merge_and_one_error(knowledge_pool: as
         )
         assert sum(isinstance(result, MergeReceipt) for result in results) == 1
         (refusal,) = [result for result in results if isinstance(result, InvalidInputError)]
-        assert "this entity was merged into" in str(refusal)
+        assert "was merged into" in str(refusal)
 
 
 @pytest.mark.requirement("KNW-18.1", "KNW-18.7")
@@ -227,7 +227,7 @@ async def test_chains_tell_where_an_entity_went(knowledge_pool: asyncpg.Pool) ->
     first = await read(knowledge_pool, ann)
     assert (first.merged_into, first.survivor_id) == (bob.id, cid.id)
     assert (await fact(knowledge_pool, likes))["entity_id"] == cid.id
-    with pytest.raises(InvalidInputError, match=f"its target {bob.id} to be unmerged first"):
+    with pytest.raises(ConflictError, match=f"The target {bob.id} was itself merged"):
         await memory_on(knowledge_pool).entities.unmerge(ann.id)
     await memory_on(knowledge_pool).entities.unmerge(bob.id)
     await memory_on(knowledge_pool).entities.unmerge(ann.id)
@@ -328,7 +328,7 @@ async def test_what_was_not_merged_cannot_be_unmerged(knowledge_pool: asyncpg.Po
     ann, bob = await person(knowledge_pool, "Ann"), await person(knowledge_pool, "Bob")
     with pytest.raises(InvalidInputError, match="the id of an entity"):
         await memory_on(knowledge_pool).entities.unmerge(uuid4())
-    with pytest.raises(InvalidInputError, match="an entity that was merged,"):
+    with pytest.raises(ConflictError, match="was not merged, so there is nothing"):
         await memory_on(knowledge_pool).entities.unmerge(ann.id)
     await rows(
         knowledge_pool,
@@ -336,7 +336,7 @@ async def test_what_was_not_merged_cannot_be_unmerged(knowledge_pool: asyncpg.Po
         {"merged_into": str(bob.id)},
         ann.id,
     )
-    with pytest.raises(InvalidInputError, match="a record of the state before it"):
+    with pytest.raises(ConflictError, match="no record of the state before it"):
         await memory_on(knowledge_pool).entities.unmerge(ann.id)
     await rows(
         knowledge_pool,
@@ -344,7 +344,7 @@ async def test_what_was_not_merged_cannot_be_unmerged(knowledge_pool: asyncpg.Po
         {"merged_into": str(uuid4())},
         ann.id,
     )
-    with pytest.raises(InvalidInputError, match="into an entity that exists"):
+    with pytest.raises(ConflictError, match="no longer exists"):
         await memory_on(knowledge_pool).entities.unmerge(ann.id)
 
 

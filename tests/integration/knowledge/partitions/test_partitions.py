@@ -9,7 +9,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from commonplace.core.errors import InvalidInputError, NotFoundError, StorageUnavailableError
+from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError, StorageUnavailableError
 from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.memories.episodes import EpisodeDraft
@@ -256,7 +256,7 @@ async def test_refuses_what_it_cannot_do(pool: asyncpg.Pool, monkeypatch: pytest
     """A tenant without memories, tables that are not prepared, a tenant with its own partition, an old server."""
     with request_context(actor="tester"):
         assert await memory_on(pool).partitions.list() == []
-        with pytest.raises(InvalidInputError, match="partitions prepare"):
+        with pytest.raises(ConflictError, match="partitions prepare"):
             await memory_on(pool).partitions.isolate(LARGE)
         await memory_on(pool).partitions.prepare()
         with pytest.raises(NotFoundError, match="nobody"):
@@ -264,7 +264,7 @@ async def test_refuses_what_it_cannot_do(pool: asyncpg.Pool, monkeypatch: pytest
         with pytest.raises(InvalidInputError, match="tenant_id"):
             await memory_on(pool).partitions.isolate("no'body")
         await memory_on(pool).partitions.isolate(LARGE)
-        with pytest.raises(InvalidInputError, match="which has its own"):
+        with pytest.raises(ConflictError, match="already has its own"):
             await memory_on(pool).partitions.isolate(LARGE)
         await pool.execute(
             "ALTER SCHEMA public OWNER TO CURRENT_USER; REVOKE CREATE ON SCHEMA public FROM CURRENT_USER"

@@ -16,6 +16,7 @@ import pytest
 from psycopg.pq import TransactionStatus
 
 from commonplace.core.errors import (
+    ConflictError,
     EmbeddingError,
     InvalidInputError,
     ModelMismatchError,
@@ -221,11 +222,9 @@ async def test_a_move_that_was_killed_goes_on(pool: asyncpg.Pool, url: str, engi
     assert (status.last.state, status.last.total) == ("running", MEMORIES)
     assert 12 <= status.last.done < MEMORIES
     assert await nearest(pool, engine, "tenant-a saw bird 3") == "tenant-a saw bird 3"
-    with pytest.raises(
-        InvalidInputError, match=r"model: expected turned, version 2, the target of the running move"
-    ):
+    with pytest.raises(ConflictError, match=r"A move to turned, version 2 is running"):
         await memory_on(pool).reembedding.run(TurnedEngine("3"))
-    with pytest.raises(InvalidInputError, match="drop-former"):
+    with pytest.raises(ConflictError, match=r"is running\. Finish it"):
         await memory_on(pool).reembedding.drop_former_vectors()
     turned = TurnedEngine()
     receipt = await memory_on(pool).reembedding.run(turned, batch_rows=4)
@@ -324,7 +323,7 @@ async def test_an_aborted_move_leaves_nothing(
     assert (str(status.active), status.last.state, status.working) == ("fake, version 1", "aborted", False)
     assert await nearest(pool, engine, "tenant-a saw bird 3") == "tenant-a saw bird 3"
     assert (await memory_on(pool).reembedding.run(TurnedEngine())).embedded == MEMORIES
-    with pytest.raises(InvalidInputError, match="a move that has switched"):
+    with pytest.raises(ConflictError, match="has switched; there is nothing to abort"):
         await memory_on(pool).reembedding.abort()
 
 
@@ -391,7 +390,7 @@ async def test_what_cannot_be_moved_to_is_refused(
         await memory_on(knowledge_pool).reembedding.run(_Short())
     with pytest.raises(InvalidInputError, match="batch: expected 1 to 5000 rows, got 0"):
         await memory_on(knowledge_pool).reembedding.run(engine, batch_rows=0)
-    with pytest.raises(InvalidInputError, match="abort: expected a running move, got 'no move'"):
+    with pytest.raises(ConflictError, match="because no move was begun"):
         await memory_on(knowledge_pool).reembedding.abort()
     receipt = await memory_on(knowledge_pool).reembedding.run(engine)
     assert (receipt.moved, receipt.model) == (False, None)

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import KnowledgeMemory, Narrowing
@@ -120,7 +120,7 @@ async def test_an_undo_leaves_what_was_stored_since_and_happens_once(memory: Kno
     back = await memory.scopes.undo(move.event_id)
     assert back.facts == ()
     assert (await scopes(memory))["The database listens on 1."] == ("b", "active")
-    with pytest.raises(InvalidInputError, match="was not undone"):
+    with pytest.raises(ConflictError, match="was already undone"):
         await memory.scopes.undo(move.event_id)
     with pytest.raises(NotFoundError):
         await memory.scopes.undo(uuid4())

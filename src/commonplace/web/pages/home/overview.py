@@ -17,7 +17,7 @@ from commonplace.access import Principal
 from commonplace.core.errors import NotFoundError
 from commonplace.operational import EventLevel, SessionStatus
 from commonplace.services.sample import is_loaded
-from commonplace.web.http.access import caller_of, installation_reader, knowledge_of, memories, reader
+from commonplace.web.http.access import installation_reader, knowledge_of, memories, reader
 from commonplace.web.http.health import Checks, state_of
 from commonplace.web.pages.home import reviewing
 from commonplace.web.pages.knowledge import cards as knowledge_cards
@@ -26,7 +26,7 @@ from commonplace.web.pages.layout.cards import FIRST_S, Card, read_card, read_ca
 from commonplace.web.pages.layout.errors import pages
 from commonplace.web.pages.layout.rendering import NOT_KEPT, events, link, render, wants_fragment
 from commonplace.web.pages.layout.stamps import is_same_state, stamp_of
-from commonplace.web.pages.layout.waiting_counts import total_waiting
+from commonplace.web.pages.layout.waiting_counts import list_waiting, total_waiting
 
 SHOWN: Final = 3
 """The maximum number of problems, or of fading memories, on a card."""
@@ -100,8 +100,7 @@ async def failed(request: Request) -> dict[str, Any]:
 
 async def reviews(request: Request) -> dict[str, Any]:
     """Read the items that wait for a decision, kind by kind; nothing if no item waits."""
-    who = caller_of(request).principal
-    items, _ = await reviewing.everything(request, knowledge_of(request), who)
+    items = (await list_waiting(request)).items
     request.state.waiting_reviews = waiting = await total_waiting(request)
     return {"waiting": waiting, "items": items[:SHOWN], "names": reviewing.NAMES} if items else {}
 

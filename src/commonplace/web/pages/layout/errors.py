@@ -16,7 +16,7 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from commonplace.access import Principal
-from commonplace.core.errors import CommonplaceError, InvalidInputError
+from commonplace.core.errors import CommonplaceError, ConflictError, InvalidInputError
 from commonplace.web.http.problems import FAULT, UNAUTHENTICATED, Problem, ProblemError, problem_of
 from commonplace.web.http.refusals import first_fault
 from commonplace.web.pages.layout.rendering import render, wants_fragment
@@ -85,4 +85,6 @@ def error_page(request: Request, problem: Problem) -> HTMLResponse:
 
 def message_of(error: InvalidInputError) -> str:
     """Return the message for the field of an error, without the name of the field."""
+    if isinstance(error, ConflictError):
+        return str(error)  # Sentences, without the name of the field.
     return str(error).removeprefix(f"{error.field}: ").capitalize()

@@ -12,7 +12,9 @@ from typing import Final
 from fastapi import Request
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.web.http.access import known_caller, memories
+from commonplace.services.review.items import Topic
+from commonplace.services.review.queue import Listing
+from commonplace.web.http.access import known_caller, reviews_of
 
 FRESH_S: Final = 300
 """The age from which a number is old."""
@@ -29,6 +31,14 @@ class _Count:
 
 
 _UNKNOWN: Final = _Count(0, float("-inf"))
+
+
+async def list_waiting(request: Request) -> Listing:
+    """Return the items that wait for the caller, and store how many they are besides pairs of observations."""
+    listing = await reviews_of(request).list_items()
+    if listing.problem is None:
+        note_waiting(request, number=sum(item.topic is not Topic.DOUBT for item in listing.items))
+    return listing
 
 
 def note_waiting(request: Request, *, number: int | None = None, change: int = 0) -> None:
@@ -56,10 +66,8 @@ async def total_waiting(request: Request) -> int:
     if caller is None:
         return 0
     number = _counts(request).get(caller.principal.tenant_id, _UNKNOWN).number
-    if not caller.principal.of_installation:
-        return number
     try:
-        return number + await memories(request).operational.reviews.count()
+        return number + await reviews_of(request).count_pairs()
     except CommonplaceError as error:
         log.error("the number of reviews in the sidebar: %s", error)  # noqa: TRY400 - a line is enough
         return number

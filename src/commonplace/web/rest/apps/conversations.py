@@ -10,7 +10,7 @@ from commonplace.core.errors import NotFoundError
 from commonplace.web.http.access import installation_reader, installation_writer
 from commonplace.web.http.app_parameters import AppId, OpenAppMemory, UserId
 from commonplace.web.http.paging import WantedPage
-from commonplace.web.http.problems import NOT_FOUND
+from commonplace.web.http.problems import NOT_FOUND, STATE_CONFLICT
 from commonplace.web.rest.api import BODY, Api
 from commonplace.web.rest.apps.shapes import (
     ConversationShape,
@@ -59,6 +59,7 @@ async def install_app(memory: OpenAppMemory, wanted: Annotated[NewApp, Body(desc
     installation_writer,
     "The conversation",
     NOT_FOUND,
+    STATE_CONFLICT,
     *BODY,
     status=HTTPStatus.CREATED,
 )
@@ -75,7 +76,7 @@ async def begin_conversation(
     return await memory.begin_conversation(app_id, wanted.conversation_id, user_id=wanted.user_id)
 
 
-@api(f"POST {ONE}/messages", installation_writer, "The conversation", NOT_FOUND, *BODY)
+@api(f"POST {ONE}/messages", installation_writer, "The conversation", NOT_FOUND, STATE_CONFLICT, *BODY)
 async def add_messages(
     memory: OpenAppMemory,
     conversation_id: ConversationId,

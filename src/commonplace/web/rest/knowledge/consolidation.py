@@ -19,7 +19,7 @@ from commonplace.knowledge import (
 from commonplace.llm import Model  # noqa: TC001 - beside names of the module that are needed when it runs
 from commonplace.web.http.access import KnowledgeOfCaller, admin, reader
 from commonplace.web.http.paging import DEFAULT_LIMIT, Page, PageShape
-from commonplace.web.http.problems import INVALID_INPUT, NOT_FOUND, REFUSED
+from commonplace.web.http.problems import INVALID_INPUT, NOT_FOUND, REFUSED, STATE_CONFLICT
 from commonplace.web.http.shape import Shape, Wanted, shows
 from commonplace.web.rest.api import Api
 
@@ -126,7 +126,7 @@ async def get_run(memory: KnowledgeOfCaller, run_id: RunId) -> RunRecord:
     return await memory.runs.get(run_id)
 
 
-@api("POST /runs/{runId}/undo", admin, "The report", NOT_FOUND, REFUSED, INVALID_INPUT)
+@api("POST /runs/{runId}/undo", admin, "The report", NOT_FOUND, STATE_CONFLICT, REFUSED, INVALID_INPUT)
 async def undo_run(memory: KnowledgeOfCaller, run_id: RunId, wanted: WantedUndo | None = None) -> UndoReport:
     """Undo a consolidation run.
 

@@ -8,7 +8,7 @@ from fastapi import Path, Query
 
 from commonplace.knowledge import LIST_LIMIT, Entity, EntityType, Limit, MergeReceipt, UnmergeReceipt
 from commonplace.web.http.access import KnowledgeOfCaller, admin, reader, writer
-from commonplace.web.http.problems import NOT_FOUND
+from commonplace.web.http.problems import NOT_FOUND, STATE_CONFLICT
 from commonplace.web.rest.api import Api
 from commonplace.web.rest.knowledge.memories import BODY
 from commonplace.web.rest.knowledge.narrowing import AsOf, ScopeFilter, ValidAt
@@ -89,7 +89,7 @@ async def list_relations(
     return RelationsShape.model_validate({"relations": found})
 
 
-@api("PATCH /{entityId}", writer, "The changed entity", NOT_FOUND, *BODY)
+@api("PATCH /{entityId}", writer, "The changed entity", NOT_FOUND, STATE_CONFLICT, *BODY)
 async def update_entity(memory: KnowledgeOfCaller, entity_id: EntityId, wanted: ChangedEntity) -> Entity:
     """Change an entity.
 
@@ -102,7 +102,7 @@ async def update_entity(memory: KnowledgeOfCaller, entity_id: EntityId, wanted: 
     return await memory.entities.update(entity_id, **wanted.model_dump())
 
 
-@api("POST /{entityId}/merge", admin, "The receipt", NOT_FOUND, *BODY)
+@api("POST /{entityId}/merge", admin, "The receipt", NOT_FOUND, STATE_CONFLICT, *BODY)
 async def merge_entity(memory: KnowledgeOfCaller, entity_id: EntityId, wanted: WantedMerge) -> MergeReceipt:
     """Merge an entity into another.
 
@@ -115,7 +115,7 @@ async def merge_entity(memory: KnowledgeOfCaller, entity_id: EntityId, wanted: W
     return await memory.entities.merge(entity_id, wanted.target_entity_id)
 
 
-@api("POST /{entityId}/unmerge", admin, "The receipt", NOT_FOUND)
+@api("POST /{entityId}/unmerge", admin, "The receipt", NOT_FOUND, STATE_CONFLICT)
 async def unmerge_entity(memory: KnowledgeOfCaller, entity_id: EntityId) -> UnmergeReceipt:
     """Undo the merge of an entity.
 

@@ -24,7 +24,7 @@ from commonplace.knowledge import (
 from commonplace.knowledge import Query as QueryText
 from commonplace.web.http.access import KnowledgeOfCaller, reader, writer
 from commonplace.web.http.limits import WantedBudget
-from commonplace.web.http.problems import MODEL_UNAVAILABLE, NOT_FOUND, STORAGE_UNAVAILABLE
+from commonplace.web.http.problems import MODEL_UNAVAILABLE, NOT_FOUND, STATE_CONFLICT, STORAGE_UNAVAILABLE
 from commonplace.web.rest import api as rest
 from commonplace.web.rest.knowledge import shapes
 from commonplace.web.rest.knowledge.narrowing import AsOf, ScopeFilter, Within, WithinBlock
@@ -70,7 +70,7 @@ async def store_episode(memory: KnowledgeOfCaller, wanted: shapes.NewEpisode) ->
     return await memory.store_episode(**wanted.model_dump(), fail_open=False)
 
 
-@api("POST /facts", writer, "The receipt", *BODY, status=HTTPStatus.CREATED)
+@api("POST /facts", writer, "The receipt", STATE_CONFLICT, *BODY, status=HTTPStatus.CREATED)
 async def store_fact(memory: KnowledgeOfCaller, wanted: shapes.NewFact) -> FactReceipt:
     """Store a fact.
 

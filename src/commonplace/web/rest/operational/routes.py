@@ -25,7 +25,7 @@ from commonplace.web.http.access import (
 )
 from commonplace.web.http.limits import LARGEST_ID, FilterText, WantedBudget, row_id
 from commonplace.web.http.paging import WantedPage
-from commonplace.web.http.problems import NOT_FOUND
+from commonplace.web.http.problems import NOT_FOUND, STATE_CONFLICT
 from commonplace.web.rest.api import BODY, Api
 from commonplace.web.rest.operational import shapes
 
@@ -218,7 +218,9 @@ async def list_reviews(
     )
 
 
-@api("POST /reviews/{reviewId}", installation_writer, "The pair as it is now", NOT_FOUND, *BODY)
+@api(
+    "POST /reviews/{reviewId}", installation_writer, "The pair as it is now", NOT_FOUND, STATE_CONFLICT, *BODY
+)
 async def decide_review(memory: Operational, review_id: ReviewId, wanted: shapes.WantedDecision) -> Review:
     """Decide a pair of memories.
 
