@@ -14,7 +14,7 @@ from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.mcp.knowledge.server import build_server
-from support.commands import CommandLine, Done, clean_environment
+from support.commands import COMMAND, CommandLine, Done, clean_environment
 from support.consolidation import NOTHING, answer, fact
 from support.deadlines import DEADLINE_S
 from support.mcp import ask
@@ -167,7 +167,7 @@ def test_an_interrupt_at_the_question_ends_the_command(
         sys.executable,
         "-c",
         IN_A_TERMINAL,
-        commonplace.program,
+        COMMAND,
         "knowledge",
         "consolidate",
         "--preview",
