@@ -26,10 +26,11 @@ from commonplace.knowledge.consolidation.results import (
 )
 from commonplace.knowledge.memories.rules import RuleDraft, checked_rule
 from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
-from commonplace.knowledge.model.fact_drafts import FactDraft, checked_fact, fact_text, with_period
+from commonplace.knowledge.model.fact_drafts import FactDraft, checked_fact, fact_text
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, MemoryType
 from commonplace.knowledge.model.permanence import Permanence
 from commonplace.knowledge.rules import siblings
+from commonplace.knowledge.rules.fact_periods import with_period
 from commonplace.knowledge.rules.periods import Period
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 from commonplace.knowledge.store.vectors import Embeddings, embed

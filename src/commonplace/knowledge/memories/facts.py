@@ -15,16 +15,11 @@ from commonplace.knowledge.entities.registry import merged_error
 from commonplace.knowledge.entities.subjects import Subjects, find_subjects, link_subjects, plain_type
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
-from commonplace.knowledge.model.fact_drafts import (
-    FactDraft,
-    all_keys,
-    checked_fact,
-    fact_text,
-    with_period,
-)
+from commonplace.knowledge.model.fact_drafts import FactDraft, all_keys, checked_fact, fact_text
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, Moment
 from commonplace.knowledge.model.permanence import Permanence
 from commonplace.knowledge.model.search_text import search_text
+from commonplace.knowledge.rules.fact_periods import with_period
 from commonplace.knowledge.rules.periods import Period
 from commonplace.knowledge.rules.supersession import ActiveFact, Candidate, Placement, decide_supersession
 from commonplace.knowledge.statements import KnowledgeStatements

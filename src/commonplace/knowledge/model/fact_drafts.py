@@ -1,7 +1,7 @@
-"""Drafts of facts: their checks, their keys, and the periods that their words name."""
+"""Drafts of facts: their checks and their keys."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -11,7 +11,6 @@ from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
 from commonplace.knowledge.model.drafts import Draft, checked
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, Moment
 from commonplace.knowledge.model.permanence import Permanence
-from commonplace.knowledge.rules.periods import Period, read_period
 
 RESERVED_METADATA: Final = frozenset({"status"})
 """``status`` marks a fading fact. Source: KNW-02."""
@@ -99,22 +98,3 @@ def fact_key(scope: str, predicate: str, about: object) -> str:
 def all_keys(facts: Iterable[FactDraft]) -> list[str]:
     """Return the keys of facts by entity and by subject, because a fact may supersede one that has no entity yet."""
     return [key for fact in facts for key in {fact.key, fact_key(fact.scope, fact.predicate, fact.subject)}]
-
-
-def with_period(draft: FactDraft, said_at: datetime) -> tuple[FactDraft, Period | None]:
-    """Return a draft with the period that its content names, and the period; a given period is kept.
-
-    A period that is over is returned and not set, because a search would not find the fact; see
-    :func:`~commonplace.knowledge.rules.supersession.decide_supersession`.
-    """
-    is_given = draft.valid_from is not None or draft.valid_to is not None
-    period = None if is_given or not isinstance(draft.content, str) else read_period(draft.content, said_at)  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
-    if period is None or period.is_over(said_at):
-        return draft, period
-    return during(draft, period), period
-
-
-def during(draft: FactDraft, period: Period) -> FactDraft:
-    """Return a draft with a period, whose words the metadata keeps."""
-    metadata = {PERIOD_WORDS: period.words, **(draft.metadata or {})}
-    return replace(draft, valid_from=period.valid_from, valid_to=period.valid_to, metadata=metadata)

@@ -12,9 +12,10 @@ from uuid import UUID
 
 from commonplace.core.sources import RANKS, Source, least_trusted
 from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
-from commonplace.knowledge.model.fact_drafts import FactDraft, during
+from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import PINNED, Moment, Validity
 from commonplace.knowledge.model.permanence import DECAY_RATES, Permanence
+from commonplace.knowledge.rules.fact_periods import during
 from commonplace.knowledge.rules.periods import Period
 
 LEAST_IMPORTANCE: Final = 8.0

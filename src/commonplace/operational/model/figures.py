@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from commonplace.operational import memories
-from commonplace.operational.model.memories import Memory
+from commonplace.operational.model.memories import ChangeKind, Memory
 from commonplace.storage.rows import Noun
 
 T = TypeVar("T")
@@ -45,7 +44,7 @@ class ListedChange(Noun):
     """A change of a memory with the memory's current text and service; both ``None`` if it was deleted."""
 
     memory_id: int
-    kind: memories.ChangeKind
+    kind: ChangeKind
     actor: str
     session_id: int | None
     reason: str
