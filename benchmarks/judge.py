@@ -36,7 +36,7 @@ from commonplace.llm import Script
 from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.model.memories import Memory
 from commonplace.operational.model.reviews import Decision
-from commonplace.operational.model_reviews import PairDecision, PairDecisions, decide_by_model
+from commonplace.operational.run.model_reviews import PairDecision, PairDecisions, decide_by_model
 
 PAIRS = Path(__file__).parent / "data" / "judge_pairs.jsonl"
 COUNTED = {

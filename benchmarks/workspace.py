@@ -28,10 +28,10 @@ from rich.table import Table
 
 from commonplace.core.clock import utc_now
 from commonplace.workspace import MemoryConfig, WorkspaceMemory
-from commonplace.workspace.context import render, select
 from commonplace.workspace.model.memories import Draft, Scope
-from commonplace.workspace.search import search
-from commonplace.workspace.store import MemoryStore
+from commonplace.workspace.rules.context_block import render, select
+from commonplace.workspace.rules.search import search
+from commonplace.workspace.store.file import MemoryStore
 
 FACT = "service {} runs on port {} in the eu-west cluster and is deployed by the platform team on Fridays"
 MESSAGE = "Which port does service 77 use, and which cluster does the platform team deploy it to?"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from commonplace.apps.memory import AppMemory
 from commonplace.apps.model.conversations import Message
 from commonplace.apps.model.memories import Memory, Metadata
-from commonplace.apps.receipts import DigestReceipt
+from commonplace.apps.model.receipts import DigestReceipt
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.llm import Reply, Request, Script
 from commonplace.storage.database import AnyStatements, Database, Dialect, StatementSet

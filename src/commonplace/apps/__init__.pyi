@@ -1,7 +1,4 @@
-from commonplace.apps.context import format_memories as format_memories
-from commonplace.apps.counts import Counts as Counts
 from commonplace.apps.digests.worker import DigestWorker as DigestWorker
-from commonplace.apps.energy import EnergyBudget as EnergyBudget
 from commonplace.apps.memory import AppMemory as AppMemory
 from commonplace.apps.model.apps import App as App
 from commonplace.apps.model.apps import AppStatus as AppStatus
@@ -26,6 +23,7 @@ from commonplace.apps.model.conversations import Message as Message
 from commonplace.apps.model.conversations import Messages as Messages
 from commonplace.apps.model.conversations import Speaker as Speaker
 from commonplace.apps.model.conversations import SystemMessage as SystemMessage
+from commonplace.apps.model.counts import Counts as Counts
 from commonplace.apps.model.digests import COMPLETED as COMPLETED
 from commonplace.apps.model.digests import CatchUp as CatchUp
 from commonplace.apps.model.digests import DigestState as DigestState
@@ -45,8 +43,13 @@ from commonplace.apps.model.figures import Statistics as Statistics
 from commonplace.apps.model.memories import ChangeKind as ChangeKind
 from commonplace.apps.model.memories import Memory as Memory
 from commonplace.apps.model.memories import Metadata as Metadata
-from commonplace.apps.names import APP_ID as APP_ID
-from commonplace.apps.names import require_app_id as require_app_id
+from commonplace.apps.model.names import APP_ID as APP_ID
+from commonplace.apps.model.names import require_app_id as require_app_id
+from commonplace.apps.model.receipts import CompactionReceipt as CompactionReceipt
+from commonplace.apps.model.receipts import DigestOutcome as DigestOutcome
+from commonplace.apps.model.receipts import DigestReceipt as DigestReceipt
+from commonplace.apps.model.receipts import EndReceipt as EndReceipt
+from commonplace.apps.model.receipts import ImportReceipt as ImportReceipt
 from commonplace.apps.parts.changes import AppChanges as AppChanges
 from commonplace.apps.parts.conversations import AppConversations as AppConversations
 from commonplace.apps.parts.figures import AppUsage as AppUsage
@@ -54,10 +57,7 @@ from commonplace.apps.parts.injection import Injection as Injection
 from commonplace.apps.parts.registry import AppRegistry as AppRegistry
 from commonplace.apps.parts.shares import AppShares as AppShares
 from commonplace.apps.parts.spaces import AppSpaces as AppSpaces
-from commonplace.apps.receipts import CompactionReceipt as CompactionReceipt
-from commonplace.apps.receipts import DigestOutcome as DigestOutcome
-from commonplace.apps.receipts import DigestReceipt as DigestReceipt
-from commonplace.apps.receipts import EndReceipt as EndReceipt
-from commonplace.apps.receipts import ImportReceipt as ImportReceipt
+from commonplace.apps.rules.context_block import format_memories as format_memories
 from commonplace.apps.specified import MemorySubAgent as MemorySubAgent
 from commonplace.apps.specified import SensitiveLoop as SensitiveLoop
+from commonplace.apps.store.energy import EnergyBudget as EnergyBudget

@@ -7,11 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Literal
 
-from commonplace.apps import conversations, exchange, memories
-from commonplace.apps.compaction.conflicts import find_conflicts
-from commonplace.apps.counts import Counts
 from commonplace.apps.digests.worker import DigestWorker
-from commonplace.apps.energy import EnergyBudget
 from commonplace.apps.model.apps import App, AppStatus
 from commonplace.apps.model.conflicts import Conflict
 from commonplace.apps.model.context import MemoryContext
@@ -23,11 +19,13 @@ from commonplace.apps.model.conversations import (
     require_messages,
     require_reason,
 )
+from commonplace.apps.model.counts import Counts
 from commonplace.apps.model.digests import COMPLETED
 from commonplace.apps.model.energy import EnergyPolicy
 from commonplace.apps.model.exchange import Export, read_document
 from commonplace.apps.model.memories import ALL_ROWS, Author, Change, Memory
-from commonplace.apps.names import optional_user, require_app_id
+from commonplace.apps.model.names import optional_user, require_app_id
+from commonplace.apps.model.receipts import DigestReceipt, EndReceipt, ImportReceipt, PurgeReceipt
 from commonplace.apps.parts.changes import AppChanges
 from commonplace.apps.parts.conversations import AppConversations
 from commonplace.apps.parts.figures import AppUsage
@@ -35,13 +33,15 @@ from commonplace.apps.parts.injection import Injection
 from commonplace.apps.parts.registry import AppRegistry
 from commonplace.apps.parts.shares import AppShares
 from commonplace.apps.parts.spaces import AppSpaces
-from commonplace.apps.receipts import DigestReceipt, EndReceipt, ImportReceipt, PurgeReceipt
-from commonplace.apps.registry import get_app
-from commonplace.apps.resources import DEFAULT_TIMEOUT_S, Resources
-from commonplace.apps.search import Hit, by_meaning, by_words
-from commonplace.apps.statements import AppStatements
-from commonplace.apps.store import SQL_DIRECTORY, memories_lock
-from commonplace.apps.vectors import Vectors
+from commonplace.apps.rules.conflicts import find_conflicts
+from commonplace.apps.rules.search import Hit, by_meaning, by_words
+from commonplace.apps.store import conversations, exchange, memories
+from commonplace.apps.store.apps import get_app
+from commonplace.apps.store.energy import EnergyBudget
+from commonplace.apps.store.locks import SQL_DIRECTORY, memories_lock
+from commonplace.apps.store.resources import DEFAULT_TIMEOUT_S, Resources
+from commonplace.apps.store.statements import AppStatements
+from commonplace.apps.store.vectors import Vectors
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError
 from commonplace.core.quarantine import Quarantine
@@ -404,7 +404,7 @@ class AppMemory:
         return Export(app=app, memories=tuple(self.quarantine.watch(found)), exported_at=self._store.now())
 
     async def import_document(self, app_id: str, document: Mapping[str, Any]) -> ImportReceipt:
-        """Add the memories of an exported document to an app; see :func:`~commonplace.apps.exchange.import_memories`.
+        """Add the memories of an exported document to an app; see :mod:`~commonplace.apps.store.exchange`.
 
         Raises:
             NotFoundError: No app has this id.

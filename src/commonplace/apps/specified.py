@@ -8,7 +8,7 @@ from commonplace.apps.model.bounds import MAX_MEMORIES
 from commonplace.apps.model.compaction import MemoryCompactionRequest
 from commonplace.apps.model.digests import COMPLETED, MemoryCreationRequest
 from commonplace.apps.model.memories import Memory
-from commonplace.apps.receipts import CompactionReceipt, EndReceipt, PurgeReceipt
+from commonplace.apps.model.receipts import CompactionReceipt, EndReceipt, PurgeReceipt
 
 
 class SensitiveLoop:

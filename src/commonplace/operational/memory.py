@@ -16,8 +16,7 @@ from commonplace.core.request_context import current_actor
 from commonplace.core.safe_text import refuse_secret, require_safe_text
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import plural
-from commonplace.operational import memories
-from commonplace.operational.context import build_memory_context
+from commonplace.operational.lessons.context import build_memory_context
 from commonplace.operational.model.bounds import (
     DEFAULT_CONFIDENCE,
     MAX_SERVICE_CHARS,
@@ -28,6 +27,7 @@ from commonplace.operational.model.context import MemoryContext
 from commonplace.operational.model.figures import MemoryPage
 from commonplace.operational.model.markers import GENERAL, MemoryCategory
 from commonplace.operational.model.memories import Author, Change, ChangeKind, Memory, MemoryFilter
+from commonplace.operational.model.receipts import AddReceipt, Receipt, ReceiptOutcome, SessionReport
 from commonplace.operational.model.stream import Damaged
 from commonplace.operational.parts.changes import OperationalChanges
 from commonplace.operational.parts.figures import OperationalFigures
@@ -36,9 +36,9 @@ from commonplace.operational.parts.reviews import OperationalReviews
 from commonplace.operational.parts.sessions import OperationalSessions
 from commonplace.operational.parts.upkeep import OperationalUpkeep
 from commonplace.operational.parts.wordings import OperationalWordings
-from commonplace.operational.receipts import AddReceipt, Receipt, ReceiptOutcome, SessionReport
 from commonplace.operational.rules.edits import edited
-from commonplace.operational.statements import OperationalStatements
+from commonplace.operational.store import memories
+from commonplace.operational.store.statements import OperationalStatements
 from commonplace.operational.transcript.recorder import Recorder
 from commonplace.operational.transcript.stream import read_events
 from commonplace.storage.clock_guard import ClockGuard
@@ -46,7 +46,7 @@ from commonplace.storage.database import Database
 from commonplace.storage.migrations.opening import open_database
 from commonplace.storage.store import Store
 
-SQL_DIRECTORY: Final = Path(__file__).parent / "sql"
+SQL_DIRECTORY: Final = Path(__file__).parent / "store" / "sql"
 
 
 class OperationalMemory:

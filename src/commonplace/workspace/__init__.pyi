@@ -1,6 +1,3 @@
-from commonplace.workspace.context import HEADER as HEADER
-from commonplace.workspace.context import Message as Message
-from commonplace.workspace.guidance import system_prompt_section as system_prompt_section
 from commonplace.workspace.memory import WorkspaceMemory as WorkspaceMemory
 from commonplace.workspace.model.bounds import MAX_RESULTS as MAX_RESULTS
 from commonplace.workspace.model.bounds import MAX_TAGS as MAX_TAGS
@@ -13,10 +10,13 @@ from commonplace.workspace.model.config import MemoryConfig as MemoryConfig
 from commonplace.workspace.model.memories import Memory as Memory
 from commonplace.workspace.model.memories import Problem as Problem
 from commonplace.workspace.model.memories import Scope as Scope
-from commonplace.workspace.receipts import DeleteReceipt as DeleteReceipt
-from commonplace.workspace.receipts import StoreReceipt as StoreReceipt
-from commonplace.workspace.relevance import Relevance as Relevance
-from commonplace.workspace.search import SearchResult as SearchResult
+from commonplace.workspace.model.receipts import DeleteReceipt as DeleteReceipt
+from commonplace.workspace.model.receipts import StoreReceipt as StoreReceipt
+from commonplace.workspace.rules.context_block import HEADER as HEADER
+from commonplace.workspace.rules.context_block import Message as Message
+from commonplace.workspace.rules.guidance import system_prompt_section as system_prompt_section
+from commonplace.workspace.rules.relevance import Relevance as Relevance
+from commonplace.workspace.rules.search import SearchResult as SearchResult
 from commonplace.workspace.tools import TOOLS as TOOLS
 from commonplace.workspace.tools import Tool as Tool
 from commonplace.workspace.tools import call_tool as call_tool

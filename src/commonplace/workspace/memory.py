@@ -15,8 +15,6 @@ from commonplace.core.quarantine import Quarantine
 from commonplace.core.safe_text import refuse_secret
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import require_text
-from commonplace.workspace.config import load_config
-from commonplace.workspace.context import Message, insert_block, last_user_message, render, select
 from commonplace.workspace.model.bounds import MAX_RESULTS, MAX_TEXT_CHARS
 from commonplace.workspace.model.config import MemoryConfig
 from commonplace.workspace.model.memories import (
@@ -28,10 +26,12 @@ from commonplace.workspace.model.memories import (
     require_scope,
     require_tags,
 )
-from commonplace.workspace.receipts import DeleteReceipt, StoreReceipt
-from commonplace.workspace.relevance import Relevance, rank
-from commonplace.workspace.search import SearchResult, search
-from commonplace.workspace.store import DEFAULT_LOCK_TIMEOUT_S, MemoryStore
+from commonplace.workspace.model.receipts import DeleteReceipt, StoreReceipt
+from commonplace.workspace.rules.context_block import Message, insert_block, last_user_message, render, select
+from commonplace.workspace.rules.relevance import Relevance, rank
+from commonplace.workspace.rules.search import SearchResult, search
+from commonplace.workspace.store.config import load_config
+from commonplace.workspace.store.file import DEFAULT_LOCK_TIMEOUT_S, MemoryStore
 
 _T = TypeVar("_T")
 

@@ -16,8 +16,8 @@ from commonplace.apps.memory import AppMemory
 from commonplace.apps.model.compaction import MemoryCompactionRequest
 from commonplace.apps.model.energy import EnergyPolicy
 from commonplace.apps.model.memories import ChangeKind
-from commonplace.apps.receipts import CompactionAction, CompactionReceipt, Decider, DigestOutcome
-from commonplace.apps.store import memories_lock
+from commonplace.apps.model.receipts import CompactionAction, CompactionReceipt, Decider, DigestOutcome
+from commonplace.apps.store.locks import memories_lock
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import ModelRefusedError
 from commonplace.core.settings import Settings

@@ -14,7 +14,7 @@ import pytest
 from commonplace.apps.memory import AppMemory
 from commonplace.apps.model.digests import MemoryCreationRequest
 from commonplace.apps.model.energy import EnergyPolicy
-from commonplace.apps.receipts import CompactionAction, DigestOutcome
+from commonplace.apps.model.receipts import CompactionAction, DigestOutcome
 from commonplace.core.clock import ManualClock, utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import Settings

@@ -19,7 +19,7 @@ from commonplace.apps.model.context import InjectionPoint
 from commonplace.apps.model.conversations import Message
 from commonplace.apps.model.digests import ListedState, MemoryCreationRequest
 from commonplace.apps.model.memories import ChangeKind
-from commonplace.apps.receipts import DigestOutcome
+from commonplace.apps.model.receipts import DigestOutcome
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import (
     ConflictError,

@@ -12,7 +12,7 @@ import pytest
 
 from commonplace.apps.memory import AppMemory
 from commonplace.apps.model.memories import ChangeKind
-from commonplace.apps.receipts import DigestOutcome
+from commonplace.apps.model.receipts import DigestOutcome
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.request_context import request_context

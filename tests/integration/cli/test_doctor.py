@@ -12,7 +12,7 @@ from commonplace.cli.commands.checks import check_apps, check_model, check_opera
 from commonplace.core.errors import ModelAccessError, ModelOutputError, ModelUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import SQL_DIRECTORY, OperationalMemory
-from commonplace.operational.statements import OperationalStatements
+from commonplace.operational.store.statements import OperationalStatements
 from commonplace.storage.database import Database, load_queries
 from commonplace.storage.migrations.opening import open_database
 from commonplace.storage.trial import trial

@@ -23,8 +23,8 @@ from commonplace.core.request_context import request_context
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.model.memories import ChangeKind, Memory, MemoryFilter
+from commonplace.operational.model.receipts import Receipt, ReceiptKind, ReceiptOutcome
 from commonplace.operational.model.sessions import SessionStatus
-from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome
 from support.streams import chunks, encode, init, result, says, session, tool_result
 
 JELLYFIN = "[MEMORY:timing:jellyfin] Takes 60s to start after restart"

@@ -18,7 +18,7 @@ from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.model.output import OutputKind, OutputLine
 from commonplace.operational.model.sessions import SessionStatus
 from commonplace.operational.model.stream import StreamEvent
-from commonplace.operational.output import KEPT_LINES
+from commonplace.operational.store.output import KEPT_LINES
 from commonplace.operational.transcript.recording_process import this_process
 from commonplace.operational.transcript.stream import StreamReader
 from support.streams import chunks, encode, init, result, says, session, tool_result

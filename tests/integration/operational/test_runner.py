@@ -22,8 +22,8 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.model.output import OutputKind, Shown
+from commonplace.operational.model.receipts import ReceiptOutcome
 from commonplace.operational.model.sessions import Session, SessionStatus
-from commonplace.operational.receipts import ReceiptOutcome
 from commonplace.operational.run import lock as run_lock
 from commonplace.operational.run.agent import AgentProcess
 from commonplace.operational.run.processes import MARK_VARIABLE

@@ -11,14 +11,14 @@ from commonplace.core.settings import Settings
 from commonplace.llm import Script
 from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.model.memories import ChangeKind, Memory, MemoryFilter
+from commonplace.operational.model.receipts import Receipt, ReceiptKind, ReceiptOutcome
 from commonplace.operational.model.reviews import Decision
-from commonplace.operational.model_reviews import (
+from commonplace.operational.run.model_reviews import (
     PairDecision,
     PairDecisions,
     decide_after_session,
     decide_by_model,
 )
-from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome
 from support.streams import chunks, encode, init, result, says
 
 OLD = "Runs version 2.3"

@@ -12,7 +12,7 @@ import pytest
 
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.workspace.model.memories import Draft, Scope
-from commonplace.workspace.store import MemoryStore
+from commonplace.workspace.store.file import MemoryStore
 from support.deadlines import DEADLINE_S
 
 PROGRAM = Path(__file__).with_name("workspace_processes.py")

@@ -10,7 +10,7 @@ import pytest
 
 from commonplace.core.errors import NotFoundError
 from commonplace.workspace.model.memories import Draft, Scope
-from commonplace.workspace.store import MemoryStore
+from commonplace.workspace.store.file import MemoryStore
 
 _MOMENT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

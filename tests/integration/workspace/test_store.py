@@ -10,7 +10,7 @@ import pytest
 
 from commonplace.core.errors import InvalidInputError, NotFoundError, StorageUnavailableError
 from commonplace.workspace.model.memories import Draft, Scope
-from commonplace.workspace.store import MemoryStore
+from commonplace.workspace.store.file import MemoryStore
 
 FOREIGN = b'{"id": "m-40", "text": "from elsewhere", "ts": "2026-02-26T12:00:00Z", "stars": 5}\n'
 

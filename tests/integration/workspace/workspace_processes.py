@@ -25,7 +25,7 @@ from typing import Any
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.workspace.model.memories import Draft, Scope
-from commonplace.workspace.store import MemoryStore
+from commonplace.workspace.store.file import MemoryStore
 
 CALLS = (
     "open",

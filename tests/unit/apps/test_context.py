@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.apps.context import MAX_BLOCK_CHARS, format_memories, without_blocks
+from commonplace.apps.rules.context_block import MAX_BLOCK_CHARS, format_memories, without_blocks
 from commonplace.core.budgets import fair_share
 from support.apps import MOMENT, memory
 

@@ -4,12 +4,6 @@ from datetime import timedelta
 
 import pytest
 
-from commonplace.apps.compaction.decision import (
-    compaction_prompt,
-    decide_by_rule,
-    first_in_first_out,
-    plan_for,
-)
 from commonplace.apps.model.compaction import (
     InvalidDecisionError,
     MemoryCompactionDecision,
@@ -17,7 +11,13 @@ from commonplace.apps.model.compaction import (
     Plan,
 )
 from commonplace.apps.model.memories import Memory
-from commonplace.apps.receipts import Decider
+from commonplace.apps.model.receipts import Decider
+from commonplace.apps.rules.compaction_decision import (
+    compaction_prompt,
+    decide_by_rule,
+    first_in_first_out,
+    plan_for,
+)
 from support.apps import MOMENT, memory
 
 

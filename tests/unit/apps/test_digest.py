@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.apps.context import format_memories
-from commonplace.apps.digests.digest import MAX_MESSAGE_CHARS, MAX_TRANSCRIPT_CHARS, creation_prompt
 from commonplace.apps.model.conversations import Message
 from commonplace.apps.model.digests import MemoryCreationRequest
+from commonplace.apps.rules.context_block import format_memories
+from commonplace.apps.rules.digest_prompt import MAX_MESSAGE_CHARS, MAX_TRANSCRIPT_CHARS, creation_prompt
 from commonplace.apps.rules.digest_text import read_digest
 from commonplace.core.secrets import find_secret
 from commonplace.prompts.fence import fenced_texts

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.apps.compaction.conflicts import disagreement, find_conflicts
-from commonplace.apps.compaction.importance import assess
 from commonplace.apps.model.memories import Metadata
+from commonplace.apps.rules.conflicts import disagreement, find_conflicts
+from commonplace.apps.rules.importance import assess
+from commonplace.apps.rules.search import by_words
 from commonplace.apps.rules.vectors import cosine, to_bytes
-from commonplace.apps.search import by_words
 from support.apps import MOMENT, memory
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from commonplace.cli.frame.session_options import parse_span
 from commonplace.core.errors import InvalidInputError
 from commonplace.llm.cli_process import outside_a_session
-from commonplace.operational.cooldowns import Cooldown
+from commonplace.operational.model.cooldowns import Cooldown
 from commonplace.operational.model.markers import CooldownAction
 from commonplace.operational.run.agent import find_claude, prompt_options, require_arguments
 from commonplace.operational.run.prompt import (

@@ -11,7 +11,7 @@ import pytest
 
 import commonplace
 from commonplace.knowledge.model.kinds import MemoryType
-from commonplace.knowledge.reembedding.statements import table_queries
+from commonplace.knowledge.store.table_statements import table_queries
 from commonplace.knowledge.store.unit_of_work import kind_queries, queries
 from commonplace.knowledge.workers import queue_work
 from commonplace.storage.database import Statements, StatementSet

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from commonplace.core.errors import SettingsError
-from commonplace.workspace.config import load_config
 from commonplace.workspace.model.config import MemoryConfig
+from commonplace.workspace.store.config import load_config
 
 
 @pytest.mark.requirement("WSP-10.1")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.workspace.context import insert_block, last_user_message, render, select
 from commonplace.workspace.model.config import InjectMode, MemoryConfig
 from commonplace.workspace.model.memories import Memory, Scope
+from commonplace.workspace.rules.context_block import insert_block, last_user_message, render, select
 
 NOW = datetime(2026, 2, 26, 12, 0, tzinfo=UTC)
 DEFAULT = MemoryConfig()

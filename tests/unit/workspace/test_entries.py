@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import is_blank
-from commonplace.workspace.entries import format_line, parse_line
-from commonplace.workspace.lines import read_contents
 from commonplace.workspace.model.memories import Draft, Memory, Scope, require_id, require_scope, require_tags
+from commonplace.workspace.rules.entries import format_line, parse_line
+from commonplace.workspace.rules.lines import read_contents
 
 NOON = datetime(2026, 2, 26, 12, 0, tzinfo=UTC)
 LINE = b'{"id":"m-1","scope":"user","text":"User prefers Python","tags":["preference"],"ts":"2026-02-26T12:00:00Z"}'

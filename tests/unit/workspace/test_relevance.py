@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.workspace.model.memories import Memory, Scope
-from commonplace.workspace.relevance import STOPWORDS, rank, recency_bonus, relevance, words
+from commonplace.workspace.rules.relevance import STOPWORDS, rank, recency_bonus, relevance, words
 
 NOW = datetime(2026, 2, 26, 12, 0, tzinfo=UTC)
 

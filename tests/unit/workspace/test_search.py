@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from commonplace.workspace.model.memories import Memory, Scope
-from commonplace.workspace.search import search
+from commonplace.workspace.rules.search import search
 
 START = datetime(2026, 2, 26, 12, 0, tzinfo=UTC)
 

@@ -12,14 +12,6 @@ from contextlib import asynccontextmanager
 from typing import Final
 from weakref import WeakValueDictionary
 
-from commonplace.apps import memories
-from commonplace.apps.compaction.decision import (
-    compaction_prompt,
-    decide_by_rule,
-    first_in_first_out,
-    plan_for,
-)
-from commonplace.apps.digests.retrying import twice
 from commonplace.apps.model.bounds import MAX_MEMORIES
 from commonplace.apps.model.compaction import (
     InvalidDecisionError,
@@ -29,11 +21,19 @@ from commonplace.apps.model.compaction import (
 )
 from commonplace.apps.model.energy import Operation
 from commonplace.apps.model.memories import Author, Memory
-from commonplace.apps.receipts import CompactionAction, CompactionReceipt
-from commonplace.apps.resources import Resources
+from commonplace.apps.model.receipts import CompactionAction, CompactionReceipt
+from commonplace.apps.rules.compaction_decision import (
+    compaction_prompt,
+    decide_by_rule,
+    first_in_first_out,
+    plan_for,
+)
 from commonplace.apps.rules.energy import compaction_cost
-from commonplace.apps.statements import AppStatements
-from commonplace.apps.store import memories_lock
+from commonplace.apps.store import memories
+from commonplace.apps.store.locks import memories_lock
+from commonplace.apps.store.resources import Resources
+from commonplace.apps.store.retrying import twice
+from commonplace.apps.store.statements import AppStatements
 from commonplace.core.errors import ModelBudgetError, ModelError, StorageError
 from commonplace.core.request_context import current_actor
 from commonplace.llm import Completion

@@ -9,22 +9,22 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from commonplace.apps import memories
 from commonplace.apps.compaction.compactor import SUBAGENT
-from commonplace.apps.compaction.conflicts import find_conflicts
-from commonplace.apps.digests import queue
-from commonplace.apps.digests.digest import creation_prompt
-from commonplace.apps.digests.retrying import twice
 from commonplace.apps.model.bounds import MAX_CONTENT_CHARS
 from commonplace.apps.model.digests import Claim, Ending, MemoryCreationRequest, Proposal
 from commonplace.apps.model.energy import Operation
 from commonplace.apps.model.memories import Author
-from commonplace.apps.receipts import DigestOutcome
-from commonplace.apps.resources import Resources
+from commonplace.apps.model.receipts import DigestOutcome
+from commonplace.apps.rules.conflicts import find_conflicts
 from commonplace.apps.rules.digest_decision import decide
+from commonplace.apps.rules.digest_prompt import creation_prompt
 from commonplace.apps.rules.digest_text import read_digest
 from commonplace.apps.rules.energy import creation_cost
-from commonplace.apps.store import memories_lock
+from commonplace.apps.store import digest_queue as queue
+from commonplace.apps.store import memories
+from commonplace.apps.store.locks import memories_lock
+from commonplace.apps.store.resources import Resources
+from commonplace.apps.store.retrying import twice
 from commonplace.core.errors import (
     ModelAccessError,
     ModelBudgetError,

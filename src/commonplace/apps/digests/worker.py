@@ -11,10 +11,8 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from commonplace.apps.compaction.compactor import Compactor
-from commonplace.apps.digests import queue
 from commonplace.apps.digests.attempt import Attempt
 from commonplace.apps.digests.background import Background
-from commonplace.apps.digests.retrying import twice
 from commonplace.apps.model.bounds import MAX_MEMORIES
 from commonplace.apps.model.compaction import MemoryCompactionRequest
 from commonplace.apps.model.conversations import Conversation
@@ -30,10 +28,12 @@ from commonplace.apps.model.digests import (
 )
 from commonplace.apps.model.figures import WEEK
 from commonplace.apps.model.memories import ALL_ROWS, LISTED
-from commonplace.apps.names import require_app_id, require_id
-from commonplace.apps.receipts import CompactionAction, CompactionReceipt, DigestOutcome, DigestReceipt
-from commonplace.apps.registry import get_app
-from commonplace.apps.resources import Resources
+from commonplace.apps.model.names import require_app_id, require_id
+from commonplace.apps.model.receipts import CompactionAction, CompactionReceipt, DigestOutcome, DigestReceipt
+from commonplace.apps.store import digest_queue as queue
+from commonplace.apps.store.apps import get_app
+from commonplace.apps.store.resources import Resources
+from commonplace.apps.store.retrying import twice
 from commonplace.core.choices import require_one_of
 from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import NotFoundError, StorageError

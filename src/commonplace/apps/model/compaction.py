@@ -9,7 +9,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from commonplace.apps.model.memories import Memory
-from commonplace.apps.receipts import Decider
+from commonplace.apps.model.receipts import Decider
 
 MAX_REASON_CHARS: Final = 500
 

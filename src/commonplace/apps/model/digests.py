@@ -11,7 +11,7 @@ from typing import Any, Final
 from commonplace.apps.model.conflicts import Conflict
 from commonplace.apps.model.conversations import Message, require_message
 from commonplace.apps.model.memories import Draft, Memory
-from commonplace.apps.receipts import (
+from commonplace.apps.model.receipts import (
     CompactionAction,
     CompactionReceipt,
     DigestOutcome,

@@ -19,7 +19,7 @@ from pydantic import (
 
 from commonplace.apps.model.apps import App
 from commonplace.apps.model.memories import Memory
-from commonplace.apps.names import require_id
+from commonplace.apps.model.names import require_id
 from commonplace.core.clock import format_timestamp, in_utc
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.faults import invalid_input

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from commonplace.apps.model.memories import LISTED, Change
-from commonplace.apps.statements import AppStatements
+from commonplace.apps.store.statements import AppStatements
 from commonplace.core.clock import format_timestamp
 from commonplace.storage.store import Store
 

@@ -1,9 +1,9 @@
 """The conversations of apps, and their transcripts."""
 
-from commonplace.apps import conversations
 from commonplace.apps.model.conversations import Conversation, Message
-from commonplace.apps.registry import get_app
-from commonplace.apps.statements import AppStatements
+from commonplace.apps.store import conversations
+from commonplace.apps.store.apps import get_app
+from commonplace.apps.store.statements import AppStatements
 from commonplace.core.errors import NotFoundError
 from commonplace.storage.store import Store
 

@@ -4,11 +4,9 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from datetime import UTC, date, datetime, timedelta
 
-from commonplace.apps import statistics
-from commonplace.apps.counts import Counts
-from commonplace.apps.energy import EnergyBudget
 from commonplace.apps.model.apps import App
 from commonplace.apps.model.bounds import MAX_MEMORIES
+from commonplace.apps.model.counts import Counts
 from commonplace.apps.model.figures import (
     DAY,
     HOUR,
@@ -20,9 +18,11 @@ from commonplace.apps.model.figures import (
     Statistics,
 )
 from commonplace.apps.model.memories import LISTED, ChangeKind, Memory
-from commonplace.apps.registry import get_app
 from commonplace.apps.rules.figures import share
-from commonplace.apps.statements import AppStatements
+from commonplace.apps.store import statistics
+from commonplace.apps.store.apps import get_app
+from commonplace.apps.store.energy import EnergyBudget
+from commonplace.apps.store.statements import AppStatements
 from commonplace.core.clock import format_timestamp
 from commonplace.core.quarantine import Quarantine
 from commonplace.storage.database import containing

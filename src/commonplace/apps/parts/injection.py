@@ -6,16 +6,16 @@ Source: APP-06, APP-07.
 import logging
 from collections.abc import Sequence
 
-from commonplace.apps import conversations, memories
-from commonplace.apps.context import format_memories, shown_to_user
-from commonplace.apps.counts import Counts
 from commonplace.apps.model.apps import App
 from commonplace.apps.model.bounds import MAX_MEMORIES
 from commonplace.apps.model.context import Focus, InjectionPoint
 from commonplace.apps.model.conversations import Conversation, ConversationStatus, Message, SystemMessage
+from commonplace.apps.model.counts import Counts
 from commonplace.apps.model.memories import ALL_ROWS, Memory
-from commonplace.apps.registry import get_app
-from commonplace.apps.statements import AppStatements
+from commonplace.apps.rules.context_block import format_memories, shown_to_user
+from commonplace.apps.store import conversations, memories
+from commonplace.apps.store.apps import get_app
+from commonplace.apps.store.statements import AppStatements
 from commonplace.core.errors import ConflictError
 from commonplace.core.pages import require_page
 from commonplace.core.quarantine import Quarantine
@@ -38,7 +38,7 @@ class Injection:
         """Return the memories that a conversation of an app can see, newest first; empty for an unknown app.
 
         With ``user_id``, the user's memories and the common ones have half of the places each; see
-        :func:`~commonplace.apps.context.shown_to_user`.
+        :func:`~commonplace.apps.rules.context_block.shown_to_user`.
         """
         require_page(limit)
         async with self._store.reading() as sql:

@@ -3,10 +3,10 @@
 from commonplace.apps.model.apps import App, AppStatus, ListedApp, UninstallReceipt
 from commonplace.apps.model.conversations import Conversation
 from commonplace.apps.model.memories import ALL_ROWS
-from commonplace.apps.names import require_app_id, require_name
-from commonplace.apps.registry import get_app
-from commonplace.apps.statements import AppStatements
-from commonplace.apps.store import memories_lock
+from commonplace.apps.model.names import require_app_id, require_name
+from commonplace.apps.store.apps import get_app
+from commonplace.apps.store.locks import memories_lock
+from commonplace.apps.store.statements import AppStatements
 from commonplace.core.choices import optional_one_of
 from commonplace.storage.store import Store
 

@@ -1,10 +1,10 @@
 """Memories that are shared with other apps (APP-16.7)."""
 
-from commonplace.apps import memories
 from commonplace.apps.model.memories import Author, ChangeKind
-from commonplace.apps.receipts import ShareReceipt
-from commonplace.apps.registry import get_app
-from commonplace.apps.statements import AppStatements
+from commonplace.apps.model.receipts import ShareReceipt
+from commonplace.apps.store import memories
+from commonplace.apps.store.apps import get_app
+from commonplace.apps.store.statements import AppStatements
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.request_context import current_actor
 from commonplace.storage.store import Store

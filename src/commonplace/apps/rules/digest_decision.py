@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from commonplace.apps.compaction.importance import assess
 from commonplace.apps.model.digests import Digest, Ending, MemoryCreationRequest, Proposal
 from commonplace.apps.model.memories import Draft, Metadata
-from commonplace.apps.receipts import DigestOutcome
+from commonplace.apps.model.receipts import DigestOutcome
+from commonplace.apps.rules.importance import assess
 from commonplace.core.instructions import Flag, find_flags
 from commonplace.llm import Completion
 

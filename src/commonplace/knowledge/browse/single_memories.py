@@ -7,9 +7,9 @@ from uuid import UUID
 from commonplace.core.errors import NotFoundError
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.kinds import NOUNS, Episode, Fact, Memory, MemoryType, Rule, Validity
-from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.id_lookup import find_id
 from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.storage.database import Row
 

@@ -27,7 +27,7 @@ from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, MemoryType
 from commonplace.knowledge.model.permanence import Permanence
 from commonplace.knowledge.rules.siblings import plain
 from commonplace.knowledge.rules.supersession import LEAST_IMPORTANCE, Placement
-from commonplace.knowledge.statements import KnowledgeStatements
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.knowledge.store.vectors import refused_vectors
 

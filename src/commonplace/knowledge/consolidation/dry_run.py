@@ -10,7 +10,7 @@ from commonplace.core.clock import format_timestamp
 from commonplace.knowledge.consolidation.leases import due_group
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.prompt import MAX_EPISODES
-from commonplace.knowledge.statements import KnowledgeStatements
+from commonplace.knowledge.store.statements import KnowledgeStatements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

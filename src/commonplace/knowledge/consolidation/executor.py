@@ -24,7 +24,7 @@ from commonplace.knowledge.consolidation.leases import Lease
 from commonplace.knowledge.consolidation.results import ConsolidationResult
 from commonplace.knowledge.consolidation.runs import ActionKind, Run, RunAction, RunState
 from commonplace.knowledge.consolidation.steps import Confirm, Group, Steps, prepare
-from commonplace.knowledge.statements import KnowledgeStatements
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 
 PAUSES_S: Final = (0.2, 1.0, 3.0)

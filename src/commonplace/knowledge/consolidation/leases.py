@@ -30,7 +30,7 @@ from commonplace.knowledge.consolidation.prompt import (
     fit,
 )
 from commonplace.knowledge.consolidation.runs import Run, RunState
-from commonplace.knowledge.statements import KnowledgeStatements
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 from commonplace.storage.database import Columns
 

@@ -19,8 +19,8 @@ from commonplace.knowledge.browse.lists import require_page
 from commonplace.knowledge.model.bounds import LIST_LIMIT
 from commonplace.knowledge.model.kinds import MemoryType
 from commonplace.knowledge.rules import siblings
-from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.storage.rows import Noun
 

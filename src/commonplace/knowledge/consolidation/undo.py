@@ -15,8 +15,8 @@ from commonplace.knowledge.consolidation.runs import Run, RunAction, RunState
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.fact_drafts import fact_key
 from commonplace.knowledge.model.kinds import MemoryType, Validity
-from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.storage.rows import Noun
 

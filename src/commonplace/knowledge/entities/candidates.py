@@ -14,10 +14,10 @@ from commonplace.knowledge.model.entity_names import fold_name
 from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.fact_drafts import fact_key
 from commonplace.knowledge.model.kinds import MemoryType, Validity
-from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.events import record_decision
 from commonplace.knowledge.store.id_lookup import find_id
 from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.storage.rows import Noun
 
 

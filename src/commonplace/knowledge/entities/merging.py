@@ -18,9 +18,9 @@ from commonplace.knowledge.model.entity_names import without_repeats
 from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.inputs import require_id
 from commonplace.knowledge.rules.merge_plan import FactChange, FactState, MergePlan, plan_merge
-from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.events import record_event
 from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.storage.database import Columns
 from commonplace.storage.rows import read_row
 

@@ -26,9 +26,9 @@ from commonplace.knowledge.model.entity_names import fold_names, without_repeats
 from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.inputs import optional_moment, require_id, require_metadata
 from commonplace.knowledge.model.kinds import Moment
-from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.events import record_event
 from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.storage.database import Columns
 from commonplace.storage.rows import Noun, read_row
 

@@ -28,8 +28,8 @@ from commonplace.knowledge.model.entity_names import (
     split_names,
 )
 from commonplace.knowledge.rules.trigrams import MIN_CHARS, THRESHOLD, most_similar, required_pieces
-from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.storage.database import Columns
 from commonplace.storage.rows import Noun, read_row
 

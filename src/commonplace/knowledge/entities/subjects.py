@@ -16,7 +16,7 @@ from commonplace.knowledge.entities.registry import MADE_FROM, Entity, record_ch
 from commonplace.knowledge.model.entity_fields import EntityType
 from commonplace.knowledge.model.entity_names import fold_name, fold_names, normal_name
 from commonplace.knowledge.model.events import EventType
-from commonplace.knowledge.statements import KnowledgeStatements
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.storage.database import Columns
 
 MAX_NAME_WORDS: Final = 4

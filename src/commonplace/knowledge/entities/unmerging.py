@@ -20,9 +20,9 @@ from commonplace.knowledge.model.entity_fields import MERGED_INTO
 from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.inputs import require_id
 from commonplace.knowledge.rules.merge_plan import FactChange, UnmergePlan, plan_unmerge
-from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.events import record_event
 from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.statements import KnowledgeStatements
 
 _SHOWN_CONFLICTS: Final = 5
 

@@ -12,9 +12,9 @@ from commonplace.knowledge.browse.single_memories import read_one, read_then, re
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import PINNED, Fact, Memory, MemoryType, Moment, Rule, Validity
-from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.id_lookup import find_id
 from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.traced import traced
 from commonplace.knowledge.store.unit_of_work import of_kind
 

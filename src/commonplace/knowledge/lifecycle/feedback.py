@@ -18,10 +18,10 @@ from commonplace.knowledge.model.maturity import Maturity
 from commonplace.knowledge.model.search_text import search_text
 from commonplace.knowledge.rules import maturity
 from commonplace.knowledge.rules.maturity import Standing
-from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.events import record_event
 from commonplace.knowledge.store.id_lookup import find_id
 from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.vectors import embed
 from commonplace.storage.database import Row
 

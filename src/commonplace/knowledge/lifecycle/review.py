@@ -14,10 +14,10 @@ from commonplace.knowledge.memories.rules import supersede_rule
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.bounds import LIST_LIMIT
 from commonplace.knowledge.model.kinds import MemoryType, Validity
-from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.events import record_decision
 from commonplace.knowledge.store.id_lookup import find_id
 from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.knowledge.upkeep.decay import FAINT
 from commonplace.storage.rows import Noun

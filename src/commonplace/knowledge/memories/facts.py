@@ -22,9 +22,9 @@ from commonplace.knowledge.model.search_text import search_text
 from commonplace.knowledge.rules.fact_periods import with_period
 from commonplace.knowledge.rules.periods import Period
 from commonplace.knowledge.rules.supersession import ActiveFact, Candidate, Placement, decide_supersession
-from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.draft_rows import columns, known_sources
 from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.traced import traced
 from commonplace.knowledge.store.vectors import Embeddings, embed
 from commonplace.storage.database import Columns

@@ -10,9 +10,9 @@ from commonplace.knowledge.memories.links import Relation
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.drafts import LIFECYCLE_METADATA, Draft, checked
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, MemoryType
-from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.draft_rows import columns, known_sources
 from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.traced import traced
 from commonplace.knowledge.store.vectors import Embeddings, embed
 

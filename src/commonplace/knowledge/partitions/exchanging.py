@@ -13,7 +13,7 @@ from commonplace.core.request_context import DEFAULT_TENANT
 from commonplace.knowledge.partitions.layout import execute_all
 from commonplace.knowledge.reembedding.indexes import LONGEST_S
 from commonplace.knowledge.reembedding.moves import work_of
-from commonplace.knowledge.statements import KnowledgeStatements
+from commonplace.knowledge.store.statements import KnowledgeStatements
 
 ATTEMPTS: Final = 240
 """Number of attempts to exchange the tables before the operation fails with an error."""

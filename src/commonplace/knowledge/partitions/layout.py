@@ -12,7 +12,7 @@ import asyncpg
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.knowledge.reembedding.indexes import LONGEST_S
 from commonplace.knowledge.reembedding.moves import require_ownership, work_of
-from commonplace.knowledge.statements import KnowledgeStatements
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.storage.database import Row
 
 TABLES: Final = ("episodes", "facts", "rules")

@@ -25,8 +25,8 @@ from commonplace.knowledge.partitions.layout import (
 )
 from commonplace.knowledge.reembedding.indexes import LONGEST_S, building
 from commonplace.knowledge.reembedding.moves import alone, work_of
-from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.statements import KnowledgeStatements
 
 BATCH_ROWS: Final = 2_000
 _FIRST: Final = UUID(int=0)

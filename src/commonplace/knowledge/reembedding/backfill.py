@@ -10,8 +10,8 @@ import asyncpg
 
 from commonplace.core.lookahead import one_ahead
 from commonplace.knowledge.reembedding.moves import Move, MoveStep, MoveWork, note, tenants, work_of
-from commonplace.knowledge.reembedding.statements import TEXTS, of_table
-from commonplace.knowledge.statements import KnowledgeStatements, MoveStatements
+from commonplace.knowledge.store.statements import KnowledgeStatements, MoveStatements
+from commonplace.knowledge.store.table_statements import TEXTS, of_table
 from commonplace.knowledge.store.vectors import Embeddings, embed
 from commonplace.storage.database import Row
 

@@ -10,8 +10,8 @@ from commonplace.core.sources import Source
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.reembedding.backfill import FIRST, Batch, store_batch
 from commonplace.knowledge.reembedding.moves import ACTOR, Move, MoveEndedError, MoveWork, tenants, work_of
-from commonplace.knowledge.reembedding.statements import TEXTS, of_leaf, of_table
-from commonplace.knowledge.statements import KnowledgeStatements
+from commonplace.knowledge.store.statements import KnowledgeStatements
+from commonplace.knowledge.store.table_statements import TEXTS, of_leaf, of_table
 from commonplace.knowledge.store.vectors import embed
 
 LEAST_WHILE_HELD: Final = 64

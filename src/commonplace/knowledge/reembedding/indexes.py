@@ -7,7 +7,7 @@ from typing import Final
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
-from commonplace.knowledge.reembedding.statements import TEXTS, table_queries
+from commonplace.knowledge.store.table_statements import TEXTS, table_queries
 from commonplace.knowledge.store.unit_of_work import queries
 from commonplace.storage.postgres_database import translated_errors
 

@@ -13,7 +13,7 @@ from commonplace.core.clock import Clock
 from commonplace.core.errors import ConflictError, StorageUnavailableError
 from commonplace.core.request_context import DEFAULT_TENANT, request_context
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.statements import KnowledgeStatements
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import queries, unit_of_work
 from commonplace.knowledge.store.vectors import VectorModel
 from commonplace.storage.database import Columns

@@ -27,8 +27,8 @@ from commonplace.knowledge.reembedding.moves import (
     tenants,
     work_of,
 )
-from commonplace.knowledge.reembedding.statements import TEXTS, of_table
 from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.table_statements import TEXTS, of_table
 from commonplace.knowledge.store.vectors import VectorModel, model_of
 
 SWITCHES: Final = 240

@@ -17,10 +17,10 @@ from commonplace.knowledge.browse.single_memories import read_one
 from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.inputs import require_id, require_ids, require_memory_type, require_scope
 from commonplace.knowledge.model.kinds import Episode, MemoryType
-from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.events import record_event
 from commonplace.knowledge.store.id_lookup import find_id
 from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.storage.database import Columns
 
 

@@ -19,7 +19,7 @@ from commonplace.knowledge.search.statements import (
     ranking_queries,
     reading_queries,
 )
-from commonplace.knowledge.statements import KnowledgeStatements
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.storage.database import Columns
 
 _NOUNS: Final = {table.memory_type: table.noun for table in TABLES.values()}

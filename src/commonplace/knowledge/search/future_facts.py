@@ -13,8 +13,8 @@ from commonplace.core.sources import Source
 from commonplace.knowledge.model.kinds import Fact, Memory
 from commonplace.knowledge.search.request import SearchRequest
 from commonplace.knowledge.search.results import Found
-from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.statements import KnowledgeStatements
 
 
 class LaterFacts:

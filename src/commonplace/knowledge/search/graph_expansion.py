@@ -13,7 +13,7 @@ from commonplace.knowledge.search.explanation import explain_related
 from commonplace.knowledge.search.request import SearchRequest
 from commonplace.knowledge.search.results import Found, Scores
 from commonplace.knowledge.search.statements import related_queries
-from commonplace.knowledge.statements import KnowledgeStatements
+from commonplace.knowledge.store.statements import KnowledgeStatements
 
 MOST_RELATED: Final = 3
 """The maximum number of facts that relations add."""

@@ -19,8 +19,8 @@ from commonplace.knowledge.search.request import SearchRequest, add_vector, begi
 from commonplace.knowledge.search.results import Found, Scores
 from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.search.statements import TABLES
-from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.traced import traced
 from commonplace.storage.database import Row
 

@@ -29,7 +29,7 @@ from commonplace.knowledge.model.narrowing import EVERYTHING, Narrowing
 from commonplace.knowledge.model.search_text import search_query_text
 from commonplace.knowledge.search.results import Found, Scores
 from commonplace.knowledge.search.statements import Form, Reach, SearchTable, search_queries
-from commonplace.knowledge.statements import KnowledgeStatements
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.vectors import VectorModel, model_of, warn_of_other_model
 
 MATCHES: Final = 200

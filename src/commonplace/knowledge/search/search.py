@@ -38,8 +38,8 @@ from commonplace.knowledge.search.request import (
 from commonplace.knowledge.search.results import Found, Scores
 from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.search.statements import TABLES, SearchTable, require_table
-from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.traced import traced
 
 STATEMENTS: Final[Mapping[SearchMode, Statement]] = {

@@ -17,7 +17,7 @@ from commonplace.knowledge.rules.relevance import is_common
 from commonplace.knowledge.search.candidates import find_candidates
 from commonplace.knowledge.search.request import SearchRequest
 from commonplace.knowledge.search.statements import SearchTable, spelling_queries
-from commonplace.knowledge.statements import KnowledgeStatements
+from commonplace.knowledge.store.statements import KnowledgeStatements
 
 SHORTEST: Final = 4
 """A shorter word has too many neighbours, as has a reading with this length."""

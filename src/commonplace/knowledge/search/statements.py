@@ -18,7 +18,7 @@ from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE, MAX_LIMIT
 from commonplace.knowledge.model.kinds import COLUMNS, Episode, Fact, Memory, MemoryType, Rule
 from commonplace.knowledge.rules.scoring import RRF_K
 from commonplace.knowledge.search.filters import FILTERED
-from commonplace.knowledge.statements import SearchStatements
+from commonplace.knowledge.store.statements import SearchStatements
 from commonplace.storage.database import StatementSet
 
 PRODUCTS: Final = ("product_0", "product_1", "product_2", "product_3", "product_4")

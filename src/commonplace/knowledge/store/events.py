@@ -7,7 +7,7 @@ from uuid import UUID
 from commonplace.core.json_values import json_safe
 from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.kinds import MemoryType
-from commonplace.knowledge.statements import KnowledgeStatements
+from commonplace.knowledge.store.statements import KnowledgeStatements
 
 
 async def record_event(

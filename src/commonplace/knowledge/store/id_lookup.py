@@ -8,7 +8,7 @@ from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.text import collapse_whitespace, trim_to
 from commonplace.knowledge.model.kinds import MemoryType
 from commonplace.knowledge.model.short_ids import DIGIT_BITS, ID_BITS, SHORT_ID_CHARS, parse_id, short_id
-from commonplace.knowledge.statements import KnowledgeStatements
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.storage.database import Columns
 

@@ -16,10 +16,10 @@ from commonplace.core.sources import Source
 from commonplace.core.text import clean_text
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.model.config import MemoryModuleConfig
-from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.database import KnowledgeDatabase
 from commonplace.knowledge.store.outage import open_soon, while_it_answers
 from commonplace.knowledge.store.replicas import Replicas
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import require_context, unit_of_work
 from commonplace.storage.clock_guard import ClockGuard
 

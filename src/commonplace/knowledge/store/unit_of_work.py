@@ -17,9 +17,9 @@ from commonplace.core.request_context import RequestContext, current_context, re
 from commonplace.core.tracing import span
 from commonplace.knowledge.model.keys import KEY_GAPS
 from commonplace.knowledge.model.kinds import COLUMNS, KIND_GAPS, SQL_GAPS, MemoryType
-from commonplace.knowledge.statements import KindStatements, KnowledgeStatements
 from commonplace.knowledge.store.idempotency_claims import unmarked_claim
 from commonplace.knowledge.store.replicas import Replicas
+from commonplace.knowledge.store.statements import KindStatements, KnowledgeStatements
 from commonplace.knowledge.store.vectors import refused_vectors
 from commonplace.storage.database import Statements, StatementSet, load_queries
 from commonplace.storage.postgres_database import translated_errors

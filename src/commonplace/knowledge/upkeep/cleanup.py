@@ -7,8 +7,8 @@ from typing import Final
 
 from commonplace.core.bounds import require_within
 from commonplace.knowledge.model.bounds import MaxEntries
-from commonplace.knowledge.statements import KnowledgeStatements
 from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.upkeep.progress import OnUpkeep, UpkeepProgress, silent
 from commonplace.storage.database import Columns
 

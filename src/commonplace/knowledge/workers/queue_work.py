@@ -8,7 +8,7 @@ from typing import Final
 
 import asyncpg
 
-from commonplace.knowledge.statements import QueueStatements
+from commonplace.knowledge.store.statements import QueueStatements
 from commonplace.storage.database import StatementSet, load_queries
 from commonplace.storage.postgres_database import translated_errors
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from commonplace.core.settings import Settings
-from commonplace.knowledge.statements import QueueStatements
+from commonplace.knowledge.store.statements import QueueStatements
 from commonplace.knowledge.workers.outcomes import SILENT_S
 from commonplace.knowledge.workers.queue_work import queue_work
 from commonplace.knowledge.workers.schedule import Schedule, last_ticks, schedules

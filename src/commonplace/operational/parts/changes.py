@@ -4,7 +4,7 @@ from datetime import datetime
 
 from commonplace.core.clock import format_timestamp
 from commonplace.operational.model.figures import ListedChange
-from commonplace.operational.statements import OperationalStatements
+from commonplace.operational.store.statements import OperationalStatements
 from commonplace.storage.store import Store
 
 

@@ -5,12 +5,12 @@ from datetime import date, datetime, timedelta
 
 from commonplace.core.clock import format_timestamp
 from commonplace.core.quarantine import Quarantine
-from commonplace.operational.decay import GRACE, WEEK
 from commonplace.operational.model.figures import Figures, ServiceCount
 from commonplace.operational.model.memories import (
     Memory,
 )
-from commonplace.operational.statements import OperationalStatements
+from commonplace.operational.rules.decay import GRACE, WEEK
+from commonplace.operational.store.statements import OperationalStatements
 from commonplace.storage.rows import read_row
 from commonplace.storage.store import Store
 

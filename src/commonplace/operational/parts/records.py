@@ -1,10 +1,10 @@
 """Events and cooldowns that sessions reported."""
 
-from commonplace.operational.cooldowns import Cooldown
-from commonplace.operational.events import Event
+from commonplace.operational.model.cooldowns import Cooldown
+from commonplace.operational.model.events import Event
 from commonplace.operational.model.figures import Page
 from commonplace.operational.model.markers import EventLevel
-from commonplace.operational.statements import OperationalStatements
+from commonplace.operational.store.statements import OperationalStatements
 from commonplace.storage.store import Store
 
 

@@ -2,12 +2,13 @@
 
 from commonplace.core.choices import require_one_of
 from commonplace.core.request_context import current_actor
-from commonplace.operational import lifecycle, reviews
+from commonplace.operational.lessons import lifecycle
 from commonplace.operational.model.memories import (
     Author,
 )
 from commonplace.operational.model.reviews import Decision, Review
-from commonplace.operational.statements import OperationalStatements
+from commonplace.operational.store import reviews
+from commonplace.operational.store.statements import OperationalStatements
 from commonplace.storage.store import Store
 
 

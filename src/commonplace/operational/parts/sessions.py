@@ -2,7 +2,6 @@
 
 from commonplace.core.clock import format_timestamp
 from commonplace.core.quarantine import Quarantine
-from commonplace.operational import memories
 from commonplace.operational.model.figures import ListedChange, Page
 from commonplace.operational.model.memories import (
     Memory,
@@ -10,7 +9,8 @@ from commonplace.operational.model.memories import (
 from commonplace.operational.model.output import OutputLine
 from commonplace.operational.model.sessions import Session, SessionStatus, require_tier
 from commonplace.operational.rules.wordings import wordings
-from commonplace.operational.statements import OperationalStatements
+from commonplace.operational.store import memories
+from commonplace.operational.store.statements import OperationalStatements
 from commonplace.storage.database import containing
 from commonplace.storage.store import Store
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from commonplace.core.clock import Clock, parse_timestamp
-from commonplace.operational import lifecycle
+from commonplace.operational.lessons import lifecycle
+from commonplace.operational.model.receipts import Effect
 from commonplace.operational.model.sessions import Session
-from commonplace.operational.receipts import Effect
-from commonplace.operational.statements import OperationalStatements
+from commonplace.operational.store.statements import OperationalStatements
 from commonplace.operational.transcript.recording_process import interrupt_lost
 from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.store import Store
@@ -21,7 +21,7 @@ class OperationalUpkeep:
         self._home = home
 
     async def decay(self) -> list[Effect]:
-        """Lower the confidence of active memories that were not reinforced; see :mod:`~commonplace.operational.decay`.
+        """Lower the confidence of active memories that were not reinforced; see :mod:`.rules.decay`.
 
         Returns:
             The memories whose confidence changed, by id; an immediate second call changes none.

@@ -3,7 +3,6 @@
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.quarantine import Quarantine
 from commonplace.core.request_context import current_actor
-from commonplace.operational import memories
 from commonplace.operational.model.memories import (
     Author,
     ChangeKind,
@@ -12,7 +11,8 @@ from commonplace.operational.model.memories import (
 )
 from commonplace.operational.rules.edits import edited
 from commonplace.operational.rules.wordings import wordings
-from commonplace.operational.statements import OperationalStatements
+from commonplace.operational.store import memories
+from commonplace.operational.store.statements import OperationalStatements
 from commonplace.storage.store import Store
 
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import clean_text, trim_to
-from commonplace.operational.cooldowns import Cooldown
+from commonplace.operational.model.cooldowns import Cooldown
 from commonplace.prompts.data_lines import data_line
 
 TIER_PROMPTS: Final = MappingProxyType(

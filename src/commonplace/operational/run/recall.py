@@ -10,8 +10,8 @@ from typing import Final, TypeVar
 
 from commonplace.core.errors import ClockError, StorageError, StorageUnavailableError
 from commonplace.core.settings import Settings
-from commonplace.operational.cooldowns import Cooldown
 from commonplace.operational.memory import OperationalMemory
+from commonplace.operational.model.cooldowns import Cooldown
 from commonplace.operational.run.agent import RunRequest
 from commonplace.operational.run.prompt import COOLDOWNS_SHOWN
 from commonplace.operational.run.recording import read_transcript, unstored_transcripts

@@ -17,9 +17,9 @@ from typing import Final
 from commonplace.core.directories import make_directories
 from commonplace.core.errors import StorageError
 from commonplace.operational.model.output import Shown
+from commonplace.operational.model.receipts import SessionReport
 from commonplace.operational.model.sessions import SessionStatus
 from commonplace.operational.model.stream import StreamEvent
-from commonplace.operational.receipts import SessionReport
 from commonplace.operational.transcript.recorder import Recorder
 from commonplace.operational.transcript.recording_process import SEEN_EVERY_S
 

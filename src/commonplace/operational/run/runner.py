@@ -19,14 +19,14 @@ from commonplace.core.settings import Settings
 from commonplace.core.text import trim_to
 from commonplace.llm.cli_process import outside_a_session
 from commonplace.operational.model.output import Shown
+from commonplace.operational.model.receipts import Receipt
 from commonplace.operational.model.sessions import Session, SessionStatus
 from commonplace.operational.model.stream import SessionResult, StreamEvent
-from commonplace.operational.model_reviews import decide_after_session
-from commonplace.operational.receipts import Receipt
 from commonplace.operational.rules.output_lines import describe_failure, notice, shown_of
 from commonplace.operational.rules.session_status import status_after
 from commonplace.operational.run.agent import AgentProcess, RunRequest, build_command, prompt_options
 from commonplace.operational.run.lock import RunLock
+from commonplace.operational.run.model_reviews import decide_after_session
 from commonplace.operational.run.prompt import build_system_prompt, render_environment
 from commonplace.operational.run.recall import open_or_none, recall
 from commonplace.operational.run.recording import LiveRecording, SessionEnd, TranscriptFile

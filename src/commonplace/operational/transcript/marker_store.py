@@ -11,7 +11,7 @@ from typing import Final, assert_never
 from commonplace.core.errors import StorageError
 from commonplace.core.quarantine import Quarantine
 from commonplace.core.secrets import find_secret, mask_secrets
-from commonplace.operational import lifecycle
+from commonplace.operational.lessons import lifecycle
 from commonplace.operational.model.markers import (
     CooldownMarker,
     EventMarker,
@@ -20,9 +20,9 @@ from commonplace.operational.model.markers import (
     RejectedMarker,
 )
 from commonplace.operational.model.memories import Author
+from commonplace.operational.model.receipts import Receipt, ReceiptKind, ReceiptOutcome
 from commonplace.operational.model.sessions import Session
-from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome
-from commonplace.operational.statements import OperationalStatements
+from commonplace.operational.store.statements import OperationalStatements
 from commonplace.storage.store import Store
 
 AGENT: Final = "agent"

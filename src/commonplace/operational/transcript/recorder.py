@@ -8,8 +8,8 @@ from typing import assert_never
 from commonplace.core.errors import StorageError
 from commonplace.core.quarantine import Quarantine
 from commonplace.core.secrets import mask_secrets
-from commonplace.operational import output, sessions
 from commonplace.operational.model.output import Shown
+from commonplace.operational.model.receipts import Receipt, ReceiptKind, ReceiptOutcome, SessionReport
 from commonplace.operational.model.sessions import Session, SessionStatus, require_tier
 from commonplace.operational.model.stream import (
     AssistantText,
@@ -21,10 +21,10 @@ from commonplace.operational.model.stream import (
     ToolResult,
     ToolUse,
 )
-from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome, SessionReport
 from commonplace.operational.rules.fingerprints import Fingerprints
 from commonplace.operational.rules.output_lines import notice, shown_of
-from commonplace.operational.statements import OperationalStatements
+from commonplace.operational.store import output, sessions
+from commonplace.operational.store.statements import OperationalStatements
 from commonplace.operational.transcript.marker_store import store_marker
 from commonplace.operational.transcript.markers import parse_markers
 from commonplace.operational.transcript.recording_process import this_process

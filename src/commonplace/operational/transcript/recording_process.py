@@ -9,10 +9,10 @@ from typing import Final
 
 import psutil
 
-from commonplace.operational import sessions
 from commonplace.operational.model.processes import RecordingProcess
 from commonplace.operational.model.sessions import Session
-from commonplace.operational.statements import OperationalStatements
+from commonplace.operational.store import sessions
+from commonplace.operational.store.statements import OperationalStatements
 
 SEEN_EVERY_S: Final = 60.0
 """The interval at which a process stores that it is still recording a session."""

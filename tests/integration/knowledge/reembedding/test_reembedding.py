@@ -27,7 +27,6 @@ from commonplace.embedding import DEFAULT_MODEL, EmbeddingEngine
 from commonplace.knowledge.memories.episodes import EpisodeDraft
 from commonplace.knowledge.reembedding import leftovers
 from commonplace.knowledge.reembedding.moves import MoveEndedError, MoveProgress, reembedding_status
-from commonplace.knowledge.reembedding.statements import TEXTS, table_queries
 from commonplace.knowledge.storage_functions import (
     invert_to_anti_pattern,
     mark_harmful,
@@ -39,6 +38,7 @@ from commonplace.knowledge.storage_functions import (
     store_rule,
 )
 from commonplace.knowledge.store import vectors
+from commonplace.knowledge.store.table_statements import TEXTS, table_queries
 from commonplace.storage.postgres import open_pool
 from support.commands import CommandLine, Done
 from support.deadlines import DEADLINE_S

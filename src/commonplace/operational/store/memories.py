@@ -1,7 +1,7 @@
 """Memories of operational memory: their rows and their changes.
 
 Every change writes the row and its history in the transaction of the given statements.
-:mod:`~commonplace.operational.lifecycle` decides what changes.
+:mod:`~commonplace.operational.lessons.lifecycle` decides what changes.
 """
 
 import json
@@ -14,7 +14,7 @@ from commonplace.core.confidence import is_active
 from commonplace.core.text import clean_text
 from commonplace.operational.model.markers import MemoryCategory
 from commonplace.operational.model.memories import Author, Change, ChangeKind, Memory, MemoryFilter, state_of
-from commonplace.operational.statements import OperationalStatements
+from commonplace.operational.store.statements import OperationalStatements
 from commonplace.storage.database import containing
 
 

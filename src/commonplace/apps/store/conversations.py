@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from commonplace.apps.model.conversations import Conversation, ConversationStatus, Message
-from commonplace.apps.names import optional_user, require_id
-from commonplace.apps.statements import AppStatements
+from commonplace.apps.model.names import optional_user, require_id
+from commonplace.apps.store.statements import AppStatements
 from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import ConflictError, InvalidInputError
 from commonplace.storage.rows import read_row

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Final
 
-from commonplace.apps.counts import Counts
-from commonplace.apps.energy import EnergyBudget
-from commonplace.apps.statements import AppStatements
-from commonplace.apps.vectors import Vectors
+from commonplace.apps.model.counts import Counts
+from commonplace.apps.store.energy import EnergyBudget
+from commonplace.apps.store.statements import AppStatements
+from commonplace.apps.store.vectors import Vectors
 from commonplace.core.quarantine import Quarantine
 from commonplace.llm import Model
 from commonplace.storage.store import Store

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-from commonplace.apps.counts import Counts
+from commonplace.apps.model.counts import Counts
 from commonplace.apps.model.energy import EnergyPolicy, EnergyStatus, Operation
 from commonplace.apps.rules.energy import refilled, status_of
-from commonplace.apps.statements import AppStatements
+from commonplace.apps.store.statements import AppStatements
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.errors import InvalidInputError
 from commonplace.storage.store import Store

@@ -4,15 +4,15 @@ import json
 from collections.abc import Iterator
 from typing import cast
 
-from commonplace.apps import memories
 from commonplace.apps.model.bounds import MAX_MEMORIES
 from commonplace.apps.model.exchange import MAX_METADATA_CHARS, Document, ExportedMemory
 from commonplace.apps.model.memories import Author, ChangeKind, Draft, Memory, Metadata
-from commonplace.apps.receipts import ImportReceipt, Refusal
-from commonplace.apps.registry import get_app
+from commonplace.apps.model.receipts import ImportReceipt, Refusal
 from commonplace.apps.rules.digest_text import tidy_content
-from commonplace.apps.statements import AppStatements
-from commonplace.apps.store import memories_lock
+from commonplace.apps.store import memories
+from commonplace.apps.store.apps import get_app
+from commonplace.apps.store.locks import memories_lock
+from commonplace.apps.store.statements import AppStatements
 from commonplace.core.request_context import current_actor
 from commonplace.core.secret_labels import SecretFinding
 from commonplace.core.secrets import HIGH_ENTROPY, find_secret, find_secret_in_json

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import Final
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.workspace.entries import format_line, number_in_damage, parse_line
 from commonplace.workspace.model.memories import Memory, Problem, age_key
+from commonplace.workspace.rules.entries import format_line, number_in_damage, parse_line
 
 _CONFLICT: Final = re.compile(rb"(<{7}|\|{7}|={7}|>{7})( |\r?$)")
 """A line that Git puts around the two sides of a conflict."""

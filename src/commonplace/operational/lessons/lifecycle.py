@@ -13,14 +13,15 @@ from commonplace.core import confidence
 from commonplace.core.clock import format_timestamp
 from commonplace.core.text import plural
 from commonplace.judge import Judgement, Verdict, joined, judge
-from commonplace.operational import decay, memories, reviews
 from commonplace.operational.model.bounds import DEFAULT_CONFIDENCE
 from commonplace.operational.model.markers import MemoryMarker
 from commonplace.operational.model.memories import Author, ChangeKind, Memory
+from commonplace.operational.model.receipts import Effect, LearningReceipt, ReceiptOutcome
 from commonplace.operational.model.reviews import Decision, Review
-from commonplace.operational.receipts import Effect, LearningReceipt, ReceiptOutcome
+from commonplace.operational.rules import decay
 from commonplace.operational.rules.pairs import VERDICT_OF, pair_name
-from commonplace.operational.statements import OperationalStatements
+from commonplace.operational.store import memories, reviews
+from commonplace.operational.store.statements import OperationalStatements
 
 REINFORCEMENT: Final = Decimal("0.1")
 CONTRADICTION: Final = Decimal("-0.2")

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from commonplace.apps.counts import Counts
+from commonplace.apps.model.counts import Counts
 from commonplace.core.errors import StorageError
 
 log = logging.getLogger(__name__)

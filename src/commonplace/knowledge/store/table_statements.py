@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from commonplace.knowledge.statements import MoveStatements
+from commonplace.knowledge.store.statements import MoveStatements
 from commonplace.storage.database import Statements, StatementSet, load_queries
 
 _DIRECTORY: Final = Path(__file__).parents[1] / "store" / "sql_by_table" / "reembedding"

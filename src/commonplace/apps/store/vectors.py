@@ -6,10 +6,10 @@ A vector is stored with its memory. A search computes vectors that are missing o
 import logging
 from collections.abc import Mapping, Sequence
 
-from commonplace.apps.counts import Counts
+from commonplace.apps.model.counts import Counts
 from commonplace.apps.model.memories import Memory
 from commonplace.apps.rules.vectors import cosine, to_bytes
-from commonplace.apps.statements import AppStatements
+from commonplace.apps.store.statements import AppStatements
 from commonplace.core.errors import EmbeddingError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.storage.store import Store

@@ -45,7 +45,7 @@ class Decider(StrEnum):
 
     MODEL = "model"
     RULE = "rule"
-    """The extractive model cannot decide, so a rule does (:mod:`~commonplace.apps.compaction.decision`)."""
+    """The extractive model cannot decide, so a rule does (:mod:`~commonplace.apps.rules.compaction_decision`)."""
     FIFO = "fifo"
     """The fallback: the oldest memory is removed."""
 

@@ -1,7 +1,7 @@
 """The rows of apps."""
 
 from commonplace.apps.model.apps import App
-from commonplace.apps.statements import AppStatements
+from commonplace.apps.store.statements import AppStatements
 
 
 async def get_app(sql: AppStatements, app_id: str) -> App:

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from commonplace.apps.energy import EnergyBudget
 from commonplace.apps.model.figures import DAY, HOUR, Statistics
 from commonplace.apps.model.memories import ChangeKind
 from commonplace.apps.rules.figures import share
-from commonplace.apps.statements import AppStatements
+from commonplace.apps.store.energy import EnergyBudget
+from commonplace.apps.store.statements import AppStatements
 from commonplace.core.clock import format_timestamp
 from commonplace.storage.store import Store
 

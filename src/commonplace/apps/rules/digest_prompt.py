@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
-from commonplace.apps.context import without_blocks
 from commonplace.apps.model.bounds import MAX_CONTENT_CHARS
 from commonplace.apps.model.conversations import Message
 from commonplace.apps.model.digests import MemoryCreationRequest
+from commonplace.apps.rules.context_block import without_blocks
 from commonplace.core.text import trim_to
 from commonplace.core.zones import zone_name
 from commonplace.llm.extractive import read_turns, take_notes

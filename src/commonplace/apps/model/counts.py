@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from commonplace.apps.receipts import CompactionReceipt, DigestOutcome, DigestReceipt
+from commonplace.apps.model.receipts import CompactionReceipt, DigestOutcome, DigestReceipt
 
 Labels = tuple[str, ...]
 

@@ -7,7 +7,7 @@ from commonplace.operational.model.processes import RecordingProcess
 from commonplace.operational.model.sessions import RunningSession, Session, SessionStatus, require_tier
 from commonplace.operational.model.stream import SessionResult
 from commonplace.operational.rules.session_status import status_after
-from commonplace.operational.statements import OperationalStatements
+from commonplace.operational.store.statements import OperationalStatements
 
 
 async def begin(

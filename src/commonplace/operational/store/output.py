@@ -10,7 +10,7 @@ from typing import Final
 
 from commonplace.core.clock import format_timestamp
 from commonplace.operational.model.output import Shown
-from commonplace.operational.statements import OperationalStatements
+from commonplace.operational.store.statements import OperationalStatements
 
 KEPT_LINES: Final = 2_000
 """Number of newest lines kept of a session, because its end matters more than its beginning."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.core.errors import StorageUnavailableError
-from commonplace.workspace.durable import KeptFile
+from commonplace.workspace.store.durable import KeptFile
 
 _FIRST_PAUSE_S: Final = 0.0005
 _LONGEST_PAUSE_S: Final = 0.02

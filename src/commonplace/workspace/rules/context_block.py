@@ -11,7 +11,7 @@ from typing import Any, Final, assert_never, cast
 from commonplace.prompts.data_lines import data_line
 from commonplace.workspace.model.config import InjectMode, MemoryConfig
 from commonplace.workspace.model.memories import Memory, age_key
-from commonplace.workspace.relevance import rank
+from commonplace.workspace.rules.relevance import rank
 
 HEADER: Final = "[Memories]"
 FALLBACK_COUNT: Final = 5

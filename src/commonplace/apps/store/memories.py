@@ -1,14 +1,14 @@
 """Memories of apps: their rows and their changes.
 
 Every change writes the row and its history in the transaction of the given statements.
-:mod:`~commonplace.apps.compaction.decision` decides what changes.
+:mod:`~commonplace.apps.rules.compaction_decision` decides what changes.
 """
 
 from collections.abc import Sequence
 
 from commonplace.apps.model.bounds import MAX_MEMORIES
 from commonplace.apps.model.memories import ALL_ROWS, Author, Change, ChangeKind, Draft, Memory
-from commonplace.apps.statements import AppStatements
+from commonplace.apps.store.statements import AppStatements
 from commonplace.core.clock import format_timestamp
 
 

@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Final
 from uuid import uuid4
 
-from commonplace.apps import conversations
 from commonplace.apps.model.digests import (
     Claim,
     DigestState,
@@ -15,8 +14,9 @@ from commonplace.apps.model.digests import (
     MemoryCreationRequest,
     QueuedDigest,
 )
-from commonplace.apps.receipts import DigestOutcome
-from commonplace.apps.statements import AppStatements
+from commonplace.apps.model.receipts import DigestOutcome
+from commonplace.apps.store import conversations
+from commonplace.apps.store.statements import AppStatements
 from commonplace.core.clock import format_timestamp
 from commonplace.storage.store import Store
 

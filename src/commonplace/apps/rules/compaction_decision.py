@@ -8,8 +8,6 @@ from datetime import datetime
 from itertools import combinations
 from typing import Final
 
-from commonplace.apps.compaction.conflicts import capitalised, denies, find_conflicts, without
-from commonplace.apps.compaction.importance import standing
 from commonplace.apps.model.bounds import MAX_CONTENT_CHARS, MAX_MEMORIES
 from commonplace.apps.model.compaction import (
     MAX_REASON_CHARS,
@@ -20,8 +18,10 @@ from commonplace.apps.model.compaction import (
 )
 from commonplace.apps.model.conflicts import Conflict
 from commonplace.apps.model.memories import Memory
-from commonplace.apps.receipts import Decider
+from commonplace.apps.model.receipts import Decider
+from commonplace.apps.rules.conflicts import capitalised, denies, find_conflicts, without
 from commonplace.apps.rules.digest_text import tidy_content
+from commonplace.apps.rules.importance import standing
 from commonplace.core.text import collapse_whitespace
 from commonplace.language.values import concepts, share, weight
 from commonplace.llm.extractive import SPEAKER

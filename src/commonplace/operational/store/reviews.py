@@ -14,7 +14,7 @@ from commonplace.operational.model.markers import MemoryMarker
 from commonplace.operational.model.memories import Author, Memory, state_of
 from commonplace.operational.model.reviews import OBSERVATIONS, Decision, Review
 from commonplace.operational.rules.pairs import pair_name
-from commonplace.operational.statements import OperationalStatements
+from commonplace.operational.store.statements import OperationalStatements
 
 
 async def add(sql: OperationalStatements, old: Memory, new: Memory, reason: str, now: datetime) -> int | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from commonplace.core.confidence import ACTIVE_THRESHOLD
 from commonplace.operational.model.context import Candidate, MemoryContext
 from commonplace.operational.rules.context_block import SHORTEST_BULLET_CHARS, BlockBuilder
-from commonplace.operational.statements import OperationalStatements
+from commonplace.operational.store.statements import OperationalStatements
 from commonplace.storage.rows import read_row
 
 

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.core.errors import InvalidInputError, NotFoundError, StorageUnavailableError
-from commonplace.workspace import counter, durable, git
-from commonplace.workspace.entries import format_line
-from commonplace.workspace.lines import NOTHING, Contents, read_contents
-from commonplace.workspace.lock import LockFile
 from commonplace.workspace.model.memories import MAX_NUMBER, Draft, Memory, Problem
-from commonplace.workspace.receipts import DeleteReceipt, StoreReceipt
+from commonplace.workspace.model.receipts import DeleteReceipt, StoreReceipt
+from commonplace.workspace.rules.entries import format_line
+from commonplace.workspace.rules.lines import NOTHING, Contents, read_contents
+from commonplace.workspace.store import counter, durable, git
+from commonplace.workspace.store.lock import LockFile
 
 DEFAULT_MAX_TOTAL: Final = 500
 DEFAULT_LOCK_TIMEOUT_S: Final = 10.0

@@ -1,0 +1,1 @@
+"""Storage of workspace memory: the JSONL file, its lock and its counter."""
