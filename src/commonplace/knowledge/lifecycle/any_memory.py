@@ -6,7 +6,13 @@ from datetime import datetime
 from typing import assert_never
 from uuid import UUID
 
-from commonplace.core.errors import InvalidInputError, NotFoundError, SupersededError, UndoRefusedError
+from commonplace.core.errors import (
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    SupersededError,
+    UndoRefusedError,
+)
 from commonplace.core.sources import Source
 from commonplace.knowledge.browse.single_memories import read_one, read_then, require_found
 from commonplace.knowledge.model import inputs
@@ -72,8 +78,9 @@ class SingleMemories:
         if not isinstance(fact, Fact) or fact.validity is not Validity.HELD:
             return False
         if self._session.source is not Source.PERSON:
-            expected = "a fact that is not held; a person must decide about this fact with commonplace review"
-            raise InvalidInputError("memory_id", expected, str(key))
+            state = f"The fact {key} is held, because it contradicts a more trusted fact."
+            message = f"{state} A person must decide about this fact with `commonplace review`."
+            raise ConflictError("memory_id", message, str(key))
         await sql.serialise_fact_keys(keys=[FactDraft.of(fact).key])
         rival: UUID | None = await sql.rival_of_held_fact(id=key)
         if rival is not None:

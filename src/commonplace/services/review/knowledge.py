@@ -54,8 +54,8 @@ async def decide(memory: KnowledgeMemory, key: ItemId, verdict: Verdict) -> Deci
     """Decide about an item; the verdict must fit it.
 
     Raises:
-        InvalidInputError: Several memories have a short id, or an agent confirms a held fact.
-        ConflictError: The pair is decided, or the decision cannot be applied.
+        InvalidInputError: Several memories have a short id.
+        ConflictError: The pair is decided, the decision cannot be applied, or an agent confirms a held fact.
         NotFoundError: The item does not exist, or its memories are no longer active.
         StorageUnavailableError: The server cannot be reached.
     """

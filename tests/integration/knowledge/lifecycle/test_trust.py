@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from commonplace.core.clock import utc_now
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.errors import ConflictError, InvalidInputError
 from commonplace.core.sources import Source
 from commonplace.knowledge import Narrowing
 from commonplace.knowledge.memories.rules import RuleDraft
@@ -127,7 +127,7 @@ async def test_a_correction_by_a_weaker_source_waits(knowledge: KnowledgeMemory,
     assert (waits.id, waits.reason) == (held.id, "held")
     assert waits.contradicts is not None
     assert waits.contradicts.endswith(": DE89")
-    with pytest.raises(InvalidInputError, match="a person must decide about this fact"):
+    with pytest.raises(ConflictError, match="A person must decide about this fact"):
         await knowledge.confirm("fact", held.id)
     await getattr(person, decision)("fact", held.id)
     await person.forget("fact", again.id)

@@ -226,7 +226,13 @@ async def forget_knowledge(
     return shapes.ForgottenShape()
 
 
-@api("POST /memories/{memoryType}/{memoryId}/confirm", writer, "The decay starts over", NOT_FOUND)
+@api(
+    "POST /memories/{memoryType}/{memoryId}/confirm",
+    writer,
+    "The decay starts over",
+    NOT_FOUND,
+    STATE_CONFLICT,
+)
 async def confirm_knowledge(
     memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId
 ) -> shapes.ConfirmedShape:
