@@ -171,9 +171,7 @@ def test_a_hook_gives_up_in_time(commonplace: CommandLine) -> None:
         "transcript_path": str(transcript),
         "cwd": str(commonplace.directory),
     }
-    impatient = (
-        "from commonplace.cli import hook; hook.DEADLINES_S['session-end'] = 1.5; hook.app(['session-end'])"
-    )
+    impatient = "from commonplace.cli.commands import hook; hook.DEADLINES_S['session-end'] = 1.5; hook.app(['session-end'])"
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"postgresql://x@127.0.0.1:{silent.getsockname()[1]}/x"
         done = subprocess.run(
@@ -206,9 +204,11 @@ def test_the_client_of_the_resident_process_loads_the_standard_library_alone() -
     ours = {name for name in loaded if name.startswith("commonplace.")}
     assert ours == {
         "commonplace.core",
+        "commonplace.core.interpreter",
         "commonplace.core.public_names",
         "commonplace.cli",
         "commonplace.cli.start",
+        "commonplace.hosts",
         "commonplace.hosts.resident",
         "commonplace.hosts.resident.client",
         "commonplace.hosts.resident.resident_socket",

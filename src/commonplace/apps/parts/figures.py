@@ -106,7 +106,7 @@ class AppUsage:
         rows = await self._store.reads.newest_memories(limit=limit)
         return self._quarantine.watch(Memory.from_rows(rows))
 
-    async def created_by_day(self, *, since: datetime) -> dict[date, int]:
+    async def created_by_day(self, *, since: datetime) -> Mapping[date, int]:
         """Return the number of memories created on each day (UTC); days without any are left out."""
         rows = await self._store.reads.created_by_day(since=format_timestamp(since))
         return {date.fromisoformat(row["day"]): row["memories"] for row in rows}

@@ -1,5 +1,7 @@
 """Memories that are shared with other apps (APP-16.7)."""
 
+from collections.abc import Mapping
+
 from commonplace.apps.model.memories import Author, ChangeKind
 from commonplace.apps.model.receipts import ShareReceipt
 from commonplace.apps.store import memories
@@ -36,7 +38,7 @@ class AppShares:
         """
         return await self._change(memory_id, to_app_id, ChangeKind.UNSHARED)
 
-    async def of_app(self, app_id: str) -> dict[int, list[str]]:
+    async def of_app(self, app_id: str) -> Mapping[int, list[str]]:
         """Return the apps that an app's memories are shared with, by memory id."""
         rows = await self._store.reads.shares_from(app_id=app_id)
         apps: dict[int, list[str]] = {}

@@ -1,5 +1,6 @@
 """Figures for overviews and monitoring."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 
@@ -48,7 +49,7 @@ class OperationalFigures:
         rows = await self._store.reads.fading_memories(updated_before=self._before(GRACE), limit=limit)
         return self._quarantine.watch(Memory.from_rows(rows))
 
-    async def learned_by_day(self, *, since: datetime) -> dict[date, int]:
+    async def learned_by_day(self, *, since: datetime) -> Mapping[date, int]:
         """Return the number of memories by day of creation (UTC), without days that have none."""
         rows = await self._store.reads.learned_by_day(since=format_timestamp(since))
         return {date.fromisoformat(row["day"]): row["memories"] for row in rows}
