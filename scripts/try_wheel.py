@@ -18,7 +18,9 @@ USES = (
     ("knowledge", "recall", "which port has staging?"),
     ("doctor",),
 )
-SCRIPTS = "from commonplace.web.pages import assets; assert assets.is_complete(), 'scripts are missing'"
+SCRIPTS = (
+    "from commonplace.web.pages.layout import assets; assert assets.is_complete(), 'scripts are missing'"
+)
 REMOVE = (
     "import sys; from pathlib import Path; from commonplace.storage.embedded import remove_cluster; "
     "remove_cluster(Path(sys.argv[1]))"

@@ -171,7 +171,10 @@ def test_a_hook_gives_up_in_time(commonplace: CommandLine) -> None:
         "transcript_path": str(transcript),
         "cwd": str(commonplace.directory),
     }
-    impatient = "from commonplace.cli.commands import hook; hook.DEADLINES_S['session-end'] = 1.5; hook.app(['session-end'])"
+    impatient = (
+        "from commonplace.cli.commands import hook; "
+        "hook.DEADLINES_S['session-end'] = 1.5; hook.app(['session-end'])"
+    )
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"postgresql://x@127.0.0.1:{silent.getsockname()[1]}/x"
         done = subprocess.run(
