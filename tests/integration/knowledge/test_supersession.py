@@ -429,6 +429,7 @@ async def test_a_batch_is_stored_as_if_fact_by_fact(knowledge: KnowledgeMemory) 
     assert stored[0] == stored[1]
 
 
+@pytest.mark.session
 @pytest.mark.requirement("KNW-05.2")
 async def test_a_fact_that_moves_meanwhile_is_not_superseded(
     knowledge: KnowledgeMemory, knowledge_pool: asyncpg.Pool
