@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,7 +45,8 @@ async def _first_use(home: Path) -> None:
 
 
 def make_used_home(home: Path) -> UsedHome:
-    """Use a home for the first time."""
+    """Use a home for the first time, in a thread of its own: the test that asks for it may run in a loop already."""
     home.mkdir()
-    asyncio.run(_first_use(home))
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, _first_use(home)).result()
     return UsedHome(home)
