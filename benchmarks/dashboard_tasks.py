@@ -35,7 +35,7 @@ from commonplace.storage.cluster import SUPERUSER
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.web.http.loopback import listen, url_of
 from commonplace.web.service import create_app
-from commonplace.web.serving import Server
+from commonplace.web.serving import HttpServer
 from dashboard_world import (
     CONNECTION,
     HARMFUL,
@@ -265,7 +265,9 @@ async def served(home: Path, filled_by: Filling = fill) -> AsyncIterator[str]:
             await backdate(server.url(role=SUPERUSER))
             with listen("127.0.0.1", 0) as listener:
                 ready = asyncio.Event()
-                service = Server(create_app(memories, tokens=tokens, settings=settings), on_ready=ready.set)
+                service = HttpServer(
+                    create_app(memories, tokens=tokens, settings=settings), on_ready=ready.set
+                )
                 running = asyncio.create_task(service.serve(sockets=[listener]))
                 await ready.wait()
                 try:

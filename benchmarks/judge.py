@@ -34,7 +34,7 @@ from commonplace.core.settings import Settings
 from commonplace.judge import judge
 from commonplace.llm import Script
 from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.model.memories import Memory
+from commonplace.operational.model.memories import Lesson
 from commonplace.operational.model.reviews import Decision
 from commonplace.operational.run.model_reviews import PairDecision, PairDecisions, decide_by_model
 
@@ -120,7 +120,7 @@ def transcript(pair: dict[str, Any], turn: str) -> bytes:
     return "".join(json.dumps(line) + "\n" for line in lines).encode()
 
 
-async def ingest(memory: OperationalMemory, pair: dict[str, Any], turn: str) -> tuple[list[Memory], str]:
+async def ingest(memory: OperationalMemory, pair: dict[str, Any], turn: str) -> tuple[list[Lesson], str]:
     """Ingest one text of a pair and return all rows, and the reasons of the receipts."""
 
     async def chunks() -> AsyncIterator[bytes]:

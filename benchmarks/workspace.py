@@ -28,7 +28,7 @@ from rich.table import Table
 
 from commonplace.core.clock import utc_now
 from commonplace.workspace import MemoryConfig, WorkspaceMemory
-from commonplace.workspace.model.memories import Draft, Scope
+from commonplace.workspace.model.memories import NoteDraft, NoteScope
 from commonplace.workspace.rules.context_block import render, select
 from commonplace.workspace.rules.search import search
 from commonplace.workspace.store.file import MemoryStore
@@ -40,10 +40,10 @@ LINE = json.dumps(
 )
 
 
-def draft(number: int) -> Draft:
+def draft(number: int) -> NoteDraft:
     """Return a memory like those that agents store."""
     text = FACT.format(number, 5000 + number)
-    return Draft(text=text, scope=Scope.WORKSPACE, tags=("infra",), created_at=utc_now())
+    return NoteDraft(text=text, scope=NoteScope.WORKSPACE, tags=("infra",), created_at=utc_now())
 
 
 def append_bare(path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, expect
 
 from commonplace.core.settings import Settings
-from commonplace.operational.model.memories import Memory
+from commonplace.operational.model.memories import Lesson
 from support.browser import DEADLINE_MS
 from support.secured import Secured, secured
 
@@ -40,7 +40,7 @@ async def guarded(browser: Browser, settings: Settings) -> AsyncIterator[Guarded
         await context.close()
 
 
-async def begin_draft(guarded: Guarded, text: str) -> tuple[Memory, Locator]:
+async def begin_draft(guarded: Guarded, text: str) -> tuple[Lesson, Locator]:
     """Log in as a writer and begin to change a memory; return it, and the field that holds the draft."""
     operational = guarded.service.memories.operational
     memory = (await operational.add(category="timing", observation="Takes 60s")).memory

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.async_api import Locator, Page, expect
 
-from commonplace.operational.model.memories import Memory
+from commonplace.operational.model.memories import Lesson
 from support.browser import Dashboard, Screenshot, check_accessibility
 from support.streams import chunks, session
 
@@ -17,10 +17,10 @@ VACUUM = "Needs manual VACUUM FULL weekly"
 DNS = "DNS checks fail transiently: retry once before escalating"
 
 
-async def fill(dashboard: Dashboard) -> dict[str, Memory]:
+async def fill(dashboard: Dashboard) -> dict[str, Lesson]:
     """Store four memories of two services and none, in this order."""
     add = dashboard.operational.add
-    stored: dict[str, Memory] = {}
+    stored: dict[str, Lesson] = {}
     for category, service, observation, confidence in (
         ("timing", "jellyfin", RESTART, 0.9),
         ("behavior", "jellyfin", LOCK, 0.7),

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from commonplace.apps.memory import AppMemory
 from commonplace.apps.model.conversations import Message
-from commonplace.apps.model.memories import Memory, Metadata
+from commonplace.apps.model.memories import Digest, Metadata
 from commonplace.apps.model.receipts import DigestReceipt
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.llm import Reply, Request, Script
@@ -31,9 +31,9 @@ def memory(
     importance: float | None = None,
     created_at: datetime = MOMENT,
     app_id: str = "cal",
-) -> Memory:
+) -> Digest:
     """Return a memory as a value."""
-    return Memory(
+    return Digest(
         id=number,
         app_id=app_id,
         user_id=None,

@@ -41,7 +41,7 @@ import onnxruntime
 import typer.main
 
 import commonplace.cli
-from commonplace.cli.frame.lazy import Entry
+from commonplace.cli.frame.lazy import CommandEntry
 from commonplace.cli.main import Commands, app
 from commonplace.cli.start import COLLECT_AFTER, main
 from commonplace.embedding import EmbeddingOptions, onnx_backend
@@ -194,7 +194,7 @@ def keep_data(directory: Path) -> None:
 def keep_command_line() -> None:
     """Build the parser of each command once, for all children."""
     typer.main.get_command = cache(typer.main.get_command)
-    Entry.load = cache(Entry.load)
+    CommandEntry.load = cache(CommandEntry.load)
     for each in (app, *(entry.load() for entry in Commands.entries.values())):
         typer.main.get_command(each)
 

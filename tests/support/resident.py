@@ -6,7 +6,7 @@ import socket
 import struct
 from pathlib import Path
 
-from commonplace.hosts.resident.resident_socket import Place
+from commonplace.hosts.resident.resident_socket import ResidentSocket
 from support.deadlines import DEADLINE_S
 from support.postgres import wait_until
 
@@ -20,7 +20,7 @@ PATIENT = {"PYTHONPATH": str(Path(__file__).with_name("patience"))}
 def pid_of(home: Path) -> int | None:
     """Return the number of the process that listens in a home; ``None`` if no process does."""
     try:
-        with Place(str(home)).connect(DEADLINE_S) as connection:
+        with ResidentSocket(str(home)).connect(DEADLINE_S) as connection:
             form = "3i"
             found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize(form))
             return struct.unpack(form, found)[0]

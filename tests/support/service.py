@@ -29,7 +29,7 @@ from commonplace.storage.embedded import remove_cluster
 from commonplace.web.http.loopback import listen, url_of
 from commonplace.web.http.security import SecurityOptions
 from commonplace.web.service import create_app
-from commonplace.web.serving import Server
+from commonplace.web.serving import HttpServer
 from commonplace.workspace import WorkspaceMemory
 from support.commands import COMMAND, clean_environment
 from support.deadlines import DEADLINE_S
@@ -103,7 +103,7 @@ async def serving_app(app: FastAPI) -> AsyncIterator[str]:
     """Serve an application from the event loop that runs; yield the URL."""
     with listen("127.0.0.1", 0) as listener:
         ready = asyncio.Event()
-        server = Server(app, on_ready=ready.set)
+        server = HttpServer(app, on_ready=ready.set)
         running = asyncio.create_task(server.serve(sockets=[listener]))
         async with asyncio.timeout(DEADLINE_S):
             await ready.wait()

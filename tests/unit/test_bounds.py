@@ -29,8 +29,8 @@ from commonplace.knowledge import (
     Scope,
     Tags,
 )
-from commonplace.mcp.apps.tools import OFFERS as APP_OFFERS
-from commonplace.mcp.knowledge.server import OFFERS
+from commonplace.mcp.apps.tools import TOOLS as APP_TOOLS
+from commonplace.mcp.knowledge.server import TOOLS
 from commonplace.mcp.protocol.tool import arguments_of
 from commonplace.web.rest import briefing
 from commonplace.web.rest.apps import conversations
@@ -146,12 +146,12 @@ def rest_fields(*routers: Any) -> Iterator[Field]:  # noqa: ANN401 - the parts o
                     yield Field(operation=name, name=snake(field), schema=schema)
 
 
-def tool_fields(offers: Any) -> Iterator[Field]:  # noqa: ANN401 - tools
+def tool_fields(specs: Any) -> Iterator[Field]:  # noqa: ANN401 - tools
     """Yield the parameters of tools."""
-    for offer in offers:
-        schema = arguments_of(offer.run, {}).model_json_schema()
+    for spec in specs:
+        schema = arguments_of(spec.run, {}).model_json_schema()
         for name, each in schema["properties"].items():
-            yield Field(operation=offer.run.__name__, name=snake(name), schema=each)
+            yield Field(operation=spec.run.__name__, name=snake(name), schema=each)
 
 
 def options(group: str) -> Iterator[tuple[str, str, Any]]:
@@ -169,7 +169,7 @@ KNOWLEDGE = (memories, lists, entities, upkeep)
 def test_a_field_has_its_declared_bounds_in_every_schema() -> None:
     """Of REST and of MCP; a field has the same bounds in each operation."""
     seen: set[str] = set()
-    for field in (*rest_fields(*KNOWLEDGE, briefing), *tool_fields(OFFERS)):
+    for field in (*rest_fields(*KNOWLEDGE, briefing), *tool_fields(TOOLS)):
         if field.name not in DECLARED or (field.name == "limit" and "maximum" not in field.bounds):
             continue
         seen.add(field.name)
@@ -201,7 +201,7 @@ def test_a_field_has_the_same_default_at_every_door(operation: str) -> None:
     for field in rest_fields(memories):
         if field.operation == route:
             doors["REST"][field.name] = field.schema.get("default")
-    for field in tool_fields(OFFERS):
+    for field in tool_fields(TOOLS):
         if field.operation == tool:
             doors["MCP"][field.name] = field.schema.get("default")
     for name, field_name, option in options("knowledge"):
@@ -221,7 +221,7 @@ def test_every_door_narrows_a_read_alike(operation: str) -> None:
     narrowing = {"as_of", "valid_at", "min_trust", "tags", "since", "until", "learned_by", "entity_id"}
     narrowing |= set() if operation == "context" else {"scope"}
     assert narrowing <= {each.name for each in rest_fields(memories) if each.operation == route}
-    assert narrowing <= {each.name for each in tool_fields(OFFERS) if each.operation == tool}
+    assert narrowing <= {each.name for each in tool_fields(TOOLS) if each.operation == tool}
     assert narrowing <= {name for own, name, _ in options("knowledge") if own == command}
 
 
@@ -233,7 +233,7 @@ def test_the_other_memories_declare_their_bounds_too() -> None:
         "reason": apps.Reason,
         "name": apps.Name,
     }
-    for field in (*rest_fields(conversations), *tool_fields(APP_OFFERS)):
+    for field in (*rest_fields(conversations), *tool_fields(APP_TOOLS)):
         if field.name in app_fields:
             assert field.bounds == bounds_in(TypeAdapter(app_fields[field.name]).json_schema()), field
     lessons = {

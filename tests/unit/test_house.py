@@ -13,13 +13,13 @@ from pydantic import BaseModel
 
 from commonplace import AppMemory, KnowledgeMemory, OperationalMemory, WorkspaceMemory
 from commonplace.knowledge import storage_functions
-from commonplace.mcp.knowledge.server import OFFERS
+from commonplace.mcp.knowledge.server import TOOLS
 from commonplace.mcp.protocol.tool import arguments_of
 from commonplace.web.rest.knowledge import shapes
 from support.facades import methods_of, parts_of
 
 SOURCE = Path(__file__).parents[2] / "src" / "commonplace"
-DOORS = ("cli", "host", "mcp", "web")
+DOORS = ("adapters", "butlers", "cli", "hosts", "mcp", "web")
 MEMORIES = ("apps", "knowledge", "operational", "workspace")
 FACADES: tuple[type, ...] = (AppMemory, KnowledgeMemory, OperationalMemory, WorkspaceMemory)
 CLOSED = {"memory_type", "mode", "permanence", "entity_type", "types"}
@@ -155,10 +155,10 @@ def test_doors_import_public_names_alone(memory: str) -> None:
 
 
 @pytest.mark.requirement("HSE-04.1")
-@pytest.mark.parametrize("offer", OFFERS, ids=lambda offer: offer.run.__name__)
-def test_tools_show_closed_sets_and_bounds(offer: Any) -> None:  # noqa: ANN401 - a tool
+@pytest.mark.parametrize("spec", TOOLS, ids=lambda spec: spec.run.__name__)
+def test_tools_show_closed_sets_and_bounds(spec: Any) -> None:  # noqa: ANN401 - a tool
     """A model reads in the schema which words and which numbers are taken."""
-    check(arguments_of(offer.run, {}).model_json_schema())
+    check(arguments_of(spec.run, {}).model_json_schema())
 
 
 @pytest.mark.requirement("HSE-04.1")

@@ -25,7 +25,7 @@ def test_a_home_with_a_long_path_is_reached_without_a_list_of_open_files(
     """The path is too long for a socket; the current directory stays as it was."""
     monkeypatch.setattr(place, "OPEN_FILES", str(tmp_path / "missing"))
     monkeypatch.chdir(tmp_path)
-    home = place.Place(str(tmp_path / ("x" * place.MAX_SOCKET_PATH_BYTES)))
+    home = place.ResidentSocket(str(tmp_path / ("x" * place.MAX_SOCKET_PATH_BYTES)))
     listener = home.listen()
     assert listener is not None
     with listener, home.connect(1.0) as connection, listener.accept()[0] as accepted:

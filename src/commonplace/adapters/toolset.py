@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ToolAnswer:
     """The answer to a call, as text for the model; ``is_error`` if the call was refused."""
 
     text: str
@@ -78,7 +78,7 @@ class Toolset:
             for tool in self.tools.values()
         ]
 
-    async def call(self, name: str, arguments: Mapping[str, Any] | str) -> Answer:
+    async def call(self, name: str, arguments: Mapping[str, Any] | str) -> ToolAnswer:
         """Run a model's call.
 
         Args:
@@ -90,14 +90,16 @@ class Toolset:
         """
         tool = self.tools.get(name)
         if tool is None:
-            return Answer(text=f"no tool {name!r}: expected one of {', '.join(self.tools)}", is_error=True)
+            return ToolAnswer(
+                text=f"no tool {name!r}: expected one of {', '.join(self.tools)}", is_error=True
+            )
         try:
             given: object = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
         except (ValueError, RecursionError):
             given = None
         if not isinstance(given, Mapping):
             refusal = InvalidInputError("arguments", "a JSON object", arguments)
-            return Answer(text=str(refusal), is_error=True)
+            return ToolAnswer(text=str(refusal), is_error=True)
         result = await tool.run(dict(cast("Mapping[str, Any]", given)))
         texts = [block.text for block in result.content if isinstance(block, TextContent)]
-        return Answer(text="\n".join(texts), is_error=result.is_error)
+        return ToolAnswer(text="\n".join(texts), is_error=result.is_error)

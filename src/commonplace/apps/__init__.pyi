@@ -41,7 +41,7 @@ from commonplace.apps.model.figures import HOUR as HOUR
 from commonplace.apps.model.figures import SpentEnergy as SpentEnergy
 from commonplace.apps.model.figures import Statistics as Statistics
 from commonplace.apps.model.memories import ChangeKind as ChangeKind
-from commonplace.apps.model.memories import Memory as Memory
+from commonplace.apps.model.memories import Digest as Digest
 from commonplace.apps.model.memories import Metadata as Metadata
 from commonplace.apps.model.names import APP_ID as APP_ID
 from commonplace.apps.model.names import require_app_id as require_app_id

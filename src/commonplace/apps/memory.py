@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from commonplace.apps.digests.worker import DigestWorker
 from commonplace.apps.model.apps import App, AppStatus
-from commonplace.apps.model.conflicts import Conflict
+from commonplace.apps.model.conflicts import Contradiction
 from commonplace.apps.model.context import MemoryContext
 from commonplace.apps.model.conversations import (
     Conversation,
@@ -23,7 +23,7 @@ from commonplace.apps.model.counts import Counts
 from commonplace.apps.model.digests import COMPLETED
 from commonplace.apps.model.energy import EnergyPolicy
 from commonplace.apps.model.exchange import Export, read_document
-from commonplace.apps.model.memories import ALL_ROWS, Author, Change, Memory
+from commonplace.apps.model.memories import ALL_ROWS, Author, Change, Digest
 from commonplace.apps.model.names import optional_user, require_app_id
 from commonplace.apps.model.receipts import DigestReceipt, EndReceipt, ImportReceipt, PurgeReceipt
 from commonplace.apps.parts.changes import AppChanges
@@ -285,7 +285,7 @@ class AppMemory:
         shown = await self.focus.shown(app_id, user_id=optional_user(user_id))
         return MemoryContext(text=self.focus.block(app, shown), memories=tuple(shown))
 
-    async def list_memories(self, app_id: str, *, limit: int = ALL_ROWS, offset: int = 0) -> list[Memory]:
+    async def list_memories(self, app_id: str, *, limit: int = ALL_ROWS, offset: int = 0) -> list[Digest]:
         """Return an app's own memories from all its spaces, newest first.
 
         Raises:
@@ -296,7 +296,7 @@ class AppMemory:
             found = await memories.of_app(sql, app_id, limit=limit, offset=offset)
         return self.quarantine.watch(found)
 
-    async def get(self, memory_id: int, *, app_id: str | None = None) -> Memory:
+    async def get(self, memory_id: int, *, app_id: str | None = None) -> Digest:
         """Return a memory.
 
         Raises:
@@ -310,7 +310,7 @@ class AppMemory:
         async with self._store.reading() as sql:
             return await memories.history(sql, memory_id)
 
-    async def delete(self, memory_id: int, *, app_id: str | None = None) -> Memory:
+    async def delete(self, memory_id: int, *, app_id: str | None = None) -> Digest:
         """Delete a memory permanently, including its text in the history, and return it.
 
         Raises:
@@ -384,7 +384,7 @@ class AppMemory:
             case _:
                 raise InvalidInputError("by", "words or meaning", by)
 
-    async def conflicts(self, app_id: str) -> list[Conflict]:
+    async def conflicts(self, app_id: str) -> list[Contradiction]:
         """Return the pairs of an app's own memories that contradict each other.
 
         Raises:
@@ -427,7 +427,7 @@ def _timeout_s(settings: Settings) -> float:
     return settings.model_timeout_s if "model_timeout_s" in settings.model_fields_set else DEFAULT_TIMEOUT_S
 
 
-async def _get(sql: AppStatements, memory_id: int, app_id: str | None) -> Memory:
+async def _get(sql: AppStatements, memory_id: int, app_id: str | None) -> Digest:
     memory = await memories.get(sql, memory_id)
     if app_id is not None and memory.app_id != app_id:
         raise NotFoundError("memory", memory_id)

@@ -7,7 +7,7 @@ from commonplace.apps.model.apps import App
 from commonplace.apps.model.bounds import MAX_MEMORIES
 from commonplace.apps.model.compaction import MemoryCompactionRequest
 from commonplace.apps.model.digests import COMPLETED, MemoryCreationRequest
-from commonplace.apps.model.memories import Memory
+from commonplace.apps.model.memories import Digest
 from commonplace.apps.model.receipts import CompactionReceipt, EndReceipt, PurgeReceipt
 
 
@@ -21,11 +21,11 @@ class SensitiveLoop:
         """End a conversation, and start its digest; see :meth:`.AppMemory.end_conversation`."""
         return await self._memory.end_conversation(conversation_id, reason)
 
-    async def get_memories_for_app(self, app_id: str, *, user_id: str | None = None) -> list[Memory]:
+    async def get_memories_for_app(self, app_id: str, *, user_id: str | None = None) -> list[Digest]:
         """Return the memories for a context; see :meth:`.Injection.shown`."""
         return await self._memory.focus.shown(app_id, user_id=user_id)
 
-    def format_memories_for_context(self, app: App, memories: Sequence[Memory]) -> str:
+    def format_memories_for_context(self, app: App, memories: Sequence[Digest]) -> str:
         """Return the block of an app; see :meth:`.Injection.block`."""
         return self._memory.focus.block(app, memories)
 
@@ -36,7 +36,7 @@ class MemorySubAgent:
     def __init__(self, memory: AppMemory) -> None:
         self._memory = memory
 
-    async def create_memory(self, request: MemoryCreationRequest) -> Memory | None:
+    async def create_memory(self, request: MemoryCreationRequest) -> Digest | None:
         """Make the memory of a conversation; ``None`` if there is none. :meth:`.DigestWorker.make` gives the reason."""
         return (await self._memory.digests.make(request)).memory
 
@@ -46,7 +46,7 @@ class MemorySubAgent:
 
     async def get_memories(
         self, app_id: str, limit: int = MAX_MEMORIES, *, user_id: str | None = None
-    ) -> list[Memory]:
+    ) -> list[Digest]:
         """Return the memories that a conversation can see; see :meth:`.Injection.visible`."""
         return await self._memory.focus.visible(app_id, user_id=user_id, limit=limit)
 

@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class ButlerHost:
     """A host with started modules and served tools. Use :meth:`open`."""
 
     butler: Butler
@@ -45,7 +45,7 @@ class Host:
         *,
         modules: Sequence[Module] | None = None,
         clock: Clock = utc_now,
-    ) -> "AsyncGenerator[Host]":
+    ) -> "AsyncGenerator[ButlerHost]":
         """Start the modules in ``butler.toml``, serve their tools, and stop both at the end of the block.
 
         It loads the available modules (by default only memory) that ``butler.toml`` names.

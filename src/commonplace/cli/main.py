@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from commonplace.cli.frame.lazy import Entry, LazyGroup
+from commonplace.cli.frame.lazy import CommandEntry, LazyGroup
 from commonplace.core.errors import CommonplaceError
 
 
@@ -17,40 +17,56 @@ class Commands(LazyGroup):
     """The subcommands."""
 
     entries: ClassVar = {
-        "demo": Entry("demo.tour", "Tour of the memories; needs no setup."),
-        "sample": Entry("commands.sample", "Sample memories for trying the dashboard and the commands."),
-        "know": Entry("commands.know", "One search over all four memories: what do my agents know?"),
-        "ops": Entry("operational.commands", "Operational memory: lessons of a scheduled ops agent."),
-        "apps": Entry("apps.commands", "App memory: digests of ended conversations."),
-        "workspace": Entry("workspace.commands", "Workspace memory: short facts stored beside the code."),
-        "knowledge": Entry("knowledge.commands", "Knowledge memory: episodes, facts, rules and entities."),
-        "serve": Entry("commands.serve", "The service: dashboard, REST, MCP and metrics over HTTP."),
-        "token": Entry("commands.token", "Access tokens for the service."),
-        "review": Entry("commands.review", "Memories that wait for your decision."),
-        "context": Entry("commands.context", "Briefing: one block for a prompt from all four memories."),
-        "worker": Entry("commands.worker", "Background work: scheduled decay, cleanup and consolidation."),
-        "consolidation": Entry(
+        "demo": CommandEntry("demo.tour", "Tour of the memories; needs no setup."),
+        "sample": CommandEntry(
+            "commands.sample", "Sample memories for trying the dashboard and the commands."
+        ),
+        "know": CommandEntry("commands.know", "One search over all four memories: what do my agents know?"),
+        "ops": CommandEntry("operational.commands", "Operational memory: lessons of a scheduled ops agent."),
+        "apps": CommandEntry("apps.commands", "App memory: digests of ended conversations."),
+        "workspace": CommandEntry(
+            "workspace.commands", "Workspace memory: short facts stored beside the code."
+        ),
+        "knowledge": CommandEntry(
+            "knowledge.commands", "Knowledge memory: episodes, facts, rules and entities."
+        ),
+        "serve": CommandEntry("commands.serve", "The service: dashboard, REST, MCP and metrics over HTTP."),
+        "token": CommandEntry("commands.token", "Access tokens for the service."),
+        "review": CommandEntry("commands.review", "Memories that wait for your decision."),
+        "context": CommandEntry(
+            "commands.context", "Briefing: one block for a prompt from all four memories."
+        ),
+        "worker": CommandEntry(
+            "commands.worker", "Background work: scheduled decay, cleanup and consolidation."
+        ),
+        "consolidation": CommandEntry(
             "commands.consolidation", "Model and budget that turn sessions into knowledge."
         ),
-        "host": Entry("commands.host", "A minimal host: sessions with memory, configured by butler.toml."),
-        "mcp": Entry("commands.mcp", "MCP servers on standard input and output."),
-        "project": Entry("commands.project", "Projects that own memories: list, rename, merge, promote."),
-        "install": Entry(
+        "host": CommandEntry(
+            "commands.host", "A minimal host: sessions with memory, configured by butler.toml."
+        ),
+        "mcp": CommandEntry("commands.mcp", "MCP servers on standard input and output."),
+        "project": CommandEntry(
+            "commands.project", "Projects that own memories: list, rename, merge, promote."
+        ),
+        "install": CommandEntry(
             "commands.install",
             "Connect agent hosts such as Claude Code or Codex to the memories.",
         ),
-        "plugin": Entry("commands.plugin", "Write a Claude Code plugin and its marketplace."),
-        "uninstall": Entry("commands.uninstall", "Disconnect agent hosts from the memories."),
-        "hook": Entry("commands.hook", "Handle an event of an agent host."),
-        "backup": Entry("commands.backup", "Copy all memories to one file, while they are in use."),
-        "restore": Entry("commands.restore", "Restore all memories from a backup."),
-        "export": Entry("commands.export", "Export memories to JSON Lines or a folder of Markdown."),
-        "import": Entry("commands.imports", "Import memories from an export or another program."),
-        "erase": Entry("commands.erase", "Delete everything about a subject permanently."),
-        "doctor": Entry("commands.doctor", "Check each part with a real write, read, search and delete."),
-        "clock": Entry("commands.clock", "Check the clock that decay and cleanup depend on."),
-        "trust": Entry("commands.trust", "Trust the commonplace.toml in a directory."),
-        "config": Entry("commands.config", "Settings and their sources."),
+        "plugin": CommandEntry("commands.plugin", "Write a Claude Code plugin and its marketplace."),
+        "uninstall": CommandEntry("commands.uninstall", "Disconnect agent hosts from the memories."),
+        "hook": CommandEntry("commands.hook", "Handle an event of an agent host."),
+        "backup": CommandEntry("commands.backup", "Copy all memories to one file, while they are in use."),
+        "restore": CommandEntry("commands.restore", "Restore all memories from a backup."),
+        "export": CommandEntry("commands.export", "Export memories to JSON Lines or a folder of Markdown."),
+        "import": CommandEntry("commands.imports", "Import memories from an export or another program."),
+        "erase": CommandEntry("commands.erase", "Delete everything about a subject permanently."),
+        "doctor": CommandEntry(
+            "commands.doctor", "Check each part with a real write, read, search and delete."
+        ),
+        "clock": CommandEntry("commands.clock", "Check the clock that decay and cleanup depend on."),
+        "trust": CommandEntry("commands.trust", "Trust the commonplace.toml in a directory."),
+        "config": CommandEntry("commands.config", "Settings and their sources."),
     }
 
 

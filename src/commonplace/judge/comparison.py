@@ -34,7 +34,7 @@ _Amounts: TypeAlias = "tuple[tuple[Amount, Amount], ...]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class ComparedText:
     """One of two texts: its reading, the positions that the other text shares, and the remaining parts."""
 
     reading: Reading
@@ -67,8 +67,8 @@ class Side:
 class Comparison:
     """Shared and remaining parts of two texts; ``turned`` counts pairs such as "reachable" and "unreachable"."""
 
-    old: Side
-    new: Side
+    old: ComparedText
+    new: ComparedText
     words: _Pairs
     same_names: _Names
     other_names: _Names
@@ -133,8 +133,8 @@ def compare_readings(old: Reading, new: Reading) -> Comparison:
 
 def _side(
     reading: Reading, shared: list[Placed], words: list[Word], names: list[Name], amounts: list[Amount]
-) -> Side:
-    return Side(
+) -> ComparedText:
+    return ComparedText(
         reading=reading,
         shared=frozenset(part.place for part in shared),
         words=tuple(words),

@@ -5,7 +5,7 @@ Source: OPS-10.1, R-OPS-5.
 
 from typing import Final
 
-from commonplace.judge.comparison import Comparison, Side
+from commonplace.judge.comparison import ComparedText, Comparison
 from commonplace.judge.lexicon import BREAKS
 from commonplace.judge.observation import Reading
 from commonplace.judge.words import spelled
@@ -34,7 +34,7 @@ def denial(comparison: Comparison) -> str:
     return f'only the {"old" if old else "new"} text says "{said[0] or said[1]}"'
 
 
-def _turns(side: Side) -> list[str]:
+def _turns(side: ComparedText) -> list[str]:
     """Return the negators and negative words in the clauses of which the other text has a part, or another amount."""
     reading = side.reading
     left = {*side.words, *side.names, *side.amounts}
@@ -55,7 +55,7 @@ def other_subject(comparison: Comparison) -> bool:
     return not _behind(comparison.old).isdisjoint(_behind(comparison.new))
 
 
-def _behind(side: Side) -> set[str]:
+def _behind(side: ComparedText) -> set[str]:
     """Return the words right before those parts of the subject that the other text lacks."""
     words = {word.place: word.text for word in side.reading.words}
     parts = [part for part in side.parts if part.place in side.reading.subject]

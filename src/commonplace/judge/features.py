@@ -12,10 +12,10 @@ from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
 from commonplace.judge.changes import NO_LONGER
-from commonplace.judge.comparison import Comparison, Side
+from commonplace.judge.comparison import ComparedText, Comparison
 from commonplace.judge.differences import denial, exchanged_ends, order_is_turned
 from commonplace.judge.observation import PREDICATE, Name, Reading, Word
-from commonplace.judge.quantities import Kind
+from commonplace.judge.quantities import Dimension
 from commonplace.judge.words import spelled
 from commonplace.language.ideas import WORD_WEIGHT
 from commonplace.language.likeness import likeness
@@ -116,7 +116,7 @@ def _figures(comparison: Comparison) -> Iterator[Feature]:
     behind = any(one.opener == other.opener == PREDICATE for one, other in comparison.other_names)
     yield Feature("other name behind is", behind, names)
     yield Feature("other amounts", min(len(comparison.other_amounts), 2))
-    counted = [one for one, _ in comparison.same_amounts if one.quantity.kind is not Kind.ORDINAL]
+    counted = [one for one, _ in comparison.same_amounts if one.quantity.kind is not Dimension.ORDINAL]
     yield Feature("same amounts", min(len(counted), 2))
     yield Feature("amounts left of new", min(len(comparison.new.amounts), 2))
 
@@ -156,7 +156,7 @@ def _claims(comparison: Comparison) -> Iterator[Feature]:
     yield Feature("other value", bool(value), f"the same claim has another value: {value}")
 
 
-def _has_condition(side: Side) -> bool:
+def _has_condition(side: ComparedText) -> bool:
     return any(word.conditional and word.weight >= WORD_WEIGHT for word in side.words)
 
 

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from commonplace.judge import lexicon
 from commonplace.judge.changes import stated_changes
 from commonplace.judge.lexicon import BREAKS, CIRCUMSTANCES, COPULAS, EARLIER, LATER
-from commonplace.judge.quantities import Bound, Kind, Quantity
+from commonplace.judge.quantities import Bound, Dimension, Quantity
 from commonplace.judge.quantity_reading import extract
 from commonplace.judge.words import fold, tokenise
 from commonplace.language.ideas import LIGHT_WEIGHT, NEGATORS, STOPWORDS, idea_of, word_set
@@ -234,11 +234,11 @@ class _Reader:
         if quantity.hedged or quantity.denied or bounded:
             return ""
         behind = self._token(place + 1)
-        if quantity.kind is Kind.ORDINAL:
+        if quantity.kind is Dimension.ORDINAL:
             label = "" if behind in BREAKS else behind
-        elif quantity.label in _VERSIONED or quantity.kind is Kind.VERSION:
+        elif quantity.label in _VERSIONED or quantity.kind is Dimension.VERSION:
             label = "" if place else quantity.label or "version"
-        elif quantity.kind is not Kind.NUMBER or quantity.label:
+        elif quantity.kind is not Dimension.NUMBER or quantity.label:
             label = quantity.label
         else:
             label = self._numbered(place, quantity, behind)

@@ -26,7 +26,7 @@ CLOCK_TOLERANCE_MIN: Final = 30.0
 """Minutes by which "around" widens a time of day."""
 
 
-class Kind(StrEnum):
+class Dimension(StrEnum):
     """Dimension of a quantity; only quantities with the same dimension are compared."""
 
     DURATION = "duration"
@@ -68,7 +68,7 @@ class Quantity:
     (versions, addresses). ``denied`` marks ``not 200``. ``label`` is the noun that the number identifies.
     """
 
-    kind: Kind
+    kind: Dimension
     low: float = 0.0
     high: float = 0.0
     name: str = ""
@@ -85,9 +85,9 @@ def compare(first: Quantity, second: Quantity) -> Agreement:
     A bare number can be compared with a port or a version of the same digits. Limits from the same side agree if they
     are equal; a value and a limit agree if the value is within the limit. A hedge widens its quantity.
     """
-    if {first.kind, second.kind} == {Kind.NUMBER, Kind.PORT} or first.kind == second.kind:
+    if {first.kind, second.kind} == {Dimension.NUMBER, Dimension.PORT} or first.kind == second.kind:
         return _compare_values(first, second)
-    if {first.kind, second.kind} == {Kind.NUMBER, Kind.VERSION}:
+    if {first.kind, second.kind} == {Dimension.NUMBER, Dimension.VERSION}:
         digits = {one.name or f"{one.low:g}" for one in (first, second)}
         return Agreement.AGREE if len(digits) == 1 else Agreement.DIFFER
     return Agreement.APART
@@ -108,7 +108,7 @@ def _compare_values(first: Quantity, second: Quantity) -> Agreement:
 def _same_size(first: Quantity, second: Quantity) -> bool:
     """Return whether two sizes differ only by decimal and binary prefixes."""
     smaller, larger = sorted((first.low, second.low))
-    is_exact = all(one.kind is Kind.SIZE and one.low == one.high for one in (first, second))
+    is_exact = all(one.kind is Dimension.SIZE and one.low == one.high for one in (first, second))
     return is_exact and any(math.isclose(larger, smaller * ratio, rel_tol=1e-6) for ratio in PREFIX_RATIOS)
 
 
@@ -118,11 +118,11 @@ def _limit(quantity: Quantity) -> Quantity:
 
 
 def _widened(quantity: Quantity) -> tuple[float, float]:
-    if quantity.kind is Kind.DURATION and CALENDAR_S <= quantity.low < math.inf:
+    if quantity.kind is Dimension.DURATION and CALENDAR_S <= quantity.low < math.inf:
         return quantity.low * (1 - CALENDAR_TOLERANCE), quantity.high * (1 + CALENDAR_TOLERANCE)
     slack = 1e-9 * max(1.0, abs(quantity.low) if math.isfinite(quantity.low) else 1.0)
     if not quantity.hedged:
         return quantity.low - slack, quantity.high + slack
-    if quantity.kind is Kind.CLOCK:
+    if quantity.kind is Dimension.CLOCK:
         return quantity.low - CLOCK_TOLERANCE_MIN, quantity.high + CLOCK_TOLERANCE_MIN
     return quantity.low * (1 - HEDGE_TOLERANCE) - slack, quantity.high * (1 + HEDGE_TOLERANCE) + slack

@@ -14,7 +14,7 @@ from typing import Final
 
 from commonplace.judge import units
 from commonplace.judge.lexicon import HEDGES, LABELS, LOWER_BOUNDS, UPPER_BOUNDS
-from commonplace.judge.quantities import Bound, Kind, Quantity
+from commonplace.judge.quantities import Bound, Dimension, Quantity
 from commonplace.judge.units import DURATIONS
 
 _BOUNDS: Final = (
@@ -24,11 +24,11 @@ _BOUNDS: Final = (
 _NAMED: Final = {
     word: (kind, amount)
     for kind, amounts in (
-        (Kind.DURATION, DURATIONS | units.PERIODS),
-        (Kind.CLOCK, units.TIMES_OF_DAY),
-        (Kind.WEEKDAY, units.WEEKDAYS),
-        (Kind.NUMBER, units.MULTIPLES | {"once": 1.0}),
-        (Kind.ORDINAL, units.ORDINALS),
+        (Dimension.DURATION, DURATIONS | units.PERIODS),
+        (Dimension.CLOCK, units.TIMES_OF_DAY),
+        (Dimension.WEEKDAY, units.WEEKDAYS),
+        (Dimension.NUMBER, units.MULTIPLES | {"once": 1.0}),
+        (Dimension.ORDINAL, units.ORDINALS),
     )
     for word, amount in amounts.items()
 }
@@ -37,10 +37,10 @@ _NAMED: Final = {
 _UNITS: Final = {
     word: (kind, factor)
     for kind, factors in (
-        (Kind.SIZE, units.SIZES),
-        (Kind.PERCENT, dict.fromkeys(units.PERCENT, 1.0)),
-        (Kind.TEMPERATURE, dict.fromkeys(units.DEGREES, 1.0)),
-        (Kind.ORDINAL, dict.fromkeys(units.ORDINAL_ENDINGS, 1.0)),
+        (Dimension.SIZE, units.SIZES),
+        (Dimension.PERCENT, dict.fromkeys(units.PERCENT, 1.0)),
+        (Dimension.TEMPERATURE, dict.fromkeys(units.DEGREES, 1.0)),
+        (Dimension.ORDINAL, dict.fromkeys(units.ORDINAL_ENDINGS, 1.0)),
     )
     for word, factor in factors.items()
 }
@@ -142,8 +142,8 @@ def _value(match: re.Match[str]) -> Quantity:
         kind, amount = _NAMED[word.strip()]
         return Quantity(kind=kind, low=amount, high=amount)
     if match["version"]:
-        return _plain(Kind.VERSION, match["version"].strip())
-    kind = Kind.PORT if match["label"] == "port " else Kind.NUMBER
+        return _plain(Dimension.VERSION, match["version"].strip())
+    kind = Dimension.PORT if match["label"] == "port " else Dimension.NUMBER
     if match["range"]:
         low = _amount(match["first"], match["first_unit"] or match["second_unit"], kind)
         high = _amount(match["second"], match["second_unit"], kind)
@@ -152,7 +152,7 @@ def _value(match: re.Match[str]) -> Quantity:
     return _amount(match["first"], match["first_unit"], kind)
 
 
-def _amount(number: str, unit: str, kind: Kind) -> Quantity:
+def _amount(number: str, unit: str, kind: Dimension) -> Quantity:
     """Read a number with its unit; ``kind`` is the kind of a number that has none."""
     cardinal = units.CARDINALS.get(number.strip())
     digits = number.strip() if cardinal is None else f"{cardinal:g}"
@@ -167,7 +167,7 @@ def _amount(number: str, unit: str, kind: Kind) -> Quantity:
         seconds = sum(
             float(count) * DURATIONS[name] for count, name in _SECONDS.findall(f"{plain.low} {unit}")
         )
-        return Quantity(kind=Kind.DURATION, low=seconds, high=seconds)
+        return Quantity(kind=Dimension.DURATION, low=seconds, high=seconds)
     if word in _UNITS:
         kind, factor = _UNITS[word]
     return Quantity(kind=kind, low=plain.low * factor, high=plain.low * factor)
@@ -177,19 +177,19 @@ def _clock(digits: str, half: int | None) -> Quantity:
     """Read a time of day, given the hours before its half of the day."""
     time = _TIME.fullmatch(digits)
     if time is None:
-        return Quantity(kind=Kind.ADDRESS, name=digits)
+        return Quantity(kind=Dimension.ADDRESS, name=digits)
     minutes = float(int(time["hours"]) * 60 + int(time["minutes"] or 0)) % _DAY_MIN
     if half is not None:
         minutes = minutes % (_DAY_MIN / 2) + half * 60
-    return Quantity(kind=Kind.CLOCK, low=minutes, high=minutes)
+    return Quantity(kind=Dimension.CLOCK, low=minutes, high=minutes)
 
 
-def _plain(kind: Kind, digits: str) -> Quantity:
+def _plain(kind: Dimension, digits: str) -> Quantity:
     """Read digits as an amount if they form one: "1,500" and "1.5" do; a date, "1.1.1.1" and 30 digits do not."""
     plain = digits.replace(",", "" if _THOUSANDS.fullmatch(digits) else ".")
-    is_dotted = plain.count(".") > 1 or (kind is Kind.VERSION and "." in plain)
+    is_dotted = plain.count(".") > 1 or (kind is Dimension.VERSION and "." in plain)
     if is_dotted and digits.count(".") != _ADDRESS_DOTS:
-        return Quantity(kind=Kind.VERSION, name=digits)
+        return Quantity(kind=Dimension.VERSION, name=digits)
     if is_dotted or len(digits) > _LONGEST_NUMBER or "-" in digits or ":" in digits:
-        return Quantity(kind=Kind.ADDRESS, name=digits)
+        return Quantity(kind=Dimension.ADDRESS, name=digits)
     return Quantity(kind=kind, low=float(plain), high=float(plain))

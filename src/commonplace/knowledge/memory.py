@@ -21,9 +21,9 @@ from commonplace.knowledge.lifecycle.feedback import RuleFeedback
 from commonplace.knowledge.memories.episodes import (
     BATCH_ROWS,
     EpisodeDraft,
+    EpisodeImportReceipt,
     EpisodeReceipt,
     Episodes,
-    ImportReceipt,
 )
 from commonplace.knowledge.memories.facts import FactReceipt, Facts
 from commonplace.knowledge.memories.links import Links
@@ -45,7 +45,7 @@ from commonplace.knowledge.scopes.moving import Scopes
 from commonplace.knowledge.search.context_assembly import ContextBlocks
 from commonplace.knowledge.search.context_block import DEFAULT_STYLE, BlockStyle, ContextQuotas
 from commonplace.knowledge.search.recall import Recall
-from commonplace.knowledge.search.results import Found
+from commonplace.knowledge.search.results import SearchResult
 from commonplace.knowledge.search.search import Search
 from commonplace.knowledge.store.database import KnowledgeDatabase
 from commonplace.knowledge.store.session import KnowledgeSession
@@ -302,7 +302,7 @@ class KnowledgeMemory:
         batch_rows: int = BATCH_ROWS,
         on_stored: Callable[[Sequence[UUID]], object] | None = None,
         allow_secrets: bool = False,
-    ) -> ImportReceipt:
+    ) -> EpisodeImportReceipt:
         """Store any number of episodes in order, batch by batch; embed the next batch while one is stored.
 
         Each batch is stored all or none, and is durable when ``on_stored`` is called. A failure ends the import and
@@ -465,7 +465,7 @@ class KnowledgeMemory:
         min_relevance: float = 0.0,
         explain: bool = False,
         fold: bool = True,
-    ) -> list[Found]:
+    ) -> list[SearchResult]:
         """Return the episodes, facts and rules that match a query, the best first; this does not count as a use.
 
         Args:
@@ -521,7 +521,7 @@ class KnowledgeMemory:
         min_relevance: float | None = None,
         explain: bool = False,
         count: bool = True,
-    ) -> list[Found]:
+    ) -> list[SearchResult]:
         """Return the facts and rules that matter most for a topic, and count a use of each.
 
         Args:

@@ -26,9 +26,9 @@ from commonplace.knowledge.lifecycle.feedback import RuleFeedback
 from commonplace.knowledge.memories.episodes import (
     BATCH_ROWS,
     EpisodeDraft,
+    EpisodeImportReceipt,
     EpisodeReceipt,
     Episodes,
-    ImportReceipt,
 )
 from commonplace.knowledge.memories.facts import FactReceipt, Facts
 from commonplace.knowledge.memories.links import Direction, Link, LinkReceipt, Links
@@ -44,7 +44,7 @@ from commonplace.knowledge.search.context_assembly import ContextBlocks
 from commonplace.knowledge.search.context_block import DEFAULT_STYLE, BlockStyle
 from commonplace.knowledge.search.recall import Recall
 from commonplace.knowledge.search.request import Embedding
-from commonplace.knowledge.search.results import Found
+from commonplace.knowledge.search.results import SearchResult
 from commonplace.knowledge.search.search import Search
 from commonplace.knowledge.store.database import KnowledgeDatabase
 from commonplace.knowledge.store.session import KnowledgeSession
@@ -105,7 +105,7 @@ async def import_episodes(
     on_stored: Callable[[Sequence[UUID]], object] | None = None,
     allow_secrets: bool = False,
     clock: Clock = utc_now,
-) -> ImportReceipt:
+) -> EpisodeImportReceipt:
     """Import episodes; see :meth:`KnowledgeMemory.import_episodes`."""
     return await Episodes(_session(pool, clock, engine)).import_all(
         drafts, batch_rows=batch_rows, on_stored=on_stored, allow_secrets=allow_secrets
@@ -304,7 +304,7 @@ async def semantic_search(
     limit: int | None = DEFAULT_LIMIT,
     scope: str | None = None,
     clock: Clock = utc_now,
-) -> list[Found]:
+) -> list[SearchResult]:
     """Find memories of a table by the cosine of their vectors; see :meth:`Search.semantic`."""
     return await Search(_session(pool, clock)).semantic(query_embedding, table, limit=limit, scope=scope)
 
@@ -317,7 +317,7 @@ async def keyword_search(
     limit: int | None = DEFAULT_LIMIT,
     scope: str | None = None,
     clock: Clock = utc_now,
-) -> list[Found]:
+) -> list[SearchResult]:
     """Find memories of a table that contain any word of the query; see :meth:`Search.keyword`."""
     return await Search(_session(pool, clock)).keyword(query, table, limit=limit, scope=scope)
 
@@ -331,7 +331,7 @@ async def hybrid_search(
     limit: int | None = DEFAULT_LIMIT,
     scope: str | None = None,
     clock: Clock = utc_now,
-) -> list[Found]:
+) -> list[SearchResult]:
     """Find memories of a table by meaning and by words; see :meth:`Search.hybrid`."""
     return await Search(_session(pool, clock)).hybrid(query, query_embedding, table, limit=limit, scope=scope)
 
@@ -349,7 +349,7 @@ async def memory_search(
     min_relevance: float = 0.0,
     explain: bool = False,
     clock: Clock = utc_now,
-) -> list[Found]:
+) -> list[SearchResult]:
     """Search memories; see :meth:`KnowledgeMemory.search`."""
     return await Search(_session(pool, clock, engine)).search(
         query,
@@ -376,7 +376,7 @@ async def recall(
     explain: bool = False,
     count: bool = True,
     clock: Clock = utc_now,
-) -> list[Found]:
+) -> list[SearchResult]:
     """Recall memories about a topic; see :meth:`KnowledgeMemory.recall`."""
     return await Recall(_session(pool, clock, engine)).recall(
         topic,

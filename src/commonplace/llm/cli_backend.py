@@ -26,7 +26,7 @@ from commonplace.llm.cli_process import (
     outside_a_session,
     run_cli,
 )
-from commonplace.llm.clis import CLIS, Outcome, Run
+from commonplace.llm.clis import CLIS, CliOutcome, CliRun
 from commonplace.llm.options import CliOptions
 
 _DEFAULT_SYSTEM: Final = "Do the user's task, and answer with its result only."
@@ -80,7 +80,7 @@ class CliBackend:
         empty = scratch / "empty"
         empty.mkdir()
         (scratch / "system").write_text(_system(request), encoding="utf-8")
-        run = Run(
+        run = CliRun(
             options=self._options,
             scratch=scratch,
             directory=empty,
@@ -97,7 +97,7 @@ class CliBackend:
         except OSError as error:
             raise ModelAccessError(f"cannot start {self._options.executable}: {error}") from None
 
-    def _failure(self, outcome: Outcome) -> ModelError:
+    def _failure(self, outcome: CliOutcome) -> ModelError:
         status = outcome.status
         message = f"the {self._cli.title} failed: {trim_to(outcome.text, _SHOWN_CHARS)}"
         if is_unavailable(status, outcome.text):

@@ -33,7 +33,7 @@ UNPRICED: Final = Usage(cost_usd=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class CliRun:
     """A run of a CLI.
 
     Attributes:
@@ -54,7 +54,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class CliOutcome:
     """The result that a CLI printed.
 
     Attributes:
@@ -83,9 +83,9 @@ class Cli:
     """
 
     title: str
-    command: Callable[[Run], list[str]]
-    environment: Callable[[Run], Mapping[str, str]]
-    read: Callable[[Printed], Outcome | None]
+    command: Callable[[CliRun], list[str]]
+    environment: Callable[[CliRun], Mapping[str, str]]
+    read: Callable[[Printed], CliOutcome | None]
 
 
 # claude
@@ -112,7 +112,7 @@ class _ClaudeResult(BaseModel):
     used_models: dict[str, object] = Field(default_factory=dict[str, object], alias="modelUsage")
 
 
-def _claude_command(run: Run) -> list[str]:
+def _claude_command(run: CliRun) -> list[str]:
     return [
         *("-p", "--output-format", "json", "--max-turns", "1", "--tools", ""),
         *("--strict-mcp-config", "--safe-mode", "--disable-slash-commands", "--no-session-persistence"),
@@ -121,7 +121,7 @@ def _claude_command(run: Run) -> list[str]:
     ]
 
 
-def _claude_environment(run: Run) -> dict[str, str]:
+def _claude_environment(run: CliRun) -> dict[str, str]:
     return {
         # The caller retries, because it knows how much time is left.
         "CLAUDE_CODE_MAX_RETRIES": "0",
@@ -130,14 +130,14 @@ def _claude_environment(run: Run) -> dict[str, str]:
     }
 
 
-def _read_claude(printed: Printed) -> Outcome | None:
+def _read_claude(printed: Printed) -> CliOutcome | None:
     try:
         result = _ClaudeResult.model_validate_json(printed.out)
     except ValidationError:
         return None
     cut_off = result.is_error and _CUT_OFF in result.result
     read = result.usage
-    return Outcome(
+    return CliOutcome(
         text=result.result or (result.subtype if result.is_error else ""),
         failed=result.is_error and not cut_off,
         status=result.api_error_status,
@@ -196,7 +196,7 @@ class _CodexEvent(BaseModel):
     usage: _CodexTokens | None = None
 
 
-def _codex_command(run: Run) -> list[str]:
+def _codex_command(run: CliRun) -> list[str]:
     chosen = _codex_choice(run.options.environ)
     if run.options.model:
         chosen["model"] = run.options.model
@@ -230,18 +230,18 @@ def _codex_choice(environ: Mapping[str, str]) -> dict[str, object]:
     return chosen | {f"model_providers.{name}.{key}": passed[key] for key in _CODEX_PROVIDER if key in passed}
 
 
-def _read_codex(printed: Printed) -> Outcome | None:
+def _read_codex(printed: Printed) -> CliOutcome | None:
     events = list(_codex_events(printed.out))
     texts = [each.item.text for each in events if each.item and each.item.type == "agent_message"]
     usage = next((each.usage for each in events if each.usage), None)
     error = next((each.error for each in events if each.error), None)
     if error is not None:
         found = _STATUS.search(error.message)
-        return Outcome(text=error.message, failed=True, status=int(found[1]) if found else None)
+        return CliOutcome(text=error.message, failed=True, status=int(found[1]) if found else None)
     if usage is None or not texts:
         return None
     tokens = Usage(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, cost_usd=None)
-    return Outcome(text=texts[-1], usage=tokens)
+    return CliOutcome(text=texts[-1], usage=tokens)
 
 
 def _codex_events(out: str) -> Iterator[_CodexEvent]:
@@ -292,7 +292,7 @@ class _GeminiResult(BaseModel):
     error: _GeminiError | None = None
 
 
-def _gemini_command(run: Run) -> list[str]:
+def _gemini_command(run: CliRun) -> list[str]:
     return [
         *("-o", "json", "--approval-mode", "plan", "--skip-trust"),
         *("--allowed-mcp-server-names", "none", "--extensions", "none"),
@@ -300,7 +300,7 @@ def _gemini_command(run: Run) -> list[str]:
     ]
 
 
-def _gemini_environment(run: Run) -> dict[str, str]:
+def _gemini_environment(run: CliRun) -> dict[str, str]:
     environ = run.options.environ
     real = Path(environ.get("GEMINI_CLI_HOME") or environ.get("HOME", "/"), ".gemini")
     home = run.scratch / "home"
@@ -321,7 +321,7 @@ def _gemini_environment(run: Run) -> dict[str, str]:
     }
 
 
-def _read_gemini(printed: Printed) -> Outcome | None:
+def _read_gemini(printed: Printed) -> CliOutcome | None:
     result = _gemini_result(printed.out) or _gemini_result(printed.err)
     if result is None:
         return None
@@ -332,22 +332,22 @@ def _read_gemini(printed: Printed) -> Outcome | None:
     used = [each.tokens for each in result.stats.models.values()]
     read = sum(each.prompt for each in used)
     written = sum(each.total for each in used) - read
-    return Outcome(
+    return CliOutcome(
         text=result.response,
         model=next(iter(result.stats.models), ""),
         usage=Usage(input_tokens=read, output_tokens=max(0, written), cost_usd=None),
     )
 
 
-def _gemini_failure(error: _GeminiError, logged: str) -> Outcome:
+def _gemini_failure(error: _GeminiError, logged: str) -> CliOutcome:
     if _NO_LOGIN in error.message:
         # The message names a file in a directory that is deleted after the run.
-        return Outcome(text="not logged in: run gemini once, or set GEMINI_API_KEY", failed=True)
+        return CliOutcome(text="not logged in: run gemini once, or set GEMINI_API_KEY", failed=True)
     named = "ModelNotFound: " if "ModelNotFoundError" in logged else ""
     found = _STATUS_IN_JSON.search(error.message)
     code = int(found[1]) if found else error.code
     status = code if isinstance(code, int) and code in _HTTP_ERRORS else None
-    return Outcome(text=named + error.message, failed=True, status=status)
+    return CliOutcome(text=named + error.message, failed=True, status=status)
 
 
 def _gemini_result(text: str) -> _GeminiResult | None:

@@ -12,21 +12,21 @@ from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import Tool, ToolResult
 
 from commonplace.access import Principal, Role
-from commonplace.mcp.apps.tools import OFFERS as APP_OFFERS
+from commonplace.mcp.apps.tools import TOOLS as APP_TOOLS
 from commonplace.mcp.combined import WORKSPACE
-from commonplace.mcp.knowledge.server import OFFERS
+from commonplace.mcp.knowledge.server import TOOLS as KNOWLEDGE_TOOLS
 from commonplace.mcp.protocol.briefing import URI as BRIEFING_URI
 from commonplace.mcp.protocol.tool import refusal
-from commonplace.mcp.review import OFFERS as REVIEW_OFFERS
-from commonplace.workspace import TOOLS
+from commonplace.mcp.review import TOOLS as REVIEW_TOOLS
+from commonplace.workspace import TOOLS as WORKSPACE_TOOLS
 
 ROLES: Final[Mapping[str, Role]] = {
     **{
         name: Role.READER if tool.reads_only else Role.WRITER
-        for tool in TOOLS
+        for tool in WORKSPACE_TOOLS
         for name in (tool.name, f"{WORKSPACE}_{tool.name}")
     },
-    **{offer.name: offer.role for offer in (*OFFERS, *APP_OFFERS, *REVIEW_OFFERS)},
+    **{spec.name: spec.role for spec in (*KNOWLEDGE_TOOLS, *APP_TOOLS, *REVIEW_TOOLS)},
 }
 """The tools of all servers; workspace tools also under their names in the server ``all``.
 

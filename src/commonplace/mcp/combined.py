@@ -28,7 +28,7 @@ from commonplace.mcp.protocol.profiles import WHOLE, Profile, View
 from commonplace.mcp.protocol.server import new_server
 from commonplace.mcp.workspace import server as workspace
 from commonplace.services.review.queue import ReviewQueue
-from commonplace.services.team_client import Service
+from commonplace.services.team_client import TeamClient
 from commonplace.workspace import WorkspaceMemory
 
 SERVER_NAME: Final = "commonplace"
@@ -42,7 +42,7 @@ def build_server(
     *,
     queue: Callable[[], Awaitable[ReviewQueue]] | None = None,
     caller: Callable[[], RequestContext] | None = None,
-    service: Service | None = None,
+    service: TeamClient | None = None,
     view: View = WHOLE,
 ) -> FastMCP:
     """Return an MCP server over open memories.
@@ -117,7 +117,7 @@ class QueueOfFirstCall:
         )
 
 
-async def serve_stdio(settings: Settings, view: View, *, service: Service | None = None) -> None:
+async def serve_stdio(settings: Settings, view: View, *, service: TeamClient | None = None) -> None:
     """Serve the memories of the settings on standard input and output until the client hangs up.
 
     Raises:

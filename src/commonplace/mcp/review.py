@@ -9,8 +9,8 @@ from typing_extensions import TypedDict
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.mcp.protocol.profiles import View
-from commonplace.mcp.protocol.tool import MemoryTool, Offer
-from commonplace.services.review.items import DecisionReceipt, Item, Topic, Verdict
+from commonplace.mcp.protocol.tool import MemoryTool, ToolSpec
+from commonplace.services.review.items import DecisionReceipt, Item, ReviewVerdict, Topic
 from commonplace.services.review.queue import MOST, ReviewQueue
 
 DEFAULT_LIMIT: Final = 20
@@ -59,7 +59,7 @@ async def memory_decide(
     queue: ReviewQueue,
     *,
     item_id: Annotated[str, Field(min_length=1)],
-    verdict: Verdict | None = None,
+    verdict: ReviewVerdict | None = None,
     undo: bool = False,
 ) -> DecisionReceipt:
     """Decide about an item of memory_review as the user said, or undo a decision.
@@ -79,19 +79,19 @@ async def memory_decide(
     return await queue.decide(item_id, verdict)
 
 
-OFFERS: Final = (
-    Offer(run=memory_review, title="List what waits for a decision", reads_only=True, repeatable=True),
-    Offer(run=memory_decide, title="Decide about an item", destroys=True),
+TOOLS: Final = (
+    ToolSpec(run=memory_review, title="List what waits for a decision", reads_only=True, repeatable=True),
+    ToolSpec(run=memory_decide, title="Decide about an item", destroys=True),
 )
 """The tools in the order in which they are shown."""
 
 
 def instructions_for(view: View) -> str:
     """Return the instructions of the tools."""
-    return view.names(OFFERS).within(INSTRUCTIONS)
+    return view.names(TOOLS).within(INSTRUCTIONS)
 
 
 def add_tools(server: FastMCP, queue: Callable[[], Awaitable[ReviewQueue]], view: View) -> None:
     """Add the tools to a server; each call of a tool calls ``queue``."""
-    for offer in OFFERS:
-        server.add_tool(MemoryTool.make(offer, queue, names=view.names(OFFERS), hints=HINTS))
+    for spec in TOOLS:
+        server.add_tool(MemoryTool.make(spec, queue, names=view.names(TOOLS), hints=HINTS))

@@ -17,7 +17,7 @@ from commonplace.operational.model.markers import EventLevel as EventLevel
 from commonplace.operational.model.markers import MemoryCategory as MemoryCategory
 from commonplace.operational.model.memories import Change as Change
 from commonplace.operational.model.memories import ChangeKind as ChangeKind
-from commonplace.operational.model.memories import Memory as Memory
+from commonplace.operational.model.memories import Lesson as Lesson
 from commonplace.operational.model.memories import MemoryFilter as MemoryFilter
 from commonplace.operational.model.memories import Sort as Sort
 from commonplace.operational.model.memories import Wording as Wording

@@ -26,7 +26,7 @@ from commonplace.operational.model.bounds import (
 from commonplace.operational.model.context import MemoryContext
 from commonplace.operational.model.figures import MemoryPage
 from commonplace.operational.model.markers import GENERAL, MemoryCategory
-from commonplace.operational.model.memories import Author, Change, ChangeKind, Memory, MemoryFilter
+from commonplace.operational.model.memories import Author, Change, ChangeKind, Lesson, MemoryFilter
 from commonplace.operational.model.receipts import AddReceipt, Receipt, ReceiptOutcome, SessionReport
 from commonplace.operational.model.stream import Damaged
 from commonplace.operational.parts.changes import OperationalChanges
@@ -192,7 +192,7 @@ class OperationalMemory:
                 sql, budget_tokens=budget, services=names, holds=self.quarantine.holds
             )
 
-    async def list_memories(self, wanted: MemoryFilter | None = None) -> list[Memory]:
+    async def list_memories(self, wanted: MemoryFilter | None = None) -> list[Lesson]:
         """Return the memories that match a filter, in the order of the filter; by default all memories."""
         async with self._store.reading() as sql:
             found = await memories.find(sql, wanted or MemoryFilter())
@@ -209,7 +209,7 @@ class OperationalMemory:
             inactive=counts.get(False, 0),
         )
 
-    async def get(self, memory_id: int) -> Memory:
+    async def get(self, memory_id: int) -> Lesson:
         """Return a memory.
 
         Raises:
@@ -270,7 +270,7 @@ class OperationalMemory:
         observation: str | None = None,
         confidence: float | None = None,
         allow_secrets: bool = False,
-    ) -> list[Memory]:
+    ) -> list[Lesson]:
         """Change the text or the confidence of memories: all of them, or none if an id is unknown.
 
         Args:
@@ -294,7 +294,7 @@ class OperationalMemory:
         async with self._store.writing() as sql:
             found = [await memories.lock(sql, memory_id) for memory_id in wanted]
             author = self._author()
-            changed: list[Memory] = []
+            changed: list[Lesson] = []
             for before in found:
                 after = edited(before, observation=text, confidence_value=value, now=author.now)
                 changed.append(await memories.replace(sql, before, after, ChangeKind.EDITED, author))

@@ -59,7 +59,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class IdentityLocation:
     """The place of a directory's identity.
 
     Attributes:
@@ -75,7 +75,7 @@ class Place:
     git: Path | None = None
 
     @classmethod
-    def of(cls, directory: Path) -> "Place":
+    def of(cls, directory: Path) -> "IdentityLocation":
         """Return the place of a directory's identity: its Git repository, else the directory itself.
 
         Outside of Git, parent directories do not count: a client that once ran in a user's home directory would
@@ -87,7 +87,7 @@ class Place:
                 return cls(file=common / IN_GIT, top=top, inner=_inner(directory, top), git=common)
         return cls(file=directory / ELSEWHERE, top=directory, inner="")
 
-    def kept_in(self, home: Path) -> "Place":
+    def kept_in(self, home: Path) -> "IdentityLocation":
         """Return the place in a home that replaces this place if its file cannot be written."""
         name = sha256(str(self.file).encode("utf-8", "surrogateescape")).hexdigest()[:_FILE_NAME_CHARS]
         return replace(self, file=home / IN_HOME / f"{name}.json")

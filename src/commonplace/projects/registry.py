@@ -19,7 +19,14 @@ from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundEr
 from commonplace.core.settings import LoadedSettings
 from commonplace.core.text import clean_text
 from commonplace.projects.git_fingerprint import Clues
-from commonplace.projects.identity import MAX_NAME_CHARS, Identity, Place, is_writable, locked, write_json
+from commonplace.projects.identity import (
+    MAX_NAME_CHARS,
+    Identity,
+    IdentityLocation,
+    is_writable,
+    locked,
+    write_json,
+)
 
 FILE: Final = "projects.json"
 NOTES: Final = ".aegis"
@@ -72,7 +79,7 @@ class Projects:
             SettingsError: A file with identities cannot be read.
             StorageUnavailableError: A new identity cannot be written.
         """
-        own = Place.of(directory)
+        own = IdentityLocation.of(directory)
         place, identities = self._held(own)
         key = place.nearest(identities)
         if key is not None:
@@ -87,7 +94,7 @@ class Projects:
         Raises:
             SettingsError: A file with identities cannot be read.
         """
-        place, identities = self._held(Place.of(directory))
+        place, identities = self._held(IdentityLocation.of(directory))
         key = place.nearest(identities)
         known = None if key is None else self._read().get(identities[key].id)
         return known if known is not None and known.file == place.file else None
@@ -98,7 +105,7 @@ class Projects:
         If none has any, it is the directory of the project. Outside of a Git repository, and in a repository that is no
         project and has no workspace memory, it is the directory itself.
         """
-        own = Place.of(directory)
+        own = IdentityLocation.of(directory)
         try:
             place, identities = self._held(own)
         except SettingsError:  # The project's own commands report it; the notes do not depend on it.
@@ -116,7 +123,7 @@ class Projects:
             SettingsError: A file with identities cannot be read.
             StorageUnavailableError: A new identity cannot be written.
         """
-        place = Place.of(directory)
+        place = IdentityLocation.of(directory)
         return self._settle(place, key=place.inner, exact=True)
 
     def prepare(self, directory: Path) -> None:
@@ -129,7 +136,7 @@ class Projects:
             SettingsError: A file with identities cannot be read.
             StorageUnavailableError: A new identity cannot be written.
         """
-        if Place.of(directory).git is not None:
+        if IdentityLocation.of(directory).git is not None:
             self.create(directory)
 
     def butler_at(self, directory: Path) -> str:
@@ -208,7 +215,7 @@ class Projects:
             self._write(known)
             return known[project_id]
 
-    def _is_current(self, known: Project, place: Place, key: str) -> bool:
+    def _is_current(self, known: Project, place: IdentityLocation, key: str) -> bool:
         age_s = (self._clock() - known.seen_at).total_seconds()
         return known.file == place.file and known.path == place.top / key and abs(age_s) < SEEN_EVERY_S
 
@@ -216,14 +223,14 @@ class Projects:
         """Return whether the home stores a project's identity because the project's own file could not be written."""
         return project.file.is_relative_to(self._home)
 
-    def _held(self, own: Place) -> tuple[Place, dict[str, Identity]]:
+    def _held(self, own: IdentityLocation) -> tuple[IdentityLocation, dict[str, Identity]]:
         """Return the identities of a place, and where they are stored: in the place itself or in the home."""
         stand_in = own.kept_in(self._home)
         if kept := stand_in.read():
             return stand_in, kept
         return own, own.read()
 
-    def _settle(self, own: Place, *, key: str, exact: bool = False) -> Project:
+    def _settle(self, own: IdentityLocation, *, key: str, exact: bool = False) -> Project:
         """Create a missing identity, distinguish a copy from a move, and record the visit."""
         if not (own.top / own.inner).is_dir():
             raise InvalidInputError("directory", "an existing directory", str(own.top / own.inner))
@@ -253,7 +260,7 @@ class Projects:
 
     def _visited(
         self,
-        place: Place,
+        place: IdentityLocation,
         key: str,
         identity: Identity,
         known: Mapping[str, Project],
@@ -275,7 +282,7 @@ class Projects:
         )
 
     def _copied_from(
-        self, own: Place, identities: Mapping[str, Identity], known: Mapping[str, Project]
+        self, own: IdentityLocation, identities: Mapping[str, Identity], known: Mapping[str, Project]
     ) -> tuple[str, ...]:
         """Return the ids of a place if it is a copy: another place that still exists has the same ids."""
         stand_in = own.kept_in(self._home).file
@@ -284,7 +291,7 @@ class Projects:
             other = known.get(each)
             if other is None or other.file == stand_in or _is_same_file(other.file, own.file):
                 continue
-            elsewhere = Place(file=other.file, top=other.path, inner="")
+            elsewhere = IdentityLocation(file=other.file, top=other.path, inner="")
             try:
                 if each in {identity.id for identity in elsewhere.read().values()}:
                     return ids

@@ -42,7 +42,7 @@ from commonplace.knowledge import (
 from commonplace.prompts.data_lines import data_line
 from commonplace.prompts.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
 from commonplace.services.opening import Memories, OpenedMemories
-from commonplace.services.team_client import Service
+from commonplace.services.team_client import TeamClient
 from commonplace.workspace import HEADER as WORKSPACE_TITLE
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ _NOTE_ID: Final = re.compile(r"^- \((m-\d+)[,)]", re.MULTILINE)
 _log = logging.getLogger(__name__)
 
 
-class Part(StrEnum):
+class BriefingPart(StrEnum):
     """The sections of a briefing, in their order."""
 
     OPERATIONAL = "operational"
@@ -78,7 +78,7 @@ class Part(StrEnum):
     """Episodes of knowledge memory; its own section holds only facts and rules."""
 
 
-OF_KNOWLEDGE: Final = frozenset({Part.KNOWLEDGE, Part.SESSIONS})
+OF_KNOWLEDGE: Final = frozenset({BriefingPart.KNOWLEDGE, BriefingPart.SESSIONS})
 """The sections of knowledge memory, which belongs to a tenant; other memories belong to the installation."""
 
 
@@ -92,7 +92,7 @@ class Section:
         memory_ids: The ids of the memories in the text, for lessons, notes, facts and rules.
     """
 
-    name: Part
+    name: BriefingPart
     text: str
     problem: str | None = None
     memory_ids: frozenset[str] = frozenset()
@@ -121,7 +121,7 @@ class _Source:
     It returns the block and the ids of the memories in it.
     """
 
-    name: Part
+    name: BriefingPart
     write: Callable[[int | None], Awaitable[tuple[str, Iterable[object]]]]
 
 
@@ -133,8 +133,8 @@ async def brief(
     butler: str | None = None,
     budget_tokens: int | None = None,
     knowledge: KnowledgeMemory | None = None,
-    besides: Collection[Part] = (),
-    service: Service | None = None,
+    besides: Collection[BriefingPart] = (),
+    service: TeamClient | None = None,
 ) -> Briefing:
     """Open the memories of the settings, build the block, and close them.
 
@@ -146,7 +146,7 @@ async def brief(
         InvalidInputError: See :func:`build_briefing`.
     """
     async with AsyncExitStack() as stack:
-        unasked = besides if app is not None else {*besides, Part.APPS}
+        unasked = besides if app is not None else {*besides, BriefingPart.APPS}
         opened = await OpenedMemories.open(stack, settings, knowledge=knowledge, besides=unasked)
         sources = _sources(opened, prompt=prompt, app=app, butler=butler)
         if service is not None:
@@ -162,7 +162,7 @@ async def build_briefing(
     app: str | None = None,
     butler: str | None = None,
     budget_tokens: int | None = None,
-    sections: Collection[Part] | None = None,
+    sections: Collection[BriefingPart] | None = None,
     but_session: str | None = None,
     timeout_s: float = DEFAULT_TIMEOUT_S,
     clock: Clock = utc_now,
@@ -304,18 +304,18 @@ def _sources(
         return cut_lines(block, min(SESSIONS_CHARS, chars or SESSIONS_CHARS), title=SESSIONS_TITLE), ()
 
     sources = [
-        _Source(name=Part.OPERATIONAL, write=operational),
-        _Source(name=Part.WORKSPACE, write=workspace),
-        _Source(name=Part.KNOWLEDGE, write=knowledge),
+        _Source(name=BriefingPart.OPERATIONAL, write=operational),
+        _Source(name=BriefingPart.WORKSPACE, write=workspace),
+        _Source(name=BriefingPart.KNOWLEDGE, write=knowledge),
     ]
     if app is not None:
-        sources.insert(1, _Source(name=Part.APPS, write=apps))
+        sources.insert(1, _Source(name=BriefingPart.APPS, write=apps))
     if butler is not None:
-        sources.append(_Source(name=Part.SESSIONS, write=sessions))
+        sources.append(_Source(name=BriefingPart.SESSIONS, write=sessions))
     return sources
 
 
-def _at_service(service: Service, source: _Source, prompt: str, butler: str | None) -> _Source:
+def _at_service(service: TeamClient, source: _Source, prompt: str, butler: str | None) -> _Source:
     """Return the source of a section that a service writes; sources of other memories are returned unchanged."""
     if source.name not in OF_KNOWLEDGE:
         return source

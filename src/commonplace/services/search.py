@@ -30,13 +30,12 @@ from commonplace.knowledge import (
 from commonplace.language.scripts import fold
 from commonplace.language.stems import stem
 from commonplace.language.words import STOPWORDS, tokens
-from commonplace.operational import GENERAL, MemoryFilter, OperationalMemory
-from commonplace.operational import Memory as Lesson
-from commonplace.services.briefing import DEFAULT_TIMEOUT_S, Part
+from commonplace.operational import GENERAL, Lesson, MemoryFilter, OperationalMemory
+from commonplace.services.briefing import DEFAULT_TIMEOUT_S, BriefingPart
 from commonplace.services.opening import Memories, OpenedMemories
 from commonplace.workspace import WorkspaceMemory
 
-PARTS: Final = (Part.KNOWLEDGE, Part.OPERATIONAL, Part.APPS, Part.WORKSPACE)
+PARTS: Final = (BriefingPart.KNOWLEDGE, BriefingPart.OPERATIONAL, BriefingPart.APPS, BriefingPart.WORKSPACE)
 
 LIMIT: Final = 10
 """The maximum number of items of each memory."""
@@ -52,7 +51,7 @@ _SHARE_OF_BEST: Final = 0.5
 _PARTS_OF_WORD: Final = re.compile(r"['.:/-]")
 
 
-class Kind(StrEnum):
+class MemoryKind(StrEnum):
     """Kinds of items in the memories."""
 
     ENTITY = "entity"
@@ -67,12 +66,12 @@ class Kind(StrEnum):
     """A line of workspace memory."""
 
 
-_FOUND_BY_WORDS: Final = frozenset({Kind.LESSON, Kind.DIGEST, Kind.NOTE})
+_FOUND_BY_WORDS: Final = frozenset({MemoryKind.LESSON, MemoryKind.DIGEST, MemoryKind.NOTE})
 """Kinds of items that have no search by meaning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class ListedMemory:
     """One item of a memory.
 
     Attributes:
@@ -84,7 +83,7 @@ class Item:
             topic, more with rare words in common. ``None`` without a query or an embedding model.
     """
 
-    kind: Kind
+    kind: MemoryKind
     id: str
     text: str
     about: str
@@ -103,8 +102,8 @@ class MemoryResults:
         problem: Why the memory could not answer; ``None`` if it did.
     """
 
-    memory: Part
-    items: tuple[Item, ...] = ()
+    memory: BriefingPart
+    items: tuple[ListedMemory, ...] = ()
     problem: str | None = None
 
 
@@ -112,7 +111,7 @@ async def search_all(
     memories: Memories,
     query: str = "",
     *,
-    parts: Collection[Part] = PARTS,
+    parts: Collection[BriefingPart] = PARTS,
     limit: int = LIMIT,
     as_of: datetime | None = None,
 ) -> list[MemoryResults]:
@@ -142,14 +141,14 @@ async def search_home(settings: Settings, query: str = "", *, limit: int = LIMIT
 
 
 async def _search(
-    opened: OpenedMemories, query: str, *, parts: Collection[Part], limit: int, as_of: datetime | None
+    opened: OpenedMemories, query: str, *, parts: Collection[BriefingPart], limit: int, as_of: datetime | None
 ) -> list[MemoryResults]:
     wanted = query.strip()[:MAX_QUERY_CHARS]
-    readers: Mapping[Part, Callable[[], Awaitable[Sequence[Item]]]] = {
-        Part.KNOWLEDGE: lambda: _knowledge(opened.knowledge(), wanted, limit, as_of),
-        Part.OPERATIONAL: lambda: _lessons(opened.operational(), wanted, limit),
-        Part.APPS: lambda: _digests(opened.apps(), wanted, limit),
-        Part.WORKSPACE: lambda: _notes(opened.workspace(), wanted, limit),
+    readers: Mapping[BriefingPart, Callable[[], Awaitable[Sequence[ListedMemory]]]] = {
+        BriefingPart.KNOWLEDGE: lambda: _knowledge(opened.knowledge(), wanted, limit, as_of),
+        BriefingPart.OPERATIONAL: lambda: _lessons(opened.operational(), wanted, limit),
+        BriefingPart.APPS: lambda: _digests(opened.apps(), wanted, limit),
+        BriefingPart.WORKSPACE: lambda: _notes(opened.workspace(), wanted, limit),
     }
     asked = [part for part in PARTS if part in parts]
     results = list(await asyncio.gather(*(_guarded(part, readers[part]) for part in asked)))
@@ -172,23 +171,25 @@ async def _most_alike_first(
     return sorted(map(_in_order, measured), key=lambda found: -max(map(_likeness, found.items), default=0.0))
 
 
-def _measured(item: Item, likeness: float) -> Item:
+def _measured(item: ListedMemory, likeness: float) -> ListedMemory:
     why = f"{item.why} Its likeness with the query is {likeness:.2f}."
     return replace(item, likeness=round(likeness, 4), why=why)
 
 
 def _in_order(found: MemoryResults) -> MemoryResults:
     """Return results in the order of their likeness; the search of knowledge memory knows more than the likeness."""
-    if found.memory is Part.KNOWLEDGE:
+    if found.memory is BriefingPart.KNOWLEDGE:
         return found
     return replace(found, items=tuple(sorted(found.items, key=lambda item: -_likeness(item))))
 
 
-def _likeness(item: Item) -> float:
+def _likeness(item: ListedMemory) -> float:
     return item.likeness or 0.0
 
 
-async def _guarded(part: Part, read: Callable[[], Awaitable[Sequence[Item]]]) -> MemoryResults:
+async def _guarded(
+    part: BriefingPart, read: Callable[[], Awaitable[Sequence[ListedMemory]]]
+) -> MemoryResults:
     try:
         async with asyncio.timeout(DEFAULT_TIMEOUT_S):
             return MemoryResults(memory=part, items=tuple(await read()))
@@ -200,7 +201,7 @@ async def _guarded(part: Part, read: Callable[[], Awaitable[Sequence[Item]]]) ->
 
 async def _knowledge(
     knowledge: KnowledgeMemory, query: str, limit: int, as_of: datetime | None
-) -> list[Item]:
+) -> list[ListedMemory]:
     narrowing = Narrowing(as_of=as_of)
     if not query:
         validity = "active" if as_of is None else None
@@ -224,17 +225,17 @@ async def _knowledge(
     return [*entities, *(replace(_memory(memory), why=why) for memory, why in whys)]
 
 
-async def _entities(knowledge: KnowledgeMemory, query: str, limit: int) -> list[Item]:
+async def _entities(knowledge: KnowledgeMemory, query: str, limit: int) -> list[ListedMemory]:
     """Return the entities with a word of the query in one of their names; those with the most words first."""
     words = dict(list(_words(query).items())[:_MOST_WORDS])
     if not words:
         return []
-    ranked: list[tuple[int, Item]] = []
+    ranked: list[tuple[int, ListedMemory]] = []
     for one in await knowledge.lists.entities(name=list(words), limit=_MOST_ENTITIES):
         names = fold(" ".join([one.canonical_name, *one.aliases]))
         held = [f"“{typed}”" for word, typed in words.items() if word in names]
-        item = Item(
-            kind=Kind.ENTITY,
+        item = ListedMemory(
+            kind=MemoryKind.ENTITY,
             id=str(one.id),
             text=one.canonical_name,
             about=one.entity_type,
@@ -246,7 +247,7 @@ async def _entities(knowledge: KnowledgeMemory, query: str, limit: int) -> list[
     return [item for _, item in ranked[:limit]]
 
 
-def _memory(memory: Memory) -> Item:
+def _memory(memory: Memory) -> ListedMemory:
     if isinstance(memory, Episode):
         text, about = memory.content, memory.butler
     else:
@@ -256,40 +257,46 @@ def _memory(memory: Memory) -> Item:
             if isinstance(memory, Fact)
             else memory.content
         )
-    return Item(
-        kind=Kind(memory.memory_type), id=str(memory.id), text=text, about=about, at=memory.created_at
+    return ListedMemory(
+        kind=MemoryKind(memory.memory_type), id=str(memory.id), text=text, about=about, at=memory.created_at
     )
 
 
-async def _lessons(operational: OperationalMemory, query: str, limit: int) -> list[Item]:
+async def _lessons(operational: OperationalMemory, query: str, limit: int) -> list[ListedMemory]:
     if not query:
         return [_lesson(one) for one in await operational.figures.newest(limit=limit)]
     active = MemoryFilter(active=True, sort="confidence", limit=_MOST_READ)
     return _best([_lesson(one) for one in await operational.list_memories(active)], query, limit)
 
 
-def _lesson(one: Lesson) -> Item:
+def _lesson(one: Lesson) -> ListedMemory:
     about = one.service or GENERAL
-    return Item(kind=Kind.LESSON, id=str(one.id), text=one.observation, about=about, at=one.created_at)
+    return ListedMemory(
+        kind=MemoryKind.LESSON, id=str(one.id), text=one.observation, about=about, at=one.created_at
+    )
 
 
-async def _digests(apps: AppMemory, query: str, limit: int) -> list[Item]:
+async def _digests(apps: AppMemory, query: str, limit: int) -> list[ListedMemory]:
     items = [
-        Item(kind=Kind.DIGEST, id=str(one.id), text=one.content, about=one.app_id, at=one.created_at)
+        ListedMemory(
+            kind=MemoryKind.DIGEST, id=str(one.id), text=one.content, about=one.app_id, at=one.created_at
+        )
         for one in await apps.figures.newest(limit=_MOST_READ if query else limit)
     ]
     return _best(items, query, limit) if query else items
 
 
-async def _notes(workspace: WorkspaceMemory, query: str, limit: int) -> list[Item]:
+async def _notes(workspace: WorkspaceMemory, query: str, limit: int) -> list[ListedMemory]:
     items = [
-        Item(kind=Kind.NOTE, id=one.id, text=one.text, about=", ".join(one.tags), at=one.created_at)
+        ListedMemory(
+            kind=MemoryKind.NOTE, id=one.id, text=one.text, about=", ".join(one.tags), at=one.created_at
+        )
         for one in (await workspace.search(limit=None if query else limit)).memories
     ]
     return _best(items, query, limit) if query else items
 
 
-def _compared(item: Item) -> str:
+def _compared(item: ListedMemory) -> str:
     """Return the text that is compared with a query, with the service of a lesson or the app of a digest."""
     return f"{item.about} {item.text}" if item.kind in _FOUND_BY_WORDS else item.text
 
@@ -300,7 +307,7 @@ def _words(text: str) -> dict[str, str]:
     return {stem(part): part for part in parts if part and part not in STOPWORDS}
 
 
-def _best(items: Sequence[Item], query: str, limit: int) -> list[Item]:
+def _best(items: Sequence[ListedMemory], query: str, limit: int) -> list[ListedMemory]:
     """Return the items that contain words of the query, rarest words first; ties: newest first.
 
     The weight of a word is ``ln(1 + items / items that contain it)``.
@@ -308,7 +315,7 @@ def _best(items: Sequence[Item], query: str, limit: int) -> list[Item]:
     wanted = list(_words(query))[:_MOST_WORDS]
     texts = [_words(_compared(item)) for item in items]
     weights = {word: math.log1p(len(items) / max(1, sum(word in text for text in texts))) for word in wanted}
-    scored: list[tuple[float, Item]] = []
+    scored: list[tuple[float, ListedMemory]] = []
     for item, text in zip(items, texts, strict=True):
         shared = [word for word in wanted if word in text]
         if shared:

@@ -33,7 +33,7 @@ _DONE: Final = ("/docs#answer-lost", "/docs#key-reused")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Service:
+class TeamClient:
     """The address of a service, without a slash at its end, and the file with the token for it."""
 
     url: str

@@ -11,7 +11,6 @@ from commonplace.access import Logins, Tokens
 from commonplace.core.settings import Settings
 from commonplace.llm import Model
 from commonplace.services.opening import Memories
-from commonplace.web import reviews
 from commonplace.web.http import health, login, monitoring
 from commonplace.web.http.access import acting, installation_reader, refuse_forgery
 from commonplace.web.http.authentication import Authentication
@@ -34,7 +33,7 @@ from commonplace.web.http.security import SecurityOptions
 from commonplace.web.http.tracing import RequestSpans
 from commonplace.web.pages.layout import assets
 from commonplace.web.pages.routes import router as dashboard
-from commonplace.web.rest import briefing, documentation
+from commonplace.web.rest import briefing, documentation, reviews
 from commonplace.web.rest.apps import admin, conversations
 from commonplace.web.rest.apps import routes as rest
 from commonplace.web.rest.knowledge import consolidation, entities, lists, upkeep

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 STOPPING: Final = (signal.SIGINT, signal.SIGTERM)
 
 
-class Server(uvicorn.Server):
+class HttpServer(uvicorn.Server):
     """A server that reports when it accepts requests and leaves signals to its caller."""
 
     def __init__(self, app: FastAPI, *, on_ready: Callable[[], None]) -> None:
@@ -147,7 +147,7 @@ async def serve(
                 model=model,
             )
             app.state.model = consolidating
-            server = Server(app, on_ready=lambda: on_ready(url))
+            server = HttpServer(app, on_ready=lambda: on_ready(url))
             chores = {
                 "lost sessions": memories.operational.upkeep.interrupt_lost_sessions,
                 "deferred digests": memories.apps.digests.run_deferred,

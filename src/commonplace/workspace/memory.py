@@ -19,17 +19,17 @@ from commonplace.workspace.model.bounds import MAX_RESULTS, MAX_TEXT_CHARS
 from commonplace.workspace.model.config import MemoryConfig
 from commonplace.workspace.model.memories import (
     DEFAULT_SCOPE,
-    Draft,
-    Memory,
-    Problem,
+    DamagedLine,
+    Note,
+    NoteDraft,
     require_id,
     require_scope,
     require_tags,
 )
 from commonplace.workspace.model.receipts import DeleteReceipt, StoreReceipt
 from commonplace.workspace.rules.context_block import Message, insert_block, last_user_message, render, select
-from commonplace.workspace.rules.relevance import Relevance, rank
-from commonplace.workspace.rules.search import SearchResult, search
+from commonplace.workspace.rules.relevance import NoteRelevance, rank
+from commonplace.workspace.rules.search import NoteSearch, search
 from commonplace.workspace.store.config import load_config
 from commonplace.workspace.store.file import DEFAULT_LOCK_TIMEOUT_S, MemoryStore
 
@@ -118,7 +118,7 @@ class WorkspaceMemory:
             SecretRefusedError: The text or a tag looks like a secret; nothing was written.
             StorageUnavailableError: The file cannot be written; nothing was written.
         """
-        draft = Draft(
+        draft = NoteDraft(
             text=require_text(text, field="text", max_chars=MAX_TEXT_CHARS),
             scope=require_scope(scope),
             tags=require_tags(tags),
@@ -129,7 +129,7 @@ class WorkspaceMemory:
         self.quarantine.release_own(draft.text)
         return await self._run(lambda: self._store.store(draft))
 
-    async def get(self, memory_id: str) -> Memory:
+    async def get(self, memory_id: str) -> Note:
         """Return the memory with an id such as ``m-4``.
 
         Raises:
@@ -145,7 +145,7 @@ class WorkspaceMemory:
 
     async def search(
         self, query: str | None = None, *, tag: str | None = None, limit: int | None = MAX_RESULTS
-    ) -> SearchResult:
+    ) -> NoteSearch:
         """Find memories, newest first, by a substring of the text, a tag, or both.
 
         Args:
@@ -202,7 +202,7 @@ class WorkspaceMemory:
             raise InvalidInputError("messages", "a list of mappings with role and content", messages)
         return insert_block(said, await self.context(last_user_message(said)))
 
-    async def explain(self, message: str) -> tuple[Relevance, ...]:
+    async def explain(self, message: str) -> tuple[NoteRelevance, ...]:
         """Return every memory that shares a word with a message, with the words and the score, best first.
 
         Raises:
@@ -211,7 +211,7 @@ class WorkspaceMemory:
         now, said = self._clock(), _text(message, field="message")
         return await self._run(lambda: rank(self._store.load().memories, said, now))
 
-    async def problems(self) -> tuple[Problem, ...]:
+    async def problems(self) -> tuple[DamagedLine, ...]:
         """Return the lines of the file that cannot be read as memories.
 
         Raises:

@@ -13,7 +13,7 @@ from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import CommonplaceError, InvalidInputError, NotFoundError, SecretRefusedError
 from commonplace.workspace.memory import WorkspaceMemory
 from commonplace.workspace.model.bounds import MAX_RESULTS, MAX_TAG_CHARS, MAX_TAGS, MAX_TEXT_CHARS
-from commonplace.workspace.model.memories import DEFAULT_SCOPE, Scope
+from commonplace.workspace.model.memories import DEFAULT_SCOPE, NoteScope
 
 SECRET_REFUSED: Final = "text appears to contain a secret — not stored"  # noqa: S105 - a message, not a secret
 """The error of a refused store. Source: WSP-03.4."""
@@ -131,7 +131,7 @@ TOOLS: Final = (
                 },
                 "scope": {
                     "type": "string",
-                    "enum": list(Scope),
+                    "enum": list(NoteScope),
                     "default": DEFAULT_SCOPE,
                     "description": "The subject of the fact: the user, this workspace, or this session only.",
                 },

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from commonplace.butlers.butler import Butler, ButlerSection
 from commonplace.butlers.claude_runtime import ClaudeRuntime
-from commonplace.butlers.host import Host
+from commonplace.butlers.host import ButlerHost
 from commonplace.butlers.memory_module import MemoryModule
 from commonplace.butlers.module import EndedSession, Module
 from commonplace.butlers.sessions import SessionOutcome, SessionRequest
@@ -162,7 +162,9 @@ async def test_sessions_reach_the_tools_with_the_configured_defaults(
 ) -> None:
     """A real client with the token sees 19 tools and the budget of butler.toml; one without is turned away."""
     configured: dict[str, object] = {"retrieval": {"context_token_budget": 123}}
-    async with Host.open(butler(memory=configured), knowing, ScriptedRuntime(), modules=[module]) as host:
+    async with ButlerHost.open(
+        butler(memory=configured), knowing, ScriptedRuntime(), modules=[module]
+    ) as host:
         async with httpx2.AsyncClient(timeout=DEADLINE_S) as stranger:
             refused = await stranger.post(host.endpoint.url, json={})
         assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
@@ -185,7 +187,7 @@ async def test_modules_start_in_order_and_one_that_fails_stops_no_session(
     """Memory before what depends on it; context and notice that fail are logged, and the episode is there."""
     recorder = Recorder(module)
     runtime = ScriptedRuntime(SessionOutcome(answer="It is 5433."))
-    async with Host.open(
+    async with ButlerHost.open(
         butler(recorder={}, memory={}), knowing, runtime, modules=[recorder, module]
     ) as host:
         assert [each.name for each in host.modules] == ["memory", "recorder"]
@@ -206,7 +208,7 @@ async def test_a_session_with_a_secret_in_it_leaves_an_episode_without_it(
     ended = SessionOutcome(
         answer=f"I used {key} for caddy.\npassword: hunter2secret9", failure=f"{key} refused"
     )
-    async with Host.open(butler(memory={}), knowing, ScriptedRuntime(ended), modules=[module]) as host:
+    async with ButlerHost.open(butler(memory={}), knowing, ScriptedRuntime(ended), modules=[module]) as host:
         await host.run_session(f"Deploy caddy with {key} please")
         (episode,) = await module.memory.search("caddy", types=["episode"])
     assert episode.memory.content == (
@@ -236,7 +238,7 @@ async def test_a_host_that_cannot_be_put_together_does_not_start(
     """The error names the module or the key."""
     modules = [module, Recorder(module), First(module), Second(module)]
     with pytest.raises(error, match=message):
-        async with Host.open(butler(**sections), knowing, ScriptedRuntime(), modules=modules):
+        async with ButlerHost.open(butler(**sections), knowing, ScriptedRuntime(), modules=modules):
             pytest.fail("it started")
 
 
@@ -252,7 +254,7 @@ async def test_a_session_runs_without_the_database(
     module = MemoryModule(offline)
     monkeypatch.setattr(module, "_get_embedding_engine", lambda: engine)
     runtime = ScriptedRuntime(SessionOutcome(answer="Done."))
-    async with Host.open(butler(memory={}), offline, runtime, modules=[module]) as host:
+    async with ButlerHost.open(butler(memory={}), offline, runtime, modules=[module]) as host:
         outcome = await host.run_session("Do it")
     assert outcome.answer == "Done."
     assert runtime.requests[0].context == ""
@@ -275,7 +277,9 @@ async def test_the_whole_life_with_the_real_cli(
         environ = claude_environment(tmp_path / "claude-home", api.url)
         claude = Path(environ["PATH"].split(":")[0]) / "claude"
         runtime = ClaudeRuntime(claude, directory=knowing.workspace, environ=environ)
-        async with Host.open(butler(memory={}), knowing, runtime, modules=[module], clock=clock) as host:
+        async with ButlerHost.open(
+            butler(memory={}), knowing, runtime, modules=[module], clock=clock
+        ) as host:
             first = await host.run_session("Move the database to another port")
             assert first.failure is None
             report = await module.memory.runs.consolidate(host.spawn)
@@ -298,7 +302,7 @@ async def test_a_failed_session_is_an_outcome_and_leaves_an_episode(
         environ = claude_environment(tmp_path / "claude-home", api.url)
         claude = Path(environ["PATH"].split(":")[0]) / "claude"
         runtime = ClaudeRuntime(claude, directory=knowing.workspace, environ=environ)
-        async with Host.open(butler(memory={}), knowing, runtime, modules=[module]) as host:
+        async with ButlerHost.open(butler(memory={}), knowing, runtime, modules=[module]) as host:
             outcome = await host.run_session("Try")
             found = await module.memory.search("failed", types=["episode"])
             with pytest.raises(ModuleError, match=r"schedule:consolidation failed: .*no such model"):
@@ -326,7 +330,7 @@ async def test_an_outage_counts_as_no_attempt_of_an_episode(
         claude = Path(environ["PATH"].split(":")[0]) / ("claude" if outage != "not there" else "no-claude")
         timeout_s = 1.0 if outage == "out of time" else DEADLINE_S
         runtime = ClaudeRuntime(claude, directory=knowing.workspace, environ=environ, timeout_s=timeout_s)
-        async with Host.open(butler(memory={}), knowing, runtime, modules=[module]) as host:
+        async with ButlerHost.open(butler(memory={}), knowing, runtime, modules=[module]) as host:
             stored = await module.memory.store_episode(content="something", butler="dev")
             assert stored.id is not None
             report = await module.memory.runs.consolidate(host.spawn)

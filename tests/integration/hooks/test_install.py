@@ -16,8 +16,8 @@ from commonplace.core.errors import SettingsError, StorageUnavailableError
 from commonplace.hosts.install.files import FileChange, JsonFile, apply
 from commonplace.hosts.install.install_record import DIRECTORY
 from commonplace.hosts.install.installation import (
+    InstallScope,
     JsonSettings,
-    Scope,
     SettingsFile,
     plan_install,
     plan_uninstall,
@@ -58,7 +58,7 @@ def contents(directory: Path) -> dict[str, bytes]:
     }
 
 
-def files_of(root: Path, scope: Scope = Scope.PROJECT) -> list[SettingsFile]:
+def files_of(root: Path, scope: InstallScope = InstallScope.PROJECT) -> list[SettingsFile]:
     """Return the files of Claude Code for a project, or for a user whose files are in ``config``."""
     where = Where(scope=scope, project=root, environ={"CLAUDE_CONFIG_DIR": str(root / "config")})
     return HOSTS["claude-code"].files(where)
@@ -330,9 +330,9 @@ files = st.one_of(
 )
 
 
-@given(servers=files, settings=files, scope=st.sampled_from(Scope), directory=st.booleans())
+@given(servers=files, settings=files, scope=st.sampled_from(InstallScope), directory=st.booleans())
 def test_taking_out_undoes_putting_in_to_the_byte(
-    servers: str | None, settings: str | None, scope: Scope, *, directory: bool
+    servers: str | None, settings: str | None, scope: InstallScope, *, directory: bool
 ) -> None:
     """Whatever the files hold and however they are written; putting in twice, and at another path, is once."""
     with TemporaryDirectory() as made:
@@ -340,7 +340,7 @@ def test_taking_out_undoes_putting_in_to_the_byte(
         root.mkdir()
         given = files_of(root, scope)
         where = [file.path for file in given]
-        if directory or settings is not None or (servers is not None and scope is Scope.USER):
+        if directory or settings is not None or (servers is not None and scope is InstallScope.USER):
             where[1].parent.mkdir()
         for path, text in zip(where, (servers, settings), strict=True):
             if text is not None:

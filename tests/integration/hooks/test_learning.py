@@ -20,7 +20,7 @@ from commonplace.core.secrets import find_secret
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.hosts.hooks import sessions
-from commonplace.hosts.hooks.formats import Message
+from commonplace.hosts.hooks.formats import TranscriptMessage
 from commonplace.hosts.hooks.hook_input import HookCall
 from commonplace.hosts.hooks.learning import QUIET_S, SWEPT, InMemory, learn, sweep
 from commonplace.hosts.hooks.session_hooks import session_end, session_start, sweep_all
@@ -119,9 +119,9 @@ def test_a_digest_is_bounded(texts: list[tuple[str, str]]) -> None:
     assert bool(built) == any(message.role == "user" for message in messages)
 
 
-def said(role: Any, text: str) -> Message:  # noqa: ANN401 - one of two words
+def said(role: Any, text: str) -> TranscriptMessage:  # noqa: ANN401 - one of two words
     """A message."""
-    return Message(id=str(uuid4()), role=role, text=text, said_at=None)
+    return TranscriptMessage(id=str(uuid4()), role=role, text=text, said_at=None)
 
 
 def test_secrets_are_masked_in_a_digest() -> None:

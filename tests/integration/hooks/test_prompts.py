@@ -12,7 +12,7 @@ from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.hosts.hooks.hook_input import HookCall
 from commonplace.hosts.hooks.prompt_hook import RECALL_TOKENS, user_prompt
-from commonplace.hosts.hooks.seen_lines import Given
+from commonplace.hosts.hooks.seen_lines import SeenLines
 from commonplace.hosts.hooks.session_hooks import session_start
 from commonplace.hosts.hooks.sessions import SessionRecords
 from commonplace.prompts.injected import FRAME_CHARS
@@ -72,14 +72,14 @@ async def test_a_prompt_repeats_no_line_of_the_briefing_until_it_is_compacted(
         await memory.store_fact(subject="payments", predicate="owner", content=OWNER, scope="shop")
         briefing = await session_start(replace(call, source="startup"), memory)
         silent = await user_prompt(call, memory)
-        Given(call.settings.home, call.session_id).add("- told before the compaction")
+        SeenLines(call.settings.home, call.session_id).add("- told before the compaction")
         once_more = await session_start(replace(call, source="compact"), memory)
 
     assert OWNER in briefing
     assert "The staging port is 5433" in briefing
     assert silent == ""
     assert OWNER in once_more
-    assert Given(call.settings.home, call.session_id).fresh("- told before the compaction")
+    assert SeenLines(call.settings.home, call.session_id).fresh("- told before the compaction")
 
 
 async def test_the_knowledge_of_a_prompt_has_a_budget(

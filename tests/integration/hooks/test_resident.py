@@ -18,8 +18,8 @@ import pytest
 from commonplace.cli.commands.install import STARTED
 from commonplace.core.settings import Settings
 from commonplace.hosts.resident import client
-from commonplace.hosts.resident.resident_socket import Place
-from commonplace.hosts.resident.upkeep import Consolidation
+from commonplace.hosts.resident.resident_socket import ResidentSocket
+from commonplace.hosts.resident.upkeep import BackgroundConsolidation
 from commonplace.knowledge import KnowledgeMemory
 from support.claude import claude_environment
 from support.commands import CommandLine, clean_environment
@@ -113,7 +113,7 @@ def test_hooks_at_once_share_one_process_and_another_version_replaces_it(hooks: 
     assert all(NOTE in each.communicate(timeout=DEADLINE_S)[0] for each in started)
     wait_until(lambda: len(residents(hooks.home)) == 1, what="one process")
     first = pid_of(hooks.home)
-    place = Place(str(hooks.home))
+    place = ResidentSocket(str(hooks.home))
     assert place.listen() is None
 
     request = {"build": "other", "event": "user-prompt", "butler": None, "document": "", "environ": {}}
@@ -230,7 +230,7 @@ async def test_a_look_without_episodes_delays_no_consolidation(
     monkeypatch.setenv("PATH", program_path("claude"))
     own = settings.model_copy(update={"postgres_url": knowledge_url, "consolidation_model": "claude-code"})
     async with KnowledgeMemory.open(own) as memory:
-        consolidation = Consolidation(own, memory)
+        consolidation = BackgroundConsolidation(own, memory)
         for _ in range(2):
             consolidation.begin()
             assert consolidation._task is not None
@@ -289,7 +289,7 @@ def test_a_process_that_hangs_is_killed_and_one_that_is_idle_ends(commonplace: C
     assert hanging is not None
     os.kill(hanging, signal.SIGSTOP)
     with pytest.raises(TimeoutError):
-        client._ask(Place(str(hooks.home)), b"{}", time.monotonic() + 0.2)
+        client._ask(ResidentSocket(str(hooks.home)), b"{}", time.monotonic() + 0.2)
     wait_until(lambda: hanging not in residents(hooks.home), what="the end of the one that hung")
 
     assert NOTE in hooks.call("user-prompt", prompt="which port?")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from commonplace.core.errors import SettingsError
 from commonplace.hosts.install.files import apply
-from commonplace.hosts.install.installation import Scope, plan_install, plan_uninstall
+from commonplace.hosts.install.installation import InstallScope, plan_install, plan_uninstall
 from commonplace.hosts.install.json_edits import Ours
 from commonplace.hosts.install.output import rendered
 from commonplace.hosts.install.registry import HOSTS, OPENCODE_PLUGIN, Where
@@ -52,13 +52,17 @@ def contents(directory: Path) -> dict[str, bytes]:
     }
 
 
-def where(root: Path, scope: Scope) -> Where:
+def where(root: Path, scope: InstallScope) -> Where:
     """Return a place whose project and user are below a directory."""
     return Where(scope=scope, project=root / "project", environ={"HOME": str(root / "user")})
 
 
-@given(host=st.sampled_from(list(HOSTS.values())), scope=st.sampled_from(Scope), data=st.data())
-def test_taking_out_undoes_putting_in_to_the_byte(host: Any, scope: Scope, data: st.DataObject) -> None:  # noqa: ANN401
+@given(host=st.sampled_from(list(HOSTS.values())), scope=st.sampled_from(InstallScope), data=st.data())
+def test_taking_out_undoes_putting_in_to_the_byte(
+    host: Any,  # noqa: ANN401
+    scope: InstallScope,
+    data: st.DataObject,
+) -> None:
     """Whatever the files hold; putting in twice, and at another path, is once."""
     with TemporaryDirectory() as made:
         root, home = Path(made) / "root", Path(made) / "home"
@@ -307,7 +311,7 @@ def test_each_host_s_input_is_read(commonplace: CommandLine, host: str, given: d
 
 def test_a_file_of_toml_that_needs_more_than_lines_is_refused(tmp_path: Path) -> None:
     """Our server stands in a table inside of another one, which an editor may have made."""
-    files = HOSTS["codex"].files(where(tmp_path, Scope.PROJECT))
+    files = HOSTS["codex"].files(where(tmp_path, InstallScope.PROJECT))
     files[0].path.parent.mkdir(parents=True)
     args = '["mcp", "workspace"]'
     files[0].path.write_text(

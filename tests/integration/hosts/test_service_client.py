@@ -13,7 +13,7 @@ import pytest
 from commonplace.core.errors import AccessError, InvalidInputError, SettingsError, StorageUnavailableError
 from commonplace.hosts.hooks.outbox import KEY_HOLDS_S, Outbox
 from commonplace.hosts.hooks.sessions import SessionRecord
-from commonplace.services.team_client import Service
+from commonplace.services.team_client import TeamClient
 
 pytestmark = pytest.mark.requirement("HST-06.1")
 
@@ -73,11 +73,11 @@ def token_file(tmp_path: Path) -> Path:
 def test_a_token_goes_out_encrypted_or_stays_on_the_machine(url: str, token_file: Path) -> None:
     """Any other address is refused, and a path that depends on the current directory."""
     with pytest.raises(InvalidInputError, match="--server: expected https://HOST"):
-        Service.at(url, token_file)
+        TeamClient.at(url, token_file)
     with pytest.raises(InvalidInputError, match="--token-file: expected the absolute path of a file"):
-        Service.at("https://memory.example", "token")
+        TeamClient.at("https://memory.example", "token")
     for known in ("https://memory.example/base/", "http://localhost:8420", "http://[::1]:8420"):
-        assert Service.at(known, token_file).url == known.rstrip("/")
+        assert TeamClient.at(known, token_file).url == known.rstrip("/")
 
 
 @pytest.mark.parametrize("text", ["", "two words", "größe"])
@@ -86,7 +86,7 @@ def test_a_token_file_holds_one_token(text: str, token_file: Path) -> None:
     token_file.write_text(text)
 
     with pytest.raises(SettingsError, match=r"expected one token in .*, found something else"):
-        Service.at("https://memory.example", token_file).token()
+        TeamClient.at("https://memory.example", token_file).token()
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ async def test_an_error_says_whether_another_try_may_help(
 ) -> None:
     """No redirect is followed, and no message repeats the token."""
     with answering(status, document) as (url, asked), pytest.raises(error) as raised:
-        await Service.at(url, token_file).post("/api/v1/briefing", {})
+        await TeamClient.at(url, token_file).post("/api/v1/briefing", {})
 
     assert len(asked) == 1
     assert "cpl_secret" not in str(raised.value)
@@ -117,7 +117,7 @@ async def test_a_request_that_was_carried_out_before_is_done(token_file: Path) -
     """Its answer is lost, or it was sent with an earlier token."""
     for problem in ("/docs#answer-lost", "/docs#key-reused"):
         with answering(409, {"type": problem}) as (url, _):
-            assert await Service.at(url, token_file).post("/api/v1/knowledge/episodes", {}, key="k") == {}
+            assert await TeamClient.at(url, token_file).post("/api/v1/knowledge/episodes", {}, key="k") == {}
 
 
 RECORD = SessionRecord(session_id=SESSION, transcript=Path("/none"), butler="shop")
@@ -129,7 +129,7 @@ async def test_an_episode_that_was_tried_long_ago_is_looked_for_first(
     """The service forgets keys after a day, so sending it again could store it twice."""
     found: dict[str, Any] = {"memories": [{"sessionId": SESSION, "content": "User: deploy"}]}
     with answering(200, found) as (url, asked):
-        outbox = Outbox(tmp_path, Service.at(url, token_file))
+        outbox = Outbox(tmp_path, TeamClient.at(url, token_file))
         await outbox.store(RECORD, "User: deploy", None)
         (path,) = outbox.waiting()
         entry = json.loads(path.read_text())
@@ -144,7 +144,7 @@ async def test_an_episode_that_was_tried_long_ago_is_looked_for_first(
 async def test_a_refused_episode_does_not_hold_up_the_next(token_file: Path, tmp_path: Path) -> None:
     """It is kept aside; each has a key of its own, and a lock keeps a second process out."""
     with answering(422, {"detail": "a secret"}) as (url, asked):
-        outbox = Outbox(tmp_path, Service.at(url, token_file))
+        outbox = Outbox(tmp_path, TeamClient.at(url, token_file))
         for text in ("User: one", "User: two"):
             await outbox.store(RECORD, text, None)
         assert await outbox.deliver() == 0

@@ -35,7 +35,7 @@ from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.search import statements as search_statements
 from commonplace.knowledge.search.search import Search
 from commonplace.knowledge.store import unit_of_work
-from commonplace.mcp.knowledge.server import OFFERS, build_server
+from commonplace.mcp.knowledge.server import TOOLS, build_server
 from commonplace.storage.database import AnyStatements, StatementSet
 from support.facade import open_knowledge
 from support.facades import methods_of
@@ -357,7 +357,7 @@ OF_ALL_TENANTS = {
 
 Arguments = Callable[[World], dict[str, Any]]
 MEMORY: Arguments = lambda w: dict(zip(("memory_type", "memory_id"), w.memory(), strict=True))  # noqa: E731 - one of many below
-TOOLS: Mapping[str, Arguments] = {
+ARGUMENTS: Mapping[str, Arguments] = {
     "memory_store_episode": lambda w: {"content": w.text(), "butler": "ops"},
     "memory_store_fact": lambda w: {"subject": "Anna", "predicate": "city", "content": w.text()},
     "memory_store_rule": lambda w: {"content": w.text(), "tags": [mark(w.tenant)]},
@@ -482,7 +482,7 @@ async def test_no_function_shows_another_tenants_row(tenants: dict[str, Knowledg
 @pytest.mark.usefixtures("statements")
 async def test_no_tool_shows_another_tenants_row(tenants: dict[str, KnowledgeMemory]) -> None:
     """Random calls of every tool, by three tenants in turn, with one another's ids and names."""
-    assert {offer.run.__name__ for offer in OFFERS} == TOOLS.keys()
+    assert {spec.run.__name__ for spec in TOOLS} == ARGUMENTS.keys()
     world = World(random.Random(19))  # noqa: S311 - dice
     answered: set[str] = set()
     async with AsyncExitStack() as stack:
@@ -490,17 +490,17 @@ async def test_no_tool_shows_another_tenants_row(tenants: dict[str, KnowledgeMem
             tenant: await stack.enter_async_context(Client(build_server(memory)))
             for tenant, memory in tenants.items()
         }
-        for tenant, name in shuffled(world, TOOLS, first=("memory_store_rule", "memory_store_episode")):
+        for tenant, name in shuffled(world, ARGUMENTS, first=("memory_store_rule", "memory_store_episode")):
             world.tenant = tenant
             world.passed.clear()
-            arguments = TOOLS[name](world)
+            arguments = ARGUMENTS[name](world)
             result = await clients[tenant].call_tool(name, arguments, raise_on_error=False)
             if not result.is_error:
                 answered.add(name)
             answer = (result.structured_content, [getattr(block, "text", "") for block in result.content])
             assert find_foreign(answer, world) == [], (tenant, name, arguments)
             await learn(world, tenants[tenant])
-    assert answered == TOOLS.keys()
+    assert answered == ARGUMENTS.keys()
     await check_tables(tenants)
 
 

@@ -22,7 +22,7 @@ from commonplace.core.errors import (
 from commonplace.core.request_context import request_context
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.model.memories import ChangeKind, Memory, MemoryFilter
+from commonplace.operational.model.memories import ChangeKind, Lesson, MemoryFilter
 from commonplace.operational.model.receipts import Receipt, ReceiptKind, ReceiptOutcome
 from commonplace.operational.model.sessions import SessionStatus
 from support.streams import chunks, encode, init, result, says, session, tool_result
@@ -39,13 +39,13 @@ async def ingest(
     return [receipt for report in reports for receipt in report.receipts]
 
 
-async def only(memory: OperationalMemory) -> Memory:
+async def only(memory: OperationalMemory) -> Lesson:
     """Return the one memory that there is."""
     (found,) = await memory.list_memories()
     return found
 
 
-async def added(memory: OperationalMemory, **fields: Any) -> Memory:  # noqa: ANN401 - as the facade takes them
+async def added(memory: OperationalMemory, **fields: Any) -> Lesson:  # noqa: ANN401 - as the facade takes them
     """Store a memory by hand and return it."""
     return (await memory.add(**fields)).memory
 

@@ -10,7 +10,7 @@ from commonplace.core.errors import ConflictError, InvalidInputError, ModelRefus
 from commonplace.core.settings import Settings
 from commonplace.llm import Script
 from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.model.memories import ChangeKind, Memory, MemoryFilter
+from commonplace.operational.model.memories import ChangeKind, Lesson, MemoryFilter
 from commonplace.operational.model.receipts import Receipt, ReceiptKind, ReceiptOutcome
 from commonplace.operational.model.reviews import Decision
 from commonplace.operational.run.model_reviews import (
@@ -33,7 +33,7 @@ async def emit(memory: OperationalMemory, text: str, number: int, about: str = "
     return next(receipt for receipt in report.receipts if receipt.kind is ReceiptKind.MEMORY)
 
 
-async def active(memory: OperationalMemory) -> list[Memory]:
+async def active(memory: OperationalMemory) -> list[Lesson]:
     """Return the active memories, oldest first."""
     return sorted(await memory.list_memories(MemoryFilter(active=True)), key=lambda one: one.id)
 

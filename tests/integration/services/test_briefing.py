@@ -22,7 +22,7 @@ from commonplace.llm import Script
 from commonplace.operational.memory import OperationalMemory
 from commonplace.projects import Projects
 from commonplace.prompts.injected import TAG
-from commonplace.services.briefing import Briefing, Part, build_briefing
+from commonplace.services.briefing import Briefing, BriefingPart, build_briefing
 from commonplace.services.opening import Memories
 from commonplace.workspace import WorkspaceMemory
 from support.apps import digests, fill
@@ -77,7 +77,7 @@ async def test_every_memory_has_its_section_in_a_fixed_order(memories: Memories)
 
     briefing = await brief(memories)
 
-    assert [section.name for section in briefing.sections] == list(Part)
+    assert [section.name for section in briefing.sections] == list(BriefingPart)
     assert all(section.text and section.problem is None for section in briefing.sections)
     told = [
         "starts in 0 seconds",
@@ -109,9 +109,9 @@ async def test_each_section_names_its_memories(memories: Memories) -> None:
         (await brief(memories, app=None, budget_tokens=budget)).sections[0] for budget in range(100, 300, 10)
     ]
 
-    assert told[Part.OPERATIONAL] == {str(one.id) for one in lessons}
-    assert told[Part.WORKSPACE] == {note.id}
-    assert told[Part.KNOWLEDGE] == {str(fact.id)}
+    assert told[BriefingPart.OPERATIONAL] == {str(one.id) for one in lessons}
+    assert told[BriefingPart.WORKSPACE] == {note.id}
+    assert told[BriefingPart.KNOWLEDGE] == {str(fact.id)}
     counts = [each.text.count("Starts in a minute") for each in short]
     assert set(counts) == {0, 1, 2}
     assert [len(each.memory_ids) for each in short] == counts
@@ -124,9 +124,9 @@ async def test_without_an_app_or_a_butler_neither_is_asked(memories: Memories) -
     briefing = await brief(memories, app=None, butler=None)
 
     assert [section.name for section in briefing.sections] == [
-        Part.OPERATIONAL,
-        Part.WORKSPACE,
-        Part.KNOWLEDGE,
+        BriefingPart.OPERATIONAL,
+        BriefingPart.WORKSPACE,
+        BriefingPart.KNOWLEDGE,
     ]
     assert "listens on" not in briefing.text
     assert "Moved the staging" not in briefing.text
@@ -148,7 +148,9 @@ async def test_without_a_prompt_the_latest_sessions_are_told(memories: Memories,
         last = await memories.knowledge.store_episode(content=f"Counted the till {number}", butler="shop")
     await memories.knowledge.forget("episode", str(last.id))
     await memories.knowledge.store_episode(content="Mowed the lawn", butler="garden")
-    (section,) = [each for each in (await brief(memories, prompt=" ")).sections if each.name == Part.SESSIONS]
+    (section,) = [
+        each for each in (await brief(memories, prompt=" ")).sections if each.name == BriefingPart.SESSIONS
+    ]
     told = [line.split(" ", 2)[2] for line in section.text.splitlines()[1:]]
     assert told == [f"Counted the till {number}" for number in (4, 3, 2, 1, 0)]
 
@@ -176,7 +178,7 @@ async def test_every_budget_is_kept(memories: Memories) -> None:
         shown.append(sum(1 for section in briefing.sections if section.text))
     assert shown == sorted(shown)
     assert shown[0] == 0
-    assert shown[-1] == len(Part)
+    assert shown[-1] == len(BriefingPart)
 
     tight = await brief(memories, budget_tokens=500)
     sizes = [len(section.text) for section in tight.sections]
@@ -196,7 +198,7 @@ async def test_what_one_memory_does_not_need_goes_to_the_others(memories: Memori
     )
 
     (told,) = [section for section in briefing.sections if section.text]
-    assert told.name is Part.KNOWLEDGE
+    assert told.name is BriefingPart.KNOWLEDGE
     assert len(told.text) > 1900
 
 
@@ -247,9 +249,9 @@ async def test_a_memory_that_fails_or_hangs_leaves_its_section_out(
 
     problems = {section.name: section.problem for section in briefing.sections if section.problem}
     assert problems == {
-        Part.OPERATIONAL: "no answer within 2 s",
-        Part.APPS: "no app with id 'unknown'",
-        Part.WORKSPACE: "an unexpected error; see the log",
+        BriefingPart.OPERATIONAL: "no answer within 2 s",
+        BriefingPart.APPS: "no app with id 'unknown'",
+        BriefingPart.WORKSPACE: "an unexpected error; see the log",
     }
     assert "listens on 5400" in briefing.text
     assert "a bug" in caplog.text

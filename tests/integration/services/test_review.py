@@ -14,7 +14,7 @@ from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundEr
 from commonplace.core.settings import Settings
 from commonplace.core.sources import Source
 from commonplace.services.opening import Memories
-from commonplace.services.review.items import Topic, Verdict
+from commonplace.services.review.items import ReviewVerdict, Topic
 from support.commands import CommandLine, CommandServer, clean_environment
 from support.deadlines import DEADLINE_S
 from support.known import fill
@@ -293,7 +293,7 @@ async def test_the_service_raises_typed_errors(memories: Memories) -> None:
         await queue.undo("o:1")
     with pytest.raises(ConflictError, match="nothing to undo"):
         await queue.undo(key)
-    assert (await queue.decide(key, Verdict.SAME)).undoable
+    assert (await queue.decide(key, ReviewVerdict.SAME)).undoable
     assert await queue.count_pairs() == 0
     (item,) = (await queue.list_items(decided=True)).items
     assert item.decision is not None

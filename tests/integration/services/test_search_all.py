@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from commonplace.core.settings import Settings
-from commonplace.services.briefing import Part
+from commonplace.services.briefing import BriefingPart
 from commonplace.services.search import PARTS, MemoryResults, search_all
 from support.apps import said
 from support.service import open_memories
 
 
-def texts(results: list[MemoryResults]) -> dict[Part, list[str]]:
+def texts(results: list[MemoryResults]) -> dict[BriefingPart, list[str]]:
     """Return the texts of the items by memory, without memories that hold nothing."""
     return {each.memory: [item.text for item in each.items] for each in results if each.items}
 
@@ -39,15 +39,15 @@ async def test_every_memory_answers(settings: Settings, knowledge_url: str) -> N
         found = await search_all(memories, "gateway WireGuard")
         assert {each.memory for each in found} == {*PARTS}
         held = texts(found)
-        assert held[Part.KNOWLEDGE] == ["WireGuard", "WireGuard port: WireGuard listens on 51820"]
-        assert held[Part.OPERATIONAL][0] == "The gateway needs WireGuard"
-        assert "The dish washer leaks" not in held[Part.OPERATIONAL]
-        assert held[Part.WORKSPACE] == ["WireGuard keys are in the vault"]
-        assert "Fridays" in held[Part.APPS][0]
+        assert held[BriefingPart.KNOWLEDGE] == ["WireGuard", "WireGuard port: WireGuard listens on 51820"]
+        assert held[BriefingPart.OPERATIONAL][0] == "The gateway needs WireGuard"
+        assert "The dish washer leaks" not in held[BriefingPart.OPERATIONAL]
+        assert held[BriefingPart.WORKSPACE] == ["WireGuard keys are in the vault"]
+        assert "Fridays" in held[BriefingPart.APPS][0]
         assert all(item.why for each in found for item in each.items)
 
         newest = texts(await search_all(memories, limit=1))
-        assert newest[Part.OPERATIONAL] == ["The dish washer leaks"]
+        assert newest[BriefingPart.OPERATIONAL] == ["The dish washer leaks"]
         assert texts(await search_all(memories, "submarine")) == {}
 
 
@@ -58,10 +58,10 @@ async def test_a_word_is_found_as_a_word(settings: Settings) -> None:
         await add(category="timing", service="redis", observation="Takes 5s to fail over")
         await add(category="behavior", service="adguard", observation="Returns a redirect to the login")
         await add(category="maintenance", service="media-1", observation="Updates restart the stages")
-        found = await search_all(memories, "redis", parts=[Part.OPERATIONAL])
-        assert texts(found)[Part.OPERATIONAL] == ["Takes 5s to fail over"]
+        found = await search_all(memories, "redis", parts=[BriefingPart.OPERATIONAL])
+        assert texts(found)[BriefingPart.OPERATIONAL] == ["Takes 5s to fail over"]
         assert found[0].items[0].why.startswith("It contains “redis”. Its likeness with the query is 0.")
-        (staged,) = await search_all(memories, "media stage", parts=[Part.OPERATIONAL])
+        (staged,) = await search_all(memories, "media stage", parts=[BriefingPart.OPERATIONAL])
         assert staged.items[0].why.startswith("It contains “media”, “stages”. ")
 
 
@@ -93,6 +93,8 @@ async def test_a_memory_that_is_down_says_why(settings: Settings, tmp_path: Path
     gone = settings.model_copy(update={"postgres_url": f"postgresql://u@/d?host={tmp_path}"})
     async with open_memories(gone) as memories:
         await memories.workspace.store("The vault is in Bern")
-        *others, knowledge = await search_all(memories, "vault", parts=[Part.WORKSPACE, Part.KNOWLEDGE])
+        *others, knowledge = await search_all(
+            memories, "vault", parts=[BriefingPart.WORKSPACE, BriefingPart.KNOWLEDGE]
+        )
         assert knowledge.problem
-        assert texts(others)[Part.WORKSPACE] == ["The vault is in Bern"]
+        assert texts(others)[BriefingPart.WORKSPACE] == ["The vault is in Bern"]

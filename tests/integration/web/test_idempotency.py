@@ -10,7 +10,7 @@ import pytest
 
 from commonplace.core.errors import ClaimLostError
 from commonplace.core.settings import Settings
-from commonplace.knowledge import Claim, Conflict, KeptAnswers
+from commonplace.knowledge import KeptAnswers, RequestClaim, RequestConflict
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.services.erasure.erasing import erase
 from commonplace.services.erasure.selection import By, Selection
@@ -113,12 +113,12 @@ async def test_a_process_that_lost_its_claim_writes_nothing(
     """It stood still for longer than its claim lasts, and another process has the request now."""
     answers = KeptAnswers(knowledge.session)
     claim = await answers.claim("a", "same")
-    assert isinstance(claim, Claim)
-    assert await answers.claim("a", "same") is Conflict.RUNNING
+    assert isinstance(claim, RequestClaim)
+    assert await answers.claim("a", "same") is RequestConflict.RUNNING
     async with knowledge_pool.acquire() as connection, connection.transaction():
         await connection.execute("SELECT set_config('commonplace.tenant_id', $1, true)", knowledge.tenant_id)
         await connection.execute("UPDATE kept_answers SET claimed_until = now() - interval '1 s'")
-    assert isinstance(await answers.claim("a", "same"), Claim)
+    assert isinstance(await answers.claim("a", "same"), RequestClaim)
     with claim.held(), pytest.raises(ClaimLostError):
         await knowledge.store_episode(content="Late.", butler="ops")
     assert (await knowledge.stats()).episodes.total == 0

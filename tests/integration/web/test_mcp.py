@@ -9,7 +9,7 @@ import pytest
 from fastmcp import Client
 
 from commonplace.core.settings import Settings
-from commonplace.mcp.knowledge.server import OFFERS
+from commonplace.mcp.knowledge.server import TOOLS
 from support.deadlines import DEADLINE_S
 from support.mcp import ask, refused
 from support.service import open_memories, serving
@@ -93,7 +93,7 @@ async def test_requests_stand_alone(url: str) -> None:
 async def test_two_clients_share_a_server_over_http(url: str) -> None:
     """At once, on loopback: each finds what the other stored, and errors teach there too."""
     async with Client(f"{url}/mcp/knowledge") as first, Client(f"{url}/mcp/knowledge") as second:
-        assert {tool.name for tool in await first.list_tools()} == {offer.run.__name__ for offer in OFFERS}
+        assert {tool.name for tool in await first.list_tools()} == {spec.run.__name__ for spec in TOOLS}
         stores = [
             ask(client, "memory_store_fact", subject=f"subject {number}", predicate="is", content="shared")
             for number in range(10)

@@ -11,16 +11,18 @@ from pathlib import Path
 import pytest
 
 from commonplace.core.errors import StorageUnavailableError
-from commonplace.workspace.model.memories import Draft, Scope
+from commonplace.workspace.model.memories import NoteDraft, NoteScope
 from commonplace.workspace.store.file import MemoryStore
 from support.deadlines import DEADLINE_S
 
 PROGRAM = Path(__file__).with_name("workspace_processes.py")
 
 
-def draft(text: str) -> Draft:
+def draft(text: str) -> NoteDraft:
     """Return a memory to store."""
-    return Draft(text=text, scope=Scope.WORKSPACE, tags=(), created_at=datetime(2026, 3, 1, tzinfo=UTC))
+    return NoteDraft(
+        text=text, scope=NoteScope.WORKSPACE, tags=(), created_at=datetime(2026, 3, 1, tzinfo=UTC)
+    )
 
 
 @pytest.mark.requirement("WSP-11.1", "WSP-02.3", "R-WSP-1")

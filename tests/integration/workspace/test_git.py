@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.core.errors import NotFoundError
-from commonplace.workspace.model.memories import Draft, Scope
+from commonplace.workspace.model.memories import NoteDraft, NoteScope
 from commonplace.workspace.store.file import MemoryStore
 
 _MOMENT = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -41,7 +41,7 @@ class Clone:
     def remember(self, *texts: str) -> None:
         """Store memories in the work tree, and commit everything."""
         for text in texts:
-            self.store.store(Draft(text=text, scope=Scope.WORKSPACE, tags=(), created_at=_MOMENT))
+            self.store.store(NoteDraft(text=text, scope=NoteScope.WORKSPACE, tags=(), created_at=_MOMENT))
         self.commit()
 
     def commit(self) -> None:

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from commonplace.core.errors import InvalidInputError, NotFoundError, StorageUnavailableError
-from commonplace.workspace.model.memories import Draft, Scope
+from commonplace.workspace.model.memories import NoteDraft, NoteScope
 from commonplace.workspace.store.file import MemoryStore
 
 FOREIGN = b'{"id": "m-40", "text": "from elsewhere", "ts": "2026-02-26T12:00:00Z", "stars": 5}\n'
 
 
-def draft(text: str = "a fact", *, hour: int = 12) -> Draft:
+def draft(text: str = "a fact", *, hour: int = 12) -> NoteDraft:
     """Return a memory to store."""
-    return Draft(
-        text=text, scope=Scope.WORKSPACE, tags=("t",), created_at=datetime(2026, 3, 1, hour, tzinfo=UTC)
+    return NoteDraft(
+        text=text, scope=NoteScope.WORKSPACE, tags=("t",), created_at=datetime(2026, 3, 1, hour, tzinfo=UTC)
     )
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.workspace.model.memories import Draft, Scope
+from commonplace.workspace.model.memories import NoteDraft, NoteScope
 from commonplace.workspace.store.file import MemoryStore
 
 CALLS = (
@@ -44,9 +44,11 @@ CALLS_ON_PATHS = ("mkdir", "stat", "lstat", "fstat")
 MAX_TOTAL = 6
 
 
-def draft(text: str) -> Draft:
+def draft(text: str) -> NoteDraft:
     """Return a memory to store."""
-    return Draft(text=text, scope=Scope.WORKSPACE, tags=("t",), created_at=datetime(2026, 3, 1, tzinfo=UTC))
+    return NoteDraft(
+        text=text, scope=NoteScope.WORKSPACE, tags=("t",), created_at=datetime(2026, 3, 1, tzinfo=UTC)
+    )
 
 
 def work(store: MemoryStore, say: Callable[[str], None], *, stores: int) -> None:

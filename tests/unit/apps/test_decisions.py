@@ -5,12 +5,12 @@ from datetime import timedelta
 import pytest
 
 from commonplace.apps.model.compaction import (
+    CompactionPlan,
     InvalidDecisionError,
     MemoryCompactionDecision,
     MemoryCompactionRequest,
-    Plan,
 )
-from commonplace.apps.model.memories import Memory
+from commonplace.apps.model.memories import Digest
 from commonplace.apps.model.receipts import Decider
 from commonplace.apps.rules.compaction_decision import (
     compaction_prompt,
@@ -21,7 +21,7 @@ from commonplace.apps.rules.compaction_decision import (
 from support.apps import MOMENT, memory
 
 
-def request(*existing: Memory, new: Memory | None = None) -> MemoryCompactionRequest:
+def request(*existing: Digest, new: Digest | None = None) -> MemoryCompactionRequest:
     """Return a request: ten memories about different matters and an eleventh, unless they are given."""
     held = existing or tuple(memory(number, importance=5) for number in range(1, 11))
     return MemoryCompactionRequest(
@@ -109,17 +109,17 @@ def test_first_in_first_out_goes_by_the_time_of_creation() -> None:
     assert first_in_first_out([memory(5), memory(4)], "why").target.id == 4
 
 
-def others(*taken: int) -> list[Memory]:
+def others(*taken: int) -> list[Digest]:
     """Return memories about different matters, without these numbers."""
     return [memory(number, importance=5) for number in range(1, 11) if number not in taken]
 
 
-def by_rule(*held: Memory, new: Memory) -> Plan:
+def by_rule(*held: Digest, new: Digest) -> CompactionPlan:
     """Return what the rule decides today."""
     return decide_by_rule(request(*held, new=new), MOMENT + timedelta(days=30))
 
 
-def later(number: int, content: str, importance: float = 5) -> Memory:
+def later(number: int, content: str, importance: float = 5) -> Digest:
     """Return a memory of the next day."""
     return memory(number, content, importance=importance, created_at=MOMENT + timedelta(days=1))
 

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from commonplace.hosts.hooks.seen_lines import Given
+from commonplace.hosts.hooks.seen_lines import SeenLines
 
 
 def test_a_heading_without_fresh_lines_is_left_out(tmp_path: Path) -> None:
     """Whether another section follows or not; the title of the block stays."""
-    given = Given(tmp_path, "session")
+    given = SeenLines(tmp_path, "session")
     given.add("- pinned\n- rule")
     block = "# Context\n\n## Pinned\n- pinned\n\n## Facts\n- fact\n\n## Rules\n- rule\n"
 

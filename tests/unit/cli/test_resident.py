@@ -16,9 +16,9 @@ from commonplace.core.settings import Settings, load_settings
 from commonplace.hosts.hooks.hook_input import HookCall
 from commonplace.hosts.resident import client
 from commonplace.hosts.resident.mcp_fork_server import _request  # pyright: ignore[reportPrivateUsage]
-from commonplace.hosts.resident.resident_socket import Place
+from commonplace.hosts.resident.resident_socket import ResidentSocket
 from commonplace.hosts.resident.server import Resident
-from commonplace.hosts.resident.upkeep import Consolidation
+from commonplace.hosts.resident.upkeep import BackgroundConsolidation
 from commonplace.hosts.resident.watch import Watch
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def test_a_request_arrives_with_its_streams(tmp_path: Path) -> None:
 async def test_nothing_begins_after_the_stop(tmp_path: Path) -> None:
     """Work that ends late cannot start a consolidation that nobody stops."""
     settings = Settings(home=tmp_path, consolidation_model="claude-code")
-    consolidation = Consolidation(settings, cast("KnowledgeMemory", None))
+    consolidation = BackgroundConsolidation(settings, cast("KnowledgeMemory", None))
     await consolidation.stop()
     consolidation.begin()
     assert consolidation._task is None
@@ -99,7 +99,9 @@ async def test_nothing_begins_after_the_stop(tmp_path: Path) -> None:
 async def test_the_stop_waits_for_answers_and_for_the_work_that_they_begin(tmp_path: Path) -> None:
     """An answer under way is not cut off."""
     done: list[str] = []
-    resident = Resident(Place(str(tmp_path)), "b", Settings(home=tmp_path), cast("KnowledgeMemory", None))
+    resident = Resident(
+        ResidentSocket(str(tmp_path)), "b", Settings(home=tmp_path), cast("KnowledgeMemory", None)
+    )
 
     async def learn() -> None:
         await asyncio.sleep(0)

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.core.clock import utc_now
-from commonplace.operational.model.context import Candidate
+from commonplace.operational.model.context import LessonCandidate
 from commonplace.operational.rules.context_block import render_bullet
 from commonplace.prompts.data_lines import data_line
-from commonplace.workspace import Memory, Scope
+from commonplace.workspace import Note, NoteScope
 from commonplace.workspace.rules.context_block import render
 
 HOSTILE = (
@@ -58,9 +58,11 @@ def test_no_block_shows_what_would_end_or_open_something(mark: str) -> None:
     ):
         text = frame.format(mark)
         bullet = render_bullet(
-            Candidate(id=1, service=None, category="timing", observation=text, confidence=0.7, updated_at="")
+            LessonCandidate(
+                id=1, service=None, category="timing", observation=text, confidence=0.7, updated_at=""
+            )
         )
-        memory = Memory(number=1, scope=Scope.WORKSPACE, text=text, tags=(text,), created_at=utc_now())
+        memory = Note(number=1, scope=NoteScope.WORKSPACE, text=text, tags=(text,), created_at=utc_now())
         for shown in (data_line(text), bullet, render([memory]).removeprefix("[Memories]\n")):
             assert mark not in shown
             assert "\n" not in shown

@@ -5,16 +5,16 @@ import json
 import pytest
 
 from commonplace.llm.cli_process import Printed, is_unavailable, is_without_access
-from commonplace.llm.clis import CLIS, UNPRICED, Outcome
+from commonplace.llm.clis import CLIS, UNPRICED, CliOutcome
 
 
-def codex(*events: object, status: int = 1) -> Outcome | None:
+def codex(*events: object, status: int = 1) -> CliOutcome | None:
     """Return the result of Codex in lines of JSON."""
     out = "\n".join(["Reading prompt", *map(json.dumps, events)])
     return CLIS["codex"].read(Printed(status=status, out=out, err="WARNING: something"))
 
 
-def gemini(message: str, code: object, logged: str = "") -> Outcome | None:
+def gemini(message: str, code: object, logged: str = "") -> CliOutcome | None:
     """Return the result of Gemini CLI for an error behind a log."""
     error = {"session_id": "s", "error": {"type": "Error", "message": message, "code": code}}
     err = f"Warning: 256-color\n{logged}\n{json.dumps(error, indent=2)}\n"
@@ -39,7 +39,7 @@ def test_a_failure_of_codex_is_told_apart(
 ) -> None:
     """By the HTTP status in its message, otherwise by its words."""
     found = codex({"type": "turn.started"}, {"type": "turn.failed", "error": {"message": message}})
-    assert found == Outcome(text=message, failed=True, status=status, usage=UNPRICED)
+    assert found == CliOutcome(text=message, failed=True, status=status, usage=UNPRICED)
     assert is_unavailable(status, message) is unavailable
     assert is_without_access(status, message) is no_access
 

@@ -21,7 +21,7 @@ from commonplace.mcp.apps import server as apps
 from commonplace.mcp.knowledge import server as knowledge
 from commonplace.mcp.protocol.profiles import Profile, View
 from commonplace.mcp.protocol.stdio import WholeCharacters
-from commonplace.mcp.protocol.tool import MemoryTool, Offer
+from commonplace.mcp.protocol.tool import MemoryTool, ToolSpec
 from commonplace.mcp.workspace import server as workspace
 from commonplace.services.review.queue import ReviewQueue
 from commonplace.workspace import WorkspaceMemory
@@ -70,7 +70,7 @@ async def test_all_servers_are_one_with_distinct_names(memories: Two) -> None:
     """The tools of the workspace have a prefix, and the instructions say so."""
     server = combined.build_server(*memories, no_memory, queue=no_queue)
     tools = await tools_of(server)
-    assert len(tools) == len(knowledge.OFFERS) + 3 + len(apps.OFFERS) + len(review.OFFERS)
+    assert len(tools) == len(knowledge.TOOLS) + 3 + len(apps.TOOLS) + len(review.TOOLS)
     assert {"memory_search", "workspace_memory_search", "conversation_end", "memory_review"} <= tools.keys()
     assert "Use workspace_memory_store when" in (server.instructions or "")
     assert "memory_recall with its topic" in (server.instructions or "")
@@ -151,8 +151,8 @@ async def test_a_long_call_reports_its_progress() -> None:
         return None
 
     server = FastMCP("test")
-    offer = Offer(run=dream, title="Dream", is_long=True)
-    server.add_tool(MemoryTool.make(offer, memory, names=View().names([offer]), hints={}))
+    spec = ToolSpec(run=dream, title="Dream", is_long=True)
+    server.add_tool(MemoryTool.make(spec, memory, names=View().names([spec]), hints={}))
     async with Client(server) as client:
         result = await client.call_tool("dream", {}, progress_handler=note)
     assert text(result) == "done"

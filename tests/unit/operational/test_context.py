@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.core.budgets import budget_chars, estimate_tokens
-from commonplace.operational.model.context import Candidate, MemoryContext
+from commonplace.operational.model.context import LessonCandidate, MemoryContext
 from commonplace.operational.rules.context_block import BlockBuilder, format_confidence, render_bullet
 from commonplace.operational.transcript.markers import parse_markers
 
@@ -17,9 +17,9 @@ def candidate(
     service: str | None = "caddy",
     confidence: float = 0.7,
     correction: str | None = None,
-) -> Candidate:
+) -> LessonCandidate:
     """Make a memory."""
-    return Candidate(
+    return LessonCandidate(
         id=number,
         service=service,
         category="timing",
@@ -30,7 +30,7 @@ def candidate(
     )
 
 
-def build(candidates: list[Candidate], budget: int) -> MemoryContext:
+def build(candidates: list[LessonCandidate], budget: int) -> MemoryContext:
     """Offer all of them."""
     builder = BlockBuilder(eligible=len(candidates), budget_tokens=budget)
     for one in candidates:
@@ -54,7 +54,7 @@ CANDIDATES = st.lists(
 
 @pytest.mark.requirement("OPS-07.1", "R-OPS-3")
 @given(CANDIDATES, st.integers(-5, 1500))
-def test_the_block_never_exceeds_its_budget(candidates: list[Candidate], budget: int) -> None:
+def test_the_block_never_exceeds_its_budget(candidates: list[LessonCandidate], budget: int) -> None:
     """Header included, for every budget; and it counts itself rightly."""
     block = build(candidates, budget)
     assert len(block.text) <= budget_chars(budget)
@@ -71,7 +71,7 @@ def test_the_block_never_exceeds_its_budget(candidates: list[Candidate], budget:
 
 @pytest.mark.requirement("OPS-07.3")
 @given(CANDIDATES)
-def test_everything_is_shown_where_everything_fits(candidates: list[Candidate]) -> None:
+def test_everything_is_shown_where_everything_fits(candidates: list[LessonCandidate]) -> None:
     """One bullet a memory, one heading a service."""
     block = build(candidates, 1_000_000)
     assert sorted(block.memory_ids) == sorted(one.id for one in candidates)

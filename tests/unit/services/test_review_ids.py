@@ -11,7 +11,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.consolidation.reviews import Decision as FactDecision
 from commonplace.operational import Decision
 from commonplace.services.review.ids import VERDICTS, ItemId, ItemKind
-from commonplace.services.review.items import Verdict
+from commonplace.services.review.items import ReviewVerdict
 
 pytestmark = pytest.mark.requirement("FLR-03", "FLR-03.1")
 
@@ -109,13 +109,13 @@ def test_verdicts_are_the_words_of_the_memories() -> None:
 @pytest.mark.parametrize(
     ("text", "verdict", "can_undo"),
     [
-        ("7", Verdict.SAME, True),
-        ("f:3k7q2", Verdict.FORGET, True),
-        ("e:3k7q2", Verdict.RETRY, True),
-        ("e:3k7q2", Verdict.FORGET, False),
-        ("o:12", Verdict.CONFIRM, False),
+        ("7", ReviewVerdict.SAME, True),
+        ("f:3k7q2", ReviewVerdict.FORGET, True),
+        ("e:3k7q2", ReviewVerdict.RETRY, True),
+        ("e:3k7q2", ReviewVerdict.FORGET, False),
+        ("o:12", ReviewVerdict.CONFIRM, False),
     ],
 )
-def test_what_is_gone_cannot_be_restored(text: str, verdict: Verdict, *, can_undo: bool) -> None:
+def test_what_is_gone_cannot_be_restored(text: str, verdict: ReviewVerdict, *, can_undo: bool) -> None:
     """A forgotten episode expires, and a decision about a memory in quarantine approves or deletes it."""
     assert ItemId.parse(text).can_undo(verdict) is can_undo

@@ -8,7 +8,7 @@ from fastapi import FastAPI, Query
 from fastapi.testclient import TestClient
 
 from commonplace.web.http.problems import NOT_FOUND
-from commonplace.web.http.shape import Shape, Wanted, shows
+from commonplace.web.http.shape import RequestShape, Shape, shows
 from commonplace.web.rest.api import BODY, Api
 from commonplace.web.rest.documentation import describe
 
@@ -49,7 +49,7 @@ class FruitShape(Shape):
     """
 
 
-class NewApple(Wanted):
+class NewApple(RequestShape):
     """An apple to add."""
 
     name: str

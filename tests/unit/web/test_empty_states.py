@@ -9,10 +9,10 @@ import typer.main
 from typer.core import TyperGroup
 
 from commonplace.cli.main import Commands, app
-from commonplace.mcp.apps.tools import OFFERS as APP_OFFERS
-from commonplace.mcp.knowledge.server import OFFERS
+from commonplace.mcp.apps.tools import TOOLS as APP_TOOLS
+from commonplace.mcp.knowledge.server import TOOLS as KNOWLEDGE_TOOLS
 from commonplace.web.pages.layout.rendering import ENVIRONMENT
-from commonplace.workspace.tools import TOOLS
+from commonplace.workspace.tools import TOOLS as WORKSPACE_TOOLS
 
 COMMAND = re.compile(r""">(commonplace [^<]+)<|["'](commonplace [^"<]+)["<]""")
 TOOL = re.compile(r"<code>((?:memory|entity|app)_[a-z_]+)</code>")
@@ -54,7 +54,7 @@ def test_every_command_that_a_page_names_exists(template: str, text: str) -> Non
 def test_every_tool_that_a_page_names_exists() -> None:
     """Of knowledge, workspace or app memory."""
     named = {(name, tool) for name, source in sources().items() for tool in TOOL.findall(source)}
-    offers = (*OFFERS, *APP_OFFERS)
-    tools = {offer.name for offer in offers} | {tool.name for tool in TOOLS}
+    specs = (*KNOWLEDGE_TOOLS, *APP_TOOLS)
+    tools = {spec.name for spec in specs} | {tool.name for tool in WORKSPACE_TOOLS}
     assert named
     assert not {each for each in named if each[1] not in tools}

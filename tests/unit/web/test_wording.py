@@ -7,8 +7,8 @@ import pytest
 from starlette.requests import Request
 
 from commonplace.web.pages.layout import wording
-from commonplace.web.pages.layout.navigation import Entry
-from commonplace.web.pages.layout.paging import Filters, counted_pager, cut_page, read_page
+from commonplace.web.pages.layout.navigation import SidebarEntry
+from commonplace.web.pages.layout.paging import ListFilters, counted_pager, cut_page, read_page
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -69,7 +69,7 @@ def test_pager() -> None:
     assert (nothing.first, nothing.last, nothing.previous_url, nothing.next_url) == (0, 0, None, None)
 
 
-class Named(Filters):
+class Named(ListFilters):
     """A filter by name."""
 
     name: str = ""
@@ -122,12 +122,12 @@ async def test_behind_the_end_of_a_list_is_its_last_page(total: int, asked: int,
 
 def test_the_sidebar_lights_up() -> None:
     """A page counts with those below it, the overview for itself alone."""
-    memories = Entry(path="/memories", label="Memories", icon="memories")
+    memories = SidebarEntry(path="/memories", label="Memories", icon="memories")
     assert memories.holds("/memories")
     assert memories.holds("/memories/7")
     assert not memories.holds("/memories-of-others")
-    overview = Entry(path="/", label="Overview", icon="overview")
+    overview = SidebarEntry(path="/", label="Overview", icon="overview")
     assert overview.holds("/")
     assert not overview.holds("/memories")
-    graph = Entry(path="/knowledge/graph", label="Graph")
-    assert Entry(path="/knowledge/entities", label="Entities", tabs=(graph,)).holds("/knowledge/graph")
+    graph = SidebarEntry(path="/knowledge/graph", label="Graph")
+    assert SidebarEntry(path="/knowledge/entities", label="Entities", tabs=(graph,)).holds("/knowledge/graph")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.workspace.model.config import InjectMode, MemoryConfig
-from commonplace.workspace.model.memories import Memory, Scope
+from commonplace.workspace.model.memories import Note, NoteScope
 from commonplace.workspace.rules.context_block import insert_block, last_user_message, render, select
 
 NOW = datetime(2026, 2, 26, 12, 0, tzinfo=UTC)
@@ -15,12 +15,12 @@ DEFAULT = MemoryConfig()
 RECENT_ONLY = MemoryConfig(inject_mode=InjectMode.RECENT_ONLY)
 
 
-def remembered(*texts: str, tags: tuple[str, ...] = ()) -> tuple[Memory, ...]:
+def remembered(*texts: str, tags: tuple[str, ...] = ()) -> tuple[Note, ...]:
     """Return memories m-1, m-2 … from oldest to newest, a day apart."""
     return tuple(
-        Memory(
+        Note(
             number=n,
-            scope=Scope.WORKSPACE,
+            scope=NoteScope.WORKSPACE,
             text=text,
             tags=tags,
             created_at=NOW - timedelta(days=len(texts) + 1 - n),
@@ -29,7 +29,7 @@ def remembered(*texts: str, tags: tuple[str, ...] = ()) -> tuple[Memory, ...]:
     )
 
 
-def ids(memories: tuple[Memory, ...]) -> list[str]:
+def ids(memories: tuple[Note, ...]) -> list[str]:
     """Return the ids in order."""
     return [memory.id for memory in memories]
 

@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import is_blank
-from commonplace.workspace.model.memories import Draft, Memory, Scope, require_id, require_scope, require_tags
+from commonplace.workspace.model.memories import (
+    Note,
+    NoteDraft,
+    NoteScope,
+    require_id,
+    require_scope,
+    require_tags,
+)
 from commonplace.workspace.rules.entries import format_line, parse_line
 from commonplace.workspace.rules.lines import read_contents
 
@@ -22,11 +29,11 @@ words = (
     .filter(lambda text: not is_blank(text))
 )
 drafts = st.builds(
-    Draft,
+    NoteDraft,
     text=st.text(min_size=1, max_size=500)
     .map(lambda text: text.replace("\x00", "").strip())
     .filter(lambda text: not is_blank(text)),
-    scope=st.sampled_from(Scope),
+    scope=st.sampled_from(NoteScope),
     tags=st.lists(words, max_size=5, unique=True).map(tuple),
     created_at=st.datetimes(min_value=datetime(2000, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001 - gets its zone
 )
@@ -35,8 +42,8 @@ drafts = st.builds(
 @pytest.mark.requirement("WSP-01", "WSP-01.1")
 def test_a_line_is_as_the_specification_shows_it() -> None:
     """Five fields, in the specification's order, the time in seconds with Z."""
-    memory = Memory(
-        number=1, scope=Scope.USER, text="User prefers Python", tags=("preference",), created_at=NOON
+    memory = Note(
+        number=1, scope=NoteScope.USER, text="User prefers Python", tags=("preference",), created_at=NOON
     )
     assert format_line(memory) == LINE + b"\n"
     assert parse_line(LINE) == memory
@@ -44,7 +51,7 @@ def test_a_line_is_as_the_specification_shows_it() -> None:
 
 @pytest.mark.requirement("WSP-01.1")
 @given(draft=drafts, number=st.integers(1, 10**15 - 1))
-def test_a_memory_comes_back_as_it_was_written(draft: Draft, number: int) -> None:
+def test_a_memory_comes_back_as_it_was_written(draft: NoteDraft, number: int) -> None:
     """Whatever the text holds, it is one line in every reader's eyes, with exactly the five fields."""
     memory = draft.numbered(number)
     line = format_line(memory)
@@ -75,7 +82,7 @@ def test_tags_are_tidied() -> None:
 def test_a_scope_is_one_of_three() -> None:
     """Workspace unless said otherwise; anything else is refused."""
     assert require_scope(None) == "workspace"
-    assert [require_scope(scope) for scope in ("user", "Workspace", " session ")] == list(Scope)
+    assert [require_scope(scope) for scope in ("user", "Workspace", " session ")] == list(NoteScope)
     with pytest.raises(
         InvalidInputError, match="scope: expected one of user, workspace, session, got 'team'"
     ):
@@ -133,7 +140,7 @@ def test_a_line_of_another_tool_loads_and_stays_as_it_is() -> None:
     data = b'{"ts": "2026-02-26T14:00:00+02:00", "stars": 5, "text": "A fact", "id": "m-7"}\r\n'
     contents = read_contents(data)
     assert contents.memories == (
-        Memory(number=7, scope=Scope.WORKSPACE, text="A fact", tags=(), created_at=NOON),
+        Note(number=7, scope=NoteScope.WORKSPACE, text="A fact", tags=(), created_at=NOON),
     )
     assert contents.problems == ()
     assert contents.to_bytes() == data

@@ -7,16 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.workspace.model.memories import Memory, Scope
+from commonplace.workspace.model.memories import Note, NoteScope
 from commonplace.workspace.rules.relevance import STOPWORDS, rank, recency_bonus, relevance, words
 
 NOW = datetime(2026, 2, 26, 12, 0, tzinfo=UTC)
 
 
-def memory(text: str, *, number: int = 1, hours: float = 1.0) -> Memory:
+def memory(text: str, *, number: int = 1, hours: float = 1.0) -> Note:
     """Return a memory of some age."""
     created_at = NOW - timedelta(hours=hours)
-    return Memory(number=number, scope=Scope.WORKSPACE, text=text, tags=("database",), created_at=created_at)
+    return Note(
+        number=number, scope=NoteScope.WORKSPACE, text=text, tags=("database",), created_at=created_at
+    )
 
 
 @pytest.mark.requirement("WSP-09.1")

@@ -4,16 +4,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from commonplace.workspace.model.memories import Memory, Scope
+from commonplace.workspace.model.memories import Note, NoteScope
 from commonplace.workspace.rules.search import search
 
 START = datetime(2026, 2, 26, 12, 0, tzinfo=UTC)
 
 
-def remembered(*entries: tuple[str, tuple[str, ...]]) -> tuple[Memory, ...]:
+def remembered(*entries: tuple[str, tuple[str, ...]]) -> tuple[Note, ...]:
     """Return memories from oldest to newest, an hour apart."""
     return tuple(
-        Memory(number=n, scope=Scope.WORKSPACE, text=text, tags=tags, created_at=START + timedelta(hours=n))
+        Note(number=n, scope=NoteScope.WORKSPACE, text=text, tags=tags, created_at=START + timedelta(hours=n))
         for n, (text, tags) in enumerate(entries, start=1)
     )
 

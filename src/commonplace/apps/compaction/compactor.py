@@ -14,13 +14,13 @@ from weakref import WeakValueDictionary
 
 from commonplace.apps.model.bounds import MAX_MEMORIES
 from commonplace.apps.model.compaction import (
+    CompactionPlan,
     InvalidDecisionError,
     MemoryCompactionDecision,
     MemoryCompactionRequest,
-    Plan,
 )
 from commonplace.apps.model.energy import Operation
-from commonplace.apps.model.memories import Author, Memory
+from commonplace.apps.model.memories import Author, Digest
 from commonplace.apps.model.receipts import CompactionAction, CompactionReceipt
 from commonplace.apps.rules.compaction_decision import (
     compaction_prompt,
@@ -134,7 +134,9 @@ class Compactor:
         existing = tuple(memory for memory in held if memory.id != newest.id)
         return MemoryCompactionRequest(app_id=app_id, existing_memories=existing, new_memory=newest)
 
-    async def _plan(self, request: MemoryCompactionRequest, overtaken: int) -> Plan | CompactionReceipt:
+    async def _plan(
+        self, request: MemoryCompactionRequest, overtaken: int
+    ) -> CompactionPlan | CompactionReceipt:
         """Pay and decide; return a receipt if the compaction has to wait."""
         try:
             if not overtaken and not await self._admitted(request):
@@ -156,7 +158,7 @@ class Compactor:
             )
             return first_in_first_out(request.memories, str(error))
 
-    async def _ask(self, request: MemoryCompactionRequest) -> Plan:
+    async def _ask(self, request: MemoryCompactionRequest) -> CompactionPlan:
         """Ask the model; after an invalid decision, name the fault and ask once more."""
         prompt = compaction_prompt(request)
         decided = await self._decided(prompt)
@@ -182,7 +184,9 @@ class Compactor:
             Operation.COMPACTION, units, app_id=request.app_id, conversation_id=source
         )
 
-    async def _apply(self, request: MemoryCompactionRequest, plan: Plan) -> CompactionReceipt | None:
+    async def _apply(
+        self, request: MemoryCompactionRequest, plan: CompactionPlan
+    ) -> CompactionReceipt | None:
         vector = None if plan.content is None else await self._vectors.compute(plan.content)
         author = Author(
             actor=current_actor(SUBAGENT), now=self._store.now(), reason=plan.reason or plan.fallback
@@ -212,7 +216,7 @@ class Compactor:
         self,
         sql: AppStatements,
         request: MemoryCompactionRequest,
-        held: list[Memory],
+        held: list[Digest],
         author: Author,
         why: str,
     ) -> CompactionReceipt:
@@ -256,12 +260,16 @@ class Compactor:
         return receipt
 
 
-def _id(memory: Memory) -> int:
+def _id(memory: Digest) -> int:
     return memory.id
 
 
 def _receipt(
-    request: MemoryCompactionRequest, plan: Plan, *, removed: Memory | None, edited: Memory | None = None
+    request: MemoryCompactionRequest,
+    plan: CompactionPlan,
+    *,
+    removed: Digest | None,
+    edited: Digest | None = None,
 ) -> CompactionReceipt:
     return CompactionReceipt(
         app_id=request.app_id,

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from commonplace.apps.compaction.compactor import SUBAGENT
 from commonplace.apps.model.bounds import MAX_CONTENT_CHARS
-from commonplace.apps.model.digests import Claim, Ending, MemoryCreationRequest, Proposal
+from commonplace.apps.model.digests import DigestAttempt, DigestClaim, MemoryCreationRequest, Proposal
 from commonplace.apps.model.energy import Operation
 from commonplace.apps.model.memories import Author
 from commonplace.apps.model.receipts import DigestOutcome
@@ -50,30 +50,30 @@ class Attempt:
 
     resources: Resources
     request: MemoryCreationRequest
-    claim: Claim
+    claim: DigestClaim
 
-    async def propose(self) -> Proposal | Ending:
+    async def propose(self) -> Proposal | DigestAttempt:
         """Return the memory to store, or the ending of the attempt without a memory.
 
         Raises:
             StorageError: The database failed twice.
         """
         if all(is_blank(message.content) for message in self.request.messages):
-            return Ending(outcome=DigestOutcome.NOTHING, reason="nothing was said")
+            return DigestAttempt(outcome=DigestOutcome.NOTHING, reason="nothing was said")
         if not await self._account(self.resources.energy.admit):
-            return Ending(outcome=DigestOutcome.DEFERRED, reason="energy is low")
+            return DigestAttempt(outcome=DigestOutcome.DEFERRED, reason="energy is low")
         answer = await self._ask()
-        if isinstance(answer, Ending):
+        if isinstance(answer, DigestAttempt):
             return answer
         digest = read_digest(answer.text)
         self.resources.counts.secrets += len(digest.secrets)
         now = self.resources.store.now()
         proposal = await asyncio.to_thread(decide, self.request, digest, answer, now)
-        if isinstance(proposal, Ending):
+        if isinstance(proposal, DigestAttempt):
             return proposal
         return replace(proposal, vector=await self.resources.vectors.compute(proposal.draft.content))
 
-    async def store(self, proposal: Proposal) -> Ending:
+    async def store(self, proposal: Proposal) -> DigestAttempt:
         """Store the proposed memory in one transaction with the end of the claim.
 
         Raises:
@@ -82,7 +82,7 @@ class Attempt:
         ending = await self._twice(lambda: self._store(proposal))
         return replace(ending, extractive=proposal.extractive)
 
-    async def settle(self, ending: Ending) -> Ending:
+    async def settle(self, ending: DigestAttempt) -> DigestAttempt:
         """Store an ending without a memory; if that fails, the claim expires and the digest is retried.
 
         Raises:
@@ -106,7 +106,7 @@ class Attempt:
             async with self.resources.store.writing() as sql:
                 await queue.release(sql, self.resources.store, self.claim)
 
-    async def _ask(self) -> Completion[None] | Ending:
+    async def _ask(self) -> Completion[None] | DigestAttempt:
         """Ask the model; the energy for an answer that does not come is given back."""
         try:
             return await self.resources.model.complete(
@@ -122,7 +122,7 @@ class Attempt:
         except ModelError as error:
             await self._account(self.resources.energy.give_back)
             outcome = DigestOutcome.DEFERRED if isinstance(error, _PASSING) else DigestOutcome.SKIPPED
-            return Ending(outcome=outcome, reason=str(error))
+            return DigestAttempt(outcome=outcome, reason=str(error))
 
     async def _prompt(self) -> str:
         """Return the prompt; the extractive model, which picks from all data, is given the conversation alone."""
@@ -134,7 +134,7 @@ class Attempt:
             known = await memories.visible(sql, self.request.app_id, user_id=self.request.user_id)
         return creation_prompt(self.request, now=now, zone=zone, known=[memory.content for memory in known])
 
-    async def _store(self, proposal: Proposal) -> Ending:
+    async def _store(self, proposal: Proposal) -> DigestAttempt:
         store, draft, app_id = self.resources.store, proposal.draft, self.request.app_id
         async with store.writing(memories_lock(app_id)) as sql:
             if not await queue.settle(sql, store, self.claim, DigestOutcome.CREATED, proposal.reason):
@@ -144,11 +144,11 @@ class Attempt:
             memory = await memories.create(sql, draft, author)
             if memory is None:
                 reason = "the app has a memory of this conversation"
-                return Ending(outcome=DigestOutcome.REPEATED, reason=reason)
+                return DigestAttempt(outcome=DigestOutcome.REPEATED, reason=reason)
             await self.resources.vectors.keep(sql, memory, proposal.vector)
         *known, memory = self.resources.quarantine.watch([*known, memory])
         conflicts = [one for one in find_conflicts([*known, memory]) if memory in (one.older, one.newer)]
-        return Ending(
+        return DigestAttempt(
             outcome=DigestOutcome.CREATED,
             reason=proposal.reason,
             memory=memory,
@@ -171,5 +171,5 @@ class Attempt:
         )
 
 
-def _purged() -> Ending:
-    return Ending(outcome=DigestOutcome.DROPPED, reason="the app was purged meanwhile")
+def _purged() -> DigestAttempt:
+    return DigestAttempt(outcome=DigestOutcome.DROPPED, reason="the app was purged meanwhile")

@@ -18,9 +18,9 @@ from commonplace.apps.model.compaction import MemoryCompactionRequest
 from commonplace.apps.model.conversations import Conversation
 from commonplace.apps.model.digests import (
     CatchUp,
-    Claim,
     DatedDigest,
-    Ending,
+    DigestAttempt,
+    DigestClaim,
     ListedState,
     MemoryCreationRequest,
     OpenDigests,
@@ -170,15 +170,15 @@ class DigestWorker:
                 request = await queue.request_for(sql, app_id, conversation_id)
             return await self.make(request)
         except NotFoundError as error:
-            ending = Ending(outcome=DigestOutcome.DROPPED, reason=str(error))
+            ending = DigestAttempt(outcome=DigestOutcome.DROPPED, reason=str(error))
             return self._report(app_id, conversation_id, ending)
         except Exception as error:  # noqa: BLE001 - logged with its traceback, as the end of the digest
-            ending = Ending(outcome=DigestOutcome.SKIPPED, reason=f"{type(error).__name__}: {error}")
+            ending = DigestAttempt(outcome=DigestOutcome.SKIPPED, reason=f"{type(error).__name__}: {error}")
             return self._report(app_id, conversation_id, ending, failure=error)
         finally:
             self._in_flight.discard(key)
 
-    async def _end(self, request: MemoryCreationRequest) -> Ending:
+    async def _end(self, request: MemoryCreationRequest) -> DigestAttempt:
         """Claim a digest, attempt it, and end it."""
         try:
             claim = await twice(
@@ -188,27 +188,29 @@ class DigestWorker:
                 conversation_id=request.conversation_id,
             )
         except StorageError as error:
-            return Ending(outcome=DigestOutcome.SKIPPED, reason=f"database: {error}")
+            return DigestAttempt(outcome=DigestOutcome.SKIPPED, reason=f"database: {error}")
         if claim is None:
-            return Ending(outcome=DigestOutcome.REPEATED, reason="the digest exists or is being made")
+            return DigestAttempt(outcome=DigestOutcome.REPEATED, reason="the digest exists or is being made")
         attempt = Attempt(resources=self._resources, request=request, claim=claim)
         try:
             return await self._attempt(attempt)
         except StorageError as error:
-            return await attempt.settle(Ending(outcome=DigestOutcome.SKIPPED, reason=f"database: {error}"))
+            return await attempt.settle(
+                DigestAttempt(outcome=DigestOutcome.SKIPPED, reason=f"database: {error}")
+            )
         except BaseException:
             # The work was cancelled, or the program has a fault: another worker can claim the digest.
             await attempt.release()
             raise
 
-    async def _claim(self, request: MemoryCreationRequest) -> Claim | None:
+    async def _claim(self, request: MemoryCreationRequest) -> DigestClaim | None:
         async with self._store.writing() as sql:
             await get_app(sql, request.app_id)
             return await queue.claim(sql, self._store, request.app_id, request.conversation_id)
 
-    async def _attempt(self, attempt: Attempt) -> Ending:
+    async def _attempt(self, attempt: Attempt) -> DigestAttempt:
         proposal = await attempt.propose()
-        if isinstance(proposal, Ending):
+        if isinstance(proposal, DigestAttempt):
             return await attempt.settle(proposal)
         request = attempt.request
         async with self._compactor.turn(request.app_id):
@@ -218,7 +220,7 @@ class DigestWorker:
             return replace(ending, compactions=await self._compactor.settle(request.app_id, request.user_id))
 
     def _report(
-        self, app_id: str, conversation_id: str, ending: Ending, *, failure: Exception | None = None
+        self, app_id: str, conversation_id: str, ending: DigestAttempt, *, failure: Exception | None = None
     ) -> DigestReceipt:
         """Make the receipt of a digest, count it and log it."""
         receipt = DigestReceipt(

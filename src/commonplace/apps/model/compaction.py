@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from commonplace.apps.model.memories import Memory
+from commonplace.apps.model.memories import Digest
 from commonplace.apps.model.receipts import Decider
 
 MAX_REASON_CHARS: Final = 500
@@ -19,11 +19,11 @@ class MemoryCompactionRequest:
     """The memories of a space, oldest first, and the new memory that exceeds the limit."""
 
     app_id: str
-    existing_memories: tuple[Memory, ...]
-    new_memory: Memory
+    existing_memories: tuple[Digest, ...]
+    new_memory: Digest
 
     @property
-    def memories(self) -> tuple[Memory, ...]:
+    def memories(self) -> tuple[Digest, ...]:
         """The existing memories and the new one."""
         return (*self.existing_memories, self.new_memory)
 
@@ -44,7 +44,7 @@ class InvalidDecisionError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class CompactionPlan:
     """A plan to remove a memory, or to give it a new text.
 
     Attributes:
@@ -53,9 +53,9 @@ class Plan:
         fallback: The failure that led to first in, first out.
     """
 
-    target: Memory
+    target: Digest
     content: str | None
     decider: Decider
     reason: str
-    gone: Memory | None = None
+    gone: Digest | None = None
     fallback: str = ""

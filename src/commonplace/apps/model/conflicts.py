@@ -2,18 +2,18 @@
 
 from dataclasses import dataclass
 
-from commonplace.apps.model.memories import Memory
+from commonplace.apps.model.memories import Digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conflict:
+class Contradiction:
     """Two memories that contradict each other.
 
     Attributes:
         sentence: The outdated statement of the older memory.
     """
 
-    older: Memory
-    newer: Memory
+    older: Digest
+    newer: Digest
     sentence: str
     reason: str

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from commonplace.apps.model.apps import App
 from commonplace.apps.model.conversations import Conversation, Message, SystemMessage
-from commonplace.apps.model.memories import Memory
+from commonplace.apps.model.memories import Digest
 
 
 class InjectionPoint(StrEnum):
@@ -29,7 +29,7 @@ class Focus:
     point: InjectionPoint
     app: App
     conversations: tuple[Conversation, ...]
-    memories: tuple[Memory, ...]
+    memories: tuple[Digest, ...]
     messages: tuple[SystemMessage | Message, ...]
 
 
@@ -38,4 +38,4 @@ class MemoryContext:
     """A block and the memories in it, newest first; the text is empty if there are no memories."""
 
     text: str
-    memories: tuple[Memory, ...]
+    memories: tuple[Digest, ...]

@@ -8,9 +8,9 @@ from enum import StrEnum
 from itertools import zip_longest
 from typing import Any, Final
 
-from commonplace.apps.model.conflicts import Conflict
+from commonplace.apps.model.conflicts import Contradiction
 from commonplace.apps.model.conversations import Message, require_message
-from commonplace.apps.model.memories import Draft, Memory
+from commonplace.apps.model.memories import Digest, DigestDraft
 from commonplace.apps.model.receipts import (
     CompactionAction,
     CompactionReceipt,
@@ -101,7 +101,7 @@ class MemoryCreationRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Digest:
+class DigestText:
     """The text of a memory from a model's answer.
 
     Attributes:
@@ -136,7 +136,7 @@ class ListedState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class DigestClaim:
     """The right to make the digest of a conversation."""
 
     app_id: str
@@ -190,7 +190,7 @@ class OpenDigests:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class DigestAttempt:
     """The result of an attempt at a digest; its receipt adds the conversation.
 
     Attributes:
@@ -202,8 +202,8 @@ class Ending:
 
     outcome: DigestOutcome
     reason: str = ""
-    memory: Memory | None = None
-    conflicts: tuple[Conflict, ...] = ()
+    memory: Digest | None = None
+    conflicts: tuple[Contradiction, ...] = ()
     compactions: tuple[CompactionReceipt, ...] = ()
     extractive: bool = False
 
@@ -217,7 +217,7 @@ class Proposal:
         reason: What was left out of the text; empty if nothing was.
     """
 
-    draft: Draft
+    draft: DigestDraft
     vector: bytes | None = None
     reason: str = ""
     extractive: bool = False

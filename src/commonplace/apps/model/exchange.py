@@ -18,7 +18,7 @@ from pydantic import (
 )
 
 from commonplace.apps.model.apps import App
-from commonplace.apps.model.memories import Memory
+from commonplace.apps.model.memories import Digest
 from commonplace.apps.model.names import require_id
 from commonplace.core.clock import format_timestamp, in_utc
 from commonplace.core.errors import InvalidInputError
@@ -76,7 +76,7 @@ class Export:
     """The memories of an app from all its spaces, newest first."""
 
     app: App
-    memories: tuple[Memory, ...]
+    memories: tuple[Digest, ...]
     exported_at: datetime
 
     def as_json(self) -> dict[str, Any]:
@@ -90,12 +90,12 @@ class Export:
         }
 
 
-def as_document(memory: Memory) -> dict[str, Any]:
+def as_document(memory: Digest) -> dict[str, Any]:
     """Return a memory as an export does, and the flags for which no prompt shows it."""
     return _as_exported(memory) | {"flags": list(memory.flags)}
 
 
-def _as_exported(memory: Memory) -> dict[str, Any]:
+def _as_exported(memory: Digest) -> dict[str, Any]:
     """Return a memory with the names of the specification's interface; times are ISO 8601 with ``Z``."""
     return {
         "id": memory.id,

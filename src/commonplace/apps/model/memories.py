@@ -121,7 +121,7 @@ def _words(value: object) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class DigestDraft:
     """A memory to store."""
 
     app_id: str
@@ -134,7 +134,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory(Watched, Noun):
+class Digest(Watched, Noun):
     """One row of ``app_memories``.
 
     Attributes:
@@ -160,7 +160,7 @@ class Memory(Watched, Noun):
         return self.quarantine.reasons(self.content, self.metadata.flags)
 
     @classmethod
-    def from_row(cls, row: Columns) -> "Memory":
+    def from_row(cls, row: Columns) -> "Digest":
         """Return the memory of a row; a row of another program may have no metadata."""
         return read_row(cls, row, metadata=Metadata.from_json(row["metadata"]), quarantine=Quarantine())
 

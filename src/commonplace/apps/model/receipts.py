@@ -4,9 +4,9 @@ import asyncio
 from dataclasses import dataclass
 from enum import StrEnum
 
-from commonplace.apps.model.conflicts import Conflict
+from commonplace.apps.model.conflicts import Contradiction
 from commonplace.apps.model.conversations import Conversation
-from commonplace.apps.model.memories import Memory
+from commonplace.apps.model.memories import Digest
 
 
 class DigestOutcome(StrEnum):
@@ -63,8 +63,8 @@ class CompactionReceipt:
     app_id: str
     action: CompactionAction
     decider: Decider | None = None
-    removed: tuple[Memory, ...] = ()
-    edited: Memory | None = None
+    removed: tuple[Digest, ...] = ()
+    edited: Digest | None = None
     reason: str = ""
     fallback: str = ""
 
@@ -83,9 +83,9 @@ class DigestReceipt:
     conversation_id: str
     outcome: DigestOutcome
     reason: str = ""
-    memory: Memory | None = None
+    memory: Digest | None = None
     compactions: tuple[CompactionReceipt, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
+    conflicts: tuple[Contradiction, ...] = ()
     extractive: bool = False
 
 
@@ -125,7 +125,7 @@ class ImportReceipt:
     """
 
     app_id: str
-    added: tuple[Memory, ...]
+    added: tuple[Digest, ...]
     known: int
     refused: tuple[Refusal, ...]
     shortened: tuple[int, ...]

@@ -17,7 +17,7 @@ from commonplace.apps.model.figures import (
     SpentEnergy,
     Statistics,
 )
-from commonplace.apps.model.memories import LISTED, ChangeKind, Memory
+from commonplace.apps.model.memories import LISTED, ChangeKind, Digest
 from commonplace.apps.rules.figures import share
 from commonplace.apps.store import statistics
 from commonplace.apps.store.apps import get_app
@@ -101,10 +101,10 @@ class AppUsage:
             hours=hours, units=[round(spent.get(f"{hour:%Y-%m-%dT%H}", 0.0), 2) for hour in hours]
         )
 
-    async def newest(self, *, limit: int) -> list[Memory]:
+    async def newest(self, *, limit: int) -> list[Digest]:
         """Return the newest memories of all apps."""
         rows = await self._store.reads.newest_memories(limit=limit)
-        return self._quarantine.watch(Memory.from_rows(rows))
+        return self._quarantine.watch(Digest.from_rows(rows))
 
     async def created_by_day(self, *, since: datetime) -> Mapping[date, int]:
         """Return the number of memories created on each day (UTC); days without any are left out."""

@@ -11,7 +11,7 @@ from commonplace.apps.model.bounds import MAX_MEMORIES
 from commonplace.apps.model.context import Focus, InjectionPoint
 from commonplace.apps.model.conversations import Conversation, ConversationStatus, Message, SystemMessage
 from commonplace.apps.model.counts import Counts
-from commonplace.apps.model.memories import ALL_ROWS, Memory
+from commonplace.apps.model.memories import ALL_ROWS, Digest
 from commonplace.apps.rules.context_block import format_memories, shown_to_user
 from commonplace.apps.store import conversations, memories
 from commonplace.apps.store.apps import get_app
@@ -34,7 +34,7 @@ class Injection:
 
     async def visible(
         self, app_id: str, *, user_id: str | None = None, limit: int = MAX_MEMORIES
-    ) -> list[Memory]:
+    ) -> list[Digest]:
         """Return the memories that a conversation of an app can see, newest first; empty for an unknown app.
 
         With ``user_id``, the user's memories and the common ones have half of the places each; see
@@ -50,12 +50,12 @@ class Injection:
         log.debug("retrieved %d memories for app %s", len(candidates), app_id, extra={"app_id": app_id})
         return self._quarantine.watch(candidates)
 
-    async def shown(self, app_id: str, *, user_id: str | None = None) -> list[Memory]:
+    async def shown(self, app_id: str, *, user_id: str | None = None) -> list[Digest]:
         """Return the memories that a conversation of an app can see, newest first, without those in quarantine."""
         candidates = await self.visible(app_id, user_id=user_id)
         return [one for one in candidates if not self._quarantine.holds(one.content, one.metadata.flags)]
 
-    def block(self, app: App, shown: Sequence[Memory]) -> str:
+    def block(self, app: App, shown: Sequence[Digest]) -> str:
         """Return the block of an app; empty if there are no memories."""
         return format_memories(app.name, shown, today=self._store.now().date())
 

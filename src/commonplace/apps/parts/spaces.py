@@ -5,7 +5,7 @@ from typing import Literal
 from commonplace.apps.model.figures import (
     Space,
 )
-from commonplace.apps.model.memories import ALL_ROWS, LISTED, Memory
+from commonplace.apps.model.memories import ALL_ROWS, LISTED, Digest
 from commonplace.apps.rules.search import by_meaning, by_words
 from commonplace.apps.store.statements import AppStatements
 from commonplace.apps.store.vectors import Vectors
@@ -29,12 +29,12 @@ class AppSpaces:
         user_id: str | None = None,
         limit: int = LISTED,
         offset: int = 0,
-    ) -> list[Memory]:
+    ) -> list[Digest]:
         """Return memories of an app, newest first; ``common`` and ``user_id`` choose one space."""
         rows = await self._store.reads.page_of_memories(
             app_id=app_id, common=int(common), user_id=user_id, limit=limit, offset=offset
         )
-        return self._quarantine.watch(Memory.from_rows(rows))
+        return self._quarantine.watch(Digest.from_rows(rows))
 
     async def search(
         self,
@@ -44,7 +44,7 @@ class AppSpaces:
         by: Literal["words", "meaning"] = "words",
         common: bool = False,
         user_id: str | None = None,
-    ) -> list[Memory]:
+    ) -> list[Digest]:
         """Return the memories of an app that match a query, best first.
 
         Unlike :meth:`.AppMemory.search`, it searches the spaces of all users, and no memories of other apps.

@@ -11,13 +11,13 @@ from typing import Final
 from commonplace.apps.model.bounds import MAX_CONTENT_CHARS, MAX_MEMORIES
 from commonplace.apps.model.compaction import (
     MAX_REASON_CHARS,
+    CompactionPlan,
     InvalidDecisionError,
     MemoryCompactionDecision,
     MemoryCompactionRequest,
-    Plan,
 )
-from commonplace.apps.model.conflicts import Conflict
-from commonplace.apps.model.memories import Memory
+from commonplace.apps.model.conflicts import Contradiction
+from commonplace.apps.model.memories import Digest
 from commonplace.apps.model.receipts import Decider
 from commonplace.apps.rules.conflicts import capitalised, denies, find_conflicts, without
 from commonplace.apps.rules.digest_text import tidy_content
@@ -66,7 +66,7 @@ def compaction_prompt(request: MemoryCompactionRequest) -> str:
     )
 
 
-def _line(memory: Memory) -> str:
+def _line(memory: Digest) -> str:
     scored = memory.metadata.importance
     importance = "" if scored is None else f", importance {scored:g}"
     return f"[id {memory.id}] ({memory.updated_at:%Y-%m-%d}{importance}) {memory.content}"
@@ -74,7 +74,7 @@ def _line(memory: Memory) -> str:
 
 def plan_for(
     decision: MemoryCompactionDecision, request: MemoryCompactionRequest, *, may_trim: bool = True
-) -> Plan:
+) -> CompactionPlan:
     """Return the plan of a model's decision.
 
     With ``may_trim``, a text that is too long is trimmed; the reason of the plan says so.
@@ -89,7 +89,7 @@ def plan_for(
         raise InvalidDecisionError(f"no memory of the app has the id {decision.target_memory_id}")
     reason = decision.reason[:MAX_REASON_CHARS]
     if decision.action == "delete":
-        return Plan(target=target, content=None, decider=Decider.MODEL, reason=reason)
+        return CompactionPlan(target=target, content=None, decider=Decider.MODEL, reason=reason)
     if target.id == request.new_memory.id:
         raise InvalidDecisionError("the new memory cannot be merged into itself")
     given = collapse_whitespace(decision.new_content or "")
@@ -105,12 +105,12 @@ def plan_for(
         why = f"looks like a secret ({digest.secrets[0]})" if digest.secrets else "is empty"
         raise InvalidDecisionError(f"the new content of an edit {why}")
     _require_new_memory(request.new_memory, digest.content)
-    return Plan(
+    return CompactionPlan(
         target=target, content=digest.content, gone=request.new_memory, decider=Decider.MODEL, reason=reason
     )
 
 
-def _require_new_memory(new: Memory, content: str) -> None:
+def _require_new_memory(new: Digest, content: str) -> None:
     """Raise an error if the text of an edit lacks the new memory: most of its words, or one of its numbers."""
     said, kept = concepts(new.content), concepts(content)
     lost = sorted(word for word in said - kept if word[0].isdigit())
@@ -119,7 +119,7 @@ def _require_new_memory(new: Memory, content: str) -> None:
         raise InvalidDecisionError(f"the new content of an edit must contain the new memory{missing}")
 
 
-def decide_by_rule(request: MemoryCompactionRequest, now: datetime) -> Plan:
+def decide_by_rule(request: MemoryCompactionRequest, now: datetime) -> CompactionPlan:
     """Decide without a model: drop an outdated sentence, else merge duplicates, else remove the least valuable memory.
 
     Other sentences of an outdated memory are merged with the newer memory.
@@ -131,24 +131,26 @@ def decide_by_rule(request: MemoryCompactionRequest, now: datetime) -> Plan:
         if twins := _twins(older, newer):
             kept, gone = twins
             reason = f"memory {gone.id} duplicates memory {kept.id}"
-            return Plan(target=kept, content=kept.content, gone=gone, decider=Decider.RULE, reason=reason)
+            return CompactionPlan(
+                target=kept, content=kept.content, gone=gone, decider=Decider.RULE, reason=reason
+            )
     least = min(request.memories, key=lambda memory: standing(memory, now))
-    return Plan(target=least, content=None, decider=Decider.RULE, reason="it is worth the least")
+    return CompactionPlan(target=least, content=None, decider=Decider.RULE, reason="it is worth the least")
 
 
-def _without_outdated(conflict: Conflict) -> Plan:
+def _without_outdated(conflict: Contradiction) -> CompactionPlan:
     older, newer = conflict.older, conflict.newer
     reason = f"outdated by memory {newer.id}: {conflict.reason}"[:MAX_REASON_CHARS]
     rest = without(older.content, conflict.sentence)
     both = f"{rest} {newer.content.removeprefix(SPEAKER) if rest.startswith(SPEAKER) else newer.content}"
     if not rest:
-        return Plan(target=older, content=None, decider=Decider.RULE, reason=reason)
+        return CompactionPlan(target=older, content=None, decider=Decider.RULE, reason=reason)
     if len(both) > MAX_CONTENT_CHARS:
-        return Plan(target=older, content=rest, decider=Decider.RULE, reason=reason)
-    return Plan(target=older, content=both, gone=newer, decider=Decider.RULE, reason=reason)
+        return CompactionPlan(target=older, content=rest, decider=Decider.RULE, reason=reason)
+    return CompactionPlan(target=older, content=both, gone=newer, decider=Decider.RULE, reason=reason)
 
 
-def _twins(older: Memory, newer: Memory) -> tuple[Memory, Memory] | None:
+def _twins(older: Digest, newer: Digest) -> tuple[Digest, Digest] | None:
     """Return the memory to keep and its duplicate; ``None`` if each says something that the other does not."""
     kept, gone = (older, newer) if _says(older) > _says(newer) else (newer, older)
     said, stays = concepts(gone.content), concepts(kept.content)
@@ -158,7 +160,7 @@ def _twins(older: Memory, newer: Memory) -> tuple[Memory, Memory] | None:
     return kept, gone
 
 
-def _says(memory: Memory) -> float:
+def _says(memory: Digest) -> float:
     return weight(concepts(memory.content))
 
 
@@ -175,9 +177,9 @@ def _tells_apart(lost: frozenset[str], gone: str, kept: str) -> bool:
     )
 
 
-def first_in_first_out(memories: Sequence[Memory], fallback: str) -> Plan:
+def first_in_first_out(memories: Sequence[Digest], fallback: str) -> CompactionPlan:
     """Return the fallback plan: remove the oldest memory; ties: the lowest id."""
     oldest = min(memories, key=lambda memory: (memory.created_at, memory.id))
-    return Plan(
+    return CompactionPlan(
         target=oldest, content=None, decider=Decider.FIFO, reason="first in, first out", fallback=fallback
     )

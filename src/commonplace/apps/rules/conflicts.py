@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Final
 
-from commonplace.apps.model.conflicts import Conflict
-from commonplace.apps.model.memories import Memory
+from commonplace.apps.model.conflicts import Contradiction
+from commonplace.apps.model.memories import Digest
 from commonplace.language.importance_cues import DATE, TIME, plain
 from commonplace.language.sentences import split_sentences
 from commonplace.language.values import concepts, kind_of, share, values
@@ -105,12 +105,12 @@ _BEFORE_VALUES: Final = frozenset(
 """After one of these words a bare number is a value; elsewhere it is a name, as in "service 5"."""
 
 
-def find_conflicts(memories: Sequence[Memory]) -> list[Conflict]:
+def find_conflicts(memories: Sequence[Digest]) -> list[Contradiction]:
     """Return the pairs that contradict each other, oldest first."""
-    found: list[Conflict] = []
+    found: list[Contradiction] = []
     for older, newer in combinations(sorted(memories, key=lambda memory: (memory.updated_at, memory.id)), 2):
         if told := disagreement(older.content, newer.content):
-            found.append(Conflict(older=older, newer=newer, sentence=told[0], reason=told[1]))
+            found.append(Contradiction(older=older, newer=newer, sentence=told[0], reason=told[1]))
     return found
 
 

@@ -9,7 +9,7 @@ from datetime import date
 from typing import Final
 
 from commonplace.apps.model.bounds import MAX_MEMORIES
-from commonplace.apps.model.memories import Memory
+from commonplace.apps.model.memories import Digest
 from commonplace.core.budgets import fair_share
 from commonplace.core.text import trim_to
 from commonplace.prompts.data_lines import data_line
@@ -25,7 +25,7 @@ _BLOCK: Final = re.compile(
 )
 
 
-def format_memories(app_name: str, memories: Sequence[Memory], *, today: date | None = None) -> str:
+def format_memories(app_name: str, memories: Sequence[Digest], *, today: date | None = None) -> str:
     """Return the block of an app; empty if there are no memories.
 
     Args:
@@ -51,7 +51,7 @@ def format_memories(app_name: str, memories: Sequence[Memory], *, today: date | 
     return header + "\n".join(lines) + closing
 
 
-def shown_to_user(memories: Sequence[Memory], limit: int) -> list[Memory]:
+def shown_to_user(memories: Sequence[Digest], limit: int) -> list[Digest]:
     """Return the memories that a user's conversation sees, in their order.
 
     The user's own memories and the common ones have half of the places each, by importance. Each half can use places

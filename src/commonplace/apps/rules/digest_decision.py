@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from commonplace.apps.model.digests import Digest, Ending, MemoryCreationRequest, Proposal
-from commonplace.apps.model.memories import Draft, Metadata
+from commonplace.apps.model.digests import DigestAttempt, DigestText, MemoryCreationRequest, Proposal
+from commonplace.apps.model.memories import DigestDraft, Metadata
 from commonplace.apps.model.receipts import DigestOutcome
 from commonplace.apps.rules.importance import assess
 from commonplace.core.instructions import Flag, find_flags
@@ -11,8 +11,8 @@ from commonplace.llm import Completion
 
 
 def decide(
-    request: MemoryCreationRequest, digest: Digest, answer: Completion[None], now: datetime
-) -> Proposal | Ending:
+    request: MemoryCreationRequest, digest: DigestText, answer: Completion[None], now: datetime
+) -> Proposal | DigestAttempt:
     """Return the memory to store, or the ending of an attempt without a memory.
 
     Args:
@@ -23,16 +23,16 @@ def decide(
     """
     if digest.content is None and digest.secrets:
         reason = f"the digest looks like a secret ({digest.secrets[0]})"
-        return Ending(outcome=DigestOutcome.REFUSED, reason=reason)
+        return DigestAttempt(outcome=DigestOutcome.REFUSED, reason=reason)
     if digest.refused:
-        return Ending(outcome=DigestOutcome.SKIPPED, reason="the model refused to answer")
+        return DigestAttempt(outcome=DigestOutcome.SKIPPED, reason="the model refused to answer")
     if not answer.text and not answer.extractive:
         # A model that finds nothing says so in a word; the extractive model picks no sentence.
-        return Ending(outcome=DigestOutcome.SKIPPED, reason="the model answered with an empty text")
+        return DigestAttempt(outcome=DigestOutcome.SKIPPED, reason="the model answered with an empty text")
     assessment = assess(digest.content or "")
     if digest.content is None or assessment.importance == 0:
-        return Ending(outcome=DigestOutcome.NOTHING, reason="nothing is worth keeping")
-    draft = Draft(
+        return DigestAttempt(outcome=DigestOutcome.NOTHING, reason="nothing is worth keeping")
+    draft = DigestDraft(
         app_id=request.app_id,
         user_id=request.user_id,
         content=digest.content,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from commonplace.apps.model.bounds import MAX_CONTENT_CHARS
-from commonplace.apps.model.digests import Digest
+from commonplace.apps.model.digests import DigestText
 from commonplace.core.secrets import find_secret
 from commonplace.core.text import clean_text, collapse_whitespace, is_blank, trim_to
 from commonplace.language.sentences import split_sentences
@@ -41,7 +41,7 @@ _REFUSAL: Final = re.compile(
 )
 
 
-def read_digest(text: str) -> Digest:
+def read_digest(text: str) -> DigestText:
     """Return the memory in a model's answer; without content if the model found nothing or refused.
 
     The text is one paragraph of at most four sentences and 200 characters. It is cut after a sentence if the sentences
@@ -52,20 +52,20 @@ def read_digest(text: str) -> Digest:
     plain = collapse_whitespace(unlabelled).strip(_QUOTES)
     first_line = unlabelled.partition("\n")[0].strip(_QUOTES)
     if not plain or _NOTHING.match(plain) or _NOTHING.match(first_line):
-        return Digest(content=None)
+        return DigestText(content=None)
     if _REFUSAL.match(plain.replace("\u2019", "'")):
-        return Digest(content=None, refused=True)
+        return DigestText(content=None, refused=True)
     return _kept(plain)
 
 
-def tidy_content(text: str) -> Digest:
+def tidy_content(text: str) -> DigestText:
     """Return a memory's text in the form of :func:`read_digest`, without looking for the words of a refusal."""
     return _kept(collapse_whitespace(clean_text(text)))
 
 
-def _kept(plain: str) -> Digest:
+def _kept(plain: str) -> DigestText:
     if is_blank(plain):
-        return Digest(content=None)
+        return DigestText(content=None)
     kept: list[str] = []
     secrets: list[str] = []
     for sentence in split_sentences(plain):
@@ -76,8 +76,8 @@ def _kept(plain: str) -> Digest:
     # A secret may contain a mark that looks like the end of a sentence.
     whole = find_secret(" ".join(kept))
     if whole is not None:
-        return Digest(content=None, secrets=(*secrets, whole.kind))
-    return Digest(content=_shortened(kept[:MAX_SENTENCES]) or None, secrets=tuple(secrets))
+        return DigestText(content=None, secrets=(*secrets, whole.kind))
+    return DigestText(content=_shortened(kept[:MAX_SENTENCES]) or None, secrets=tuple(secrets))
 
 
 def _without_secrets(sentence: str) -> tuple[str, list[str]]:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from commonplace.apps.model.bounds import MAX_IMPORTANCE
-from commonplace.apps.model.memories import Memory
+from commonplace.apps.model.memories import Digest
 from commonplace.language.dates import last_date
 from commonplace.language.importance_cues import NOISE, VITAL, plain, signals_of
 from commonplace.language.values import concepts
@@ -66,7 +66,7 @@ def _is_over(text: str) -> bool:
     return bool(_PASSED.match(plain(text))) and not _LASTS.search(plain(text))
 
 
-def standing(memory: Memory, now: datetime) -> tuple[int, float, datetime, int]:
+def standing(memory: Digest, now: datetime) -> tuple[int, float, datetime, int]:
     """Return the sort key for removal; the memory with the least key is removed first.
 
     Memories about health and safety are removed last, other constraints before them. After these, importance decides,

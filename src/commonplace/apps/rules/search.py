@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from commonplace.apps.model.memories import Memory
+from commonplace.apps.model.memories import Digest
 from commonplace.language.scripts import fold
 from commonplace.language.words import tokens
 
@@ -21,12 +21,12 @@ class Hit:
         words: The query's words in the memory.
     """
 
-    memory: Memory
+    memory: Digest
     score: float
     words: tuple[str, ...]
 
 
-def by_words(memories: Sequence[Memory], query: str) -> list[Hit]:
+def by_words(memories: Sequence[Digest], query: str) -> list[Hit]:
     """Return the memories that contain a word of the query, most words first; ties keep their order.
 
     A word also matches inside a longer word. A query without words finds nothing.
@@ -40,7 +40,7 @@ def by_words(memories: Sequence[Memory], query: str) -> list[Hit]:
     return sorted(hits, key=lambda hit: -hit.score)
 
 
-def by_meaning(memories: Sequence[Memory], query: str, likeness: Mapping[int, float]) -> list[Hit]:
+def by_meaning(memories: Sequence[Digest], query: str, likeness: Mapping[int, float]) -> list[Hit]:
     """Return the memories near the query, nearest first; ties keep their order.
 
     Args:
@@ -57,6 +57,6 @@ def by_meaning(memories: Sequence[Memory], query: str, likeness: Mapping[int, fl
     return sorted(hits, key=lambda hit: -hit.score)
 
 
-def _held(memory: Memory, words: Sequence[str]) -> tuple[str, ...]:
+def _held(memory: Digest, words: Sequence[str]) -> tuple[str, ...]:
     text = fold(memory.content)
     return tuple(word for word in words if word in text)

@@ -8,7 +8,7 @@ from typing import Final
 from uuid import uuid4
 
 from commonplace.apps.model.digests import (
-    Claim,
+    DigestClaim,
     DigestState,
     ListedState,
     MemoryCreationRequest,
@@ -26,7 +26,7 @@ LEASE: Final = timedelta(minutes=15)
 
 async def claim(
     sql: AppStatements, store: Store[AppStatements], app_id: str, conversation_id: str
-) -> Claim | None:
+) -> DigestClaim | None:
     """Claim a digest; ``None`` if it is done, or another worker has claimed it."""
     now, token = store.now(), uuid4().hex
     row = await sql.claim_digest(
@@ -36,18 +36,26 @@ async def claim(
         moment=format_timestamp(now),
         until=format_timestamp(now + LEASE),
     )
-    return None if row is None else Claim(app_id=app_id, conversation_id=conversation_id, token=token)
+    return None if row is None else DigestClaim(app_id=app_id, conversation_id=conversation_id, token=token)
 
 
 async def settle(
-    sql: AppStatements, store: Store[AppStatements], claim: Claim, outcome: DigestOutcome, reason: str = ""
+    sql: AppStatements,
+    store: Store[AppStatements],
+    claim: DigestClaim,
+    outcome: DigestOutcome,
+    reason: str = "",
 ) -> bool:
     """Store the outcome of a claimed digest; return ``False`` if the claim has expired or the app was purged."""
     return await _leave(sql, store, claim, DigestState.DONE, outcome, reason, None)
 
 
 async def defer(
-    sql: AppStatements, store: Store[AppStatements], claim: Claim, request: MemoryCreationRequest, reason: str
+    sql: AppStatements,
+    store: Store[AppStatements],
+    claim: DigestClaim,
+    request: MemoryCreationRequest,
+    reason: str,
 ) -> bool:
     """Put a claimed digest back to wait, and return whether the claim was still valid."""
     stored = await sql.get_conversation(conversation_id=request.conversation_id)
@@ -55,7 +63,7 @@ async def defer(
     return await _leave(sql, store, claim, DigestState.DEFERRED, None, reason, kept)
 
 
-async def release(sql: AppStatements, store: Store[AppStatements], claim: Claim) -> bool:
+async def release(sql: AppStatements, store: Store[AppStatements], claim: DigestClaim) -> bool:
     """Put a stopped digest back into the queue, and return whether the claim was still valid."""
     return await _leave(sql, store, claim, DigestState.WAITING, None, "stopped", None)
 
@@ -63,7 +71,7 @@ async def release(sql: AppStatements, store: Store[AppStatements], claim: Claim)
 async def _leave(
     sql: AppStatements,
     store: Store[AppStatements],
-    claim: Claim,
+    claim: DigestClaim,
     state: DigestState,
     outcome: DigestOutcome | None,
     reason: str,

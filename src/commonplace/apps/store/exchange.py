@@ -6,7 +6,7 @@ from typing import cast
 
 from commonplace.apps.model.bounds import MAX_MEMORIES
 from commonplace.apps.model.exchange import MAX_METADATA_CHARS, Document, ExportedMemory
-from commonplace.apps.model.memories import Author, ChangeKind, Draft, Memory, Metadata
+from commonplace.apps.model.memories import Author, ChangeKind, Digest, DigestDraft, Metadata
 from commonplace.apps.model.receipts import ImportReceipt, Refusal
 from commonplace.apps.rules.digest_text import tidy_content
 from commonplace.apps.store import memories
@@ -30,7 +30,7 @@ async def import_memories(store: Store[AppStatements], app_id: str, document: Do
     Raises:
         NotFoundError: No app has this id.
     """
-    added: list[Memory] = []
+    added: list[Digest] = []
     refused: list[Refusal] = []
     shortened: list[int] = []
     known = 0
@@ -43,7 +43,7 @@ async def import_memories(store: Store[AppStatements], app_id: str, document: Do
         order = sorted(places, key=lambda place: document.memories[place].created_at)
         for place in order:
             taken = await _import_one(sql, app_id, document.memories[place], author)
-            if isinstance(taken, Memory):
+            if isinstance(taken, Digest):
                 added.append(taken)
                 if _is_shorter(taken.content, document.memories[place].content):
                     shortened.append(place)
@@ -63,7 +63,7 @@ async def import_memories(store: Store[AppStatements], app_id: str, document: Do
 
 async def _import_one(
     sql: AppStatements, app_id: str, exported: ExportedMemory, author: Author
-) -> Memory | str | None:
+) -> Digest | str | None:
     """Return the added memory, ``None`` for a known memory, or the reason for a refusal."""
     digest = tidy_content(exported.content)
     if digest.content is None or digest.secrets:
@@ -74,7 +74,7 @@ async def _import_one(
     secret = _secret_beside_content(exported)
     if secret is not None:
         return f"looks like a secret in its metadata or ids ({secret.kind})"
-    draft = Draft(
+    draft = DigestDraft(
         app_id=app_id,
         user_id=exported.user_id,
         content=digest.content,

@@ -7,38 +7,38 @@ Every change writes the row and its history in the transaction of the given stat
 from collections.abc import Sequence
 
 from commonplace.apps.model.bounds import MAX_MEMORIES
-from commonplace.apps.model.memories import ALL_ROWS, Author, Change, ChangeKind, Draft, Memory
+from commonplace.apps.model.memories import ALL_ROWS, Author, Change, ChangeKind, Digest, DigestDraft
 from commonplace.apps.store.statements import AppStatements
 from commonplace.core.clock import format_timestamp
 
 
-async def get(sql: AppStatements, memory_id: int) -> Memory:
+async def get(sql: AppStatements, memory_id: int) -> Digest:
     """Return one memory.
 
     Raises:
         NotFoundError: No memory has this id.
     """
-    return Memory.existing(await sql.get_memory(id=memory_id), memory_id)
+    return Digest.existing(await sql.get_memory(id=memory_id), memory_id)
 
 
 async def visible(
     sql: AppStatements, app_id: str, *, user_id: str | None = None, limit: int = MAX_MEMORIES
-) -> list[Memory]:
+) -> list[Digest]:
     """Return the memories that a conversation of an app can see, newest first; empty for an unknown app.
 
     These are the app's own memories and those shared with it, from the common spaces and from the user's space.
     """
-    return Memory.from_rows(await sql.visible(app_id=app_id, user_id=user_id, limit=limit))
+    return Digest.from_rows(await sql.visible(app_id=app_id, user_id=user_id, limit=limit))
 
 
-async def of_app(sql: AppStatements, app_id: str, *, limit: int = ALL_ROWS, offset: int = 0) -> list[Memory]:
+async def of_app(sql: AppStatements, app_id: str, *, limit: int = ALL_ROWS, offset: int = 0) -> list[Digest]:
     """Return an app's own memories from all its spaces, newest first."""
-    return Memory.from_rows(await sql.memories_of(app_id=app_id, limit=limit, offset=offset))
+    return Digest.from_rows(await sql.memories_of(app_id=app_id, limit=limit, offset=offset))
 
 
-async def space(sql: AppStatements, app_id: str, user_id: str | None) -> list[Memory]:
+async def space(sql: AppStatements, app_id: str, user_id: str | None) -> list[Digest]:
     """Return the memories of a space, oldest first."""
-    return Memory.from_rows(await sql.space(app_id=app_id, user_id=user_id))
+    return Digest.from_rows(await sql.space(app_id=app_id, user_id=user_id))
 
 
 async def history(sql: AppStatements, memory_id: int) -> list[Change]:
@@ -47,8 +47,8 @@ async def history(sql: AppStatements, memory_id: int) -> list[Change]:
 
 
 async def create(
-    sql: AppStatements, draft: Draft, author: Author, kind: ChangeKind = ChangeKind.CREATED
-) -> Memory | None:
+    sql: AppStatements, draft: DigestDraft, author: Author, kind: ChangeKind = ChangeKind.CREATED
+) -> Digest | None:
     """Store a memory; ``None`` if the app has a memory of the same conversation."""
     row = await sql.insert_memory(
         app_id=draft.app_id,
@@ -61,14 +61,14 @@ async def create(
     )
     if row is None:
         return None
-    memory = Memory.from_row(row)
+    memory = Digest.from_row(row)
     await record(sql, memory, kind, author, after=memory.content)
     return memory
 
 
 async def edit(
-    sql: AppStatements, target: Memory, content: str, author: Author, *, gone: Memory | None = None
-) -> Memory:
+    sql: AppStatements, target: Digest, content: str, author: Author, *, gone: Digest | None = None
+) -> Digest:
     """Change the text of a memory, and return the memory; ``gone`` is merged into it."""
     metadata = target.metadata
     if gone is not None:
@@ -81,16 +81,16 @@ async def edit(
         metadata=metadata.to_json(),
     )
     await record(sql, target, ChangeKind.MERGED, author, before=target.content, after=content)
-    return Memory.existing(row, target.id)
+    return Digest.existing(row, target.id)
 
 
-async def remove(sql: AppStatements, memory: Memory, author: Author) -> None:
+async def remove(sql: AppStatements, memory: Digest, author: Author) -> None:
     """Remove a memory to make room for another; the history keeps its text, so that the removal can be undone."""
     await sql.delete_memory(id=memory.id)
     await record(sql, memory, ChangeKind.COMPACTED, author, before=memory.content)
 
 
-async def delete(sql: AppStatements, memories: Sequence[Memory], author: Author) -> None:
+async def delete(sql: AppStatements, memories: Sequence[Digest], author: Author) -> None:
     """Delete memories permanently, including their texts in the history."""
     for memory in memories:
         await sql.delete_memory(id=memory.id)
@@ -100,7 +100,7 @@ async def delete(sql: AppStatements, memories: Sequence[Memory], author: Author)
 
 async def record(
     sql: AppStatements,
-    memory: Memory,
+    memory: Digest,
     kind: ChangeKind,
     author: Author,
     *,

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from commonplace.apps.model.counts import Counts
-from commonplace.apps.model.memories import Memory
+from commonplace.apps.model.memories import Digest
 from commonplace.apps.rules.vectors import cosine, to_bytes
 from commonplace.apps.store.statements import AppStatements
 from commonplace.core.errors import EmbeddingError
@@ -34,12 +34,12 @@ class Vectors:
             log.warning("a memory has no vector until the next search by meaning: %s", error)
             return None
 
-    async def keep(self, sql: AppStatements, memory: Memory, vector: bytes | None) -> None:
+    async def keep(self, sql: AppStatements, memory: Digest, vector: bytes | None) -> None:
         """Store the vector of a memory, in the transaction that writes it."""
         if vector is not None:
             await sql.put_vector(memory_id=memory.id, model=self._model(), vector=vector)
 
-    async def likeness(self, query: str, app_id: str, memories: Sequence[Memory]) -> Mapping[int, float]:
+    async def likeness(self, query: str, app_id: str, memories: Sequence[Digest]) -> Mapping[int, float]:
         """Return the cosine of a query with each memory, by memory id.
 
         Raises:
@@ -58,7 +58,7 @@ class Vectors:
             known |= fresh
         return {memory.id: cosine(wanted, known[memory.id]) for memory in memories}
 
-    async def _keep_missing(self, memories: Sequence[Memory], vectors: Mapping[int, bytes]) -> None:
+    async def _keep_missing(self, memories: Sequence[Digest], vectors: Mapping[int, bytes]) -> None:
         async with self._store.writing() as sql:
             for memory in memories:
                 row = await sql.get_memory(id=memory.id)

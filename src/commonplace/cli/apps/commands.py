@@ -17,10 +17,10 @@ from commonplace.apps import (
     AppMemory,
     CatchUp,
     CompactionReceipt,
+    Digest,
     DigestOutcome,
     DigestReceipt,
     ListedState,
-    Memory,
     Message,
     as_document,
 )
@@ -180,7 +180,7 @@ def _memories(documents: list[dict[str, Any]], rows: list[tuple[object, ...]], *
     return Answer({"count": len(documents), "memories": documents}, shown)
 
 
-def _cells(memory: Memory) -> tuple[object, ...]:
+def _cells(memory: Digest) -> tuple[object, ...]:
     importance = "" if memory.metadata.importance is None else f"{memory.metadata.importance:g}"
     tags = ", ".join(memory.metadata.tags)
     active = "flagged" if memory.flags else "yes"

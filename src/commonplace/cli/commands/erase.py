@@ -11,13 +11,13 @@ from commonplace.cli.frame.question import confirmed
 from commonplace.cli.frame.run import settings
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.text import plural
-from commonplace.services.erasure.erasing import ErasureReceipt, Part, erase, preview, whole_tenant
+from commonplace.services.erasure.erasing import ErasedPart, ErasureReceipt, erase, preview, whole_tenant
 from commonplace.services.erasure.selection import By, Selection
 
 app = typer.Typer(add_completion=False)
 
 
-def _lines(parts: Iterable[Part]) -> list[str]:
+def _lines(parts: Iterable[ErasedPart]) -> list[str]:
     """Return a description of the erased rows, memory by memory."""
     lines: list[str] = []
     memory = ""

@@ -24,7 +24,7 @@ from commonplace.hosts.hooks.hook_input import HookCall, read_call
 from commonplace.hosts.hooks.log import log_to
 from commonplace.hosts.install.output import CLAUDE_CODE, rendered
 from commonplace.hosts.resident.client import DEADLINES_S, MAX_INPUT_BYTES
-from commonplace.services.team_client import Service
+from commonplace.services.team_client import TeamClient
 
 _log = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ def hook(
     watchdog.start()
     text = ""
     try:
-        service = Service.at(server, token_file or "") if server else None
+        service = TeamClient.at(server, token_file or "") if server else None
         text = _answer(event, butler, host, service)
     except (CommonplaceError, OSError) as error:
         _log.error("%s: %s", event, error)
@@ -87,7 +87,7 @@ def hook(
     _write(text)
 
 
-def _answer(event: str, butler: str | None, host: str, service: Service | None) -> str:
+def _answer(event: str, butler: str | None, host: str, service: TeamClient | None) -> str:
     if event not in DEADLINES_S:
         raise InvalidInputError("event", f"one of {', '.join(DEADLINES_S)}", event)
     if sys.stdin.isatty():

@@ -8,7 +8,7 @@ import typer
 
 from commonplace.butlers.butler import FILE_NAME, load_butler
 from commonplace.butlers.claude_runtime import DEFAULT_TIMEOUT_S, ClaudeRuntime
-from commonplace.butlers.host import Host
+from commonplace.butlers.host import ButlerHost
 from commonplace.butlers.memory_module import MemoryModule
 from commonplace.cli.frame.command import Answer, commands
 from commonplace.cli.frame.output import table
@@ -44,7 +44,7 @@ async def run_session(
         arguments=tuple(arguments or ()),
         timeout_s=time_limit.total_seconds() if time_limit else DEFAULT_TIMEOUT_S,
     )
-    async with Host.open(loaded, settings(), runtime) as host:
+    async with ButlerHost.open(loaded, settings(), runtime) as host:
         outcome = await host.run_session(prompt)
     error = f"the session failed: {outcome.failure}" if outcome.failure else None
     return Answer(outcome, outcome.answer or "", error)

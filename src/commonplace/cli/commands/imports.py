@@ -16,8 +16,8 @@ from commonplace.core.text import collapse_whitespace
 from commonplace.knowledge import GLOBAL_SCOPE, EpisodeDraft, FactDraft, KnowledgeMemory, RuleDraft
 from commonplace.operational import OperationalMemory
 from commonplace.projects import Projects
-from commonplace.services.transfer.importers import IMPORTERS, Source, source_of
-from commonplace.services.transfer.importing import Imported, Importer, Outcome, counts
+from commonplace.services.transfer.importers import IMPORTERS, ImportSource, source_of
+from commonplace.services.transfer.importing import Imported, Importer, ItemOutcome, counts
 from commonplace.services.transfer.items import Item, Read, Unreadable
 from commonplace.storage.backup.archive import disk_errors
 from commonplace.workspace import WorkspaceMemory
@@ -34,7 +34,7 @@ async def import_memories(
     ],
     *,
     source: Annotated[
-        Source | None,
+        ImportSource | None,
         typer.Option("--from", help="The format of the source. Default: detected from its contents."),
     ] = None,
     scope: Annotated[
@@ -109,7 +109,7 @@ def _sourced(item: Item | Unreadable) -> Item | Unreadable:
 
 def _answer(source: str, done: list[Imported], *, dry_run: bool) -> Answer:
     found = counts(done)
-    shown = done if dry_run else [each for each in done if each.outcome is Outcome.REFUSED]
+    shown = done if dry_run else [each for each in done if each.outcome is ItemOutcome.REFUSED]
     rows = [
         (each.outcome, each.kind, each.reason or collapse_whitespace(each.text)[:TEXT_CHARS])
         for each in shown
@@ -122,5 +122,5 @@ def _answer(source: str, done: list[Imported], *, dry_run: bool) -> Answer:
     return Answer(
         {"source": source, "dry_run": dry_run, **found, "items": items},
         table("outcome", "kind", "text", title=title, rows=rows) if rows else title,
-        error="" if found[Outcome.REFUSED] else None,
+        error="" if found[ItemOutcome.REFUSED] else None,
     )

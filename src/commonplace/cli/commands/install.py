@@ -25,25 +25,30 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import load_settings
 from commonplace.hosts.install.files import FileChange, apply
 from commonplace.hosts.install.install_record import make_directory
-from commonplace.hosts.install.installation import Scope, SettingsFile, commonplace_command, plan_install
-from commonplace.hosts.install.registry import HOSTS, Host, Where, hosts_there
+from commonplace.hosts.install.installation import (
+    InstallScope,
+    SettingsFile,
+    commonplace_command,
+    plan_install,
+)
+from commonplace.hosts.install.registry import HOSTS, AgentHost, Where, hosts_there
 from commonplace.hosts.resident import client
 from commonplace.llm import can_consolidate
 from commonplace.projects import Projects
-from commonplace.services.team_client import Service
+from commonplace.services.team_client import TeamClient
 
 app = typer.Typer(add_completion=False)
 
 STARTED = "The process that answers hooks is running. It prepares the next session in the background."
 
 ScopeOption = Annotated[
-    Scope, typer.Option(help="project: settings files in this directory. user: all your projects.")
+    InstallScope, typer.Option(help="project: settings files in this directory. user: all your projects.")
 ]
 
 
 @app.callback(invoke_without_command=True)
 def group(
-    context: typer.Context, *, scope: ScopeOption = Scope.PROJECT, dry_run: DryRunOption = False
+    context: typer.Context, *, scope: ScopeOption = InstallScope.PROJECT, dry_run: DryRunOption = False
 ) -> None:
     """Connect an agent host to the memories. Without a host, find the hosts on this machine and ask about each.
 
@@ -53,7 +58,7 @@ def group(
         show(run(_offer(scope, dry_run=dry_run)), as_json=False)
 
 
-async def _offer(scope: Scope, *, dry_run: bool) -> Answer:
+async def _offer(scope: InstallScope, *, dry_run: bool) -> Answer:
     """Install into the hosts that exist on this machine and that the user confirms."""
     there = hosts_there()
     if not there:
@@ -69,7 +74,13 @@ async def _offer(scope: Scope, *, dry_run: bool) -> Answer:
 
 
 async def _install(
-    host: Host, scope: Scope, butler: str | None, service: Service | None, *, dry_run: bool, asks: bool
+    host: AgentHost,
+    scope: InstallScope,
+    butler: str | None,
+    service: TeamClient | None,
+    *,
+    dry_run: bool,
+    asks: bool,
 ) -> Answer:
     if butler and not host.takes_butler and service is None:
         raise InvalidInputError(
@@ -83,7 +94,7 @@ async def _install(
     plan = plan_install(files, ours, home=home)
     if not dry_run:
         make_directory(home)
-        if scope is Scope.PROJECT and butler is None:
+        if scope is InstallScope.PROJECT and butler is None:
             Projects(home).prepare(Path.cwd())
         apply([*plan.notes, *plan.files])
         if service is None:
@@ -92,20 +103,20 @@ async def _install(
     return report(plan.files, host, scope, dry_run=dry_run, note="\n".join(filter(None, hints)))
 
 
-def _files(host: Host, scope: Scope) -> list[SettingsFile]:
+def _files(host: AgentHost, scope: InstallScope) -> list[SettingsFile]:
     return host.files(Where(scope=scope, project=Path.cwd(), environ=os.environ))
 
 
-def _reach(host: Host, scope: Scope) -> str:
+def _reach(host: AgentHost, scope: InstallScope) -> str:
     """Return a warning if files of the project are also those of the user, as in the user's home directory."""
-    users = {each.path.resolve() for each in _files(host, Scope.USER)}
-    shared = [str(each.path) for each in _files(host, Scope.PROJECT) if each.path.resolve() in users]
-    if scope is Scope.USER or not shared:
+    users = {each.path.resolve() for each in _files(host, InstallScope.USER)}
+    shared = [str(each.path) for each in _files(host, InstallScope.PROJECT) if each.path.resolve() in users]
+    if scope is InstallScope.USER or not shared:
         return ""
     return f"{host.title} uses {', '.join(shared)} for all your projects. To install for all of them: --scope user"
 
 
-async def _offer_model(host: Host, *, asks: bool) -> str:
+async def _offer_model(host: AgentHost, *, asks: bool) -> str:
     """Ask whether the account of a host may consolidate, if no model does yet; return a line for the user."""
     loaded = load_settings(read_current_directory=False).settings
     if not host.model or shutil.which(host.program) is None or can_consolidate(loaded):
@@ -123,7 +134,9 @@ async def _offer_model(host: Host, *, asks: bool) -> str:
     )
 
 
-def report(changes: list[FileChange], host: Host, scope: Scope, *, dry_run: bool, note: str = "") -> Answer:
+def report(
+    changes: list[FileChange], host: AgentHost, scope: InstallScope, *, dry_run: bool, note: str = ""
+) -> Answer:
     """Return the changes that were made, or that a dry run would make."""
     files = [{"path": change.path, "action": change.action, "diff": change.diff()} for change in changes]
     lines: list[str] = []
@@ -135,10 +148,10 @@ def report(changes: list[FileChange], host: Host, scope: Scope, *, dry_run: bool
     return Answer(document, "\n".join([*lines, note] if note else lines))
 
 
-def _command(host: Host) -> Any:  # noqa: ANN401 - a coroutine function
+def _command(host: AgentHost) -> Any:  # noqa: ANN401 - a coroutine function
     async def install(
         *,
-        scope: ScopeOption = Scope.PROJECT,
+        scope: ScopeOption = InstallScope.PROJECT,
         butler: ButlerOption = None,
         server: ServerOption = None,
         token_file: TokenFileOption = None,

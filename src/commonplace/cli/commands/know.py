@@ -11,14 +11,14 @@ from commonplace.cli.frame.output import shown
 from commonplace.cli.frame.run import settings
 from commonplace.core.text import collapse_whitespace
 from commonplace.knowledge import MemoryType, short_id
-from commonplace.services.briefing import Part
-from commonplace.services.search import LIMIT, Item, MemoryResults, search_home
+from commonplace.services.briefing import BriefingPart
+from commonplace.services.search import LIMIT, ListedMemory, MemoryResults, search_home
 
 TITLES: Final = {
-    Part.KNOWLEDGE: "Knowledge memory",
-    Part.OPERATIONAL: "Operational memory",
-    Part.APPS: "App memory",
-    Part.WORKSPACE: "Workspace memory",
+    BriefingPart.KNOWLEDGE: "Knowledge memory",
+    BriefingPart.OPERATIONAL: "Operational memory",
+    BriefingPart.APPS: "App memory",
+    BriefingPart.WORKSPACE: "Workspace memory",
 }
 MOST: Final = 100
 
@@ -60,7 +60,7 @@ async def know(
     return Answer({"query": query, "memories": results}, text, error=_failed(results))
 
 
-def line(item: Item, *, why: bool) -> str:
+def line(item: ListedMemory, *, why: bool) -> str:
     """Return an item as lines of console markup, with the id that the commands of its memory take."""
     about = f" [dim]{shown(item.about)}[/]" if item.about else ""
     name = short_id(MemoryType(item.kind), UUID(item.id)) if item.kind in set(MemoryType) else item.id

@@ -20,7 +20,7 @@ from commonplace.operational import (
 )
 from commonplace.services.opening import Memories
 from commonplace.services.review.ids import FORMS, VERDICTS, ItemId, ItemKind
-from commonplace.services.review.items import DecisionReceipt, Item, MemoryChange, Side, Verdict
+from commonplace.services.review.items import DecisionReceipt, Item, MemoryChange, ReviewVerdict, Side
 from commonplace.services.review.observations import pair_item
 from commonplace.services.review.queue import ReviewQueue
 
@@ -40,7 +40,7 @@ app = typer.Typer(add_completion=False)
 
 
 def _complete(incomplete: str) -> list[str]:
-    return [word for word in (*map(str, Verdict), UNDO) if word.startswith(incomplete)]
+    return [word for word in (*map(str, ReviewVerdict), UNDO) if word.startswith(incomplete)]
 
 
 @commands(app)()

@@ -6,7 +6,7 @@ from commonplace.core.settings import Settings
 from commonplace.core.text import plural
 from commonplace.hosts.hooks.outbox import Queue, list_queues
 from commonplace.hosts.hooks.sessions import SessionRecords
-from commonplace.services.team_client import Service
+from commonplace.services.team_client import TeamClient
 
 
 async def check_service(settings: Settings) -> str:
@@ -37,7 +37,7 @@ async def _state(server: str, token_file: str | None) -> tuple[str, bool]:
     if token_file is None:
         return f"no current session uses {server}", True
     try:
-        await Service.at(server, token_file).sections(["knowledge"])
+        await TeamClient.at(server, token_file).sections(["knowledge"])
     except CommonplaceError as error:
         return str(error), False
     return f"{server} answers", True

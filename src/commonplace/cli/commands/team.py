@@ -8,7 +8,7 @@ import typer
 
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.hosts.install.json_edits import SERVERS, Ours
-from commonplace.services.team_client import Service
+from commonplace.services.team_client import TeamClient
 
 ButlerOption = Annotated[
     str | None, typer.Option(help="The butler of the sessions.", show_default="the id of the project")
@@ -26,7 +26,7 @@ TokenFileOption = Annotated[
 ]
 
 
-def service_at(server: str | None, token_file: Path | None) -> Service | None:
+def service_at(server: str | None, token_file: Path | None) -> TeamClient | None:
     """Return the service that options name, after reading its token; ``None`` if they name no service.
 
     Raises:
@@ -37,12 +37,12 @@ def service_at(server: str | None, token_file: Path | None) -> Service | None:
         return None
     if server is None or token_file is None:
         raise InvalidInputError("--server", "an address, together with --token-file", server)
-    service = Service.at(server, token_file.expanduser().absolute())
+    service = TeamClient.at(server, token_file.expanduser().absolute())
     service.token()
     return service
 
 
-async def outage(service: Service) -> str:
+async def outage(service: TeamClient) -> str:
     """Return a hint for the user if the service does not answer now; otherwise an empty text.
 
     Raises:
@@ -56,7 +56,11 @@ async def outage(service: Service) -> str:
 
 
 def ours_of(
-    command: Sequence[str], *, hook_options: Sequence[str] = (), butler: str | None, service: Service | None
+    command: Sequence[str],
+    *,
+    hook_options: Sequence[str] = (),
+    butler: str | None,
+    service: TeamClient | None,
 ) -> Ours:
     """Return the commands of an installation that uses the given butler and service, if any."""
     named = ("--butler", butler) if butler else ()

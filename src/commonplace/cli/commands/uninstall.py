@@ -17,10 +17,10 @@ from commonplace.core.errors import SettingsError
 from commonplace.core.settings import load_settings
 from commonplace.hosts.install.files import apply
 from commonplace.hosts.install.install_record import noted_files
-from commonplace.hosts.install.installation import Plan, Scope, plan_uninstall
-from commonplace.hosts.install.registry import HOSTS, Host, Where
+from commonplace.hosts.install.installation import InstallationPlan, InstallScope, plan_uninstall
+from commonplace.hosts.install.registry import HOSTS, AgentHost, Where
 
-PLACES: Final = {Scope.PROJECT: "here", Scope.USER: "in the settings of the user"}
+PLACES: Final = {InstallScope.PROJECT: "here", InstallScope.USER: "in the settings of the user"}
 
 app = typer.Typer(add_completion=False)
 
@@ -41,7 +41,7 @@ async def _offer(*, dry_run: bool) -> Answer:
     texts: list[str] = []
     removed: set[Path] = set()
     for host in HOSTS.values():
-        for scope in Scope:
+        for scope in InstallScope:
             try:
                 plan = _plan(host, scope)
             except SettingsError as error:
@@ -56,13 +56,15 @@ async def _offer(*, dry_run: bool) -> Answer:
     return Answer(None, "\n".join(texts) or "commonplace is installed neither here nor anywhere else.")
 
 
-def _command(host: Host) -> Any:  # noqa: ANN401 - a coroutine function
-    async def uninstall(*, scope: ScopeOption = Scope.PROJECT, dry_run: DryRunOption = False) -> Answer:
+def _command(host: AgentHost) -> Any:  # noqa: ANN401 - a coroutine function
+    async def uninstall(
+        *, scope: ScopeOption = InstallScope.PROJECT, dry_run: DryRunOption = False
+    ) -> Answer:
         plan = _plan(host, scope)
         answer = _carry_out(plan, host, scope, dry_run=dry_run)
         if plan.changes:
             return answer
-        hint = " For the settings of the user, add --scope user." if scope is Scope.PROJECT else ""
+        hint = " For the settings of the user, add --scope user." if scope is InstallScope.PROJECT else ""
         return replace(answer, text=f"commonplace is not installed {PLACES[scope]} for {host.title}.{hint}")
 
     uninstall.__doc__ = (
@@ -76,12 +78,12 @@ def _home() -> Path:
     return load_settings(read_current_directory=False).settings.home
 
 
-def _plan(host: Host, scope: Scope) -> Plan:
+def _plan(host: AgentHost, scope: InstallScope) -> InstallationPlan:
     files = host.files(Where(scope=scope, project=Path.cwd(), environ=os.environ))
     return plan_uninstall(files, home=_home())
 
 
-def _carry_out(plan: Plan, host: Host, scope: Scope, *, dry_run: bool) -> Answer:
+def _carry_out(plan: InstallationPlan, host: AgentHost, scope: InstallScope, *, dry_run: bool) -> Answer:
     if not dry_run:
         apply([*plan.files, *plan.notes])
         for directory in plan.directories:
@@ -90,7 +92,7 @@ def _carry_out(plan: Plan, host: Host, scope: Scope, *, dry_run: bool) -> Answer
     return report(plan.files, host, scope, dry_run=dry_run, note=_permission(host))
 
 
-def _permission(host: Host) -> str:
+def _permission(host: AgentHost) -> str:
     """Return a reminder if the account of a host may still consolidate sessions."""
     model = load_settings(read_current_directory=False).settings.consolidation_model or ""
     if not host.model or model.partition(":")[0] != host.model:

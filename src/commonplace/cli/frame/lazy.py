@@ -12,7 +12,7 @@ from commonplace.cli.frame import usage
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CommandEntry:
     """A command: its module in this package, which has the attribute ``app``, and its line in the list of commands."""
 
     module: str
@@ -30,7 +30,7 @@ class Entry:
 class _Deferred(TyperCommand):
     """A placeholder in the list that loads the real command when called."""
 
-    def __init__(self, name: str, entry: Entry) -> None:
+    def __init__(self, name: str, entry: CommandEntry) -> None:
         super().__init__(name, help=entry.help)
         self._entry = entry
 
@@ -39,10 +39,10 @@ class _Deferred(TyperCommand):
         return typer.main.get_command(self._entry.load()).make_context(*args, **kwargs)
 
 
-class LazyGroup(usage.Group):
+class LazyGroup(usage.CommandGroup):
     """A group with a table of commands; set ``entries`` in a subclass, in the order of the list."""
 
-    entries: ClassVar[Mapping[str, Entry]] = {}
+    entries: ClassVar[Mapping[str, CommandEntry]] = {}
 
     def __init__(self, **attributes: Any) -> None:  # noqa: ANN401 - typer's
         super().__init__(**attributes)

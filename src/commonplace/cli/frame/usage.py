@@ -102,13 +102,13 @@ class Command(_NamedValues, TyperCommand):
     """A command."""
 
 
-class Group(_NamedValues, TyperGroup):
+class CommandGroup(_NamedValues, TyperGroup):
     """A group of commands."""
 
 
 def use_in(app: typer.Typer) -> None:
     """Make all commands of a group and its subgroups show their values by name."""
-    app.info.cls = Group
+    app.info.cls = CommandGroup
     for command in app.registered_commands:
         if command.cls is TyperCommand:
             command.cls = Command

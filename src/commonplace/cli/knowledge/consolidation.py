@@ -16,10 +16,10 @@ from commonplace.core.json_values import json_safe
 from commonplace.core.text import plural, trim_to
 from commonplace.knowledge import (
     LIST_LIMIT,
+    ConsolidationPlan,
     ConsolidationReport,
     KnowledgeMemory,
     Limit,
-    Plan,
     Run,
     RunState,
 )
@@ -65,7 +65,7 @@ async def consolidate_command(
         raise typer.BadParameter("makes no plan that --preview could show", param_hint="--dry-run")
     talk = console(stderr=True)
 
-    async def approve(plan: Plan) -> bool:
+    async def approve(plan: ConsolidationPlan) -> bool:
         _show_plan(talk, plan)
         return yes or await confirmed("Apply this plan?")
 
@@ -83,7 +83,7 @@ async def consolidate_command(
     return Answer(report.to_json(), lambda out: _show_report(out, report), "" if report.failed else None)
 
 
-def _show_plan(out: Console, plan: Plan) -> None:
+def _show_plan(out: Console, plan: ConsolidationPlan) -> None:
     rows = [
         (each.sign, each.what, _cut(each.before), _cut(each.after), each.evidence_count)
         for each in plan.changes

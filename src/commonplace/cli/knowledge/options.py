@@ -20,7 +20,7 @@ from commonplace.core.parameter_groups import BuiltBy
 from commonplace.core.request_context import DEFAULT_TENANT
 from commonplace.core.sources import Source
 from commonplace.core.text import trim_to
-from commonplace.knowledge import Fact, Found, KnowledgeMemory, Memory, MemoryType, Narrowing, Scores
+from commonplace.knowledge import Fact, KnowledgeMemory, Memory, MemoryType, Narrowing, Scores, SearchResult
 
 SHOWN_CHARS: Final = 300
 """Maximum number of characters of a text in a table; ``--json`` and ``get`` show the whole text."""
@@ -253,7 +253,7 @@ WithinRules = Annotated[Narrowing, BuiltBy(narrowing_of_rules)]
 """The narrowing of a list of rules; a command shows its fields as options."""
 
 
-def results(found: Sequence[Found], *, if_empty: str = "No memories.") -> Answer:
+def results(found: Sequence[SearchResult], *, if_empty: str = "No memories.") -> Answer:
     """Return found memories, best first, with explanations under the table, if any."""
     rows = [
         (

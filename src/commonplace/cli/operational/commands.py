@@ -20,7 +20,7 @@ from commonplace.core.text import plural
 from commonplace.operational import (
     DEFAULT_CONFIDENCE,
     GENERAL,
-    Memory,
+    Lesson,
     MemoryCategory,
     MemoryFilter,
     OperationalMemory,
@@ -273,12 +273,12 @@ def _tell_clamped(confidence: float | None) -> None:
         typer.echo(f"note: confidence {confidence:g} was clamped to {kept}", err=True)
 
 
-def _memories(found: list[Memory]) -> Answer:
+def _memories(found: list[Lesson]) -> Answer:
     columns = ("id", "service", "category", "observation", "confidence", "active", "updated (UTC)", "session")
     return listing("memories", found, columns, _row, if_empty="No memories.")
 
 
-def _row(memory: Memory) -> tuple[object, ...]:
+def _row(memory: Lesson) -> tuple[object, ...]:
     active = "no" if not memory.active else "flagged" if memory.flags else "yes"
     head = (memory.id, memory.service or GENERAL, memory.category, memory.observation)
     return (*head, format_confidence(memory.confidence), active, memory.updated_at, memory.session_id)

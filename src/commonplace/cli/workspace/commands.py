@@ -13,7 +13,7 @@ from commonplace.core.text import plural
 from commonplace.workspace import (
     MAX_RESULTS,
     Limit,
-    Scope,
+    NoteScope,
     WorkspaceMemory,
 )
 
@@ -32,7 +32,7 @@ async def store(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The fact, at most 500 characters.")],
     *,
     tag: Annotated[list[str] | None, typer.Option(help="A label to search for; at most five.")] = None,
-    scope: Annotated[Scope, typer.Option(help="The subject of the fact.")] = Scope.WORKSPACE,
+    scope: Annotated[NoteScope, typer.Option(help="The subject of the fact.")] = NoteScope.WORKSPACE,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
     """Store a fact."""

@@ -35,7 +35,7 @@ _CODEX_CONTEXT: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class TranscriptMessage:
     """A message of a session.
 
     Attributes:
@@ -50,17 +50,21 @@ class Message:
     said_at: datetime | None
 
 
-def parse(record: Record, place: int) -> Message | None:
+def parse(record: Record, place: int) -> TranscriptMessage | None:
     """Return the message of a line; a message without an id gets the number of the line as its id."""
     parser = next((parser for fits, parser in _FORMATS if fits(record)), None)
     message = parser(record, place) if parser else None
     if message is None:
         return None
     text = clean_text(_INSERTED.sub("", without_injected(message.text))).strip()
-    return Message(id=message.id, role=message.role, text=text, said_at=message.said_at) if text else None
+    return (
+        TranscriptMessage(id=message.id, role=message.role, text=text, said_at=message.said_at)
+        if text
+        else None
+    )
 
 
-def _claude(record: Record, place: int) -> Message | None:
+def _claude(record: Record, place: int) -> TranscriptMessage | None:
     """Prompts are ``user`` lines, answers ``assistant`` lines, one for each block; tool results are ``user`` too."""
     del place
     if any(record.get(mark) for mark in ("isMeta", "isSidechain", "isCompactSummary", "toolUseResult")):
@@ -72,7 +76,7 @@ def _claude(record: Record, place: int) -> Message | None:
     return _message(record.get("type"), text, record.get("uuid"), _moment(record.get("timestamp")))
 
 
-def _codex(record: Record, place: int) -> Message | None:
+def _codex(record: Record, place: int) -> TranscriptMessage | None:
     """Messages are ``response_item`` lines; the context that Codex adds has the role of the user as well."""
     payload = cast("Record", record["payload"])
     if record.get("type") != "response_item" or payload.get("type") != "message":
@@ -84,7 +88,7 @@ def _codex(record: Record, place: int) -> Message | None:
     return _message(payload.get("role"), text, name, _moment(record.get("timestamp")))
 
 
-def _gemini(record: Record, place: int) -> Message | None:
+def _gemini(record: Record, place: int) -> TranscriptMessage | None:
     """Messages stand in lines of their own; a first line with the context of the session is a change (``$set``)."""
     del place
     role = {"user": "user", "gemini": "assistant"}.get(str(record.get("type")))
@@ -92,7 +96,7 @@ def _gemini(record: Record, place: int) -> Message | None:
     return _message(role, text, record.get("id"), _moment(record.get("timestamp")))
 
 
-def _opencode(record: Record, place: int) -> Message | None:
+def _opencode(record: Record, place: int) -> TranscriptMessage | None:
     """Messages as opencode's API gives them, and our plugin writes them; synthetic parts come from plugins."""
     del place
     info = cast("Record", record["info"])
@@ -107,20 +111,22 @@ def _opencode(record: Record, place: int) -> Message | None:
     return _message(info.get("role"), _text(parts, ("text",)), info.get("id"), said_at)
 
 
-def _cursor(record: Record, place: int) -> Message | None:
+def _cursor(record: Record, place: int) -> TranscriptMessage | None:
     """Messages have neither id nor time."""
     inner = cast("Record", record["message"])
     text = _text(inner.get("content"), ("text",))
     return _message(record.get("role"), text, f"line {place}", None)
 
 
-def _message(role: object, text: str, name: object, said_at: datetime | None) -> Message | None:
+def _message(role: object, text: str, name: object, said_at: datetime | None) -> TranscriptMessage | None:
     if role not in ("user", "assistant"):
         return None
-    return Message(id=str(name), role=role, text=text, said_at=said_at)
+    return TranscriptMessage(id=str(name), role=role, text=text, said_at=said_at)
 
 
-_FORMATS: Final[Sequence[tuple[Callable[[Record], bool], Callable[[Record, int], Message | None]]]] = (
+_FORMATS: Final[
+    Sequence[tuple[Callable[[Record], bool], Callable[[Record, int], TranscriptMessage | None]]]
+] = (
     (lambda record: "payload" in record and isinstance(record["payload"], dict), _codex),
     (
         lambda record: isinstance(record.get("info"), dict) and isinstance(record.get("parts"), list),

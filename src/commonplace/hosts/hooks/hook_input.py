@@ -11,7 +11,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import LoadedSettings, Settings
 from commonplace.projects import Projects, with_workspace
-from commonplace.services.team_client import Service
+from commonplace.services.team_client import TeamClient
 
 PROJECT_VARIABLES: Final = {"claude-code": "CLAUDE_PROJECT_DIR", "gemini": "GEMINI_PROJECT_DIR"}
 """Variables that name the workspace, one per host, because hosts may run inside each other."""
@@ -44,7 +44,7 @@ class HookCall:
     source: str = ""
     host: str = "claude-code"
     event: str = ""
-    service: Service | None = None
+    service: TeamClient | None = None
 
     @property
     def butler(self) -> str:
@@ -71,7 +71,7 @@ def read_call(
     butler: str | None = None,
     host: str = "claude-code",
     directory: Path | None = None,
-    service: Service | None = None,
+    service: TeamClient | None = None,
 ) -> HookCall:
     """Read the host's input, one JSON object whose field names may be specific to the host.
 

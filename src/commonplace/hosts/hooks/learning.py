@@ -12,7 +12,7 @@ from typing import Final
 
 from commonplace.core.clock import Clock
 from commonplace.core.errors import StorageUnavailableError
-from commonplace.hosts.hooks.formats import Message
+from commonplace.hosts.hooks.formats import TranscriptMessage
 from commonplace.hosts.hooks.outbox import Outbox
 from commonplace.hosts.hooks.sessions import SessionRecord, SessionRecords
 from commonplace.hosts.hooks.transcripts import digest, read_messages
@@ -22,7 +22,7 @@ from commonplace.knowledge import (
     MemoryType,
     Narrowing,
 )
-from commonplace.services.team_client import Service
+from commonplace.services.team_client import TeamClient
 
 QUIET_S: Final = 300.0
 """A session without an end may have been killed if its transcript has not grown for this long."""
@@ -97,7 +97,7 @@ def store_of(home: Path, memory: KnowledgeMemory, record: SessionRecord) -> Epis
         InvalidInputError: The record names no valid service.
     """
     if record.server:
-        return Outbox(home, Service.at(record.server, record.token_file))
+        return Outbox(home, TeamClient.at(record.server, record.token_file))
     return InMemory(memory)
 
 
@@ -174,7 +174,7 @@ def _status(record: SessionRecord) -> os.stat_result | None:
         return None
 
 
-def _read(transcript: Path, size: int) -> list[Message]:
+def _read(transcript: Path, size: int) -> list[TranscriptMessage]:
     """Return the messages in the first bytes of a transcript; an incomplete last line is left out."""
     return list(read_messages(_lines(transcript, min(size, MAX_TRANSCRIPT_BYTES))))
 
@@ -187,6 +187,6 @@ def _lines(transcript: Path, size: int) -> Iterator[str]:
                 yield line.decode("utf-8", "replace")
 
 
-def _latest(messages: list[Message], clock: Clock) -> datetime | None:
+def _latest(messages: list[TranscriptMessage], clock: Clock) -> datetime | None:
     moments = [message.said_at for message in messages if message.said_at is not None]
     return min(max(moments), clock()) if moments else None

@@ -21,7 +21,7 @@ from commonplace.core.clock import Clock, utc_now
 from commonplace.core.directories import make_directories
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.hosts.hooks.sessions import DIRECTORY, SessionRecord, delete_old
-from commonplace.services.team_client import Service
+from commonplace.services.team_client import TeamClient
 from commonplace.storage.file_locks import FileLock
 
 KEY_HOLDS_S: Final = 20 * 3600.0
@@ -76,7 +76,7 @@ def list_queues(home: Path) -> list[Queue]:
 class Outbox:
     """The episodes of one home that wait for one service."""
 
-    def __init__(self, home: Path, service: Service) -> None:
+    def __init__(self, home: Path, service: TeamClient) -> None:
         self._directory = home / DIRECTORY / "outbox"
         self._service = service
 
@@ -169,7 +169,7 @@ class Outbox:
             raise StorageUnavailableError(f"{path}: {error.strerror}") from error
 
 
-def _key(service: Service, session_id: str, content: str) -> UUID:
+def _key(service: TeamClient, session_id: str, content: str) -> UUID:
     return uuid5(NAMESPACE_URL, f"{service.url}\0{session_id}\0{content}")
 
 

@@ -7,11 +7,11 @@ from typing import Final
 from commonplace.core.budgets import budget_chars, share_budget
 from commonplace.core.errors import CommonplaceError
 from commonplace.hosts.hooks.hook_input import HookCall
-from commonplace.hosts.hooks.seen_lines import Given
+from commonplace.hosts.hooks.seen_lines import SeenLines
 from commonplace.knowledge import MAX_PROMPT_CHARS, BlockStyle, KnowledgeMemory
 from commonplace.prompts.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
-from commonplace.services.briefing import Part, sessions_block
-from commonplace.services.team_client import Service
+from commonplace.services.briefing import BriefingPart, sessions_block
+from commonplace.services.team_client import TeamClient
 from commonplace.workspace import HEADER, WorkspaceMemory
 
 MAX_INJECTED_CHARS: Final = 10_000
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 async def user_prompt(call: HookCall, memory: KnowledgeMemory) -> str:
     """Return workspace memories, and facts, rules and sessions above the minimum relevance, but none a second time."""
-    given = Given(call.settings.home, call.session_id)
+    given = SeenLines(call.settings.home, call.session_id)
     async with WorkspaceMemory.open(call.settings) as workspace:
         notes = given.fresh(as_data(await workspace.context(call.prompt)))
     recalled = [given.fresh(as_data(block)) for block in await _recalled(call, memory)]
@@ -73,9 +73,9 @@ async def _from_home(memory: KnowledgeMemory, call: HookCall) -> list[str]:
     return [known, await sessions_block(memory, call.prompt, butler, but=call.session_id)]
 
 
-async def _from_service(service: Service, call: HookCall) -> list[str]:
+async def _from_service(service: TeamClient, call: HookCall) -> list[str]:
     sections = await service.sections(
-        [Part.KNOWLEDGE, Part.SESSIONS],
+        [BriefingPart.KNOWLEDGE, BriefingPart.SESSIONS],
         prompt=call.prompt[:MAX_PROMPT_CHARS],
         butler=call.butler,
         budgetTokens=LOOKED_THROUGH_TOKENS,

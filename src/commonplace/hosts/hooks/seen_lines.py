@@ -19,7 +19,7 @@ _DIGEST_BYTES: Final = 9
 _STANDING: Final = re.compile(r"( \((?:confidence|maturity): [^()]*\))?( \[[efr]:\w+\])?$")
 
 
-class Given:
+class SeenLines:
     """The lines that one session, a UUID, was given."""
 
     def __init__(self, home: Path, session_id: str) -> None:

@@ -11,10 +11,10 @@ from commonplace.core.request_context import request_context
 from commonplace.hosts.hooks.events import ACTOR
 from commonplace.hosts.hooks.hook_input import HookCall
 from commonplace.hosts.hooks.learning import has_news, learn, store_of, sweep
-from commonplace.hosts.hooks.seen_lines import Given
+from commonplace.hosts.hooks.seen_lines import SeenLines
 from commonplace.hosts.hooks.sessions import SessionRecord, SessionRecords
 from commonplace.knowledge import KnowledgeMemory
-from commonplace.services.briefing import Part, brief
+from commonplace.services.briefing import BriefingPart, brief
 
 FORGETTING: Final = frozenset({"compact", "clear"})
 """Sources of a session start after which the conversation no longer has earlier injections."""
@@ -97,21 +97,21 @@ def note_end(call: HookCall) -> None:
     SessionRecords(call.settings.home).add(replace(_new_record(call), ended=True))
 
 
-def _left_out(call: HookCall) -> list[Part]:
+def _left_out(call: HookCall) -> list[BriefingPart]:
     """Return the sections to leave out: memories without a database, and memories that are not the project's."""
     settings = call.settings
     if call.service is not None:
-        return [Part.OPERATIONAL]
+        return [BriefingPart.OPERATIONAL]
     has_operational = settings.database_is_postgres or settings.database_path.exists()
     return [
-        *([] if has_operational else [Part.OPERATIONAL]),
-        *([] if call.has_knowledge else [Part.KNOWLEDGE, Part.SESSIONS]),
+        *([] if has_operational else [BriefingPart.OPERATIONAL]),
+        *([] if call.has_knowledge else [BriefingPart.KNOWLEDGE, BriefingPart.SESSIONS]),
     ]
 
 
 def _note_given(call: HookCall, text: str) -> None:
     """Record the lines of the briefing as given; after a compaction, the conversation has no other lines."""
-    given = Given(call.settings.home, call.session_id)
+    given = SeenLines(call.settings.home, call.session_id)
     try:
         if call.source in FORGETTING:
             given.forget()

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 from commonplace.core.budgets import share_budget
 from commonplace.core.secrets import mask_secrets
 from commonplace.core.text import trim_to
-from commonplace.hosts.hooks.formats import Message, parse
+from commonplace.hosts.hooks.formats import TranscriptMessage, parse
 
 MAX_DIGEST_CHARS: Final = 6_000
 MAX_EXCHANGES: Final = 12
@@ -21,7 +21,7 @@ MAX_LINE_CHARS: Final = 4_000_000
 """Longer lines are pasted files or pictures and are skipped."""
 
 
-def read_messages(lines: Iterable[str]) -> Iterator[Message]:
+def read_messages(lines: Iterable[str]) -> Iterator[TranscriptMessage]:
     """Yield the messages of user and assistant in order; skip other lines and damaged ones."""
     for place, line in enumerate(lines):
         if len(line) > MAX_LINE_CHARS:
@@ -34,7 +34,7 @@ def read_messages(lines: Iterable[str]) -> Iterator[Message]:
             yield message
 
 
-def digest(messages: Sequence[Message]) -> str:
+def digest(messages: Sequence[TranscriptMessage]) -> str:
     """Return the text of an episode: prompts, and the last text of the answer to each.
 
     Secrets are masked. A digest that would be too long keeps the first exchange and the latest exchanges, and cuts long
@@ -67,7 +67,7 @@ def digest(messages: Sequence[Message]) -> str:
     return trim_to(mask_secrets("\n\n".join(paragraphs)), MAX_DIGEST_CHARS)
 
 
-def _exchanges(messages: Sequence[Message]) -> list[tuple[str, str]]:
+def _exchanges(messages: Sequence[TranscriptMessage]) -> list[tuple[str, str]]:
     """Return each prompt with the last text of the answer to it."""
     found: list[tuple[str, str]] = []
     for message in messages:

@@ -19,7 +19,7 @@ _NAME_CHARS: Final = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class InstallRecord:
     """The parts of a settings file that an installation created.
 
     Attributes:
@@ -46,19 +46,19 @@ def note_path(home: Path, path: Path) -> Path:
     return home / DIRECTORY / f"{name}.json"
 
 
-def write_note(note: Note) -> str:
+def write_note(note: InstallRecord) -> str:
     """Return the text of a note."""
     document = asdict(note) | {"interiors": [[keys, space] for keys, space in note.interiors.items()]}
     return json.dumps(document, indent=2) + "\n"
 
 
-def read_note(text: str | None) -> Note | None:
+def read_note(text: str | None) -> InstallRecord | None:
     """Return the note in a text; ``None`` if there is no text or it cannot be read."""
     if text is None:
         return None
     try:
         document = cast("dict[str, Any]", json.loads(text))
-        return Note(
+        return InstallRecord(
             path=str(document["path"]),
             directories=int(document["directories"] if "directories" in document else document["directory"]),
             file=bool(document["file"]),

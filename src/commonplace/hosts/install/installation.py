@@ -12,7 +12,7 @@ from commonplace.core.atomic_write import PRIVATE
 from commonplace.core.errors import SettingsError
 from commonplace.hosts.install.files import SHARED, FileChange, JsonFile, read_text
 from commonplace.hosts.install.install_record import (
-    Note,
+    InstallRecord,
     missing_directories,
     note_path,
     read_note,
@@ -21,7 +21,7 @@ from commonplace.hosts.install.install_record import (
 from commonplace.hosts.install.json_edits import (
     Document,
     Ours,
-    Part,
+    SettingsPart,
     containers,
     present_words,
     remove_containers,
@@ -30,7 +30,7 @@ from commonplace.hosts.install.json_text import interior
 from commonplace.hosts.install.toml_settings import TomlSettings
 
 
-class Scope(StrEnum):
+class InstallScope(StrEnum):
     """Settings of one project, which its repository may share, or of one user for all projects."""
 
     PROJECT = "project"
@@ -48,11 +48,11 @@ class JsonSettings:
     """
 
     path: Path
-    parts: Sequence[Part]
+    parts: Sequence[SettingsPart]
     private: bool = False
     constants: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
-    def install(self, ours: Ours, note: Note | None) -> tuple[FileChange, Note | None]:
+    def install(self, ours: Ours, note: InstallRecord | None) -> tuple[FileChange, InstallRecord | None]:
         """Return the change that installs commonplace, and the new note; ``None`` if the note does not change.
 
         Raises:
@@ -65,7 +65,7 @@ class JsonSettings:
             return change, None
         return change, self._note(file, document, self._known(file, note))
 
-    def uninstall(self, note: Note | None) -> tuple[FileChange, Note]:
+    def uninstall(self, note: InstallRecord | None) -> tuple[FileChange, InstallRecord]:
         """Return the change that removes commonplace, and the note that it is based on.
 
         Raises:
@@ -89,24 +89,24 @@ class JsonSettings:
             raise SettingsError(f"{self.path}: {error}: nothing was written") from None
         return changed
 
-    def _removed(self, document: Document, note: Note) -> Document:
+    def _removed(self, document: Document, note: InstallRecord) -> Document:
         changed = copy.deepcopy(document)
         for part in self.parts:
             part.remove(changed, note.permissions)
         return changed
 
-    def _known(self, file: JsonFile, note: Note | None) -> Note:
+    def _known(self, file: JsonFile, note: InstallRecord | None) -> InstallRecord:
         """Return the note of earlier installations in a file; an empty note if nothing of them is left."""
         if note is None:
             return self._unnoted(file)
-        return note if self._removed(file.document, note) != file.document else Note()
+        return note if self._removed(file.document, note) != file.document else InstallRecord()
 
-    def _unnoted(self, file: JsonFile) -> Note:
+    def _unnoted(self, file: JsonFile) -> InstallRecord:
         """Return a note for an installation that has none; if the file has our entries, it added the words."""
-        is_there = self._removed(file.document, Note()) != file.document
-        return Note(permissions=tuple(present_words(file.document, self.parts)) if is_there else ())
+        is_there = self._removed(file.document, InstallRecord()) != file.document
+        return InstallRecord(permissions=tuple(present_words(file.document, self.parts)) if is_there else ())
 
-    def _note(self, file: JsonFile, document: Document, known: Note) -> Note:
+    def _note(self, file: JsonFile, document: Document, known: InstallRecord) -> InstallRecord:
         """Return the combined note of earlier installations and of an installation that writes this document."""
         old, new = containers(file.document, self.parts), containers(document, self.parts)
         interiors = {
@@ -115,7 +115,7 @@ class JsonSettings:
             if file.text is not None and (space := interior(file.text, keys)) is not None
         }
         had, has = present_words(file.document, self.parts), present_words(document, self.parts)
-        return Note(
+        return InstallRecord(
             path=str(file.path),
             directories=known.directories or missing_directories(file.path),
             file=known.file or file.text is None,
@@ -129,7 +129,7 @@ SettingsFile = JsonSettings | TomlSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class InstallationPlan:
     """The planned changes of an installation or its removal.
 
     Attributes:
@@ -148,13 +148,13 @@ class Plan:
         return [change for change in self.files if change.action != "keep"]
 
 
-def plan_install(files: Sequence[SettingsFile], ours: Ours, *, home: Path) -> Plan:
+def plan_install(files: Sequence[SettingsFile], ours: Ours, *, home: Path) -> InstallationPlan:
     """Return the changes of an installation, with notes in the home; nothing is written.
 
     Raises:
         SettingsError: A file cannot be read, or holds values that an installation would damage.
     """
-    plan = Plan(files=[], notes=[], directories=[])
+    plan = InstallationPlan(files=[], notes=[], directories=[])
     for file in files:
         noted = read_text(note_path(home, file.path))
         change, note = file.install(ours, read_note(noted))
@@ -164,7 +164,7 @@ def plan_install(files: Sequence[SettingsFile], ours: Ours, *, home: Path) -> Pl
     return plan
 
 
-def plan_uninstall(files: Sequence[SettingsFile], *, home: Path) -> Plan:
+def plan_uninstall(files: Sequence[SettingsFile], *, home: Path) -> InstallationPlan:
     """Return the changes that remove an installation; nothing is written.
 
     Containers, words and files are removed only if the notes in the home say that an installation created them.
@@ -172,7 +172,7 @@ def plan_uninstall(files: Sequence[SettingsFile], *, home: Path) -> Plan:
     Raises:
         SettingsError: A file cannot be read.
     """
-    plan = Plan(files=[], notes=[], directories=[])
+    plan = InstallationPlan(files=[], notes=[], directories=[])
     for file in files:
         noted = read_text(note_path(home, file.path))
         change, note = file.uninstall(read_note(noted))

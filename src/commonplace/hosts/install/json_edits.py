@@ -45,7 +45,7 @@ class Ours:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class HookEvent:
     """An event of a host: the argument of its hook, its timeout in the host's unit, and its matcher."""
 
     argument: str
@@ -53,7 +53,7 @@ class Event:
     matcher: str | None = None
 
 
-class Part(Protocol):
+class SettingsPart(Protocol):
     """A part of a settings file."""
 
     @property
@@ -122,7 +122,7 @@ class Hooks:
         grouped: Whether the list has groups, each with a matcher and handlers; otherwise it has handlers.
     """
 
-    events: Mapping[str, Event]
+    events: Mapping[str, HookEvent]
     handler: Callable[[list[str], int], Document]
     grouped: bool = True
 
@@ -148,7 +148,7 @@ class Hooks:
             if isinstance(groups, list):
                 groups[:] = _without_ours(groups, calls)
 
-    def _group(self, calls: Event, ours: Ours) -> Document:
+    def _group(self, calls: HookEvent, ours: Ours) -> Document:
         handler = self.handler(ours.hook(calls.argument), calls.timeout)
         if not self.grouped:
             return handler
@@ -207,18 +207,18 @@ def is_server(entry: object, server: str) -> bool:
     return isinstance(entry, dict) and _calls(_arguments(cast("Document", entry)), "mcp", server)
 
 
-def present_words(document: Document, parts: Sequence[Part]) -> list[str]:
+def present_words(document: Document, parts: Sequence[SettingsPart]) -> list[str]:
     """Return the words of the parts that occur anywhere in the document's lists."""
     lists = [part for part in parts if isinstance(part, Words)]
     return [word for part in lists for word in part.words if word in part.listed(document)]
 
 
-def containers(document: Document, parts: Sequence[Part]) -> list[Keys]:
+def containers(document: Document, parts: Sequence[SettingsPart]) -> list[Keys]:
     """Return the containers of the parts that exist in the document, outer ones first."""
     return [keys for part in parts for keys in part.containers if _at(document, keys) is not None]
 
 
-def remove_containers(document: Document, parts: Sequence[Part], which: Collection[Keys]) -> None:
+def remove_containers(document: Document, parts: Sequence[SettingsPart], which: Collection[Keys]) -> None:
     """Remove the given objects and lists that are empty, inner ones first."""
     for keys in [keys for part in reversed(parts) for keys in reversed(part.containers)]:
         outer = _at(document, keys[:-1])
@@ -234,7 +234,7 @@ def _at(document: Document, keys: Keys) -> Document | list[Any] | None:
     return cast("Document | list[Any]", found) if isinstance(found, (dict, list)) else None
 
 
-def _is_ours(handler: object, calls: Event) -> bool:
+def _is_ours(handler: object, calls: HookEvent) -> bool:
     return isinstance(handler, dict) and _calls(_arguments(cast("Document", handler)), "hook", calls.argument)
 
 
@@ -269,12 +269,12 @@ def _handlers(group: object) -> list[Any] | None:
     return cast("list[Any]", handlers) if isinstance(handlers, list) else None
 
 
-def _is_touched(group: object, calls: Event) -> bool:
+def _is_touched(group: object, calls: HookEvent) -> bool:
     handlers = _handlers(group)
     return any(_is_ours(handler, calls) for handler in ([group] if handlers is None else handlers))
 
 
-def _without_ours(groups: list[Any], calls: Event) -> list[Any]:
+def _without_ours(groups: list[Any], calls: HookEvent) -> list[Any]:
     kept: list[Any] = []
     for group in groups:
         if not _is_touched(group, calls):

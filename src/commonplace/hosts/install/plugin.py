@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
-from commonplace.hosts.install.installation import JsonSettings, Scope
-from commonplace.hosts.install.json_edits import Document, Hooks, Ours, Part, Servers
+from commonplace.hosts.install.installation import InstallScope, JsonSettings
+from commonplace.hosts.install.json_edits import Document, Hooks, Ours, Servers, SettingsPart
 from commonplace.hosts.install.registry import HOSTS, Where
 
 NAME: Final = "commonplace"
@@ -64,10 +64,10 @@ def _documents(directory: Path, root: Path, ours: Ours) -> dict[Path, dict[str, 
     }
 
 
-def _added(kind: type[Part], ours: Ours) -> Document:
+def _added(kind: type[SettingsPart], ours: Ours) -> Document:
     """Return a document with the parts of Claude Code's settings that are of one kind."""
     document: Document = {}
-    for file in HOSTS["claude-code"].files(Where(scope=Scope.PROJECT, project=Path(), environ={})):
+    for file in HOSTS["claude-code"].files(Where(scope=InstallScope.PROJECT, project=Path(), environ={})):
         for part in file.parts if isinstance(file, JsonSettings) else ():
             if isinstance(part, kind):
                 part.add(document, ours)

@@ -10,8 +10,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from commonplace.core.settings import CONFIG_VARIABLE, variable_of
-from commonplace.hosts.install.installation import JsonSettings, Scope, SettingsFile
-from commonplace.hosts.install.json_edits import Document, Event, Hooks, Part, Servers, Words, server_keys
+from commonplace.hosts.install.installation import InstallScope, JsonSettings, SettingsFile
+from commonplace.hosts.install.json_edits import (
+    Document,
+    HookEvent,
+    Hooks,
+    Servers,
+    SettingsPart,
+    Words,
+    server_keys,
+)
 from commonplace.hosts.install.output import CLAUDE_CODE
 from commonplace.hosts.install.toml_settings import TomlSettings
 
@@ -24,14 +32,14 @@ STARTS: Final = "startup|resume|clear|compact"
 class Where:
     """A scope, and the directories that determine the files of a host."""
 
-    scope: Scope
+    scope: InstallScope
     project: Path
     environ: Mapping[str, str]
 
     @property
     def is_project(self) -> bool:
         """Whether the scope is one project."""
-        return self.scope is Scope.PROJECT
+        return self.scope is InstallScope.PROJECT
 
     @property
     def home(self) -> Path:
@@ -45,7 +53,7 @@ class Where:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class AgentHost:
     """A host.
 
     Attributes:
@@ -66,7 +74,7 @@ class Host:
     traces: Sequence[str]
     files: Callable[[Where], list[SettingsFile]]
     adds: str = "both MCP servers, a briefing at the start of each session, and an episode at its end"
-    note: Callable[[Scope], str] = lambda _: ""
+    note: Callable[[InstallScope], str] = lambda _: ""
     takes_butler: bool = True
     model: str = ""
 
@@ -77,7 +85,7 @@ class Host:
 
     def is_there(self, environ: Mapping[str, str]) -> bool:
         """Return whether the host seems to be installed."""
-        home = Where(scope=Scope.USER, project=Path(), environ=environ).home
+        home = Where(scope=InstallScope.USER, project=Path(), environ=environ).home
         return shutil.which(self.program, path=environ.get("PATH")) is not None or any(
             (home / each).is_dir() for each in self.traces
         )
@@ -85,11 +93,11 @@ class Host:
 
 def _events(
     starts: str, prompt: str, ends: str, *, unit: int = 1, end_s: int = 20, matcher: str = ""
-) -> dict[str, Event]:
+) -> dict[str, HookEvent]:
     return {
-        starts: Event(argument="session-start", timeout=30 * unit, matcher=matcher),
-        prompt: Event(argument="user-prompt", timeout=10 * unit),
-        ends: Event(argument="session-end", timeout=end_s * unit),
+        starts: HookEvent(argument="session-start", timeout=30 * unit, matcher=matcher),
+        prompt: HookEvent(argument="user-prompt", timeout=10 * unit),
+        ends: HookEvent(argument="session-end", timeout=end_s * unit),
     }
 
 
@@ -109,11 +117,11 @@ def _shell_handler(words: list[str], timeout: int) -> Document:
 
 
 def _claude_code(where: Where) -> list[SettingsFile]:
-    servers: list[Part] = [
+    servers: list[SettingsPart] = [
         Servers(key="mcpServers", entry=lambda words: {"type": "stdio", **_split(words, alwaysLoad=True)})
     ]
     events = _events("SessionStart", "UserPromptSubmit", "SessionEnd", matcher=STARTS)
-    settings: list[Part] = [Hooks(events=events, handler=_exec_handler)]
+    settings: list[SettingsPart] = [Hooks(events=events, handler=_exec_handler)]
     if where.is_project:
         directory, path = where.project / ".claude", where.project / ".mcp.json"
     else:
@@ -195,7 +203,7 @@ def _vscode(where: Where) -> list[SettingsFile]:
     if not where.is_project:
         return [JsonSettings(path=_vscode_profile(where) / "mcp.json", parts=[servers], private=True)]
     hooks = Hooks(
-        events={"SessionStart": Event(argument="session-start", timeout=30)},
+        events={"SessionStart": HookEvent(argument="session-start", timeout=30)},
         handler=_shell_handler,
         grouped=False,
     )
@@ -231,10 +239,10 @@ def _opencode(where: Where) -> list[SettingsFile]:
     ]
 
 
-HOSTS: Final[Mapping[str, Host]] = {
+HOSTS: Final[Mapping[str, AgentHost]] = {
     host.name: host
     for host in (
-        Host(
+        AgentHost(
             name=CLAUDE_CODE,
             title="Claude Code",
             program="claude",
@@ -243,12 +251,12 @@ HOSTS: Final[Mapping[str, Host]] = {
             note=lambda scope: (
                 "Claude Code asks before it uses the tools of a project. Allow them when it asks, or start it with "
                 "--allowedTools 'mcp__commonplace-workspace,mcp__commonplace-knowledge'."
-                if scope is Scope.PROJECT
+                if scope is InstallScope.PROJECT
                 else ""
             ),
             model=CLAUDE_CODE,
         ),
-        Host(
+        AgentHost(
             name="codex",
             title="Codex",
             program="codex",
@@ -256,11 +264,11 @@ HOSTS: Final[Mapping[str, Host]] = {
             files=_codex,
             note=lambda scope: (
                 "Codex runs new hooks only after you have reviewed them: start `codex` and enter /hooks."
-                + (" It reads .codex of trusted projects only." if scope is Scope.PROJECT else "")
+                + (" It reads .codex of trusted projects only." if scope is InstallScope.PROJECT else "")
             ),
             model="codex",
         ),
-        Host(
+        AgentHost(
             name="gemini",
             title="Gemini CLI",
             program="gemini",
@@ -268,12 +276,12 @@ HOSTS: Final[Mapping[str, Host]] = {
             files=_gemini,
             note=lambda scope: (
                 "Gemini CLI reads .gemini of trusted folders only, and asks before it uses the tools."
-                if scope is Scope.PROJECT
+                if scope is InstallScope.PROJECT
                 else ""
             ),
             model="gemini-cli",
         ),
-        Host(
+        AgentHost(
             name="cursor",
             title="Cursor",
             program="cursor",
@@ -281,7 +289,7 @@ HOSTS: Final[Mapping[str, Host]] = {
             files=_cursor,
             note=lambda _: "Cursor also runs the hooks of Claude Code: install into only one of the two.",
         ),
-        Host(
+        AgentHost(
             name="vscode",
             title="VS Code",
             program="code",
@@ -292,7 +300,7 @@ HOSTS: Final[Mapping[str, Host]] = {
                 "VS Code also runs the hooks of Claude Code, and asks before it starts the servers."
             ),
         ),
-        Host(
+        AgentHost(
             name="opencode",
             title="opencode",
             program="opencode",
@@ -305,6 +313,6 @@ HOSTS: Final[Mapping[str, Host]] = {
 }
 
 
-def hosts_there() -> list[Host]:
+def hosts_there() -> list[AgentHost]:
     """Return the hosts that seem to be installed."""
     return [host for host in HOSTS.values() if host.is_there(os.environ)]

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 from commonplace.core.atomic_write import PRIVATE
 from commonplace.core.errors import SettingsError
 from commonplace.hosts.install.files import FileChange, read_text
-from commonplace.hosts.install.install_record import Note, missing_directories
+from commonplace.hosts.install.install_record import InstallRecord, missing_directories
 from commonplace.hosts.install.json_edits import SERVERS, Ours, is_server, server_key
 
 TABLE: Final = "mcp_servers"
@@ -30,7 +30,7 @@ class TomlSettings:
     path: Path
     constants: Mapping[str, object]
 
-    def install(self, ours: Ours, note: Note | None) -> tuple[FileChange, Note | None]:
+    def install(self, ours: Ours, note: InstallRecord | None) -> tuple[FileChange, InstallRecord | None]:
         """Return the change that adds the servers, and the new note; see :class:`.JsonSettings`."""
         text = read_text(self.path)
         servers = _servers(self._parse(text or ""), self.path)
@@ -44,12 +44,12 @@ class TomlSettings:
                 )
         if all(wanted[key].items() <= cast("dict[str, Any]", servers.get(key, {})).items() for key in wanted):
             return self._change(text, text), None
-        known = note if note is not None and any(key in servers for key in wanted) else Note()
+        known = note if note is not None and any(key in servers for key in wanted) else InstallRecord()
         kept = self._without(text or "", known.tail)
         tail = "" if not kept else "\n" if kept.endswith("\n") else "\n\n"
         after = kept + tail + "\n".join(_table(key, entry) for key, entry in wanted.items())
         self._check(after, text or "", wanted)
-        made = Note(
+        made = InstallRecord(
             path=str(self.path),
             directories=known.directories or missing_directories(self.path),
             file=known.file or text is None,
@@ -57,9 +57,9 @@ class TomlSettings:
         )
         return self._change(text, after), made
 
-    def uninstall(self, note: Note | None) -> tuple[FileChange, Note]:
+    def uninstall(self, note: InstallRecord | None) -> tuple[FileChange, InstallRecord]:
         """Return the change that removes the servers, and the note that it is based on; see :class:`.JsonSettings`."""
-        note = note or Note()
+        note = note or InstallRecord()
         text = read_text(self.path)
         if text is None:
             return self._change(None, None), note

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Mapping
 
-from commonplace.hosts.resident.resident_socket import MCP, Place
+from commonplace.hosts.resident.resident_socket import MCP, ResidentSocket
 
 DEADLINES_S = {"session-start": 25.0, "user-prompt": 5.0, "session-end": 17.0}
 """The events, and how long the client waits for an answer: less than Claude Code waits for the hook."""
@@ -61,7 +61,7 @@ def answer_hook(arguments: list[str]) -> bool:
     event, options = call
     document = sys.stdin.buffer.read(MAX_INPUT_BYTES)
     try:
-        answer = _ask(Place(home), _request(event, document, options), began + DEADLINES_S[event])
+        answer = _ask(ResidentSocket(home), _request(event, document, options), began + DEADLINES_S[event])
     except TimeoutError:
         _log(home, f"{event}: gave up after {DEADLINES_S[event]:g} s")
         return True
@@ -123,7 +123,7 @@ def serve_mcp(arguments: list[str]) -> int | None:
     }
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        with _forking(Place(home, MCP)) as connection:
+        with _forking(ResidentSocket(home, MCP)) as connection:
             connection.settimeout(FORK_S)
             document = json.dumps(request).encode()
             socket.send_fds(connection, [struct.pack(LENGTH, len(document))], [0, 1, 2])
@@ -137,7 +137,7 @@ def serve_mcp(arguments: list[str]) -> int | None:
         return None
 
 
-def _forking(place: Place) -> socket.socket:
+def _forking(place: ResidentSocket) -> socket.socket:
     """Return a connection to the process that forks servers; start its parent, the resident process, if necessary.
 
     Raises:
@@ -159,7 +159,11 @@ def prepare(options: Mapping[str, str]) -> bool:
     if home is None:
         return False
     try:
-        _ask(Place(home), _request(PREPARE, b"", options), time.monotonic() + DEADLINES_S["session-start"])
+        _ask(
+            ResidentSocket(home),
+            _request(PREPARE, b"", options),
+            time.monotonic() + DEADLINES_S["session-start"],
+        )
     except (OSError, DiedError, ValueError):
         return False
     return True
@@ -213,7 +217,7 @@ def _is_relative(setting: str, value: object) -> bool:
     return setting != "embedding_model" or os.path.isdir(value)  # noqa: PTH112 - otherwise the name of a model
 
 
-def _ask(place: Place, request: bytes, deadline: float) -> str:
+def _ask(place: ResidentSocket, request: bytes, deadline: float) -> str:
     """Return the answer to a request; if the process is being replaced, ask a new one.
 
     Raises:
@@ -292,7 +296,7 @@ def _spawn(command: list[str]) -> int:
         return os.posix_spawn(command[0], command, os.environ, file_actions=devnull, setpgroup=0)
 
 
-def _started(place: Place, deadline: float) -> socket.socket:
+def _started(place: ResidentSocket, deadline: float) -> socket.socket:
     """Start a process and return a connection to it, or to another process that was faster.
 
     Raises:

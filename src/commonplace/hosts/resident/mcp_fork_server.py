@@ -26,7 +26,7 @@ from typing import Any, Final, NoReturn, cast
 
 from commonplace.core.interpreter import COLLECT_AFTER
 from commonplace.hosts.resident.client import LENGTH, TAKEN, build
-from commonplace.hosts.resident.resident_socket import MCP, Place
+from commonplace.hosts.resident.resident_socket import MCP, ResidentSocket
 
 PRELOAD: Final = "commonplace.hosts.resident.preload"
 """The module that imports everything that servers need for their first answers."""
@@ -47,7 +47,7 @@ POLL_S: Final = 0.05
 
 def main() -> int:
     """Fork for each request until the parent ends; in a fork, serve and return the exit status."""
-    place, code = Place(sys.argv[1], MCP), build()
+    place, code = ResidentSocket(sys.argv[1], MCP), build()
     gc.set_threshold(COLLECT_AFTER)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
@@ -59,7 +59,7 @@ def main() -> int:
     return 0
 
 
-def _listen(place: Place) -> socket.socket | None:
+def _listen(place: ResidentSocket) -> socket.socket | None:
     """Return the listening socket once an earlier process has left; ``None`` if the parent ends before."""
     parent = os.getppid()
     while (listener := place.listen()) is None and os.getppid() == parent:
@@ -67,7 +67,7 @@ def _listen(place: Place) -> socket.socket | None:
     return listener
 
 
-def _fork_for_each(listener: socket.socket, place: Place, code: str) -> None:
+def _fork_for_each(listener: socket.socket, place: ResidentSocket, code: str) -> None:
     """Fork for each request until the home is gone, or until the parent has ended and no command waits."""
     is_ready, later = False, list[str]()
     while place.is_held():
@@ -84,7 +84,7 @@ def _fork_for_each(listener: socket.socket, place: Place, code: str) -> None:
             import_module(later.pop(0))
 
 
-def _fork(listener: socket.socket, place: Place, code: str) -> None:
+def _fork(listener: socket.socket, place: ResidentSocket, code: str) -> None:
     """Accept a request, and serve it in a fork."""
     connection, _ = listener.accept()
     gc.freeze()

@@ -26,7 +26,7 @@ OPEN_FILES = "/proc/self/fd"
 BACKLOG = 64
 
 
-class Place:
+class ResidentSocket:
     """The socket and the lock of one home.
 
     Args:

@@ -25,11 +25,11 @@ from commonplace.hosts.hooks.log import log_to
 from commonplace.hosts.hooks.session_hooks import note_end, session_start, sweep_all
 from commonplace.hosts.install.output import CLAUDE_CODE, rendered
 from commonplace.hosts.resident.client import DEADLINES_S, MAX_INPUT_BYTES, PREPARE
-from commonplace.hosts.resident.resident_socket import Place
-from commonplace.hosts.resident.upkeep import Consolidation
+from commonplace.hosts.resident.resident_socket import ResidentSocket
+from commonplace.hosts.resident.upkeep import BackgroundConsolidation
 from commonplace.hosts.resident.watch import Watch
 from commonplace.knowledge import KnowledgeMemory
-from commonplace.services.team_client import Service
+from commonplace.services.team_client import TeamClient
 
 MAX_REQUEST_BYTES: Final = 2 * MAX_INPUT_BYTES
 READING_S: Final = 5.0
@@ -50,7 +50,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class HookRequest:
     """A request of a hook: its event, or :data:`.client.PREPARE`, and the arguments of :func:`read_call`.
 
     Attributes:
@@ -71,7 +71,7 @@ class Request:
 
 
 def serve(
-    place: Place, listener: socket.socket, build: str, release: Callable[[], None], forks: IO[bytes]
+    place: ResidentSocket, listener: socket.socket, build: str, release: Callable[[], None], forks: IO[bytes]
 ) -> int:
     """Serve until nobody needs the process; return the exit status. See :class:`Resident` for the arguments."""
     log_to(Path(place.home))
@@ -84,7 +84,7 @@ def serve(
 
 
 async def _serve(
-    place: Place, listener: socket.socket, build: str, release: Callable[[], None], forks: IO[bytes]
+    place: ResidentSocket, listener: socket.socket, build: str, release: Callable[[], None], forks: IO[bytes]
 ) -> None:
     settings = _without_workspace(load_settings(read_current_directory=False).settings)
     async with KnowledgeMemory.open(settings, actor=ACTOR, lazy=True) as memory:
@@ -101,12 +101,14 @@ class Resident:
         memory: The memory of the home, opened when a request needs it.
     """
 
-    def __init__(self, place: Place, build: str, settings: Settings, memory: KnowledgeMemory) -> None:
+    def __init__(
+        self, place: ResidentSocket, build: str, settings: Settings, memory: KnowledgeMemory
+    ) -> None:
         self._place = place
         self._build = build
         self._settings = settings
         self._memory = memory
-        self._consolidation = Consolidation(settings, memory)
+        self._consolidation = BackgroundConsolidation(settings, memory)
         self._watch = Watch(lambda call: self._begin_behind(self._learn(call)))
         self._used_at = time.monotonic()
         self._answers: set[asyncio.Task[Any]] = set()
@@ -202,7 +204,7 @@ class Resident:
             self._answered.set()
             self._used_at = time.monotonic()
 
-    async def _handle(self, request: Request, connection: socket.socket) -> Mapping[str, str]:
+    async def _handle(self, request: HookRequest, connection: socket.socket) -> Mapping[str, str]:
         try:
             loaded = load_settings(read_current_directory=False, environ=request.environ)
             if request.build != self._build or _without_workspace(loaded.settings) != self._settings:
@@ -221,7 +223,7 @@ class Resident:
                 butler=request.butler,
                 host=request.host,
                 directory=Path(request.directory),
-                service=Service.at(request.server, request.token_file) if request.server else None,
+                service=TeamClient.at(request.server, request.token_file) if request.server else None,
             )
             if request.event == "session-end":
                 self._watch.end(call.session_id)
@@ -272,13 +274,13 @@ async def _logged(work: Coroutine[Any, Any, None]) -> None:
         _log.exception("background work of the hooks failed")
 
 
-async def _read(reader: asyncio.StreamReader) -> Request:
+async def _read(reader: asyncio.StreamReader) -> HookRequest:
     parts: list[bytes] = []
     left = MAX_REQUEST_BYTES
     while left > 0 and (part := await reader.read(left)):
         parts.append(part)
         left -= len(part)
-    return Request(**cast("dict[str, Any]", json.loads(b"".join(parts))))
+    return HookRequest(**cast("dict[str, Any]", json.loads(b"".join(parts))))
 
 
 def _without_workspace(settings: Settings) -> Settings:

@@ -14,7 +14,7 @@ from importlib import import_module
 
 from commonplace.core.interpreter import COLLECT_AFTER
 from commonplace.hosts.resident.client import build
-from commonplace.hosts.resident.resident_socket import Place
+from commonplace.hosts.resident.resident_socket import ResidentSocket
 
 
 class EarlyServer(threading.Thread):
@@ -45,7 +45,7 @@ class EarlyServer(threading.Thread):
 
 def main() -> int:
     """Serve the home that the first argument names until nobody needs it; return the exit status."""
-    place = Place(sys.argv[1])
+    place = ResidentSocket(sys.argv[1])
     code = build()
     listener = place.listen()
     if listener is None:

@@ -16,7 +16,7 @@ EVERY_S: Final = 600.0
 _log = logging.getLogger(__name__)
 
 
-class Consolidation:
+class BackgroundConsolidation:
     """Background consolidation of waiting episodes, if the settings name a language model for it.
 
     Args:

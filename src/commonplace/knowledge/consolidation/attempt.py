@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ConsolidationPlan:
     """An answer that waits for approval, with its current effects."""
 
     lease: Lease
@@ -55,11 +55,11 @@ class Plan:
         return plan_rows(self.rehearsal)
 
 
-Approve = Callable[[Plan], Awaitable[bool]]
+Approve = Callable[[ConsolidationPlan], Awaitable[bool]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
+class ConsolidationTools:
     """The shared tools of all attempts of a consolidation."""
 
     pool: asyncpg.Pool
@@ -93,7 +93,7 @@ class Failed:
         return (leases.describe(self.error),)
 
 
-async def attempt(means: Means, butler: str) -> Run | NotDue | Failed:
+async def attempt(means: ConsolidationTools, butler: str) -> Run | NotDue | Failed:
     """Lease the butler's oldest episodes, have the model consolidate them, and apply its answer.
 
     Raises:
@@ -124,7 +124,7 @@ async def attempt(means: Means, butler: str) -> Run | NotDue | Failed:
         return Failed(error=error, again_at=await _fail(means, lease, error))
 
 
-async def _ask(means: Means, lease: Lease) -> _Answer | str:
+async def _ask(means: ConsolidationTools, lease: Lease) -> _Answer | str:
     """Ask the model, then ask for approval.
 
     Returns:
@@ -151,12 +151,12 @@ async def _ask(means: Means, lease: Lease) -> _Answer | str:
         rehearsal = await rehearse(means.pool, means.engine, lease, result, known, clock=means.clock)
         if isinstance(rehearsal, str):
             return rehearsal
-        if not await means.approve(Plan(lease=lease, result=result, rehearsal=rehearsal)):
+        if not await means.approve(ConsolidationPlan(lease=lease, result=result, rehearsal=rehearsal)):
             return _NOT_APPROVED
     return _Answer(result=result, known=known)
 
 
-async def _readable_answer(means: Means, lease: Lease, prompt: str) -> ConsolidationResult:
+async def _readable_answer(means: ConsolidationTools, lease: Lease, prompt: str) -> ConsolidationResult:
     """Ask the model; if the answer is unreadable, name its fault and ask again once (CNS-04)."""
     ids = [episode.id for episode in lease.episodes]
     said = await _said(means, prompt)
@@ -171,7 +171,7 @@ async def _readable_answer(means: Means, lease: Lease, prompt: str) -> Consolida
     return result
 
 
-async def _said(means: Means, prompt: str) -> str:
+async def _said(means: ConsolidationTools, prompt: str) -> str:
     try:
         async with asyncio.timeout(means.policy.timeout_s):
             said = cast("object", await means.spawner(prompt, trigger_source=TRIGGER_SOURCE))
@@ -184,7 +184,7 @@ async def _said(means: Means, prompt: str) -> str:
     return said
 
 
-async def _stop(means: Means, lease: Lease) -> None:
+async def _stop(means: ConsolidationTools, lease: Lease) -> None:
     """Release the episodes of a stopped worker; this does not count as an attempt."""
     try:
         async with asyncio.timeout(GIVE_BACK_S):
@@ -195,7 +195,7 @@ async def _stop(means: Means, lease: Lease) -> None:
         _log.warning("run %s was not released; its lease will expire: %s", lease.run_id, error)
 
 
-async def _fail(means: Means, lease: Lease, error: Exception) -> datetime | None:
+async def _fail(means: ConsolidationTools, lease: Lease, error: Exception) -> datetime | None:
     """Record a failure and return when the episodes are due again; if recording fails, the lease expires."""
     try:
         failure = await leases.fail(means.pool, lease, error, clock=means.clock)

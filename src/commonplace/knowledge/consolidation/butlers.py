@@ -9,7 +9,7 @@ from typing import Final
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.text import plural
 from commonplace.knowledge.consolidation import leases
-from commonplace.knowledge.consolidation.attempt import Approve, Failed, Means, attempt
+from commonplace.knowledge.consolidation.attempt import Approve, ConsolidationTools, Failed, attempt
 from commonplace.knowledge.consolidation.dry_run import PlannedRun, runs_of
 from commonplace.knowledge.consolidation.executor import FORGOTTEN
 from commonplace.knowledge.consolidation.leases import NotDue
@@ -84,7 +84,7 @@ class Consolidation:
         if cc_spawner is None:
             return await self._planned(groups, policy)
         async with self._session.acting() as pool:
-            means = Means(
+            means = ConsolidationTools(
                 pool=pool,
                 engine=self._session.engine,
                 spawner=cc_spawner,
@@ -154,7 +154,7 @@ class Consolidation:
         )
 
 
-async def _outcomes(means: Means, butler: str, notify: Notify | None) -> AsyncIterator[Outcome]:
+async def _outcomes(means: ConsolidationTools, butler: str, notify: Notify | None) -> AsyncIterator[Outcome]:
     """Consolidate a butler's episodes group by group, until a group fails or no episode is due.
 
     A group that was refused because an episode expired or was forgotten in the meantime is retried without that

@@ -23,7 +23,7 @@ from commonplace.knowledge.consolidation.known import Known
 from commonplace.knowledge.consolidation.leases import Lease
 from commonplace.knowledge.consolidation.results import ConsolidationResult
 from commonplace.knowledge.consolidation.runs import ActionKind, Run, RunAction, RunState
-from commonplace.knowledge.consolidation.steps import Confirm, Group, Steps, prepare
+from commonplace.knowledge.consolidation.steps import Confirm, EpisodeGroup, Steps, prepare
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 
@@ -136,7 +136,7 @@ async def _prepare(
     pool: asyncpg.Pool, engine: EmbeddingEngine, lease: Lease, result: ConsolidationResult, known: Known
 ) -> Steps:
     said_at = {episode.id: episode.created_at for episode in lease.episodes}
-    group = Group(butler=lease.butler, episode_ids=tuple(said_at), known=known, said_at=said_at)
+    group = EpisodeGroup(butler=lease.butler, episode_ids=tuple(said_at), known=known, said_at=said_at)
     return await prepare(pool, engine, result, group)
 
 

@@ -75,7 +75,7 @@ def parse_consolidation(text: str, episode_ids: Sequence[UUID] = ()) -> Consolid
     if search.block is None:
         faults = [search.fault] if search.fault else []
         return ConsolidationResult(parse_errors=[NO_JSON_BLOCK, *faults])
-    reading = _Reading(episode_ids)
+    reading = _AnswerReading(episode_ids)
     values = search.block.values
     unknown = [key for key in values if key not in KEYS]
     if unknown:
@@ -93,7 +93,7 @@ def parse_consolidation(text: str, episode_ids: Sequence[UUID] = ()) -> Consolid
     )
 
 
-class _Reading:
+class _AnswerReading:
     """A reading of one answer, with its errors."""
 
     def __init__(self, episode_ids: Sequence[UUID]) -> None:
@@ -146,7 +146,7 @@ class _Reading:
 class _Item:
     """One entry of a list, with checked fields; fields that get their default are reported."""
 
-    def __init__(self, reading: _Reading, name: str, entry: object) -> None:
+    def __init__(self, reading: _AnswerReading, name: str, entry: object) -> None:
         self._reading = reading
         self.name = name
         self.entry: object = entry

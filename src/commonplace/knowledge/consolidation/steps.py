@@ -98,7 +98,7 @@ class Steps:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class EpisodeGroup:
     """The input for an answer: the butler, its episodes, and the known facts and rules that the model was shown."""
 
     butler: str
@@ -114,7 +114,7 @@ class Group:
 
 
 async def prepare(
-    pool: asyncpg.Pool, engine: EmbeddingEngine, result: ConsolidationResult, group: Group
+    pool: asyncpg.Pool, engine: EmbeddingEngine, result: ConsolidationResult, group: EpisodeGroup
 ) -> Steps:
     """Check each action of an answer, keep siblings apart, and compute the vectors of all actions together.
 
@@ -190,7 +190,7 @@ def _without_text(error: InvalidInputError) -> str:
     return f"{error.field}: expected {error.expected}"
 
 
-def _step(place: str, action: Action, group: Group) -> Step:
+def _step(place: str, action: Action, group: EpisodeGroup) -> Step:
     """Return the step of an action, without vectors.
 
     Raises:
@@ -231,7 +231,7 @@ def _target(target_id: UUID | None, shown: Mapping[UUID, _Known], kind: str) -> 
     return shown[target_id]
 
 
-def _own_scope(group: Group) -> str:
+def _own_scope(group: EpisodeGroup) -> str:
     """Return the scope of new memories, the butler's name.
 
     Raises:
@@ -244,7 +244,7 @@ def _own_scope(group: Group) -> str:
     return group.butler
 
 
-def _rule(place: str, rule: ProposedRule, group: Group, target: KnownRule | None) -> StoreRule:
+def _rule(place: str, rule: ProposedRule, group: EpisodeGroup, target: KnownRule | None) -> StoreRule:
     evidence = group.evidence(rule.evidence)
     inherited = () if target is None else target.tags
     draft = RuleDraft(
@@ -268,7 +268,7 @@ def _dated(draft: FactDraft, said_at: Sequence[datetime]) -> tuple[FactDraft, Pe
     return (first, early) if early == late else (draft, None)
 
 
-def _fact(place: str, fact: ProposedFact, group: Group, target: KnownFact | None) -> StoreFact:
+def _fact(place: str, fact: ProposedFact, group: EpisodeGroup, target: KnownFact | None) -> StoreFact:
     evidence = group.evidence(fact.evidence)
     permanence, importance, tags = fact.permanence, fact.importance, fact.tags
     if target is not None:

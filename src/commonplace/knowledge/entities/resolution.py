@@ -58,7 +58,7 @@ LIMIT $4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class EntityCandidate:
     """An entity that a name may refer to.
 
     Attributes:
@@ -107,7 +107,7 @@ class EntityResolution:
         entity_type: str | None = None,
         context_hints: Mapping[str, Any] | None = None,
         enable_fuzzy: bool = False,
-    ) -> list[Candidate]:
+    ) -> list[EntityCandidate]:
         """Return the entities that a name may refer to, most likely first; an empty list if no entity matches."""
         require_tenant(self._session.tenant_id, tenant_id)
         wanted = require_name(name, field="name", allow_secrets=True)
@@ -131,10 +131,10 @@ class EntityResolution:
 
 def rank(
     finds: Mapping[NamedEntity, NameMatch], boosts: Mapping[UUID, float], domain_scores: Mapping[UUID, float]
-) -> list[Candidate]:
+) -> list[EntityCandidate]:
     """Return candidates by score, then canonical name, then id (KNW-17.7)."""
     candidates = [
-        Candidate(
+        EntityCandidate(
             entity_id=entity.id,
             canonical_name=entity.canonical_name,
             entity_type=entity.entity_type,

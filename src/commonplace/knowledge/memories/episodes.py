@@ -73,7 +73,7 @@ class EpisodeReceipt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ImportReceipt:
+class EpisodeImportReceipt:
     """The numbers of stored episodes and of their batches."""
 
     stored: int
@@ -141,7 +141,7 @@ class Episodes:
         batch_rows: int = BATCH_ROWS,
         on_stored: Callable[[Sequence[UUID]], object] | None = None,
         allow_secrets: bool = False,
-    ) -> ImportReceipt:
+    ) -> EpisodeImportReceipt:
         """Store any number of episodes in order, batch by batch; embed the next batch while one is stored."""
         rows, left = inputs.require_batch_rows(batch_rows), iter(drafts)
 
@@ -156,7 +156,7 @@ class Episodes:
                 stored, batches = stored + len(ids), batches + 1
                 if on_stored is not None:
                     on_stored(ids)
-        return ImportReceipt(stored=stored, batches=batches)
+        return EpisodeImportReceipt(stored=stored, batches=batches)
 
     async def _prepare(self, drafts: Sequence[EpisodeDraft], *, allow_secrets: bool) -> Prepared:
         """Check 1 to 5,000 drafts and compute their vectors without a connection."""

@@ -6,7 +6,7 @@ from enum import StrEnum
 from commonplace.core.errors import InvalidInputError
 
 
-class Part(StrEnum):
+class BlockPart(StrEnum):
     """The sections of a block, in their order."""
 
     PINNED = "pinned"

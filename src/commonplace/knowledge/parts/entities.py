@@ -7,7 +7,7 @@ from uuid import UUID
 from commonplace.knowledge.entities.merging import EntityMerging, MergePreview, MergeReceipt
 from commonplace.knowledge.entities.registry import Entity, EntityRegistry
 from commonplace.knowledge.entities.relations import EntityRelation, EntityRelations
-from commonplace.knowledge.entities.resolution import Candidate, EntityResolution
+from commonplace.knowledge.entities.resolution import EntityCandidate, EntityResolution
 from commonplace.knowledge.entities.unmerging import EntityUnmerging, UnmergeReceipt
 from commonplace.knowledge.model.bounds import LIST_LIMIT
 from commonplace.knowledge.model.kinds import Moment
@@ -120,7 +120,7 @@ class Entities:
         entity_type: str | None = None,
         context_hints: Mapping[str, Any] | None = None,
         enable_fuzzy: bool = False,
-    ) -> list[Candidate]:
+    ) -> list[EntityCandidate]:
         """Return the entities that a name may refer to, most likely first; an empty list if no entity matches.
 
         The search ignores case, the encoding of accents and runs of spaces; ``%`` and ``_`` have no special meaning.

@@ -57,13 +57,13 @@ async def try_switch(work: MoveWork, *, most: int, now: datetime) -> bool:
     try:
         async with work_of(work.pool) as sql:
             await _switch(sql, work, everybody, most, now)
-    except _NotYetError as error:
+    except _CutoverDelayedError as error:
         _log.info("the switch to %s waits: %s", work.move.to, error)
         return False
     return True
 
 
-class _NotYetError(Exception):
+class _CutoverDelayedError(Exception):
     """Rolls the switch back, to be tried again."""
 
 
@@ -77,7 +77,7 @@ async def _switch(
         await sql.hold_everybody()
         await _exchange(sql, work.move, now)
     except _BUSY as error:
-        raise _NotYetError(f"the tables of memories are in use ({error})") from error
+        raise _CutoverDelayedError(f"the tables of memories are in use ({error})") from error
 
 
 async def _embed_the_last(
@@ -90,7 +90,7 @@ async def _embed_the_last(
             rows = await of_table(table, sql).rows_missed(after=FIRST, limit=left + 1)
             left -= len(rows)
             if left < 0:
-                raise _NotYetError(f"more than {most} memories were stored in the meantime")
+                raise _CutoverDelayedError(f"more than {most} memories were stored in the meantime")
             if rows:
                 embeddings = await embed(engine, [row["text"] for row in rows])
                 await store_batch(sql, Batch(tenant=tenant, table=table, rows=rows, embeddings=embeddings))
@@ -100,7 +100,7 @@ async def _exchange(sql: KnowledgeStatements, move: Move, now: datetime) -> None
     for table in TEXTS:
         await of_table(table, sql).lift_policy()
     if await sql.any_missed():
-        raise _NotYetError("another program stored a memory")
+        raise _CutoverDelayedError("another program stored a memory")
     for table in TEXTS:
         await _exchange_table(sql, table)
     if await sql.activate_model(id=move.id, version=move.to.version, now=now) is None:

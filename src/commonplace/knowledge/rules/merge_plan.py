@@ -26,7 +26,7 @@ _FIELDS: Final = ("entity_id", "validity", "supersedes_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place(Noun):
+class MergedFields(Noun):
     """The fields of a fact that a merge can change."""
 
     entity_id: UUID
@@ -39,7 +39,7 @@ class FactState(Noun):
     """The fields of a fact that a merge needs."""
 
     id: UUID
-    place: Place
+    place: MergedFields
     scope: str
     predicate: str
     confidence: float
@@ -49,7 +49,7 @@ class FactState(Noun):
     @classmethod
     def from_row(cls, row: Columns) -> "FactState":
         """Read a row of ``facts``."""
-        return read_row(cls, row, place=Place.from_row(row))
+        return read_row(cls, row, place=MergedFields.from_row(row))
 
     @property
     def is_active(self) -> bool:
@@ -67,8 +67,8 @@ class FactChange:
     """A fact with its place before and after."""
 
     fact_id: UUID
-    before: Place
-    after: Place
+    before: MergedFields
+    after: MergedFields
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "FactChange":
@@ -76,9 +76,9 @@ class FactChange:
         return cls(fact_id=UUID(data["fact_id"]), before=_place(data["before"]), after=_place(data["after"]))
 
 
-def _place(data: Mapping[str, Any]) -> Place:
+def _place(data: Mapping[str, Any]) -> MergedFields:
     superseded = data["supersedes_id"]
-    return Place(
+    return MergedFields(
         entity_id=UUID(data["entity_id"]),
         validity=data["validity"],
         supersedes_id=None if superseded is None else UUID(superseded),
@@ -155,7 +155,7 @@ def _change(
     fact: FactState, target: UUID, *, superseded: bool = False, supersedes: UUID | None = None
 ) -> FactChange:
     """Return the change of a fact; an existing ``supersedes_id`` stays, because the link records the new one."""
-    after = Place(
+    after = MergedFields(
         entity_id=target,
         validity=SUPERSEDED if superseded else fact.place.validity,
         supersedes_id=fact.place.supersedes_id or supersedes,
@@ -187,7 +187,7 @@ def plan_unmerge(record: Iterable[FactChange], facts: Sequence[FactState]) -> Un
     return UnmergePlan(changes=tuple(changes), kept=tuple(kept), conflicts=_conflicts(known, places))
 
 
-def _restore(done: FactChange, now: Place) -> tuple[Place, list[str]]:
+def _restore(done: FactChange, now: MergedFields) -> tuple[MergedFields, list[str]]:
     """Return the restored place of a fact, and the fields that changed after the merge."""
     restored, later = now, list[str]()
     for field in _FIELDS:
@@ -199,7 +199,7 @@ def _restore(done: FactChange, now: Place) -> tuple[Place, list[str]]:
     return restored, later
 
 
-def _conflicts(facts: Mapping[UUID, FactState], places: Mapping[UUID, Place]) -> tuple[str, ...]:
+def _conflicts(facts: Mapping[UUID, FactState], places: Mapping[UUID, MergedFields]) -> tuple[str, ...]:
     """Return the facts that would be active at once for one scope and predicate of an entity."""
     rivals: defaultdict[tuple[UUID, str, str], list[UUID]] = defaultdict(list)
     for fact_id, place in places.items():

@@ -144,7 +144,7 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _WrittenDate:
     """A date as written, possibly with missing parts."""
 
     kind: Literal["day", "month", "year", "weekday", "near", "next weekday", "next span"]
@@ -282,7 +282,7 @@ def _end(found: re.Match[str], today: date) -> date | None:
     return min((day for day in read.around(today) if read.year or day >= today), default=None)
 
 
-def _next_weekday(read: _Read, today: date) -> date | None:
+def _next_weekday(read: _WrittenDate, today: date) -> date | None:
     """Return the next day with the name of a weekday, possibly today; ambiguous names give the latest day."""
     latest = max(read.around(today))
     return latest if latest == today else latest + timedelta(days=7)
@@ -317,7 +317,7 @@ def _last_day(text: str, today: date) -> date | None:
     return min((day for day in after if read.year or day >= today), default=None)
 
 
-def _read(text: str, today: date) -> _Read | None:
+def _read(text: str, today: date) -> _WrittenDate | None:
     """Return the parts of a date."""
     if re.match(r"may\b", text):
         return None  # In English, the month "May" is capitalised and the verb "may" is not.
@@ -326,35 +326,35 @@ def _read(text: str, today: date) -> _Read | None:
         return _next(words, today)
     numbers = [int(number) for number in re.findall(r"\d+", words)]
     if len(numbers) == len(("year", "month", "day")):
-        return _Read("day", *(numbers if "-" in words else reversed(numbers)))
+        return _WrittenDate("day", *(numbers if "-" in words else reversed(numbers)))
     year = re.search(rf"\b{_YEAR}\b", words)
     number = int(year[0]) if year else None
     day = re.search(r"\b(\d{1,2})(?!\d)", words)
     if month := _index(_MONTHS, words):
-        return _Read("day" if day else "month", number, month, int(day[1]) if day else 1)
-    return _Read("year", number) if number else _named(words, today)
+        return _WrittenDate("day" if day else "month", number, month, int(day[1]) if day else 1)
+    return _WrittenDate("year", number) if number else _named(words, today)
 
 
-def _next(words: str, today: date) -> _Read:
+def _next(words: str, today: date) -> _WrittenDate:
     """Return the day with the name of a weekday in the next week, or the first day of the next week, month or year."""
     monday = today + timedelta(days=7 - today.weekday())
     if weekday := _index(WEEKDAYS, words):
         day = monday + timedelta(days=weekday - 1)
-        return _Read("next weekday", day.year, day.month, day.day)
+        return _WrittenDate("next weekday", day.year, day.month, day.day)
     month = date(today.year + today.month // 12, today.month % 12 + 1, 1)
     day = (monday, month, date(today.year + 1, 1, 1))[(_index(_SPANS, words) or 1) - 1]
-    return _Read("next span", day.year, day.month, day.day)
+    return _WrittenDate("next span", day.year, day.month, day.day)
 
 
-def _named(words: str, today: date) -> _Read | None:
+def _named(words: str, today: date) -> _WrittenDate | None:
     """Return the latest day with the name of a weekday, or the day named by a word such as "yesterday"."""
     if weekday := _index(WEEKDAYS, words):
         day = today - timedelta(days=(today.weekday() - weekday + 1) % 7)
-        return _Read("weekday", day.year, day.month, day.day)
+        return _WrittenDate("weekday", day.year, day.month, day.day)
     for days, names in _DAYS_AWAY.items():
         if re.fullmatch(names, words):
             day = today + timedelta(days=days)
-            return _Read("near", day.year, day.month, day.day)
+            return _WrittenDate("near", day.year, day.month, day.day)
     return None
 
 

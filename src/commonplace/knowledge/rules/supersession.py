@@ -79,7 +79,7 @@ class Candidate:
     target: ActiveFact | None = None
 
 
-class Outcome(StrEnum):
+class DraftOutcome(StrEnum):
     """What becomes of a draft beside the active fact of its key."""
 
     NEW = "new"
@@ -89,12 +89,12 @@ class Outcome(StrEnum):
     REPLACED = "replaced"
 
 
-_TAKES_KEY: Final = frozenset({Outcome.NEW, Outcome.REPEATED, Outcome.REPLACED})
-_VALIDITIES: Final = {Outcome.HISTORY: Validity.SUPERSEDED, Outcome.HELD: Validity.HELD}
+_TAKES_KEY: Final = frozenset({DraftOutcome.NEW, DraftOutcome.REPEATED, DraftOutcome.REPLACED})
+_VALIDITIES: Final = {DraftOutcome.HISTORY: Validity.SUPERSEDED, DraftOutcome.HELD: Validity.HELD}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class FactEnding:
     """The end of a fact that a new fact supersedes.
 
     Attributes:
@@ -125,7 +125,7 @@ class Placement:
 
     id: UUID
     draft: FactDraft
-    outcome: Outcome
+    outcome: DraftOutcome
     active: ActiveFact | None
     validity: Validity
     source: Source
@@ -135,7 +135,7 @@ class Placement:
     flags: tuple[str, ...] = ()
     reference_count: int = 0
     last_referenced_at: datetime | None = None
-    endings: tuple[Ending, ...] = ()
+    endings: tuple[FactEnding, ...] = ()
     active_until: datetime | None = None
 
     @property
@@ -156,19 +156,19 @@ class Placement:
     @property
     def superseded_id(self) -> UUID | None:
         """The fact of the same key that this fact replaces, if any."""
-        return self._beside(Outcome.REPEATED, Outcome.REPLACED)
+        return self._beside(DraftOutcome.REPEATED, DraftOutcome.REPLACED)
 
     @property
     def contradicts_id(self) -> UUID | None:
         """The fact because of which this fact is held, if any."""
-        return self._beside(Outcome.HELD)
+        return self._beside(DraftOutcome.HELD)
 
     @property
     def current_id(self) -> UUID | None:
         """The fact that stays current, because this fact is history, if any."""
-        return self._beside(Outcome.HISTORY)
+        return self._beside(DraftOutcome.HISTORY)
 
-    def _beside(self, *outcomes: Outcome) -> UUID | None:
+    def _beside(self, *outcomes: DraftOutcome) -> UUID | None:
         return self.active.id if self.active is not None and self.outcome in outcomes else None
 
 
@@ -262,7 +262,7 @@ def _placed(candidate: Candidate, active: ActiveFact | None, now: datetime) -> P
     placement = Placement(
         id=candidate.id,
         draft=draft,
-        outcome=Outcome.NEW,
+        outcome=DraftOutcome.NEW,
         active=active,
         validity=Validity.ACTIVE,
         source=source,
@@ -280,12 +280,12 @@ def _placed(candidate: Candidate, active: ActiveFact | None, now: datetime) -> P
         )
     past = _as_history(candidate, active, now)
     if past is not None:
-        return replace(placement, draft=past, outcome=Outcome.HISTORY, validity=Validity.SUPERSEDED)
+        return replace(placement, draft=past, outcome=DraftOutcome.HISTORY, validity=Validity.SUPERSEDED)
     if _outranks(active, source) or (
         candidate.flags and not active.is_flagged and source is not Source.PERSON
     ):
-        return replace(placement, outcome=Outcome.HELD, validity=Validity.HELD)
-    placement = replace(placement, outcome=Outcome.REPLACED)
+        return replace(placement, outcome=DraftOutcome.HELD, validity=Validity.HELD)
+    placement = replace(placement, outcome=DraftOutcome.REPLACED)
     return _replacing(placement, active, _ending(active, candidate, begins_at), now)
 
 
@@ -328,7 +328,7 @@ def _inheriting(placement: Placement, active: ActiveFact, now: datetime) -> Plac
     return replace(
         placement,
         draft=inherited,
-        outcome=Outcome.REPEATED,
+        outcome=DraftOutcome.REPEATED,
         trust=active.trust if is_outranked else placement.trust,
         decay_rate=active.decay_rate if is_outranked or is_default else placement.decay_rate,
         reference_count=active.reference_count,
@@ -337,7 +337,7 @@ def _inheriting(placement: Placement, active: ActiveFact, now: datetime) -> Plac
     )
 
 
-def _replacing(placement: Placement, active: ActiveFact, ending: Ending, now: datetime) -> Placement:
+def _replacing(placement: Placement, active: ActiveFact, ending: FactEnding, now: datetime) -> Placement:
     """Return a placement that supersedes the active fact of its key."""
     draft = placement.draft
     tags = list(draft.tags or ())
@@ -356,13 +356,13 @@ def _others(candidate: Candidate, placement: Placement) -> Iterable[ActiveFact]:
         yield candidate.target
 
 
-def _ending(fact: ActiveFact, candidate: Candidate, at: datetime) -> Ending:
+def _ending(fact: ActiveFact, candidate: Candidate, at: datetime) -> FactEnding:
     """Return the end of a fact that a draft supersedes from a moment on.
 
     The fact does not end before it began, and not after its own end.
     """
     end = max(at, fact.began_at)
-    return Ending(
+    return FactEnding(
         id=fact.id,
         valid_to=end if fact.valid_to is None else min(end, fact.valid_to),
         review_reason=None
@@ -379,7 +379,7 @@ def _review_reason(fact: ActiveFact) -> str | None:
     return "the old fact is pinned" if PINNED in fact.tags else None
 
 
-def _superseded(placement: Placement, ending: Ending) -> Placement:
+def _superseded(placement: Placement, ending: FactEnding) -> Placement:
     """Return the placement of a fact that a later draft of the same batch supersedes."""
     draft = replace(placement.draft, valid_to=ending.valid_to)
     return replace(placement, draft=draft, validity=Validity.SUPERSEDED)

@@ -17,7 +17,7 @@ from uuid import UUID
 from commonplace.core.budgets import budget_chars
 from commonplace.core.text import trim_to
 from commonplace.knowledge.model.kinds import Fact, MemoryType, Rule
-from commonplace.knowledge.model.quotas import ContextQuotas, Part, SectionQuota
+from commonplace.knowledge.model.quotas import BlockPart, ContextQuotas, SectionQuota
 from commonplace.knowledge.model.short_ids import short_id
 from commonplace.knowledge.search.deduplication import same_words
 from commonplace.prompts.data_lines import data_line
@@ -46,12 +46,12 @@ LEAST_SHORTENED: Final = 80
 """The minimum length to which the text of a pinned memory is shortened."""
 
 
-HEADINGS: Final[Mapping[Part, str]] = {
-    Part.PINNED: "\n## Pinned\n",
-    Part.FACTS: "\n## Key Facts\n",
-    Part.RULES: "\n## Active Rules\n",
+HEADINGS: Final[Mapping[BlockPart, str]] = {
+    BlockPart.PINNED: "\n## Pinned\n",
+    BlockPart.FACTS: "\n## Key Facts\n",
+    BlockPart.RULES: "\n## Active Rules\n",
 }
-_PARTS: Final = {MemoryType.FACT: Part.FACTS, MemoryType.RULE: Part.RULES}
+_PARTS: Final = {MemoryType.FACT: BlockPart.FACTS, MemoryType.RULE: BlockPart.RULES}
 
 MAX_LINES: Final = 20
 """Source: KNW-20.3."""
@@ -84,7 +84,7 @@ DEFAULT_STYLE: Final = BlockStyle()
 class _Section:
     """The lines of a section, and its remaining room."""
 
-    def __init__(self, part: Part, quota: SectionQuota, budget: int) -> None:
+    def __init__(self, part: BlockPart, quota: SectionQuota, budget: int) -> None:
         self._heading = HEADINGS[part]
         self._items = quota.items
         self._room = int(budget * quota.share)
@@ -133,20 +133,20 @@ class _Body:
         stale: Collection[UUID],
         until: Mapping[UUID, Fact],
     ) -> None:
-        self._sections = {part: _Section(part, getattr(quotas, part), budget) for part in Part}
+        self._sections = {part: _Section(part, getattr(quotas, part), budget) for part in BlockPart}
         self._room = room
         self._today = today
         self._style = style
         self._stale = stale
         self._until = until
-        self.shown: list[tuple[Part, int, Fact | Rule]] = []
+        self.shown: list[tuple[BlockPart, int, Fact | Rule]] = []
 
-    def take(self, part: Part, place: int, memory: Fact | Rule) -> None:
+    def take(self, part: BlockPart, place: int, memory: Fact | Rule) -> None:
         """Add the line of a memory to a section if it fits; a pinned memory is shortened to fit."""
         line = self._line(memory)
         excess = len(line) - self._sections[part].room_for_line(self._room)
         length = len(memory.content) - excess
-        if part is Part.PINNED and excess > 0 and length >= LEAST_SHORTENED:
+        if part is BlockPart.PINNED and excess > 0 and length >= LEAST_SHORTENED:
             line = self._line(replace(memory, content=trim_to(memory.content, length)))
         took = self._sections[part].take(place, line, self._room)
         if took:
@@ -219,7 +219,7 @@ def render_context(
     )
     distinct = {same_words(memory): place for place, memory in reversed(list(enumerate(pinned)))}
     for place in sorted(distinct.values()):
-        body.take(Part.PINNED, place, pinned[place])
+        body.take(BlockPart.PINNED, place, pinned[place])
     texts = {same_words(memory) for _, _, memory in body.shown}
     most = len(texts) + limit
     for place in _order_of_taking(memories, quotas):

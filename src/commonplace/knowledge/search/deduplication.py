@@ -6,10 +6,10 @@ from commonplace.core.sources import RANKS
 from commonplace.core.text import collapse_whitespace
 from commonplace.knowledge.model.keys import plain_key
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, Episode, Fact, Memory, Rule
-from commonplace.knowledge.search.results import Found
+from commonplace.knowledge.search.results import SearchResult
 
 
-def folded(found: Sequence[Found], *, scoped: bool) -> list[Found]:
+def folded(found: Sequence[SearchResult], *, scoped: bool) -> list[SearchResult]:
     """Return the results without repetitions, in their order.
 
     Of equal texts, the first stays. If a scope was requested, only the most trusted of the facts with one subject and
@@ -21,7 +21,7 @@ def folded(found: Sequence[Found], *, scoped: bool) -> list[Found]:
         facts, key=lambda fact: (RANKS[fact.trust], fact.created_at, fact.scope != GLOBAL_SCOPE)
     ):
         kept[_key(fact)] = fact
-    told: dict[Hashable, Found] = {}
+    told: dict[Hashable, SearchResult] = {}
     for each in found:
         if not isinstance(each.memory, Fact) or kept.get(_key(each.memory), each.memory) is each.memory:
             told.setdefault(same_words(each.memory), each)

@@ -12,7 +12,7 @@ from uuid import UUID
 from commonplace.core.sources import Source
 from commonplace.knowledge.model.kinds import Fact, Memory
 from commonplace.knowledge.search.request import SearchRequest
-from commonplace.knowledge.search.results import Found
+from commonplace.knowledge.search.results import SearchResult
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
 
@@ -56,7 +56,9 @@ async def facts_until(
     return {row["later_id"]: Fact.from_row(row, now=request.now) for row in rows}
 
 
-async def with_until(sql: KnowledgeStatements, found: Sequence[Found], request: SearchRequest) -> list[Found]:
+async def with_until(
+    sql: KnowledgeStatements, found: Sequence[SearchResult], request: SearchRequest
+) -> list[SearchResult]:
     """Return the results, each with the fact that holds until it begins, if any."""
     until = await facts_until(sql, (each.memory for each in found), request)
     return [replace(each, until_then=until.get(each.memory.id)) for each in found]

@@ -11,7 +11,7 @@ from typing import Final
 from commonplace.knowledge.model.kinds import Fact
 from commonplace.knowledge.search.explanation import explain_related
 from commonplace.knowledge.search.request import SearchRequest
-from commonplace.knowledge.search.results import Found, Scores
+from commonplace.knowledge.search.results import Scores, SearchResult
 from commonplace.knowledge.search.statements import related_queries
 from commonplace.knowledge.store.statements import KnowledgeStatements
 
@@ -32,8 +32,8 @@ LEAST_OF_BEST: Final = 0.1
 
 
 async def find_related(
-    sql: KnowledgeStatements, found: Sequence[Found], request: SearchRequest, *, explain: bool
-) -> list[Found]:
+    sql: KnowledgeStatements, found: Sequence[SearchResult], request: SearchRequest, *, explain: bool
+) -> list[SearchResult]:
     """Return facts about the entities that the found facts mention, the nearest to the topic first.
 
     Args:
@@ -63,13 +63,13 @@ async def find_related(
     )
     composites = [each.scores.composite_score for each in found]
     lowest = min((score for score in composites if score is not None), default=None)
-    related: list[Found] = []
+    related: list[SearchResult] = []
     for row in rows:
         fact, told_id = Fact.from_row(row, now=request.now), row["told_id"]
         scores = Scores(similarity=row["similarity"], composite_score=lowest)
         explanation = explain_related(fact, scores, told_id, now=request.now) if explain else None
         related.append(
-            Found(
+            SearchResult(
                 memory=fact,
                 scores=scores,
                 explanation=explanation,
@@ -79,7 +79,9 @@ async def find_related(
     return related
 
 
-def followed(direct: Sequence[Found], related: Sequence[Found], limit: int) -> list[Found]:
+def followed(
+    direct: Sequence[SearchResult], related: Sequence[SearchResult], limit: int
+) -> list[SearchResult]:
     """Return direct results, then related facts, which take at most a quarter of the places from direct results.
 
     A search by meaning has no minimum, so its direct results fill every place, however far they are from the query.

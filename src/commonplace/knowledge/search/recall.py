@@ -16,7 +16,7 @@ from commonplace.knowledge.search.explanation import explain_recall
 from commonplace.knowledge.search.future_facts import with_until
 from commonplace.knowledge.search.graph_expansion import find_related
 from commonplace.knowledge.search.request import SearchRequest, add_vector, begin_search, make_request
-from commonplace.knowledge.search.results import Found, Scores
+from commonplace.knowledge.search.results import Scores, SearchResult
 from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.search.statements import TABLES
 from commonplace.knowledge.store.session import KnowledgeSession
@@ -47,7 +47,7 @@ class Recall:
         min_relevance: float | None = None,
         explain: bool = False,
         count: bool = True,
-    ) -> list[Found]:
+    ) -> list[SearchResult]:
         """Return the facts and rules that matter most for a topic, and count a use of each."""
         retrieval = self._session.config.retrieval
         request = make_request(
@@ -80,7 +80,7 @@ class Recall:
 
 async def find_memories(
     sql: KnowledgeStatements, request: SearchRequest, *, weights: ScoreWeights, explain: bool, pinned: int = 0
-) -> tuple[list[Found], ReadMemories]:
+) -> tuple[list[SearchResult], ReadMemories]:
     """Return all relevant facts and rules, the best first, and the memories that were read, without counting a use.
 
     This takes two round trips, one more in a transaction that did not begin as a search, and one more if a fact has an
@@ -109,7 +109,7 @@ async def find_memories(
     return folded([*found, *related], scoped=request.is_scoped) if related else found, read
 
 
-def _weight(found: Found) -> float:
+def _weight(found: SearchResult) -> float:
     """Return the score by which results are sorted: the composite score, less for a stale memory."""
     return (found.scores.composite_score or 0.0) * (STALE_WEIGHT if found.is_stale else 1.0)
 
@@ -126,7 +126,7 @@ def _judged(candidates: Candidates, request: SearchRequest) -> list[Relevance]:
 
 def _scored(
     memory: Memory, judged: Relevance, request: SearchRequest, weights: ScoreWeights, *, explain: bool
-) -> Found:
+) -> SearchResult:
     assert not isinstance(memory, Episode)  # noqa: S101 - RECALLED_TABLES holds none
     relevance = judged.relevance if request.text else 0.0
     scored = score(memory, relevance, weights, request.now)
@@ -145,10 +145,12 @@ def _scored(
         if explain
         else None
     )
-    return Found(memory=memory, scores=scores, explanation=explanation)
+    return SearchResult(memory=memory, scores=scores, explanation=explanation)
 
 
-async def _count_uses(sql: KnowledgeStatements, found: list[Found], request: SearchRequest) -> list[Found]:
+async def _count_uses(
+    sql: KnowledgeStatements, found: list[SearchResult], request: SearchRequest
+) -> list[SearchResult]:
     ids = {kind: [each.memory.id for each in found if each.memory.memory_type is kind] for kind in MemoryType}
     if not found:
         return found
@@ -160,7 +162,7 @@ async def _count_uses(sql: KnowledgeStatements, found: list[Found], request: Sea
     return [_counted(each, counts.get(each.memory.id)) for each in found]
 
 
-def _counted(found: Found, counts: Row | None) -> Found:
+def _counted(found: SearchResult, counts: Row | None) -> SearchResult:
     if counts is None:
         return found
     memory = replace(

@@ -27,7 +27,7 @@ from commonplace.knowledge.model.bounds import DEFAULT_LIMIT, MAX_LIMIT, Query
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE
 from commonplace.knowledge.model.narrowing import EVERYTHING, Narrowing
 from commonplace.knowledge.model.search_text import search_query_text
-from commonplace.knowledge.search.results import Found, Scores
+from commonplace.knowledge.search.results import Scores, SearchResult
 from commonplace.knowledge.search.statements import Form, Reach, SearchTable, search_queries
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.vectors import VectorModel, model_of, warn_of_other_model
@@ -193,7 +193,7 @@ async def begin_search(sql: KnowledgeStatements, request: SearchRequest) -> Sear
 
 async def search_table(
     sql: KnowledgeStatements, statement: Statement, table: SearchTable, request: SearchRequest
-) -> list[Found]:
+) -> list[SearchResult]:
     """Run a search of one table in a transaction that :func:`begin_search` has tuned; one round trip."""
     statements = search_queries(table, request.reach, request.form).on(sql.connection)
     search = {
@@ -203,7 +203,7 @@ async def search_table(
     }[statement]
     rows = await search(**request.parameters)
     return [
-        Found(
+        SearchResult(
             memory=table.noun.from_row(row, now=request.now),
             scores=Scores.from_row(row),
             is_stale=row["is_stale"],

@@ -118,7 +118,7 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SearchResult:
     """A memory that a search or a recall found.
 
     Attributes:
@@ -135,7 +135,7 @@ class Found:
     related_by: UUID | None = None
     until_then: Fact | None = None
 
-    def marked(self, *, is_stale: bool) -> "Found":
+    def marked(self, *, is_stale: bool) -> "SearchResult":
         """Return the result, marked as stale if it is; the explanation says so too."""
         if not is_stale:
             return self

@@ -35,7 +35,7 @@ from commonplace.knowledge.search.request import (
     search_table,
     widened,
 )
-from commonplace.knowledge.search.results import Found, Scores
+from commonplace.knowledge.search.results import Scores, SearchResult
 from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.search.statements import TABLES, SearchTable, require_table
 from commonplace.knowledge.store.session import KnowledgeSession
@@ -64,7 +64,7 @@ class Search:
 
     async def semantic(
         self, query_embedding: Embedding, table: str, *, limit: int | None = None, scope: str | None = None
-    ) -> list[Found]:
+    ) -> list[SearchResult]:
         """Find memories of a table by the cosine of their vectors.
 
         Args:
@@ -92,7 +92,7 @@ class Search:
 
     async def keyword(
         self, query: str, table: str, *, limit: int | None = None, scope: str | None = None
-    ) -> list[Found]:
+    ) -> list[SearchResult]:
         """Find memories of a table that contain any word of the query, except common English words.
 
         The 200 memories with the rarest of the words are ranked. A word that is in more than 2,000 memories selects no
@@ -133,7 +133,7 @@ class Search:
         *,
         limit: int | None = None,
         scope: str | None = None,
-    ) -> list[Found]:
+    ) -> list[SearchResult]:
         """Find memories of a table by meaning and by words, and fuse both lists by Reciprocal Rank Fusion.
 
         Both lists are as long as the limit. A memory that is missing in a list has the rank ``limit + 1`` there. For
@@ -170,7 +170,7 @@ class Search:
         min_relevance: float = 0.0,
         explain: bool = False,
         fold: bool = True,
-    ) -> list[Found]:
+    ) -> list[SearchResult]:
         """Return the episodes, facts and rules that match a query, the best first; this does not count as a use."""
         wanted = self._session.config.retrieval.default_mode if mode is None else mode
         known_mode = require_one_of(SearchMode, wanted, field="mode")
@@ -203,14 +203,16 @@ class Search:
                 told = followed(told, folded(related, scoped=False), request.limit) if related else told
             return note(await with_until(sql, told, request))
 
-    async def _search_one(self, statement: Statement, table: str, request: SearchRequest) -> list[Found]:
+    async def _search_one(
+        self, statement: Statement, table: str, request: SearchRequest
+    ) -> list[SearchResult]:
         known = require_table(table)
         async with self._session.reading(search=True) as sql:
             await begin_search(sql, request)
             return await search_table(sql, statement, known, request)
 
 
-def _order(mode: SearchMode, found: Found) -> tuple[float, ...]:
+def _order(mode: SearchMode, found: SearchResult) -> tuple[float, ...]:
     """Return the key that orders the results of all tables."""
     scores, weight = found.scores, STALE_WEIGHT if found.is_stale else 1.0
     match mode:
@@ -227,13 +229,13 @@ def _order(mode: SearchMode, found: Found) -> tuple[float, ...]:
             assert_never(mode)
 
 
-def _fused(found: Sequence[Found], limit: int) -> list[Found]:
+def _fused(found: Sequence[SearchResult], limit: int) -> list[SearchResult]:
     """Rank the memories of several tables by meaning and by words over all of them, and fuse both lists."""
     semantic = _places(found, limit, lambda scores: (scores.semantic_rank, -(scores.similarity or 0.0), 0))
     keyword = _places(
         found, limit, lambda scores: (scores.keyword_rank, -(scores.rank or 0.0), scores.keyword_rank or 0)
     )
-    fused: list[Found] = []
+    fused: list[SearchResult] = []
     for each in found:
         ranks = semantic.get(each.memory.id, limit + 1), keyword.get(each.memory.id, limit + 1)
         scores = replace(
@@ -247,7 +249,7 @@ def _fused(found: Sequence[Found], limit: int) -> list[Found]:
 
 
 def _places(
-    found: Sequence[Found], limit: int, key: Callable[[Scores], tuple[int | None, float, int]]
+    found: Sequence[SearchResult], limit: int, key: Callable[[Scores], tuple[int | None, float, int]]
 ) -> dict[UUID, int]:
     """Return the places in a list over all tables; ``key`` returns the rank in the table, then the sort key."""
     listed = [(each, key(each.scores)) for each in found]
@@ -266,7 +268,7 @@ async def _find(
     *,
     explain: bool,
     fold: bool,
-) -> list[Found]:
+) -> list[SearchResult]:
     """Return the results of a search; a wider search refills the places of repetitions and stale memories."""
     wide = request
     while True:
@@ -289,7 +291,7 @@ async def _search_tables(
     request: SearchRequest,
     *,
     explain: bool,
-) -> list[Found]:
+) -> list[SearchResult]:
     """Return the results of all tables, the best first; the limit of the request holds for each table."""
     found = [each for table in tables for each in await search_table(sql, STATEMENTS[mode], table, request)]
     if mode is SearchMode.HYBRID and len(tables) > 1:
@@ -304,7 +306,7 @@ async def _search_by_context(
     request: SearchRequest,
     *,
     explain: bool,
-) -> list[Found]:
+) -> list[SearchResult]:
     seeds = max(CANDIDATES, 2 * request.limit)
     candidates = await find_meant(sql, tables, request, seeds=seeds)
     if candidates is None:
@@ -328,15 +330,15 @@ async def _search_by_context(
 
 def _found_by_context(
     memory: Memory, ranked: ContextualScore, request: SearchRequest, *, explain: bool
-) -> Found:
+) -> SearchResult:
     scores = Scores(contextual_score=ranked.score)
     explanation = (
         explain_context(memory, scores, ranked, query=request.query, now=request.now) if explain else None
     )
-    return Found(memory=memory, scores=scores, explanation=explanation)
+    return SearchResult(memory=memory, scores=scores, explanation=explanation)
 
 
-def _explained(found: Found, request: SearchRequest) -> Found:
+def _explained(found: SearchResult, request: SearchRequest) -> SearchResult:
     explanation = explain_search(found.memory, found.scores, limit=request.limit, now=request.now)
     return replace(found, explanation=explanation).marked(is_stale=found.is_stale)
 

@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 
 
 @dataclass(slots=True, kw_only=True)
-class Claim:
+class RequestClaim:
     """The right of a process to run a request.
 
     Attributes:
@@ -40,10 +40,10 @@ class Claim:
             self.is_open = False
 
 
-_current: ContextVar[Claim | None] = ContextVar("commonplace_claim", default=None)
+_current: ContextVar[RequestClaim | None] = ContextVar("commonplace_claim", default=None)
 
 
-def unmarked_claim(tenant_id: str) -> Claim | None:
+def unmarked_claim(tenant_id: str) -> RequestClaim | None:
     """Return the claim that a writing transaction of a tenant must mark, if any."""
     claim = _current.get()
     if claim is None or claim.tenant_id != tenant_id or claim.is_applied or not claim.is_open:

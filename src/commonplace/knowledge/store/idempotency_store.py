@@ -5,7 +5,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import ClassVar, Final
 
-from commonplace.knowledge.store.idempotency_claims import Claim
+from commonplace.knowledge.store.idempotency_claims import RequestClaim
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.rows import Noun
 
@@ -16,7 +16,7 @@ LEASE: Final = timedelta(seconds=10)
 """The time after which an unrenewed claim ends and another process may run the request."""
 
 
-class Conflict(StrEnum):
+class RequestConflict(StrEnum):
     """Reasons why a request with a key is not run."""
 
     RUNNING = "running"
@@ -59,7 +59,7 @@ class KeptAnswers:
     def __init__(self, session: KnowledgeSession) -> None:
         self._session = session
 
-    async def claim(self, key: str, fingerprint: str) -> Claim | KeptAnswer | Conflict:
+    async def claim(self, key: str, fingerprint: str) -> RequestClaim | KeptAnswer | RequestConflict:
         """Claim a request, or return its stored response or the reason why it must not run.
 
         Args:
@@ -69,7 +69,7 @@ class KeptAnswers:
         Raises:
             StorageUnavailableError: The server cannot be reached; nothing was claimed.
         """
-        claim = Claim(tenant_id=self._session.tenant_id, key=key)
+        claim = RequestClaim(tenant_id=self._session.tenant_id, key=key)
         async with self._session.writing() as sql:
             await sql.delete_expired_answers()
             if await sql.claim_request(
@@ -78,22 +78,22 @@ class KeptAnswers:
                 return claim
             row = await sql.answer_of(key=key)
         if row["fingerprint"] != fingerprint:
-            return Conflict.REUSED
+            return RequestConflict.REUSED
         if row["status"] is not None:
             return KeptAnswer.from_row(row)
-        return Conflict.LOST if row["is_lost"] else Conflict.RUNNING
+        return RequestConflict.LOST if row["is_lost"] else RequestConflict.RUNNING
 
-    async def renew(self, claim: Claim) -> None:
+    async def renew(self, claim: RequestClaim) -> None:
         """Renew a claim for another :attr:`lease`."""
         async with self._session.writing() as sql:
             await sql.renew_claim(key=claim.key, claim=claim.id, lease=LEASE)
 
-    async def keep(self, claim: Claim, answer: KeptAnswer) -> None:
+    async def keep(self, claim: RequestClaim, answer: KeptAnswer) -> None:
         """Store the response to a request; do nothing if the claim was lost."""
         async with self._session.writing() as sql:
             await sql.keep_answer(key=claim.key, claim=claim.id, **asdict(answer))
 
-    async def release(self, claim: Claim) -> None:
+    async def release(self, claim: RequestClaim) -> None:
         """Give up a claim whose request changed nothing, so that the request may run again."""
         async with self._session.writing() as sql:
             await sql.release_claim(key=claim.key, claim=claim.id)

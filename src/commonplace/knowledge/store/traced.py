@@ -17,7 +17,7 @@ MOST_IDS: Final = 50
 _R = TypeVar("_R")
 
 
-class Note(Protocol):
+class SpanNote(Protocol):
     """A function that adds the memories of a result to the span and returns the result."""
 
     def __call__(self, result: _R, /) -> _R:
@@ -26,7 +26,9 @@ class Note(Protocol):
 
 
 @asynccontextmanager
-async def traced(session: KnowledgeSession, operation: str, query: str | None = None) -> AsyncGenerator[Note]:
+async def traced(
+    session: KnowledgeSession, operation: str, query: str | None = None
+) -> AsyncGenerator[SpanNote]:
     """Record a span while the block runs.
 
     Args:

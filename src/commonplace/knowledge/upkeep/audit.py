@@ -16,7 +16,7 @@ from commonplace.storage.rows import Noun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event(Noun):
+class AuditEvent(Noun):
     """One entry of the audit trail; ``payload`` holds the state before and after, without the memory's text."""
 
     id: UUID
@@ -38,7 +38,7 @@ class AuditTrail:
             row = await sql.latest_event()
         return "" if row is None else str(row["id"])
 
-    async def get(self, event_id: UUID | str) -> Event:
+    async def get(self, event_id: UUID | str) -> AuditEvent:
         """Return one event.
 
         Raises:
@@ -49,7 +49,7 @@ class AuditTrail:
             row = await sql.get_event(id=key)
         if row is None:
             raise NotFoundError("entry of the audit log", str(key))
-        return Event.from_row(row)
+        return AuditEvent.from_row(row)
 
     async def list(
         self,
@@ -63,7 +63,7 @@ class AuditTrail:
         until: datetime | None = None,
         limit: int = 100,
         offset: int = 0,
-    ) -> list[Event]:
+    ) -> list[AuditEvent]:
         """Return the tenant's events, the latest first; each filter is optional.
 
         Args:
@@ -104,4 +104,4 @@ class AuditTrail:
                 rows = await sql.events_of_run(run_id=str(require_id(run_id, field="run_id")), **wanted)
             else:
                 rows = await sql.list_events(**wanted)
-        return Event.from_rows(rows)
+        return AuditEvent.from_rows(rows)

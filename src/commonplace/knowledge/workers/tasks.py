@@ -36,7 +36,7 @@ Result = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
+class JobDependencies:
     """The dependencies of jobs.
 
     Attributes:
@@ -69,17 +69,17 @@ class Shard:
         return "/".join((upkeep.value, self.tenant_id, *([] if self.butler is None else [self.butler])))
 
 
-Find = Callable[[Means], Awaitable[list[Shard]]]
-Do = Callable[[Means, KnowledgeMemory, str], Awaitable[Result]]
+Find = Callable[[JobDependencies], Awaitable[list[Shard]]]
+Do = Callable[[JobDependencies, KnowledgeMemory, str], Awaitable[Result]]
 
 
-async def tenants(means: Means) -> list[Shard]:
+async def tenants(means: JobDependencies) -> list[Shard]:
     """Return a shard for each tenant that has stored a memory."""
     async with queue_work(await means.knowledge.database.pool()) as sql:
         return [Shard(tenant_id=row["tenant_id"]) for row in await sql.list_tenants()]
 
 
-async def waiting_butlers(means: Means) -> list[Shard]:
+async def waiting_butlers(means: JobDependencies) -> list[Shard]:
     """Return a shard for each butler with waiting episodes, of all tenants."""
     shards: list[Shard] = []
     for tenant in await tenants(means):
@@ -88,18 +88,18 @@ async def waiting_butlers(means: Means) -> list[Shard]:
     return shards
 
 
-async def sweep(_: Means, memory: KnowledgeMemory, __: str) -> Result:
+async def sweep(_: JobDependencies, memory: KnowledgeMemory, __: str) -> Result:
     """Run the decay sweep of one tenant, then invert the harmful rules whose inversion failed when they were marked."""
     swept: Result = asdict(await memory.upkeep.sweep())
     return swept | {"rules_inverted": len(await memory.upkeep.invert_harmful_rules())}
 
 
-async def clean_up(means: Means, memory: KnowledgeMemory, _: str) -> Result:
+async def clean_up(means: JobDependencies, memory: KnowledgeMemory, _: str) -> Result:
     """Run the episode cleanup of one tenant."""
     return asdict(await memory.upkeep.cleanup(max_entries=means.settings.episode_max_entries))
 
 
-async def consolidate(means: Means, memory: KnowledgeMemory, butler: str) -> Result:
+async def consolidate(means: JobDependencies, memory: KnowledgeMemory, butler: str) -> Result:
     """Consolidate one butler's episodes until no episode is due.
 
     Without a language model, the result says so and the job does not run again. Otherwise the job runs again when
@@ -148,21 +148,21 @@ WORK: Final[Mapping[Upkeep, tuple[Find, Do]]] = {
 }
 
 
-def register_tasks(app: App, means: Means) -> None:
+def register_tasks(app: App, means: JobDependencies) -> None:
     """Register the tasks of a queue."""
     for upkeep, (find, do) in WORK.items():
         _register_shard(app, means, upkeep, do)
         _register_fan_out(app, means, upkeep, find)
 
 
-def _register_shard(app: App, means: Means, upkeep: Upkeep, do: Do) -> None:
+def _register_shard(app: App, means: JobDependencies, upkeep: Upkeep, do: Do) -> None:
     @app.task(name=upkeep.value, queue=QUEUE)
     async def work(*, timestamp: int, tenant_id: str, butler: str = "", attempt: int = 0) -> Result:  # pyright: ignore[reportUnusedFunction] - the app has it
         del timestamp, attempt
         return await do(means, means.knowledge.acting_for(tenant_id=tenant_id, actor=ACTOR), butler)
 
 
-def _register_fan_out(app: App, means: Means, upkeep: Upkeep, find: Find) -> None:
+def _register_fan_out(app: App, means: JobDependencies, upkeep: Upkeep, find: Find) -> None:
     name = upkeep.fan_out
 
     @app.task(name=name, queue=QUEUE, priority=FIRST, lock=name, queueing_lock=name)

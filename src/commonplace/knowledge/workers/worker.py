@@ -25,7 +25,7 @@ from commonplace.knowledge.workers.outcomes import SILENT_S, Outcomes, bring_for
 from commonplace.knowledge.workers.queue import open_queue
 from commonplace.knowledge.workers.schedule import schedules, start_due
 from commonplace.knowledge.workers.schema import prepare_schema
-from commonplace.knowledge.workers.tasks import Means, register_tasks
+from commonplace.knowledge.workers.tasks import JobDependencies, register_tasks
 from commonplace.llm.model import Model
 from commonplace.llm.opening import open_consolidation_model
 from commonplace.storage.postgres_url import is_pooled
@@ -59,7 +59,7 @@ class Worker:
         means: The dependencies of jobs.
     """
 
-    def __init__(self, means: Means) -> None:
+    def __init__(self, means: JobDependencies) -> None:
         self._means = means
         self._stopping = asyncio.Event()
         self.began = asyncio.Event()
@@ -94,7 +94,9 @@ class Worker:
             if model is None:
                 model = await stack.enter_async_context(open_consolidation_model(settings, clock=clock))
             await prepare_schema(await knowledge.database.access(as_owner=True))
-            yield cls(Means(knowledge=knowledge, settings=settings, model=model, worker=this_worker()))
+            yield cls(
+                JobDependencies(knowledge=knowledge, settings=settings, model=model, worker=this_worker())
+            )
 
     @property
     def name(self) -> str:

@@ -12,7 +12,7 @@ from fastmcp import FastMCP
 
 from commonplace.apps import AppMemory
 from commonplace.core.settings import Settings
-from commonplace.mcp.apps.tools import OFFERS
+from commonplace.mcp.apps.tools import TOOLS
 from commonplace.mcp.protocol import stdio
 from commonplace.mcp.protocol.briefing import add_briefing, from_settings
 from commonplace.mcp.protocol.profiles import WHOLE, View
@@ -76,13 +76,13 @@ def build_server(memory: Callable[[], Awaitable[AppMemory]], *, view: View = WHO
 
 def instructions_for(view: View) -> str:
     """Return the instructions of a server."""
-    return view.names(OFFERS).within(INSTRUCTIONS)
+    return view.names(TOOLS).within(INSTRUCTIONS)
 
 
 def add_tools(server: FastMCP, memory: Callable[[], Awaitable[AppMemory]], view: View) -> None:
     """Add the tools to a server; see :func:`build_server` for the arguments."""
-    for offer in OFFERS:
-        server.add_tool(MemoryTool.make(offer, memory, names=view.names(OFFERS), hints=HINTS))
+    for spec in TOOLS:
+        server.add_tool(MemoryTool.make(spec, memory, names=view.names(TOOLS), hints=HINTS))
 
 
 async def serve_stdio(settings: Settings, view: View) -> None:

@@ -19,7 +19,7 @@ from commonplace.apps import (
     as_document,
 )
 from commonplace.mcp.protocol.parameters import JSON
-from commonplace.mcp.protocol.tool import Offer
+from commonplace.mcp.protocol.tool import ToolSpec
 
 MOST_MEMORIES: Final = 100
 
@@ -149,12 +149,12 @@ async def app_context(memory: AppMemory, *, app_id: AppId, user_id: UserId = Non
     return (await memory.context(app_id, user_id=user_id)).text
 
 
-OFFERS: Final = (
-    Offer(run=app_register, title="Install an app", repeatable=True),
-    Offer(run=conversation_begin, title="Begin a conversation", repeatable=True),
-    Offer(run=conversation_add_messages, title="Add messages"),
-    Offer(run=conversation_end, title="End a conversation", repeatable=True, is_long=True),
-    Offer(run=app_memories, title="List the memories of an app", reads_only=True, repeatable=True),
-    Offer(run=app_context, title="Get the block for a prompt", reads_only=True, repeatable=True),
+TOOLS: Final = (
+    ToolSpec(run=app_register, title="Install an app", repeatable=True),
+    ToolSpec(run=conversation_begin, title="Begin a conversation", repeatable=True),
+    ToolSpec(run=conversation_add_messages, title="Add messages"),
+    ToolSpec(run=conversation_end, title="End a conversation", repeatable=True, is_long=True),
+    ToolSpec(run=app_memories, title="List the memories of an app", reads_only=True, repeatable=True),
+    ToolSpec(run=app_context, title="Get the block for a prompt", reads_only=True, repeatable=True),
 )
 """The tools in the order in which they are shown."""

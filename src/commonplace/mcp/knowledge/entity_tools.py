@@ -9,8 +9,8 @@ from commonplace.access import Role
 from commonplace.core.json_values import json_safe
 from commonplace.core.request_context import DEFAULT_TENANT
 from commonplace.knowledge import (
-    Candidate,
     Entity,
+    EntityCandidate,
     EntityRelation,
     EntityType,
     KnowledgeMemory,
@@ -26,7 +26,7 @@ from commonplace.mcp.knowledge.parameters import (
     ValidAt,
 )
 from commonplace.mcp.protocol.parameters import JSON
-from commonplace.mcp.protocol.tool import Offer
+from commonplace.mcp.protocol.tool import ToolSpec
 
 NO_CANDIDATE_HINT: Final = (
     "No entity has a name like this, and repeating the call will not help. Try once with another spelling, a part of "
@@ -60,11 +60,11 @@ class RelatedEntity(ShownEntity):
     relations: list[EntityRelation]
 
 
-class Candidates(TypedDict):
+class EntityCandidates(TypedDict):
     """The entities that a name may mean, the likeliest first."""
 
     count: int
-    candidates: list[Candidate]
+    candidates: list[EntityCandidate]
     hint: NotRequired[str]
 
 
@@ -144,7 +144,7 @@ async def entity_resolve(
     entity_type: EntityKind | None = None,
     context_hints: Annotated[dict[str, Any] | None, JSON] = None,
     enable_fuzzy: bool = False,
-) -> Candidates:
+) -> EntityCandidates:
     """Find the entities that a name may refer to, before you store facts about one of them.
 
     Returns count and candidates, the likeliest first, each with entity_id, score and name_match (exact, alias, prefix
@@ -164,7 +164,7 @@ async def entity_resolve(
         context_hints=context_hints,
         enable_fuzzy=enable_fuzzy,
     )
-    answer: Candidates = {"count": len(found), "candidates": found}
+    answer: EntityCandidates = {"count": len(found), "candidates": found}
     return answer if found else {**answer, "hint": NO_CANDIDATE_HINT}
 
 
@@ -192,10 +192,10 @@ def _shown(entity: Entity) -> ShownEntity:
     return cast("ShownEntity", {"entity_id": row.pop("id"), **row})
 
 
-OFFERS: Final = (
-    Offer(run=entity_create, title="Add an entity"),
-    Offer(run=entity_get, title="Read an entity", reads_only=True, repeatable=True),
-    Offer(run=entity_update, title="Change an entity", repeatable=True),
-    Offer(run=entity_resolve, title="Find the entity of a name", reads_only=True, repeatable=True),
-    Offer(run=entity_merge, title="Merge two entities", destroys=True, needs=Role.ADMIN),
+TOOLS: Final = (
+    ToolSpec(run=entity_create, title="Add an entity"),
+    ToolSpec(run=entity_get, title="Read an entity", reads_only=True, repeatable=True),
+    ToolSpec(run=entity_update, title="Change an entity", repeatable=True),
+    ToolSpec(run=entity_resolve, title="Find the entity of a name", reads_only=True, repeatable=True),
+    ToolSpec(run=entity_merge, title="Merge two entities", destroys=True, needs=Role.ADMIN),
 )

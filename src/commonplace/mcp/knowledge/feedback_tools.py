@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from commonplace.knowledge import KnowledgeMemory, Rule
 from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName, RuleId
-from commonplace.mcp.protocol.tool import Offer
+from commonplace.mcp.protocol.tool import ToolSpec
 
 
 class Confirmed(TypedDict):
@@ -50,8 +50,8 @@ async def memory_mark_harmful(memory: KnowledgeMemory, *, rule_id: RuleId, reaso
     return await memory.mark_harmful(rule_id, reason=reason)
 
 
-OFFERS: Final = (
-    Offer(run=memory_confirm, title="Confirm a memory", agent=("memory_type", "memory_id")),
-    Offer(run=memory_mark_helpful, title="Mark a rule helpful", agent=("rule_id",)),
-    Offer(run=memory_mark_harmful, title="Mark a rule harmful", agent=("rule_id", "reason")),
+TOOLS: Final = (
+    ToolSpec(run=memory_confirm, title="Confirm a memory", agent=("memory_type", "memory_id")),
+    ToolSpec(run=memory_mark_helpful, title="Mark a rule helpful", agent=("rule_id",)),
+    ToolSpec(run=memory_mark_harmful, title="Mark a rule harmful", agent=("rule_id", "reason")),
 )

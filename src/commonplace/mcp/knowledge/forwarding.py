@@ -21,10 +21,10 @@ from commonplace.mcp.knowledge import server as local
 from commonplace.mcp.knowledge.resources import BLOCK_URI
 from commonplace.mcp.protocol import stdio
 from commonplace.mcp.protocol.briefing import add_briefing, from_settings
-from commonplace.mcp.protocol.profiles import Names, View
+from commonplace.mcp.protocol.profiles import ToolNames, View
 from commonplace.mcp.protocol.server import new_server
 from commonplace.mcp.protocol.tool import OUTAGE_HINT, refusal
-from commonplace.services.team_client import Service
+from commonplace.services.team_client import TeamClient
 
 OF_BUTLER: Final = ("butler", "scope")
 TOKEN_HINT: Final = "Continue without memory, and tell the user about the token."  # noqa: S105 - a sentence
@@ -37,7 +37,11 @@ class Forward(Middleware):
     """
 
     def __init__(
-        self, service: Service, tools: Mapping[str, Mapping[str, Any]], names: Names, butler: str | None
+        self,
+        service: TeamClient,
+        tools: Mapping[str, Mapping[str, Any]],
+        names: ToolNames,
+        butler: str | None,
     ) -> None:
         self._service = service
         self._tools = tools
@@ -74,7 +78,7 @@ class Forward(Middleware):
 class RemoteTexts:
     """Texts of knowledge memory for resources and prompts, as a service writes them."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: TeamClient) -> None:
         self._service = service
 
     async def context(self, prompt: str, butler: str) -> str:
@@ -91,13 +95,13 @@ class RemoteTexts:
         return str(answer["contents"][0]["text"])
 
 
-def add_to(server: FastMCP, service: Service, memory: KnowledgeMemory, view: View) -> None:
+def add_to(server: FastMCP, service: TeamClient, memory: KnowledgeMemory, view: View) -> None:
     """Add tools, resources and prompts that use the memory of a service to a server.
 
     The memory of this machine gives the defaults that the tools show; it is never opened.
     """
     plain = {tool.name: tool.parameters for tool in local.build_tools(memory, view=View(butler=view.butler))}
-    server.add_middleware(Forward(service, plain, view.names(local.OFFERS), view.butler))
+    server.add_middleware(Forward(service, plain, view.names(local.TOOLS), view.butler))
     texts = RemoteTexts(service)
 
     async def of_service() -> RemoteTexts:
@@ -106,7 +110,7 @@ def add_to(server: FastMCP, service: Service, memory: KnowledgeMemory, view: Vie
     local.add_to(server, memory, view=view, texts=of_service)
 
 
-async def serve_stdio(settings: Settings, view: View, *, service: Service) -> None:
+async def serve_stdio(settings: Settings, view: View, *, service: TeamClient) -> None:
     """Serve the knowledge memory of a service on standard input and output until the client hangs up."""
     async with local.open_for_stdio(settings) as memory:
         server = new_server(local.SERVER_NAME, local.instructions_for(view))
@@ -115,7 +119,7 @@ async def serve_stdio(settings: Settings, view: View, *, service: Service) -> No
         await stdio.run(server)
 
 
-def add_own_briefing(server: FastMCP, settings: Settings, service: Service, own: str | None) -> None:
+def add_own_briefing(server: FastMCP, settings: Settings, service: TeamClient, own: str | None) -> None:
     """Add the briefing with the sections of a service to a server; ``own`` is the default of ``butler``."""
     brief = from_settings(settings, service=service, besides=("operational",))
 

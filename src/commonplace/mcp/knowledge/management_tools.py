@@ -18,7 +18,7 @@ from commonplace.knowledge import (
     Scope,
 )
 from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName
-from commonplace.mcp.protocol.tool import Offer
+from commonplace.mcp.protocol.tool import ToolSpec
 
 RUN_HINT: Final = (
     "Do not call the tool again at once: failed and busy episodes are retried later. "
@@ -104,17 +104,17 @@ async def memory_run_episode_cleanup(
     return await memory.upkeep.cleanup(max_entries=max_entries)
 
 
-OFFERS: Final = (
-    Offer(
+TOOLS: Final = (
+    ToolSpec(
         run=memory_forget,
         title="Forget a memory",
         destroys=True,
         repeatable=True,
         agent=("memory_type", "memory_id"),
     ),
-    Offer(run=memory_stats, title="Count memories", reads_only=True, repeatable=True),
-    Offer(run=memory_run_consolidation, title="Consolidate episodes", needs=Role.ADMIN, is_long=True),
-    Offer(
+    ToolSpec(run=memory_stats, title="Count memories", reads_only=True, repeatable=True),
+    ToolSpec(run=memory_run_consolidation, title="Consolidate episodes", needs=Role.ADMIN, is_long=True),
+    ToolSpec(
         run=memory_run_episode_cleanup,
         title="Clean up episodes",
         destroys=True,

@@ -15,13 +15,13 @@ from commonplace.knowledge import (
     DEFAULT_MIN_CONFIDENCE,
     EVERYTHING,
     BlockStyle,
-    Found,
     KnowledgeMemory,
     Memory,
     MemoryType,
     Query,
     Scope,
     SearchMode,
+    SearchResult,
 )
 from commonplace.mcp.knowledge.parameters import (
     AsOf,
@@ -37,7 +37,7 @@ from commonplace.mcp.knowledge.parameters import (
     WithinBlock,
 )
 from commonplace.mcp.protocol.parameters import JSON
-from commonplace.mcp.protocol.tool import Offer
+from commonplace.mcp.protocol.tool import ToolSpec
 
 SHOWN_CHARS: Final = 4_000
 """Longer texts are cut in lists: ten of a million characters would fill any model's window."""
@@ -181,32 +181,32 @@ async def memory_context(
     return OUT_OF_REACH if has_room and not block else block
 
 
-def _listed(found: Sequence[Found]) -> Results:
+def _listed(found: Sequence[SearchResult]) -> Results:
     results: Results = {"count": len(found), "results": [_shown(each) for each in found]}
     return results if found else {**results, "hint": NO_RESULT_HINT}
 
 
-def _shown(found: Found) -> Result:
+def _shown(found: SearchResult) -> Result:
     content = found.memory.content
     cut = {"content": trim_to(content, SHOWN_CHARS), "content_is_cut": True}
     return cast("Result", {**found.to_json(), **(cut if len(content) > SHOWN_CHARS else {})})
 
 
 # Recalling and reading count a use of the memories, which does not change their content.
-OFFERS: Final = (
-    Offer(
+TOOLS: Final = (
+    ToolSpec(
         run=memory_search,
         title="Search memory",
         reads_only=True,
         repeatable=True,
         agent=("query", "types"),
     ),
-    Offer(
+    ToolSpec(
         run=memory_recall,
         title="Recall what matters for a topic",
         needs=Role.READER,
         agent=("topic",),
     ),
-    Offer(run=memory_get, title="Read one memory", needs=Role.READER),
-    Offer(run=memory_context, title="Get the context block", reads_only=True, repeatable=True),
+    ToolSpec(run=memory_get, title="Read one memory", needs=Role.READER),
+    ToolSpec(run=memory_context, title="Get the context block", reads_only=True, repeatable=True),
 )

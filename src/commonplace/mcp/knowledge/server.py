@@ -30,12 +30,12 @@ from commonplace.mcp.protocol.tool import MemoryTool, no_notice
 
 SERVER_NAME: Final = "knowledge"
 ACTOR: Final = "mcp"
-OFFERS: Final = (
-    *writing.OFFERS,
-    *reading.OFFERS,
-    *feedback.OFFERS,
-    *entities.OFFERS,
-    *management.OFFERS,
+TOOLS: Final = (
+    *writing.TOOLS,
+    *reading.TOOLS,
+    *feedback.TOOLS,
+    *entities.TOOLS,
+    *management.TOOLS,
 )
 """The tools in the order in which they are shown. Source: KNW-19."""
 
@@ -114,7 +114,7 @@ def build_server(
 def instructions_for(view: View) -> str:
     """Return the instructions of a server."""
     whose = "" if view.butler is None else f"\n{WHOSE.format(butler=view.butler)}"
-    return view.names(OFFERS).within(INSTRUCTIONS) + whose
+    return view.names(TOOLS).within(INSTRUCTIONS) + whose
 
 
 def add_to(
@@ -133,7 +133,7 @@ def add_to(
         server.add_tool(tool)
     texts = texts or _of_caller(memory, caller)
     add_resources(server, texts, butler=view.butler)
-    add_prompts(server, texts, names=view.names(OFFERS), butler=view.butler)
+    add_prompts(server, texts, names=view.names(TOOLS), butler=view.butler)
 
 
 def build_tools(
@@ -151,16 +151,16 @@ def build_tools(
     make = partial(
         MemoryTool.make,
         caller=_of_caller(memory, caller),
-        names=view.names(OFFERS),
+        names=view.names(TOOLS),
         hints=HINTS,
         defaults=defaults,
         profile=view.profile,
     )
     elsewhere = partial(_elsewhere, view.butler)
     return [
-        make(offer, notice=elsewhere if offer in writing.OFFERS else no_notice)
-        for offer in OFFERS
-        if view.profile is Profile.FULL or offer.agent is not None
+        make(spec, notice=elsewhere if spec in writing.TOOLS else no_notice)
+        for spec in TOOLS
+        if view.profile is Profile.FULL or spec.agent is not None
     ]
 
 

@@ -20,7 +20,7 @@ from commonplace.knowledge import (
     json_fields,
 )
 from commonplace.mcp.knowledge.parameters import ImportanceOf, Lifetime, Metadata, Origin, ScopeOf, TagsOf
-from commonplace.mcp.protocol.tool import OUTAGE_HINT, Offer
+from commonplace.mcp.protocol.tool import OUTAGE_HINT, ToolSpec
 
 
 class StoredEpisode(TypedDict):
@@ -175,12 +175,12 @@ async def memory_store_rule(
     return {"id": receipt.id, "maturity": Maturity.CANDIDATE, "flags": list(receipt.flags)}
 
 
-OFFERS: Final = (
-    Offer(run=memory_store_episode, title="Store an episode", agent=("content", "butler")),
-    Offer(
+TOOLS: Final = (
+    ToolSpec(run=memory_store_episode, title="Store an episode", agent=("content", "butler")),
+    ToolSpec(
         run=memory_store_fact,
         title="Store a fact",
         agent=("subject", "predicate", "content", "permanence", "scope"),
     ),
-    Offer(run=memory_store_rule, title="Store a rule", agent=("content", "scope")),
+    ToolSpec(run=memory_store_rule, title="Store a rule", agent=("content", "scope")),
 )

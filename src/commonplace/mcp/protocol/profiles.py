@@ -27,7 +27,7 @@ class _Tool(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
+class ToolNames:
     """The names of a server's tools as a client sees them.
 
     Attributes:
@@ -72,9 +72,9 @@ class View:
             form = f"a letter, then letters, digits, _ or -, at most {MAX_PREFIX_CHARS} characters"
             raise InvalidInputError("prefix", form, self.prefix)
 
-    def names(self, tools: Iterable[_Tool]) -> Names:
+    def names(self, tools: Iterable[_Tool]) -> ToolNames:
         """Return the names of tools."""
-        return Names(prefix=self.prefix, tools=frozenset(tool.name for tool in tools))
+        return ToolNames(prefix=self.prefix, tools=frozenset(tool.name for tool in tools))
 
 
 WHOLE: Final = View()

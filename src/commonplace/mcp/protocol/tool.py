@@ -39,7 +39,7 @@ from commonplace.core.faults import invalid_input
 from commonplace.core.json_values import json_safe
 from commonplace.core.parameter_groups import flat_parameters, gathered
 from commonplace.mcp.protocol.outputs import output_schema
-from commonplace.mcp.protocol.profiles import Names, Profile
+from commonplace.mcp.protocol.profiles import Profile, ToolNames
 
 ToolFunction = Callable[..., Awaitable[object]]
 
@@ -69,7 +69,7 @@ def no_notice(given: Mapping[str, Any]) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class ToolSpec:
     """A tool to register: its function, which names the tool, and its effects.
 
     Attributes:
@@ -106,50 +106,50 @@ class Offer:
 class MemoryTool(Tool):
     """One tool on the memory of the caller."""
 
-    _offer: Offer = PrivateAttr()
+    _offer: ToolSpec = PrivateAttr()
     _arguments: type[BaseModel] = PrivateAttr()
     _caller: Callable[[], Awaitable[object]] = PrivateAttr()
     _defaults: Mapping[str, object] = PrivateAttr()
     _hints: Mapping[str, str] = PrivateAttr()
-    _names: Names = PrivateAttr()
+    _names: ToolNames = PrivateAttr()
     _notice: Notice = PrivateAttr()
 
     @classmethod
     def make(
         cls,
-        offer: Offer,
+        spec: ToolSpec,
         caller: Callable[[], Awaitable[object]],
         *,
-        names: Names,
+        names: ToolNames,
         hints: Mapping[str, str],
         defaults: Mapping[str, object] = NO_DEFAULTS,
         profile: Profile = Profile.FULL,
         notice: Notice = no_notice,
     ) -> "MemoryTool":
-        """Return the tool of an offer, on the memory that ``caller`` returns for each call.
+        """Return the tool of a specification, on the memory that ``caller`` returns for each call.
 
         The hints are shown for a refused parameter, the notice about the arguments in the answer. The defaults replace
         those of the function. A call may pass all parameters in any profile.
         """
-        arguments, schema = _form(offer.run, frozenset(defaults))
-        shown = offer.agent if profile is Profile.AGENT else None
-        description = documented(offer.run)[0]
+        arguments, schema = _form(spec.run, frozenset(defaults))
+        shown = spec.agent if profile is Profile.AGENT else None
+        description = documented(spec.run)[0]
         tool = cls(
-            name=names.shown(offer.name),
-            title=offer.title,
+            name=names.shown(spec.name),
+            title=spec.title,
             description=names.within(
                 description.partition("\n\n")[0] if profile is Profile.AGENT else description
             ),
             parameters=_shown_schema(schema, shown, names, defaults),
-            output_schema=output_schema(offer.run),
+            output_schema=output_schema(spec.run),
             annotations=ToolAnnotations(
-                read_only_hint=offer.reads_only,
-                destructive_hint=offer.destroys,
-                idempotent_hint=offer.repeatable,
+                read_only_hint=spec.reads_only,
+                destructive_hint=spec.destroys,
+                idempotent_hint=spec.repeatable,
                 open_world_hint=False,
             ),
         )
-        tool._offer, tool._arguments, tool._caller = offer, arguments, caller
+        tool._offer, tool._arguments, tool._caller = spec, arguments, caller
         tool._names, tool._defaults, tool._notice = names, defaults, notice
         tool._hints = {parameter: names.within(hint) for parameter, hint in hints.items()}
         return tool
@@ -248,7 +248,7 @@ def arguments_of(run: ToolFunction, defaults: Mapping[str, object]) -> type[Base
 def _shown_schema(
     schema: Mapping[str, Any],
     shown: tuple[str, ...] | None,
-    names: Names,
+    names: ToolNames,
     defaults: Mapping[str, object],
 ) -> dict[str, Any]:
     """Return the JSON Schema of arguments, without titles and without the parameters that are not shown."""

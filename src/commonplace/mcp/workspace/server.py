@@ -16,7 +16,7 @@ from pydantic import PrivateAttr
 from commonplace.core.settings import Settings
 from commonplace.mcp.protocol import stdio
 from commonplace.mcp.protocol.briefing import add_briefing, from_settings
-from commonplace.mcp.protocol.profiles import WHOLE, Names, Profile, View
+from commonplace.mcp.protocol.profiles import WHOLE, Profile, ToolNames, View
 from commonplace.mcp.protocol.server import new_server
 from commonplace.workspace import TOOLS, Tool, WorkspaceMemory, call_tool, system_prompt_section
 
@@ -65,7 +65,7 @@ class _WorkspaceTool(McpTool):
 
     _memory: WorkspaceMemory = PrivateAttr()
     _tool: Tool = PrivateAttr()
-    _names: Names = PrivateAttr()
+    _names: ToolNames = PrivateAttr()
 
     @classmethod
     def wrap(cls, tool: Tool, memory: WorkspaceMemory, view: View) -> "_WorkspaceTool":

@@ -9,7 +9,7 @@ R-OPS-3, R-OPS-4.
 from collections.abc import Callable, Sequence
 
 from commonplace.core.confidence import ACTIVE_THRESHOLD
-from commonplace.operational.model.context import Candidate, MemoryContext
+from commonplace.operational.model.context import LessonCandidate, MemoryContext
 from commonplace.operational.rules.context_block import SHORTEST_BULLET_CHARS, BlockBuilder
 from commonplace.operational.store.statements import OperationalStatements
 from commonplace.storage.rows import read_row
@@ -40,7 +40,7 @@ async def build_memory_context(
 
 async def _offer(sql: OperationalStatements, builder: "BlockBuilder", *, services: str) -> None:
     """Offer memories page by page while there is room; ``services`` as in the statement ``eligible``."""
-    last: Candidate | None = None
+    last: LessonCandidate | None = None
     while builder.room > 0:
         # The remaining room is smaller than a page of memories, so the rest need not be read.
         page = builder.room // SHORTEST_BULLET_CHARS + 1
@@ -54,7 +54,7 @@ async def _offer(sql: OperationalStatements, builder: "BlockBuilder", *, service
             limit=page,
         )
         for row in rows:
-            last = read_row(Candidate, row)
+            last = read_row(LessonCandidate, row)
             builder.offer(last)
         if len(rows) < page:
             return

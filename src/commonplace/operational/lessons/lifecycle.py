@@ -15,7 +15,7 @@ from commonplace.core.text import plural
 from commonplace.judge import Judgement, Verdict, joined, judge
 from commonplace.operational.model.bounds import DEFAULT_CONFIDENCE
 from commonplace.operational.model.markers import MemoryMarker
-from commonplace.operational.model.memories import Author, ChangeKind, Memory
+from commonplace.operational.model.memories import Author, ChangeKind, Lesson
 from commonplace.operational.model.receipts import Effect, LearningReceipt, ReceiptOutcome
 from commonplace.operational.model.reviews import Decision, Review
 from commonplace.operational.rules import decay
@@ -29,7 +29,7 @@ CONTRADICTION: Final = Decimal("-0.2")
 STALENESS: Final = "staleness"
 
 
-_Judged = tuple[Memory, Judgement]
+_Judged = tuple[Lesson, Judgement]
 
 
 async def learn(
@@ -62,7 +62,7 @@ async def learn(
 
 
 def _judged(
-    memory: Memory, marker: MemoryMarker, decided: dict[str, Decision], *, asks_model: bool
+    memory: Lesson, marker: MemoryMarker, decided: dict[str, Decision], *, asks_model: bool
 ) -> Judgement:
     found = judge(memory.observation, marker.observation, marker.service)
     if asks_model and found.between:
@@ -129,7 +129,7 @@ def _relation(judged: Sequence[_Judged], refined: Sequence[_Judged]) -> tuple[in
 
 
 async def _reinforce(
-    sql: OperationalStatements, memory: Memory, wording: str, author: Author
+    sql: OperationalStatements, memory: Lesson, wording: str, author: Author
 ) -> LearningReceipt:
     if await memories.session_changed(sql, memory, ChangeKind.REINFORCED, author.session_id):
         if wording != memory.observation:
@@ -145,7 +145,7 @@ async def _reinforce(
 
 
 async def _refine(
-    sql: OperationalStatements, memory: Memory, text: str, wording: str, author: Author
+    sql: OperationalStatements, memory: Lesson, text: str, wording: str, author: Author
 ) -> LearningReceipt:
     """Give a memory a text with both wordings, and reinforce it unless the session has already reinforced it."""
     witnessed = await memories.session_changed(sql, memory, ChangeKind.REINFORCED, author.session_id)
@@ -156,7 +156,7 @@ async def _refine(
     return LearningReceipt(outcome=ReceiptOutcome.REFINED, memory=refined, reason=why)
 
 
-async def _contradict(sql: OperationalStatements, memory: Memory, author: Author) -> Effect | None:
+async def _contradict(sql: OperationalStatements, memory: Lesson, author: Author) -> Effect | None:
     """Weaken a memory without refreshing it; return ``None`` if this session has already weakened it."""
     if await memories.session_changed(sql, memory, ChangeKind.CONTRADICTED, author.session_id):
         return None
@@ -234,7 +234,7 @@ _PHRASES: Final = {
 }
 
 
-async def _retire(sql: OperationalStatements, memory: Memory, author: Author) -> None:
+async def _retire(sql: OperationalStatements, memory: Lesson, author: Author) -> None:
     """Make a memory inactive because another memory now contains its words."""
     await memories.replace(sql, memory, replace(memory, active=False), ChangeKind.EDITED, author)
 
@@ -248,7 +248,7 @@ async def run_decay(sql: OperationalStatements, now: datetime) -> list[Effect]:
     author = Author(actor=STALENESS, now=now)
     horizon = format_timestamp(now - decay.GRACE)
     for row in await sql.lock_stale(updated_before=horizon):
-        memory = Memory.from_row(row)
+        memory = Lesson.from_row(row)
         weeks = decay.weeks_stale(memory.updated_at, now)
         due = weeks - row["weeks_charged"]
         if due <= 0:
@@ -261,12 +261,12 @@ async def run_decay(sql: OperationalStatements, now: datetime) -> list[Effect]:
     return effects
 
 
-def _with_confidence(memory: Memory, value: float) -> Memory:
+def _with_confidence(memory: Lesson, value: float) -> Lesson:
     """Return a memory with less confidence; below the threshold it is inactive."""
     return replace(memory, confidence=value, active=memory.active and confidence.is_active(value))
 
 
-def _effect(before: Memory, after: Memory, reason: str) -> Effect:
+def _effect(before: Lesson, after: Lesson, reason: str) -> Effect:
     return Effect(
         memory_id=before.id,
         observation=before.observation,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class LessonCandidate:
     """A memory that the block could show.
 
     Attributes:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from commonplace.operational.model.memories import ChangeKind, Memory
+from commonplace.operational.model.memories import ChangeKind, Lesson
 from commonplace.storage.rows import Noun
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ class MemoryPage:
         active: How many active memories match the other conditions of the filter.
     """
 
-    memories: list[Memory]
+    memories: list[Lesson]
     active: int
     inactive: int
 

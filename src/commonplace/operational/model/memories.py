@@ -33,7 +33,7 @@ class ChangeKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory(Watched, Noun):
+class Lesson(Watched, Noun):
     """One row of ``memories``.
 
     Attributes:
@@ -64,7 +64,7 @@ class Memory(Watched, Noun):
         return self.quarantine.reasons(self.observation) if self.active else ()
 
     @classmethod
-    def from_row(cls, row: Columns) -> "Memory":
+    def from_row(cls, row: Columns) -> "Lesson":
         """Return the memory of a row."""
         return read_row(cls, row, quarantine=Quarantine())
 
@@ -151,6 +151,6 @@ class MemoryFilter:
         require_page(self.limit, self.offset)
 
 
-def state_of(memory: Memory) -> dict[str, Any]:
+def state_of(memory: Lesson) -> dict[str, Any]:
     """Return the mutable fields of a memory, which its history and the decisions on pairs store."""
     return {"observation": memory.observation, "confidence": memory.confidence, "active": memory.active}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from commonplace.core.instructions import Flag
-from commonplace.operational.model.memories import Memory
+from commonplace.operational.model.memories import Lesson
 from commonplace.operational.model.sessions import Session
 
 
@@ -60,7 +60,7 @@ class LearningReceipt:
     """
 
     outcome: ReceiptOutcome
-    memory: Memory
+    memory: Lesson
     reason: str
     contradicted: tuple[Effect, ...] = ()
 
@@ -98,7 +98,7 @@ class AddReceipt:
 
     id: int
     outcome: ReceiptOutcome
-    memory: Memory
+    memory: Lesson
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from commonplace.core.clock import format_timestamp
 from commonplace.core.quarantine import Quarantine
 from commonplace.operational.model.figures import Figures, ServiceCount
 from commonplace.operational.model.memories import (
-    Memory,
+    Lesson,
 )
 from commonplace.operational.rules.decay import GRACE, WEEK
 from commonplace.operational.store.statements import OperationalStatements
@@ -39,15 +39,15 @@ class OperationalFigures:
             counts[key] = replace(before, memories=before.memories + row["count"])
         return [counts[key] for key in sorted(counts, key=lambda key: (key is None, key or ""))]
 
-    async def newest(self, *, limit: int) -> list[Memory]:
+    async def newest(self, *, limit: int) -> list[Lesson]:
         """Return the latest memories, newest first."""
         rows = await self._store.reads.recent_memories(limit=limit)
-        return self._quarantine.watch(Memory.from_rows(rows))
+        return self._quarantine.watch(Lesson.from_rows(rows))
 
-    async def fading(self, *, limit: int) -> list[Memory]:
+    async def fading(self, *, limit: int) -> list[Lesson]:
         """Return active memories that are losing confidence by age, weakest first."""
         rows = await self._store.reads.fading_memories(updated_before=self._before(GRACE), limit=limit)
-        return self._quarantine.watch(Memory.from_rows(rows))
+        return self._quarantine.watch(Lesson.from_rows(rows))
 
     async def learned_by_day(self, *, since: datetime) -> Mapping[date, int]:
         """Return the number of memories by day of creation (UTC), without days that have none."""

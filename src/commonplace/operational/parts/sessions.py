@@ -4,7 +4,7 @@ from commonplace.core.clock import format_timestamp
 from commonplace.core.quarantine import Quarantine
 from commonplace.operational.model.figures import ListedChange, Page
 from commonplace.operational.model.memories import (
-    Memory,
+    Lesson,
 )
 from commonplace.operational.model.output import OutputLine
 from commonplace.operational.model.sessions import Session, SessionStatus, require_tier
@@ -66,10 +66,10 @@ class OperationalSessions:
             await self._store.reads.list_output(session_id=session_id, after=after, limit=limit)
         )
 
-    async def memories(self, session_id: int, *, limit: int = 100) -> list[Memory]:
+    async def memories(self, session_id: int, *, limit: int = 100) -> list[Lesson]:
         """Return the memories that a session created and that still exist, oldest first."""
         rows = await self._store.reads.memories_of_session(session_id=session_id, limit=limit)
-        return self._quarantine.watch(Memory.from_rows(rows))
+        return self._quarantine.watch(Lesson.from_rows(rows))
 
     async def changes(self, session: Session, *, limit: int = 100) -> list[ListedChange]:
         """Return the changes that a session made to memories, except creations, oldest first."""

@@ -6,7 +6,7 @@ from commonplace.core.request_context import current_actor
 from commonplace.operational.model.memories import (
     Author,
     ChangeKind,
-    Memory,
+    Lesson,
     Wording,
 )
 from commonplace.operational.rules.edits import edited
@@ -23,7 +23,7 @@ class OperationalWordings:
         self._store = store
         self._quarantine = quarantine
 
-    async def restore(self, memory_id: int, number: int) -> Memory:
+    async def restore(self, memory_id: int, number: int) -> Lesson:
         """Restore an earlier wording of a memory.
 
         Raises:

@@ -8,7 +8,7 @@ from typing import Final
 
 from commonplace.core.budgets import CHARS_PER_TOKEN, budget_chars, estimate_tokens
 from commonplace.core.confidence import to_decimal
-from commonplace.operational.model.context import Candidate, MemoryContext
+from commonplace.operational.model.context import LessonCandidate, MemoryContext
 from commonplace.operational.model.markers import GENERAL
 from commonplace.prompts.data_lines import data_line
 
@@ -23,7 +23,7 @@ def render_heading(name: str) -> str:
     return f"### {name}"
 
 
-def render_bullet(candidate: Candidate) -> str:
+def render_bullet(candidate: LessonCandidate) -> str:
     """Return a memory as one line of data without markers.
 
     A marker in an observation loses its bracket, so that an agent that repeats the block does not store it again. A
@@ -66,7 +66,7 @@ class BlockBuilder:
         """The length in characters of the longest observation that could still fit; 0 or less if none fits."""
         return self._room - SHORTEST_BULLET_CHARS + 1
 
-    def offer(self, candidate: Candidate) -> None:
+    def offer(self, candidate: LessonCandidate) -> None:
         """Take a memory if it fits together with its service's heading; skip taken and quarantined memories."""
         if len(candidate.observation) > self.room:
             return

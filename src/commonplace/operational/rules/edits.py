@@ -4,12 +4,12 @@ from dataclasses import replace
 from datetime import datetime
 
 from commonplace.core import confidence
-from commonplace.operational.model.memories import Memory
+from commonplace.operational.model.memories import Lesson
 
 
 def edited(
-    memory: Memory, *, observation: str | None, confidence_value: float | None, now: datetime
-) -> Memory:
+    memory: Lesson, *, observation: str | None, confidence_value: float | None, now: datetime
+) -> Lesson:
     """Return a memory after an operator's edit.
 
     A confidence is clamped to 0.0 to 1.0; below 0.3 the memory becomes inactive, above 0.3 active, and at 0.3 its state

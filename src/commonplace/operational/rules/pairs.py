@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from commonplace.judge import Verdict, tokens_of
-from commonplace.operational.model.memories import Memory
+from commonplace.operational.model.memories import Lesson
 from commonplace.operational.model.reviews import Decision
 
 VERDICT_OF: Final[Mapping[Decision, Verdict]] = {
@@ -17,7 +17,7 @@ VERDICT_OF: Final[Mapping[Decision, Verdict]] = {
 """The judge's verdict with the same meaning as a decision."""
 
 
-def pair_name(memory: Memory, emitted: str) -> str:
+def pair_name(memory: Lesson, emitted: str) -> str:
     """Return the name of a pair of texts of one service and category, ignoring case and spacing."""
     texts = repr((tokens_of(memory.observation), tokens_of(emitted)))
     about = f"{(memory.service or '').lower()}:{memory.category}"

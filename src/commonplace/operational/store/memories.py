@@ -13,21 +13,21 @@ from commonplace.core.clock import format_timestamp
 from commonplace.core.confidence import is_active
 from commonplace.core.text import clean_text
 from commonplace.operational.model.markers import MemoryCategory
-from commonplace.operational.model.memories import Author, Change, ChangeKind, Memory, MemoryFilter, state_of
+from commonplace.operational.model.memories import Author, Change, ChangeKind, Lesson, MemoryFilter, state_of
 from commonplace.operational.store.statements import OperationalStatements
 from commonplace.storage.database import containing
 
 
-async def get(sql: OperationalStatements, memory_id: int) -> Memory:
+async def get(sql: OperationalStatements, memory_id: int) -> Lesson:
     """Return one memory.
 
     Raises:
         NotFoundError: No memory has this id.
     """
-    return Memory.existing(await sql.get_memory(id=memory_id), memory_id)
+    return Lesson.existing(await sql.get_memory(id=memory_id), memory_id)
 
 
-async def lock(sql: OperationalStatements, memory_id: int) -> Memory:
+async def lock(sql: OperationalStatements, memory_id: int) -> Lesson:
     """Return one memory and lock it, so that no other process changes it until the transaction ends.
 
     To avoid deadlocks, lock several memories in ascending order of their ids.
@@ -35,10 +35,10 @@ async def lock(sql: OperationalStatements, memory_id: int) -> Memory:
     Raises:
         NotFoundError: No memory has this id.
     """
-    return Memory.existing(await sql.lock_memory(id=memory_id), memory_id)
+    return Lesson.existing(await sql.lock_memory(id=memory_id), memory_id)
 
 
-async def find(sql: OperationalStatements, wanted: MemoryFilter) -> list[Memory]:
+async def find(sql: OperationalStatements, wanted: MemoryFilter) -> list[Lesson]:
     """Return the memories that match a filter, in the order of the filter."""
     page: dict[str, Any] = {
         "active": None if wanted.active is None else int(wanted.active),
@@ -47,13 +47,13 @@ async def find(sql: OperationalStatements, wanted: MemoryFilter) -> list[Memory]
     }
     if wanted.service is not None or wanted.general or wanted.search is not None:
         rows = await sql.narrowed_memories(**_conditions(wanted), sort=wanted.sort, **page)
-        return Memory.from_rows(rows)
+        return Lesson.from_rows(rows)
     in_order = {
         "service": sql.memories_by_service,
         "confidence": sql.memories_by_confidence,
         "recency": sql.memories_by_recency,
     }[wanted.sort]
-    return Memory.from_rows(await in_order(category=wanted.category, **page))
+    return Lesson.from_rows(await in_order(category=wanted.category, **page))
 
 
 async def count(sql: OperationalStatements, wanted: MemoryFilter) -> Mapping[bool, int]:
@@ -73,9 +73,9 @@ def _conditions(wanted: MemoryFilter) -> dict[str, Any]:
 
 async def lock_candidates(
     sql: OperationalStatements, service: str | None, category: MemoryCategory
-) -> list[Memory]:
+) -> list[Lesson]:
     """Return the active memories of one service and category, oldest first, and lock them; see :func:`lock`."""
-    return Memory.from_rows(await sql.lock_candidates(service=service, category=category))
+    return Lesson.from_rows(await sql.lock_candidates(service=service, category=category))
 
 
 async def history(sql: OperationalStatements, memory_id: int) -> list[Change]:
@@ -84,7 +84,7 @@ async def history(sql: OperationalStatements, memory_id: int) -> list[Change]:
 
 
 async def session_changed(
-    sql: OperationalStatements, memory: Memory, kind: ChangeKind, session_id: int | None
+    sql: OperationalStatements, memory: Lesson, kind: ChangeKind, session_id: int | None
 ) -> bool:
     """Return whether a session has already changed a memory in this way; operators have no session.
 
@@ -98,7 +98,7 @@ async def session_changed(
     )
 
 
-async def seen_since(sql: OperationalStatements, memory: Memory, moment: datetime) -> bool:
+async def seen_since(sql: OperationalStatements, memory: Lesson, moment: datetime) -> bool:
     """Return whether a session saw a memory again, or an operator edited it, after a time."""
     return bool(await sql.seen_since(memory_id=memory.id, moment=format_timestamp(moment)))
 
@@ -111,7 +111,7 @@ async def create(
     observation: str,
     confidence: float,
     author: Author,
-) -> Memory:
+) -> Lesson:
     """Add a memory; the author's ``related_id`` is the memory that it corrects or refines."""
     row = await sql.insert_memory(
         service=service,
@@ -123,20 +123,20 @@ async def create(
         session_id=author.session_id,
         tier=author.tier,
     )
-    memory = Memory.from_row(row)
+    memory = Lesson.from_row(row)
     await _record(sql, memory.id, ChangeKind.CREATED, author, after=state_of(memory))
     return memory
 
 
 async def replace(
     sql: OperationalStatements,
-    before: Memory,
-    after: Memory,
+    before: Lesson,
+    after: Lesson,
     kind: ChangeKind,
     author: Author,
     *,
     wording: str | None = None,
-) -> Memory:
+) -> Lesson:
     """Write the mutable fields of a memory: observation, confidence, active, ``updated_at``.
 
     ``before`` is the memory as locked in this transaction. ``wording`` is the emitted text, which is stored if the
@@ -155,7 +155,7 @@ async def replace(
         active=int(after.active),
         updated_at=format_timestamp(after.updated_at),
     )
-    changed_memory = Memory.existing(row, after.id)
+    changed_memory = Lesson.existing(row, after.id)
     old, new = state_of(before), state_of(after)
     changed = [key for key in new if new[key] != old[key]]
     await _record(

@@ -11,13 +11,13 @@ from typing import Any
 from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import ConflictError
 from commonplace.operational.model.markers import MemoryMarker
-from commonplace.operational.model.memories import Author, Memory, state_of
+from commonplace.operational.model.memories import Author, Lesson, state_of
 from commonplace.operational.model.reviews import OBSERVATIONS, Decision, Review
 from commonplace.operational.rules.pairs import pair_name
 from commonplace.operational.store.statements import OperationalStatements
 
 
-async def add(sql: OperationalStatements, old: Memory, new: Memory, reason: str, now: datetime) -> int | None:
+async def add(sql: OperationalStatements, old: Lesson, new: Lesson, reason: str, now: datetime) -> int | None:
     """Add a pair to the queue and return its id, or `None` if the pair is already in the queue."""
     review_id: int | None = await sql.insert_review(
         kind=OBSERVATIONS,
@@ -49,7 +49,7 @@ async def decide(
     sql: OperationalStatements,
     review: Review,
     decision: Decision,
-    pair: tuple[Memory, Memory],
+    pair: tuple[Lesson, Lesson],
     author: Author,
     *,
     explanation: str = "",

@@ -11,7 +11,7 @@ HEAD_BYTES: Final = 1_024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class TranscriptLine:
     """A line without its newline.
 
     Attributes:
@@ -46,7 +46,7 @@ class LineSplitter:
         self._size = 0
         self._number = 0
 
-    def feed(self, chunk: bytes) -> list[Line]:
+    def feed(self, chunk: bytes) -> list[TranscriptLine]:
         """Take the next piece and return the lines that it completes."""
         *ends, rest = chunk.split(b"\n")
         lines = [self._complete(end) for end in ends]
@@ -54,16 +54,16 @@ class LineSplitter:
             self._keep(rest)
         return lines
 
-    def close(self) -> list[Line]:
+    def close(self) -> list[TranscriptLine]:
         """Return the last line if it has no newline."""
         return [self._complete(b"")] if self._size else []
 
-    def _complete(self, end: bytes) -> Line:
+    def _complete(self, end: bytes) -> TranscriptLine:
         self._number += 1
         if not self._size and len(end) <= self._max_line_bytes:
-            return Line(number=self._number, data=end, size=len(end))
+            return TranscriptLine(number=self._number, data=end, size=len(end))
         self._keep(end)
-        line = Line(number=self._number, data=bytes(self._pending), size=self._size)
+        line = TranscriptLine(number=self._number, data=bytes(self._pending), size=self._size)
         self._pending.clear()
         self._size = 0
         return line

@@ -36,7 +36,7 @@ from commonplace.operational.model.stream import (
     ToolResult,
     ToolUse,
 )
-from commonplace.operational.transcript.lines import MAX_LINE_BYTES, Line, LineSplitter
+from commonplace.operational.transcript.lines import MAX_LINE_BYTES, LineSplitter, TranscriptLine
 
 MAX_ID_CHARS: Final = 200
 """Longer identifiers and names are ignored."""
@@ -75,7 +75,7 @@ class StreamReader:
         """Return the events of a last line without newline; a line that was cut off is damaged."""
         return self._read(self._lines.close())
 
-    def _read(self, lines: list[Line]) -> list[StreamEvent]:
+    def _read(self, lines: list[TranscriptLine]) -> list[StreamEvent]:
         found: list[StreamEvent] = []
         for line in lines:
             events = decode_line(line)
@@ -92,7 +92,7 @@ async def read_events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[list[Strea
     yield reader.close()
 
 
-def decode_line(line: Line) -> list[StreamEvent]:
+def decode_line(line: TranscriptLine) -> list[StreamEvent]:
     """Return the events of a line; empty lines and unknown types have no events."""
     text = line.data.decode("utf-8", "replace").removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}").strip()
     if line.too_long:
@@ -109,7 +109,7 @@ def decode_line(line: Line) -> list[StreamEvent]:
     return _record_events(cast("dict[str, object]", value))
 
 
-def _damaged(line: Line, text: str, reason: str) -> Damaged:
+def _damaged(line: TranscriptLine, text: str, reason: str) -> Damaged:
     plain = _ESCAPE.sub(" ", text[: EXCERPT_CHARS * _LOOK_AHEAD])
     return Damaged(
         line_number=line.number,

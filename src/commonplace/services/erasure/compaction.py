@@ -8,7 +8,7 @@ from typing import Final
 import asyncpg
 
 from commonplace.storage import sqlite
-from commonplace.storage.backup.copies import Server
+from commonplace.storage.backup.copies import PostgresServer
 from commonplace.storage.postgres_access import connected
 from commonplace.storage.postgres_url import describe_url
 
@@ -44,7 +44,7 @@ def compact_sqlite(path: Path) -> str | None:
     )
 
 
-async def compact_postgres(server: Server) -> str | None:
+async def compact_postgres(server: PostgresServer) -> str | None:
     """Rewrite the tables and indexes of a database, and remove the write-ahead log of the embedded server.
 
     Returns:

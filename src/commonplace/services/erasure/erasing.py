@@ -18,17 +18,17 @@ from commonplace.projects import Projects
 from commonplace.services.erasure import files
 from commonplace.services.erasure.compaction import QUEUE_SCHEMA, compact_postgres, compact_sqlite
 from commonplace.services.erasure.files import Texts
-from commonplace.services.erasure.finding import Finder, Found, proof_texts
+from commonplace.services.erasure.finding import Finder, FoundRows, proof_texts
 from commonplace.services.erasure.rows import PostgresRows, Rows, SQLiteRows
 from commonplace.services.erasure.selection import By, Selection, distinctive
 from commonplace.services.erasure.tables import Redacted
 from commonplace.storage import sqlite
 from commonplace.storage.backup.archive import disk_errors
-from commonplace.storage.backup.copies import MEMORIES, Server, servers
+from commonplace.storage.backup.copies import MEMORIES, PostgresServer, servers
 from commonplace.storage.postgres_access import connected
 from commonplace.storage.postgres_url import describe_url
 from commonplace.storage.roles import embedded_owner, separate_roles
-from commonplace.workspace import Memory, WorkspaceMemory
+from commonplace.workspace import Note, WorkspaceMemory
 
 WORKSPACE: Final = "workspace memory"
 FILES: Final = "files"
@@ -53,7 +53,7 @@ _RECORD_EVENT: Final = "INSERT INTO events (level, message, created_at) VALUES (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class ErasedPart:
     """The erased rows of one table, or lines of one file.
 
     Attributes:
@@ -82,7 +82,7 @@ class ErasureReceipt:
         not_reached: Places that may hold copies and that the command cannot reach.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[ErasedPart, ...]
     remains: tuple[str, ...]
     searched_texts: int
     problems: tuple[str, ...]
@@ -91,10 +91,12 @@ class ErasureReceipt:
 
 @dataclass(slots=True)
 class _Collected:
-    parts: dict[tuple[str, str, str], Part] = field(default_factory=dict[tuple[str, str, str], Part])
+    parts: dict[tuple[str, str, str], ErasedPart] = field(
+        default_factory=dict[tuple[str, str, str], ErasedPart]
+    )
     pieces: set[str] = field(default_factory=set[str])
 
-    def add(self, part: Part) -> None:
+    def add(self, part: ErasedPart) -> None:
         key = (part.memory, part.place, part.action)
         if key in self.parts:
             before = self.parts[key]
@@ -106,11 +108,11 @@ class _Collected:
             )
         self.parts[key] = part
 
-    def add_rows(self, found: Iterable[Found], changed: dict[Redacted, int]) -> None:
+    def add_rows(self, found: Iterable[FoundRows], changed: dict[Redacted, int]) -> None:
         for each in found:
             samples = dict.fromkeys(texts[0][:SAMPLE_CHARS] for texts in each.texts() if texts)
             self.add(
-                Part(
+                ErasedPart(
                     memory=each.table.memory,
                     place=each.table.name,
                     action="deleted",
@@ -120,14 +122,14 @@ class _Collected:
                 )
             )
         for table, count in changed.items():
-            self.add(Part(memory=table.memory, place=table.name, action="redacted", count=count))
+            self.add(ErasedPart(memory=table.memory, place=table.name, action="redacted", count=count))
         self.pieces |= proof_texts(found)
 
 
 _Work = Callable[[Rows, Finder, str | None], Awaitable[None]]
 
 
-async def preview(settings: Settings, selection: Selection) -> tuple[Part, ...]:
+async def preview(settings: Settings, selection: Selection) -> tuple[ErasedPart, ...]:
     """Return the parts that :func:`erase` would erase, without changing anything.
 
     Raises:
@@ -211,7 +213,7 @@ async def remove_rows(settings: Settings, rows: Mapping[str, Collection[str]]) -
 
 
 async def _in_databases(
-    settings: Settings, found: dict[str, Server], selection: Selection, work: _Work
+    settings: Settings, found: dict[str, PostgresServer], selection: Selection, work: _Work
 ) -> None:
     """Run some work in a transaction of each database and each tenant."""
     if not settings.database_is_postgres and settings.database_path.exists():
@@ -236,7 +238,7 @@ async def _in_sqlite(path: Path, selection: Selection, work: _Work) -> None:
         connection.execute("COMMIT")
 
 
-async def _in_postgres(server: Server, selection: Selection, work: _Work) -> None:
+async def _in_postgres(server: PostgresServer, selection: Selection, work: _Work) -> None:
     """Run some work as the owner of the tables, to whom row-level security applies too."""
     if server.admin_url:
         await separate_roles(server.url)
@@ -263,7 +265,7 @@ async def _in_postgres(server: Server, selection: Selection, work: _Work) -> Non
 async def _record(
     rows: Rows,
     selection: Selection,
-    found: Iterable[Found],
+    found: Iterable[FoundRows],
     changed: dict[Redacted, int],
     tenant: str | None,
 ) -> None:
@@ -301,9 +303,7 @@ async def _in_workspaces(
     for path in _workspaces(settings):
         async with WorkspaceMemory.open(settings, workspace=path) as memory:
             every = (await memory.search(limit=None)).memories
-            found: list[Memory] = [
-                each for each in every if pattern.search(" ".join([each.text, *each.tags]))
-            ]
+            found: list[Note] = [each for each in every if pattern.search(" ".join([each.text, *each.tags]))]
             if not found:
                 continue
             for each in found if apply else ():
@@ -311,7 +311,7 @@ async def _in_workspaces(
             texts = [each.text for each in found]
             collected.pieces |= distinctive(texts)
             collected.add(
-                Part(
+                ErasedPart(
                     memory=WORKSPACE,
                     place=str(memory.path),
                     action="deleted",
@@ -327,11 +327,11 @@ def _in_files(settings: Settings, selection: Selection, collected: _Collected, *
         with disk_errors(settings.home):
             cleaned = files.clean(settings.home, selection, texts, apply=apply)
         for path, count in cleaned.items():
-            collected.add(Part(memory=FILES, place=path, action="deleted", count=count))
+            collected.add(ErasedPart(memory=FILES, place=path, action="deleted", count=count))
     return texts
 
 
-async def _compact(settings: Settings, found: dict[str, Server]) -> list[str]:
+async def _compact(settings: Settings, found: dict[str, PostgresServer]) -> list[str]:
     problems: list[str | None] = []
     if not settings.database_is_postgres and settings.database_path.exists():
         problems.append(await asyncio.to_thread(compact_sqlite, settings.database_path))
@@ -340,7 +340,7 @@ async def _compact(settings: Settings, found: dict[str, Server]) -> list[str]:
 
 
 async def _remaining(
-    settings: Settings, found: dict[str, Server], selection: Selection, pieces: set[str]
+    settings: Settings, found: dict[str, PostgresServer], selection: Selection, pieces: set[str]
 ) -> list[str]:
     counts: dict[str, int] = {}
 

@@ -29,7 +29,7 @@ _NOT_SEARCHED: Final = frozenset({"alembic_version", "tenants"})
 
 
 @dataclass(slots=True)
-class Found:
+class FoundRows:
     """The rows of one table.
 
     Attributes:
@@ -64,9 +64,9 @@ class Finder:
         names = self._columns.get(table.name, {})
         return bool(names) and (self._selection.tenant is None or "tenant_id" in names)
 
-    async def find(self) -> list[Found]:
+    async def find(self) -> list[FoundRows]:
         """Return the rows to delete, in the order in which they can be deleted."""
-        found = {table.name: Found(table) for table in DELETED if self._is_there(table)}
+        found = {table.name: FoundRows(table) for table in DELETED if self._is_there(table)}
         for each in found.values():
             await self._add_direct(each)
         grew = True
@@ -78,7 +78,7 @@ class Finder:
                         grew |= await self._add_referring(each, reference, found[reference.table])
         return [each for each in found.values() if each.rows]
 
-    async def _add_direct(self, found: Found) -> None:
+    async def _add_direct(self, found: FoundRows) -> None:
         table, selection = found.table, self._selection
         columns = self._columns[table.name]
         if selection.by is By.ROWS:
@@ -99,7 +99,7 @@ class Finder:
         if conditions:
             await self._add(found, " OR ".join(conditions), value)
 
-    async def _add_referring(self, found: Found, reference: Reference, other: Found) -> bool:
+    async def _add_referring(self, found: FoundRows, reference: Reference, other: FoundRows) -> bool:
         if reference.column not in self._columns[found.table.name]:
             return False
         named = {
@@ -114,7 +114,7 @@ class Finder:
             derived=reference.derived,
         )
 
-    async def _add(self, found: Found, condition: str, value: object, *, derived: bool = False) -> bool:
+    async def _add(self, found: FoundRows, condition: str, value: object, *, derived: bool = False) -> bool:
         columns = self._columns[found.table.name]
         wanted = [name for name, is_text in columns.items() if is_text]
         wanted += [name for name in columns if name.endswith("id") and name not in wanted]
@@ -128,7 +128,7 @@ class Finder:
     def _key(self, table: Table | Redacted) -> str:
         return f"CAST({_quoted(table.key) if table.key else self._rows.place} AS text)"
 
-    async def delete(self, found: Iterable[Found]) -> None:
+    async def delete(self, found: Iterable[FoundRows]) -> None:
         """Delete rows that :meth:`find` returned in the same transaction."""
         for each in found:
             key = _quoted(each.table.key) if each.table.key else self._rows.place
@@ -137,7 +137,7 @@ class Finder:
                 self._rows.listed(each.rows),
             )
 
-    async def redact(self, found: Iterable[Found], *, apply: bool = True) -> dict[Redacted, int]:
+    async def redact(self, found: Iterable[FoundRows], *, apply: bool = True) -> dict[Redacted, int]:
         """Replace the texts of rows that stay, and return how many rows of each table change."""
         gone = {each.table.name: each for each in found}
         counts: dict[Redacted, int] = {}
@@ -147,7 +147,7 @@ class Finder:
                 counts |= {table: changed} if changed else {}
         return counts
 
-    async def _redact_table(self, table: Redacted, gone: Mapping[str, Found], *, apply: bool) -> int:
+    async def _redact_table(self, table: Redacted, gone: Mapping[str, FoundRows], *, apply: bool) -> int:
         columns = [name for name in table.columns if name in self._columns[table.name]]
         deleted = gone[table.name].rows if table.name in gone else {}
         changes: dict[str, dict[str, Any]] = {}
@@ -168,7 +168,7 @@ class Finder:
         return len(changes)
 
     def _redactions(
-        self, table: Redacted, columns: list[str], gone: Mapping[str, Found]
+        self, table: Redacted, columns: list[str], gone: Mapping[str, FoundRows]
     ) -> Iterable[tuple[str, object, bool]]:
         """Yield the conditions of rows to redact, with their parameter, and whether whole texts are removed."""
         for reference in table.references:
@@ -253,6 +253,6 @@ def _redacted_json(value: object, pattern: str) -> object:
             return value
 
 
-def proof_texts(found: Iterable[Found]) -> set[str]:
+def proof_texts(found: Iterable[FoundRows]) -> set[str]:
     """Return pieces of the erased texts that the proof must not find again."""
     return distinctive(text for each in found for texts in each.texts() for text in texts)

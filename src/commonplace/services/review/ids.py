@@ -22,7 +22,7 @@ from typing import Final, Literal, Self
 from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.services.review.items import Verdict
+from commonplace.services.review.items import ReviewVerdict
 
 FORMS: Final = (
     "a number, k and a number, a short id such as f:3k7q2, two short ids such as f:3k7q2+f:9x2vd, f:3k7q2+UUID, or "
@@ -45,17 +45,17 @@ class ItemKind(StrEnum):
     QUARANTINED = "quarantined"
 
 
-_OF_PAIR: Final = (Verdict.SAME, Verdict.REFINES, Verdict.CORRECTS, Verdict.DISTINCT)
-_OF_TWINS: Final = (Verdict.SAME, Verdict.DISTINCT)
-_OF_MEMORY: Final = (Verdict.CONFIRM, Verdict.FORGET)
+_OF_PAIR: Final = (ReviewVerdict.SAME, ReviewVerdict.REFINES, ReviewVerdict.CORRECTS, ReviewVerdict.DISTINCT)
+_OF_TWINS: Final = (ReviewVerdict.SAME, ReviewVerdict.DISTINCT)
+_OF_MEMORY: Final = (ReviewVerdict.CONFIRM, ReviewVerdict.FORGET)
 
-VERDICTS: Final[Mapping[ItemKind, tuple[Verdict, ...]]] = {
+VERDICTS: Final[Mapping[ItemKind, tuple[ReviewVerdict, ...]]] = {
     ItemKind.OBSERVATIONS: _OF_PAIR,
     ItemKind.FACTS: _OF_PAIR,
     ItemKind.DUPLICATE: _OF_TWINS,
     ItemKind.SUBJECT: _OF_TWINS,
     ItemKind.MEMORY: _OF_MEMORY,
-    ItemKind.EPISODE: (Verdict.RETRY, Verdict.FORGET),
+    ItemKind.EPISODE: (ReviewVerdict.RETRY, ReviewVerdict.FORGET),
     ItemKind.QUARANTINED: _OF_MEMORY,
 }
 """The verdicts that fit each kind, in the order in which doors show them."""
@@ -115,7 +115,7 @@ class ItemId:
         return f"{letter}{self.first}{'+' if self.second else ''}{self.second}"
 
     @property
-    def verdicts(self) -> tuple[Verdict, ...]:
+    def verdicts(self) -> tuple[ReviewVerdict, ...]:
         """The verdicts that fit the item."""
         return VERDICTS[self.kind]
 
@@ -129,14 +129,14 @@ class ItemId:
         """The type of the memory that a short id names: fact, rule or episode."""
         return _MEMORY_TYPES[self.first[0]]
 
-    def can_undo(self, verdict: Verdict) -> bool:
+    def can_undo(self, verdict: ReviewVerdict) -> bool:
         """Return whether a decision can be undone.
 
         Nothing restores a forgotten episode, or a decision about a memory in quarantine.
         """
         if self.kind is ItemKind.QUARANTINED:
             return False
-        return self.kind is not ItemKind.EPISODE or verdict is not Verdict.FORGET
+        return self.kind is not ItemKind.EPISODE or verdict is not ReviewVerdict.FORGET
 
 
 def quarantined_id(letter: Literal["o", "a", "w"], memory_id: object) -> ItemId:

@@ -31,7 +31,7 @@ class Topic(StrEnum):
     """An episode that could not be consolidated."""
 
 
-class Verdict(StrEnum):
+class ReviewVerdict(StrEnum):
     """A decision about an item; on the dashboard, its first letter is its key."""
 
     SAME = "same"
@@ -69,7 +69,7 @@ class DecisionRecord:
         explanation: The reason, if a model decided.
     """
 
-    verdict: Verdict
+    verdict: ReviewVerdict
     by: str
     explanation: str
     at: datetime | None
@@ -81,7 +81,7 @@ class DecisionRecord:
         """Return the record of a decision, or ``None`` if the pair waits."""
         if verdict is None:
             return None
-        return cls(verdict=Verdict(verdict), by=by or "", explanation=explanation, at=at)
+        return cls(verdict=ReviewVerdict(verdict), by=by or "", explanation=explanation, at=at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +103,7 @@ class Item:
     reason: str
     about: str
     sides: tuple[Side, ...]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ReviewVerdict, ...]
     since: datetime | None = None
     decision: DecisionRecord | None = None
 
@@ -137,7 +137,7 @@ class DecisionReceipt:
     """
 
     id: str
-    verdict: Verdict | None
+    verdict: ReviewVerdict | None
     undoable: bool
     item: Item | None = None
     changes: tuple[MemoryChange, ...] = ()

@@ -16,7 +16,14 @@ from commonplace.knowledge import (
     short_id,
 )
 from commonplace.services.review.ids import ItemId, ItemKind
-from commonplace.services.review.items import DecisionReceipt, DecisionRecord, Item, Side, Topic, Verdict
+from commonplace.services.review.items import (
+    DecisionReceipt,
+    DecisionRecord,
+    Item,
+    ReviewVerdict,
+    Side,
+    Topic,
+)
 
 REASONS: Final = {
     Topic.HELD: "The fact contradicts a more trusted fact. If you confirm it, it replaces that fact.",
@@ -50,7 +57,7 @@ async def list_items(memory: KnowledgeMemory, *, decided: bool, limit: int) -> l
     ]
 
 
-async def decide(memory: KnowledgeMemory, key: ItemId, verdict: Verdict) -> DecisionReceipt:
+async def decide(memory: KnowledgeMemory, key: ItemId, verdict: ReviewVerdict) -> DecisionReceipt:
     """Decide about an item; the verdict must fit it.
 
     Raises:
@@ -60,7 +67,7 @@ async def decide(memory: KnowledgeMemory, key: ItemId, verdict: Verdict) -> Deci
         StorageUnavailableError: The server cannot be reached.
     """
     item: Item | None = None
-    is_same = verdict is Verdict.SAME
+    is_same = verdict is ReviewVerdict.SAME
     match key.kind:
         case ItemKind.FACTS:
             item = await _decide_facts(memory, key, verdict)
@@ -100,7 +107,7 @@ async def undo(memory: KnowledgeMemory, key: ItemId) -> DecisionReceipt:
     return DecisionReceipt(id=str(key), verdict=None, undoable=False, item=item)
 
 
-async def _decide_facts(memory: KnowledgeMemory, key: ItemId, verdict: Verdict | None) -> Item:
+async def _decide_facts(memory: KnowledgeMemory, key: ItemId, verdict: ReviewVerdict | None) -> Item:
     """Decide about a pair of facts, or undo the decision; errors name the id of the item."""
     try:
         if verdict is None:
@@ -110,10 +117,10 @@ async def _decide_facts(memory: KnowledgeMemory, key: ItemId, verdict: Verdict |
         raise NotFoundError(error.kind, str(key)) from None
 
 
-async def _decide_single(memory: KnowledgeMemory, key: ItemId, verdict: Verdict) -> None:
-    if verdict is Verdict.CONFIRM:
+async def _decide_single(memory: KnowledgeMemory, key: ItemId, verdict: ReviewVerdict) -> None:
+    if verdict is ReviewVerdict.CONFIRM:
         await memory.confirm(key.memory_type, key.first)
-    elif verdict is Verdict.FORGET:
+    elif verdict is ReviewVerdict.FORGET:
         await memory.forget(key.memory_type, key.first)
     elif not await memory.dead_letters.requeue(episode_id=key.first):
         raise NotFoundError("dead letter", key.first)

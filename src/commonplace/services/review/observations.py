@@ -15,13 +15,13 @@ from commonplace.services.review.items import (
     DecisionRecord,
     Item,
     MemoryChange,
+    ReviewVerdict,
     Side,
     Topic,
-    Verdict,
 )
 
 if TYPE_CHECKING:
-    from commonplace.operational import Memory, OperationalMemory, Review
+    from commonplace.operational import Lesson, OperationalMemory, Review
 
 
 async def list_pairs(memory: "OperationalMemory", *, decided: bool, limit: int) -> list[Item]:
@@ -29,7 +29,7 @@ async def list_pairs(memory: "OperationalMemory", *, decided: bool, limit: int) 
     return [pair_item(review) for review in await memory.reviews.list(decided=decided, limit=limit)]
 
 
-async def decide(memory: "OperationalMemory", key: ItemId, verdict: Verdict) -> DecisionReceipt:
+async def decide(memory: "OperationalMemory", key: ItemId, verdict: ReviewVerdict) -> DecisionReceipt:
     """Decide about a pair; for the errors see :meth:`.OperationalReviews.decide`."""
     return await _changed(memory, key, lambda number: memory.reviews.decide(number, verdict))
 
@@ -57,11 +57,11 @@ async def _changed(
     )
 
 
-async def _memories_of(memory: "OperationalMemory", review: "Review") -> "tuple[Memory, Memory]":
+async def _memories_of(memory: "OperationalMemory", review: "Review") -> "tuple[Lesson, Lesson]":
     return await memory.get(review.old_id), await memory.get(review.new_id)
 
 
-def _change(before: "Memory", after: "Memory") -> MemoryChange:
+def _change(before: "Lesson", after: "Lesson") -> MemoryChange:
     return MemoryChange(
         id=after.id,
         confidence_before=before.confidence,

@@ -13,7 +13,7 @@ from commonplace import operational
 from commonplace.core.errors import NotFoundError
 from commonplace.core.instructions import Flag, in_words
 from commonplace.services.review.ids import ItemId, quarantined_id
-from commonplace.services.review.items import DecisionReceipt, Item, Side, Topic, Verdict
+from commonplace.services.review.items import DecisionReceipt, Item, ReviewVerdict, Side, Topic
 from commonplace.services.review.knowledge import REASONS
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ async def list_quarantined(memories: "Memories") -> list[QuarantinedMemory]:
     return await asyncio.to_thread(_flagged, memories, candidates)
 
 
-async def decide(memories: "Memories", key: ItemId, verdict: Verdict) -> DecisionReceipt:
+async def decide(memories: "Memories", key: ItemId, verdict: ReviewVerdict) -> DecisionReceipt:
     """Approve a memory in quarantine, so that blocks show it, or delete it.
 
     Raises:
@@ -76,7 +76,7 @@ async def decide(memories: "Memories", key: ItemId, verdict: Verdict) -> Decisio
     if memory is None:
         raise NotFoundError("memory in quarantine", str(key))
     letter, _, memory_id = key.first.partition(":")
-    if verdict is Verdict.CONFIRM:
+    if verdict is ReviewVerdict.CONFIRM:
         memories.operational.quarantine.release(memory.text, memory.flags)
     elif letter == "o":
         await memories.operational.delete([int(memory_id)])

@@ -11,7 +11,7 @@ from commonplace.core.request_context import request_context
 from commonplace.core.sources import Source
 from commonplace.services.review import knowledge, observations, quarantine
 from commonplace.services.review.ids import ItemId, ItemKind
-from commonplace.services.review.items import DecisionReceipt, Item, Topic, Verdict
+from commonplace.services.review.items import DecisionReceipt, Item, ReviewVerdict, Topic
 
 if TYPE_CHECKING:
     from commonplace.services.opening import Memories
@@ -92,7 +92,7 @@ class ReviewQueue:
             StorageError: A memory cannot be read or written.
         """
         key = self._visible(item_id)
-        word = require_one_of(Verdict, verdict, field="verdict")
+        word = require_one_of(ReviewVerdict, verdict, field="verdict")
         if word not in key.verdicts:
             raise InvalidInputError("verdict", f"one of {', '.join(key.verdicts)} for {key}", str(word))
         with self._acting():

@@ -32,7 +32,7 @@ BATCH: Final = 500
 """Facts, rules or episodes that are stored with one computation of vectors."""
 
 
-class Outcome(StrEnum):
+class ItemOutcome(StrEnum):
     """The outcome of the import of one item."""
 
     NEW = "new"
@@ -49,7 +49,7 @@ class Imported:
     """An item with the outcome of its import; ``reason`` says why it was refused."""
 
     item: Item | Unreadable
-    outcome: Outcome
+    outcome: ItemOutcome
     reason: str = ""
 
     @property
@@ -69,7 +69,7 @@ class Imported:
 def counts(imported: Iterable[Imported]) -> dict[str, int]:
     """Return how many items had each outcome."""
     found = Counter(each.outcome for each in imported)
-    return {outcome.value: found[outcome] for outcome in Outcome}
+    return {outcome.value: found[outcome] for outcome in ItemOutcome}
 
 
 class Importer:
@@ -120,7 +120,7 @@ class Importer:
         for each in read:
             if isinstance(each, Unreadable):
                 reason = f"{each.place}: {each.reason}"
-                planned.append(Imported(item=each, outcome=Outcome.REFUSED, reason=reason))
+                planned.append(Imported(item=each, outcome=ItemOutcome.REFUSED, reason=reason))
             else:
                 items.append(each)
         for item in sorted(items, key=lambda each: list(KINDS).index(kind_of(each))):
@@ -137,20 +137,22 @@ class Importer:
         self, item: Item, known: set[tuple[object, ...]], trusts: dict[tuple[object, ...], Source]
     ) -> Imported:
         if identity(item) in known:
-            return Imported(item=item, outcome=Outcome.KNOWN)
+            return Imported(item=item, outcome=ItemOutcome.KNOWN)
         secret = None if self._allow_secrets else find_secret_in_json(to_json(item))
         if secret is not None:
             return Imported(
-                item=item, outcome=Outcome.REFUSED, reason=f"text appears to contain a secret ({secret.kind})"
+                item=item,
+                outcome=ItemOutcome.REFUSED,
+                reason=f"text appears to contain a secret ({secret.kind})",
             )
         known.add(identity(item))
         if not isinstance(item, FactDraft):
-            return Imported(item=item, outcome=Outcome.NEW)
+            return Imported(item=item, outcome=ItemOutcome.NEW)
         trust, current = self._trust(item), trusts.get(_fact_key(item))
         if current is not None and RANKS[current] > RANKS[trust]:
-            return Imported(item=item, outcome=Outcome.HELD)
+            return Imported(item=item, outcome=ItemOutcome.HELD)
         trusts[_fact_key(item)] = trust
-        return Imported(item=item, outcome=Outcome.NEW if current is None else Outcome.REPLACES)
+        return Imported(item=item, outcome=ItemOutcome.NEW if current is None else ItemOutcome.REPLACES)
 
     def _trust(self, fact: FactDraft) -> Source:
         """Return the less trusted of the source of the import and the source that a fact names."""
@@ -169,7 +171,7 @@ class Importer:
             if batch and (len(batch) == _batch_size(batch[0].item) or batch[0].kind != each.kind):
                 done += await self._store_batch(batch)
                 batch = []
-            if each.outcome in {Outcome.NEW, Outcome.REPLACES, Outcome.HELD}:
+            if each.outcome in {ItemOutcome.NEW, ItemOutcome.REPLACES, ItemOutcome.HELD}:
                 batch.append(each)
             else:
                 done.append(each)
@@ -183,7 +185,7 @@ class Importer:
             )
         except (InvalidInputError, SecretRefusedError) as error:
             if len(batch) == 1:
-                return [replace(batch[0], outcome=Outcome.REFUSED, reason=str(error))]
+                return [replace(batch[0], outcome=ItemOutcome.REFUSED, reason=str(error))]
             return [done for each in batch for done in await self._store_batch([each])]
         return [_as_stored(each, is_held=place in held) for place, each in enumerate(batch)]
 
@@ -241,9 +243,9 @@ def _as_import() -> AbstractContextManager[object]:
 
 def _as_stored(planned: Imported, *, is_held: bool) -> Imported:
     """Return the outcome of a stored item, which another process or flags of its text may have changed."""
-    if is_held is (planned.outcome is Outcome.HELD):
+    if is_held is (planned.outcome is ItemOutcome.HELD):
         return planned
-    return replace(planned, outcome=Outcome.HELD if is_held else Outcome.REPLACES)
+    return replace(planned, outcome=ItemOutcome.HELD if is_held else ItemOutcome.REPLACES)
 
 
 def _batch_size(item: Item | Unreadable) -> int:

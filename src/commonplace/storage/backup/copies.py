@@ -46,7 +46,7 @@ LOCK_TIMEOUT_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class PostgresServer:
     """A PostgreSQL database of a home.
 
     Attributes:
@@ -74,7 +74,7 @@ def _is_there(path: Path) -> bool:
 
 
 @asynccontextmanager
-async def servers(settings: Settings, *, create: bool = False) -> AsyncGenerator[dict[str, Server]]:
+async def servers(settings: Settings, *, create: bool = False) -> AsyncGenerator[dict[str, PostgresServer]]:
     """Yield the PostgreSQL databases of a home, by their member names in a backup.
 
     Args:
@@ -84,20 +84,20 @@ async def servers(settings: Settings, *, create: bool = False) -> AsyncGenerator
     Raises:
         SettingsError: A URL leads to a pooler.
     """
-    found: dict[str, Server] = {}
+    found: dict[str, PostgresServer] = {}
     for url in (settings.database, settings.postgres_owner_url or settings.postgres_url):
         require_direct(url or "", "a backup, a restore or an erasure")
     if settings.database_is_postgres and settings.database != settings.postgres_url:
-        found[OPERATIONAL] = Server(url=settings.database)
+        found[OPERATIONAL] = PostgresServer(url=settings.database)
     if settings.postgres_url:
-        yield found | {KNOWLEDGE: Server.of(with_owner(settings.postgres_url, settings))}
+        yield found | {KNOWLEDGE: PostgresServer.of(with_owner(settings.postgres_url, settings))}
     elif create or _is_there(settings.postgres_directory):
         membership = await asyncio.to_thread(join_server, settings.postgres_directory)
         try:
             url, admin_url = (
                 membership.url(role=SUPERUSER, database=name) for name in (DATABASE, "postgres")
             )
-            yield found | {KNOWLEDGE: Server(url=url, admin_url=admin_url)}
+            yield found | {KNOWLEDGE: PostgresServer(url=url, admin_url=admin_url)}
         finally:
             membership.leave()
     else:
@@ -105,7 +105,7 @@ async def servers(settings: Settings, *, create: bool = False) -> AsyncGenerator
 
 
 async def copy_everything(
-    settings: Settings, found: Mapping[str, Server], workspaces: Iterable[Path], staging: Path
+    settings: Settings, found: Mapping[str, PostgresServer], workspaces: Iterable[Path], staging: Path
 ) -> tuple[dict[str, list[str]], dict[str, str]]:
     """Copy all databases and files to a directory.
 

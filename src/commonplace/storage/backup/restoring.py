@@ -29,7 +29,7 @@ from commonplace.core.settings import Settings
 from commonplace.storage import sqlite
 from commonplace.storage.backup import copies
 from commonplace.storage.backup.archive import Manifest, disk_errors, unpack
-from commonplace.storage.backup.copies import KNOWLEDGE, OPERATIONAL, SQLITE, Server, servers
+from commonplace.storage.backup.copies import KNOWLEDGE, OPERATIONAL, SQLITE, PostgresServer, servers
 from commonplace.storage.backup.taking import DIRECTORY, BackupReceipt, back_up_before
 from commonplace.storage.cluster import APPLICATION_ROLE, DATABASE
 from commonplace.storage.dumps import contents, load
@@ -209,7 +209,7 @@ async def _used_servers(settings: Settings) -> list[str]:
     return used
 
 
-async def _load_by_url(server: Server, dump: Path) -> None:
+async def _load_by_url(server: PostgresServer, dump: Path) -> None:
     """Load a dump into an empty database, in one transaction."""
     access = await server.access()
     role = [f"--role={access.role}"] if access.role else []
@@ -217,7 +217,7 @@ async def _load_by_url(server: Server, dump: Path) -> None:
 
 
 @asynccontextmanager
-async def _loaded_beside(server: Server, dump: Path) -> AsyncGenerator[asyncpg.Connection]:
+async def _loaded_beside(server: PostgresServer, dump: Path) -> AsyncGenerator[asyncpg.Connection]:
     """Load a dump into a second database of the embedded server; yield a superuser connection.
 
     At the end, the database that is not in use is deleted.

@@ -25,7 +25,7 @@ from commonplace.storage.backup.archive import (
     make_incremental,
     pack,
 )
-from commonplace.storage.backup.copies import Server, copy_everything, servers
+from commonplace.storage.backup.copies import PostgresServer, copy_everything, servers
 
 DIRECTORY: Final = "backups"
 """The directory in a home for the backups made before upgrades and restores."""
@@ -120,7 +120,7 @@ def _require_base(base: Path, target: Path) -> None:
 
 async def _write(
     settings: Settings,
-    found: dict[str, Server],
+    found: dict[str, PostgresServer],
     target: Path,
     workspaces: Iterable[Path],
     since: Path | None = None,
@@ -170,5 +170,5 @@ async def back_up_before(settings: Settings, what: str, *, only_sqlite: bool = F
 
 
 @asynccontextmanager
-async def _nothing() -> AsyncGenerator[dict[str, Server]]:
+async def _nothing() -> AsyncGenerator[dict[str, PostgresServer]]:
     yield {}

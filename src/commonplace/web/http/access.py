@@ -44,7 +44,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
-class Means(StrEnum):
+class AuthenticationMethod(StrEnum):
     """How the caller was authenticated."""
 
     TOKEN = "token"  # noqa: S105 - a word
@@ -58,7 +58,7 @@ class Caller:
     """The caller of a request."""
 
     principal: Principal
-    means: Means
+    means: AuthenticationMethod
     secret: bytes = field(repr=False)
     """The key of CSRF tokens; pages of other sites cannot know it."""
 
@@ -202,11 +202,11 @@ async def refuse_forgery(request: Request) -> None:
         ProblemError: The CSRF token is missing or wrong: 403.
     """
     caller = known_caller(request)
-    if request.method in SAFE_METHODS or caller is None or caller.means is Means.TOKEN:
+    if request.method in SAFE_METHODS or caller is None or caller.means is AuthenticationMethod.TOKEN:
         return
     if request.url.path == LOGIN:
         return
-    if caller.means is Means.LOOPBACK and not _may_be_a_browser(request):
+    if caller.means is AuthenticationMethod.LOOPBACK and not _may_be_a_browser(request):
         return
     given = request.headers.get(CSRF_HEADER) or await _given_in_form(request)
     if not hmac.compare_digest(given.encode(), _proof(caller.secret).encode()):

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from commonplace.access import LOCAL, Logins, Tokens
 from commonplace.core.errors import CommonplaceError
-from commonplace.web.http.access import CHALLENGE, Caller, Means
+from commonplace.web.http.access import CHALLENGE, AuthenticationMethod, Caller
 from commonplace.web.http.guards import MCP_PREFIX
 from commonplace.web.http.middleware import HttpMiddleware
 from commonplace.web.http.problems import LOGIN, UNAUTHENTICATED, ProblemError, problem_of
@@ -74,7 +74,7 @@ class Authentication(HttpMiddleware):
             detail = "the token in the Authorization header is unknown, expired or revoked"
             raise ProblemError(UNAUTHENTICATED, detail, headers=headers)
         await self._limiter.count_token(str(found.id))
-        return Caller(principal=found.principal, means=Means.TOKEN, secret=b"")
+        return Caller(principal=found.principal, means=AuthenticationMethod.TOKEN, secret=b"")
 
     async def _with_login(self, cookie: str, address: str) -> Caller | None:
         visitor = await self._logins.verify(cookie)
@@ -83,7 +83,7 @@ class Authentication(HttpMiddleware):
             return None
         principal = visitor.principal
         await self._limiter.count_token(f"{principal.tenant_id} {principal.name}")
-        return Caller(principal=principal, means=Means.LOGIN, secret=visitor.form_secret)
+        return Caller(principal=principal, means=AuthenticationMethod.LOGIN, secret=visitor.form_secret)
 
     async def _without_credentials(self, connection: HTTPConnection, address: str) -> Caller | None:
         """Return the operator if no login is required, or ``None`` on public paths.
@@ -95,7 +95,9 @@ class Authentication(HttpMiddleware):
             if any(name in connection.headers for name in FORWARDED):
                 detail = "a proxy sent the request: start `commonplace serve` with --trusted-proxy, and create tokens"
                 raise ProblemError(UNAUTHENTICATED, detail, headers=CHALLENGE)
-            return Caller(principal=LOCAL, means=Means.LOOPBACK, secret=self._secret_of_process)
+            return Caller(
+                principal=LOCAL, means=AuthenticationMethod.LOOPBACK, secret=self._secret_of_process
+            )
         await self._limiter.count_address(address)
         path: str = connection.scope["path"]
         if path in OPEN_PATHS or path.startswith(OPEN_PREFIX):

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from commonplace.core.errors import CommonplaceError, InvalidInputError
-from commonplace.knowledge import Claim, Conflict, KeptAnswer, KeptAnswers
+from commonplace.knowledge import KeptAnswer, KeptAnswers, RequestClaim, RequestConflict
 from commonplace.web.http.access import knowledge_of, known_caller
 from commonplace.web.http.middleware import HttpMiddleware
 from commonplace.web.http.problems import ANSWER_LOST, KEY_REUSED, RUNNING, problem_of
@@ -30,9 +30,9 @@ REPLAYED: Final = "Idempotent-Replayed"
 """The header of a stored response."""
 
 _PROBLEMS: Final = {
-    Conflict.RUNNING: (RUNNING, "a request with this key is running", {"Retry-After": "1"}),
-    Conflict.REUSED: (KEY_REUSED, "this key belongs to another request", None),
-    Conflict.LOST: (
+    RequestConflict.RUNNING: (RUNNING, "a request with this key is running", {"Retry-After": "1"}),
+    RequestConflict.REUSED: (KEY_REUSED, "this key belongs to another request", None),
+    RequestConflict.LOST: (
         ANSWER_LOST,
         "the request has changed the memory; read the memory to see the result",
         None,
@@ -65,13 +65,13 @@ class Idempotency(HttpMiddleware):
         except HTTPException as error:
             await (await on_http_error(request, error))(scope, receive, send)
             return
-        if isinstance(found, Claim):
+        if isinstance(found, RequestClaim):
             await self._run(answers, found, scope, _with_body(body, receive), send)
         else:
             await _response(request, found)(scope, receive, send)
 
     async def _run(
-        self, answers: KeptAnswers, claim: Claim, scope: Scope, receive: Receive, send: Send
+        self, answers: KeptAnswers, claim: RequestClaim, scope: Scope, receive: Receive, send: Send
     ) -> None:
         messages: list[Message] = []
 
@@ -127,8 +127,8 @@ def _kept(messages: list[Message]) -> KeptAnswer:
     )
 
 
-def _response(connection: HTTPConnection, found: KeptAnswer | Conflict) -> Response:
-    if isinstance(found, Conflict):
+def _response(connection: HTTPConnection, found: KeptAnswer | RequestConflict) -> Response:
+    if isinstance(found, RequestConflict):
         kind, detail, headers = _PROBLEMS[found]
         return answer(connection, kind.problem(detail), headers=headers)
     response = Response(found.body, found.status, {REPLAYED: "true"}, found.media_type or None)
@@ -138,7 +138,7 @@ def _response(connection: HTTPConnection, found: KeptAnswer | Conflict) -> Respo
 
 
 @asynccontextmanager
-async def _renewed(answers: KeptAnswers, claim: Claim) -> AsyncGenerator[None]:
+async def _renewed(answers: KeptAnswers, claim: RequestClaim) -> AsyncGenerator[None]:
     """Renew a claim until the end of the block."""
 
     async def renew() -> None:

@@ -44,7 +44,7 @@ _Envelope = TypeVar("_Envelope", bound=PageShape)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class PageRequest:
     """The requested part of a list."""
 
     limit: int
@@ -73,9 +73,9 @@ class Page:
         return shape.model_validate({name: items, **place, "next_offset": next_offset, **values})
 
 
-async def page(limit: Limit = DEFAULT_LIMIT, offset: Offset = 0) -> Page:
+async def page(limit: Limit = DEFAULT_LIMIT, offset: Offset = 0) -> PageRequest:
     """Return the page that the query asks for."""
-    return Page(limit=limit, offset=offset)
+    return PageRequest(limit=limit, offset=offset)
 
 
-WantedPage = Annotated[Page, Depends(page)]
+WantedPage = Annotated[PageRequest, Depends(page)]

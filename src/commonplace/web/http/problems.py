@@ -47,7 +47,7 @@ class Problem(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ProblemKind:
     """A kind of problem; ``meaning`` is its explanation in the documentation."""
 
     name: str
@@ -65,120 +65,120 @@ class Kind:
         return Problem(type=self.type, title=self.title, status=self.status, detail=detail)
 
 
-NOT_FOUND: Final = Kind(
+NOT_FOUND: Final = ProblemKind(
     "not-found", HTTPStatus.NOT_FOUND, "Not found", "The path, or the id in it, does not exist."
 )
-INVALID_INPUT: Final = Kind(
+INVALID_INPUT: Final = ProblemKind(
     "invalid-input",
     HTTPStatus.UNPROCESSABLE_ENTITY,
     "Invalid input",
     "A parameter or the body has the wrong form: see `field`, `expected` and `got`. Nothing was written.",
 )
-STATE_CONFLICT: Final = Kind(
+STATE_CONFLICT: Final = ProblemKind(
     "state-conflict",
     HTTPStatus.CONFLICT,
     "Conflict with the present state",
     "The present state of the item does not allow the change; `detail` says what the state is. Nothing was written.",
 )
-SECRET_REFUSED: Final = Kind(
+SECRET_REFUSED: Final = ProblemKind(
     "secret-refused",
     HTTPStatus.UNPROCESSABLE_ENTITY,
     "Secret refused",
     "The text looks like it contains a secret. Secrets are not stored. Nothing was written.",
 )
-TOO_LARGE: Final = Kind(
+TOO_LARGE: Final = ProblemKind(
     "too-large",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "Body too large",
     "Nothing was written. Send less in one request.",
 )
-FOREIGN_HOST: Final = Kind(
+FOREIGN_HOST: Final = ProblemKind(
     "foreign-host",
     HTTPStatus.MISDIRECTED_REQUEST,
     "Unknown host",
     "The Host header names neither this machine nor an allowed host. A web page elsewhere may be trying to reach this "
     "service under its own name.",
 )
-UNAUTHENTICATED: Final = Kind(
+UNAUTHENTICATED: Final = ProblemKind(
     "unauthenticated",
     HTTPStatus.UNAUTHORIZED,
     "Authentication required",
     "The request carries no token, or its token is unknown, expired or revoked. Send `Authorization: Bearer cpl_…`. "
     "Create a token with `commonplace token create`.",
 )
-FORBIDDEN: Final = Kind(
+FORBIDDEN: Final = ProblemKind(
     "forbidden",
     HTTPStatus.FORBIDDEN,
     "Forbidden",
     "The role of the token does not allow this, or the memory belongs to another tenant.",
 )
-FORGED: Final = Kind(
+FORGED: Final = ProblemKind(
     "forged",
     HTTPStatus.FORBIDDEN,
     "Request from another site",
     "A browser sent the request, and no current page of this service made it. Nothing was written.",
 )
-RUNNING: Final = Kind(
+RUNNING: Final = ProblemKind(
     "running",
     HTTPStatus.CONFLICT,
     "Request already running",
     "A request with this `Idempotency-Key` is running, or its process died a moment ago. Send the request again after "
     "the number of seconds in `Retry-After`.",
 )
-KEY_REUSED: Final = Kind(
+KEY_REUSED: Final = ProblemKind(
     "key-reused",
     HTTPStatus.CONFLICT,
     "Idempotency-Key already used",
     "The `Idempotency-Key` belongs to a request with another path, body or token. Choose a new key for each request. "
     "Nothing was written.",
 )
-ANSWER_LOST: Final = Kind(
+ANSWER_LOST: Final = ProblemKind(
     "answer-lost",
     HTTPStatus.CONFLICT,
     "Answer lost",
     "The request with this `Idempotency-Key` changed the memory, but the service died before it stored the response. "
     "Read the memory; do not send the request again.",
 )
-TOO_MANY: Final = Kind(
+TOO_MANY: Final = ProblemKind(
     "too-many",
     HTTPStatus.TOO_MANY_REQUESTS,
     "Too many requests",
     "Wait for the number of seconds in `Retry-After`.",
 )
-STORAGE_UNAVAILABLE: Final = Kind(
+STORAGE_UNAVAILABLE: Final = ProblemKind(
     "storage-unavailable",
     HTTPStatus.SERVICE_UNAVAILABLE,
     "Storage unavailable",
     "The database does not answer or cannot be written. Nothing was written. Try again later.",
 )
-UNHEALTHY: Final = Kind(
+UNHEALTHY: Final = ProblemKind(
     "unhealthy",
     HTTPStatus.SERVICE_UNAVAILABLE,
     "Service unhealthy",
     "A required part of the service is down; `detail` names it.",
 )
-MODEL_UNAVAILABLE: Final = Kind(
+MODEL_UNAVAILABLE: Final = ProblemKind(
     "model-unavailable",
     HTTPStatus.SERVICE_UNAVAILABLE,
     "Model unavailable",
     "The embedding model or the language model cannot be used. Run `commonplace doctor` to see why.",
 )
-FAULT: Final = Kind(
+FAULT: Final = ProblemKind(
     "fault",
     HTTPStatus.INTERNAL_SERVER_ERROR,
     "Internal error",
     "The service or its database failed. The log of the service has the details. Retrying will not help.",
 )
-REFUSED: Final = Kind(
+REFUSED: Final = ProblemKind(
     "refused",
     HTTPStatus.BAD_REQUEST,
     "Request refused",
     "The status says why: 400: the request cannot be read; 405: the path does not support the method.",
 )
-KINDS: Final = tuple(value for value in tuple(globals().values()) if isinstance(value, Kind))
+KINDS: Final = tuple(value for value in tuple(globals().values()) if isinstance(value, ProblemKind))
 
 
-_KINDS_OF_ERRORS: Final[tuple[tuple[tuple[type[CommonplaceError], ...], Kind], ...]] = (
+_KINDS_OF_ERRORS: Final[tuple[tuple[tuple[type[CommonplaceError], ...], ProblemKind], ...]] = (
     ((SecretRefusedError,), SECRET_REFUSED),
     ((ConflictError,), STATE_CONFLICT),
     ((InvalidInputError,), INVALID_INPUT),
@@ -194,7 +194,7 @@ _KINDS_OF_ERRORS: Final[tuple[tuple[tuple[type[CommonplaceError], ...], Kind], .
 class ProblemError(Exception):
     """A request that the service refuses with a problem; the detail is one sentence."""
 
-    def __init__(self, kind: Kind, detail: str, *, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(self, kind: ProblemKind, detail: str, *, headers: Mapping[str, str] | None = None) -> None:
         self.kind = kind
         self.headers = headers or {}
         super().__init__(detail)
@@ -233,7 +233,7 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def may_answer(*kinds: Kind) -> dict[int | str, dict[str, Any]]:
+def may_answer(*kinds: ProblemKind) -> dict[int | str, dict[str, Any]]:
     """Return the errors of a route for its documentation."""
     by_status: dict[int, list[str]] = {}
     for kind in kinds:

@@ -35,7 +35,7 @@ class Shape(BaseModel):
     )
 
 
-class Wanted(Shape):
+class RequestShape(Shape):
     """A JSON object in a request: names in camel case; unknown names are refused."""
 
     model_config = ConfigDict(extra="forbid")

@@ -16,7 +16,7 @@ from commonplace.web.http.problems import (
     REFUSED,
     SECRET_REFUSED,
     TOO_LARGE,
-    Kind,
+    ProblemKind,
     camel_case,
     may_answer,
 )
@@ -75,7 +75,7 @@ class Api:
         problems: Problems that all routes may answer.
     """
 
-    def __init__(self, prefix: str, tag: str, *problems: Kind) -> None:
+    def __init__(self, prefix: str, tag: str, *problems: ProblemKind) -> None:
         self.router = APIRouter(
             prefix=prefix,
             tags=[tag],
@@ -88,7 +88,7 @@ class Api:
         request: str,
         role: Callable[..., object],
         result: str,
-        *problems: Kind,
+        *problems: ProblemKind,
         status: int = HTTPStatus.OK,
     ) -> Callable[[_Route], _Route]:
         """Return the decorator for a route.

@@ -9,10 +9,10 @@ from pydantic import Field
 
 from commonplace.access import Principal
 from commonplace.core.bounds import BudgetTokens
-from commonplace.services.briefing import OF_KNOWLEDGE, Briefing, Part, Section, build_briefing
+from commonplace.services.briefing import OF_KNOWLEDGE, Briefing, BriefingPart, Section, build_briefing
 from commonplace.web.http.access import KnowledgeOfCaller, OpenMemories, of_another_tenant, reader
 from commonplace.web.http.problems import FORBIDDEN, REFUSED, TOO_LARGE, ProblemError
-from commonplace.web.http.shape import Shape, Wanted, shows
+from commonplace.web.http.shape import RequestShape, Shape, shows
 from commonplace.web.rest.api import Api
 
 MAX_PROMPT_CHARS: Final = 100_000
@@ -20,7 +20,7 @@ MAX_PROMPT_CHARS: Final = 100_000
 api = Api("/api/v1", "briefing", REFUSED, TOO_LARGE)
 
 
-class WantedBriefing(Wanted):
+class BriefingRequest(RequestShape):
     """The subject of a session that begins.
 
     Attributes:
@@ -36,7 +36,7 @@ class WantedBriefing(Wanted):
     app: str | None = None
     butler: str | None = None
     budget_tokens: BudgetTokens | None = None
-    sections: list[Part] | None = Field(default=None, max_length=len(Part))
+    sections: list[BriefingPart] | None = Field(default=None, max_length=len(BriefingPart))
     but_session: UUID | None = None
 
 
@@ -68,7 +68,7 @@ async def briefing(
     memories: OpenMemories,
     knowledge: KnowledgeOfCaller,
     who: Annotated[Principal, Depends(reader)],
-    wanted: WantedBriefing,
+    wanted: BriefingRequest,
 ) -> Briefing:
     """Build one block for a prompt from all four memories.
 

@@ -20,7 +20,7 @@ _ID = re.compile(r"m-([1-9][0-9]{0,14})")
 _EXPECTED_TAGS = f"a list of at most {MAX_TAGS} tags of 1 to {MAX_TAG_CHARS} characters"
 
 
-class Scope(StrEnum):
+class NoteScope(StrEnum):
     """The subject of a fact, stored with the fact; searches do not filter by it."""
 
     USER = "user"
@@ -28,11 +28,11 @@ class Scope(StrEnum):
     SESSION = "session"
 
 
-DEFAULT_SCOPE: Final = Scope.WORKSPACE
+DEFAULT_SCOPE: Final = NoteScope.WORKSPACE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class Note:
     """A fact about the user or the workspace.
 
     Attributes:
@@ -43,7 +43,7 @@ class Memory:
 
     number: int
     text: str
-    scope: Scope
+    scope: NoteScope
     tags: tuple[str, ...]
     created_at: datetime
 
@@ -58,17 +58,17 @@ age_key: Final = attrgetter("created_at", "number")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class NoteDraft:
     """A memory with valid values that has no id yet."""
 
     text: str
-    scope: Scope
+    scope: NoteScope
     tags: tuple[str, ...]
     created_at: datetime
 
-    def numbered(self, number: int) -> Memory:
+    def numbered(self, number: int) -> Note:
         """Return the memory with the id ``m-<number>`` and its time in whole seconds, as the file keeps it."""
-        return Memory(
+        return Note(
             number=number,
             text=self.text,
             scope=self.scope,
@@ -89,7 +89,7 @@ def require_id(value: object) -> int:
     return int(found[1])
 
 
-def require_scope(value: object) -> Scope:
+def require_scope(value: object) -> NoteScope:
     """Return a scope; ``None`` is ``workspace``, and case does not matter.
 
     Raises:
@@ -98,7 +98,7 @@ def require_scope(value: object) -> Scope:
     if value is None:
         return DEFAULT_SCOPE
     word = value.strip().lower() if isinstance(value, str) else value
-    return require_one_of(Scope, word, field="scope")
+    return require_one_of(NoteScope, word, field="scope")
 
 
 def require_tags(value: object) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ def _read_json_list(text: str) -> object:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class DamagedLine:
     """A line that cannot be read as a memory. It is never changed or removed.
 
     ``line`` counts from 1.

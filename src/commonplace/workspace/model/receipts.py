@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 
-from commonplace.workspace.model.memories import Memory
+from commonplace.workspace.model.memories import Note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreReceipt:
     """The stored memory, and the oldest memories that were deleted to make room for it."""
 
-    memory: Memory
-    pruned: tuple[Memory, ...]
+    memory: Note
+    pruned: tuple[Note, ...]
 
     @property
     def id(self) -> str:
@@ -22,7 +22,7 @@ class StoreReceipt:
 class DeleteReceipt:
     """The deleted memories: more than one only if the file held the id more than once."""
 
-    deleted: tuple[Memory, ...]
+    deleted: tuple[Note, ...]
 
     @property
     def id(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Final, assert_never, cast
 
 from commonplace.prompts.data_lines import data_line
 from commonplace.workspace.model.config import InjectMode, MemoryConfig
-from commonplace.workspace.model.memories import Memory, age_key
+from commonplace.workspace.model.memories import Note, age_key
 from commonplace.workspace.rules.relevance import rank
 
 HEADER: Final = "[Memories]"
@@ -25,13 +25,13 @@ _BRACKETS = str.maketrans("()", "[]")
 
 
 def select(
-    memories: Sequence[Memory],
+    memories: Sequence[Note],
     message: str,
     config: MemoryConfig,
     now: datetime,
     *,
     holds: Callable[[str], bool] = lambda _: False,
-) -> tuple[Memory, ...]:
+) -> tuple[Note, ...]:
     """Return the memories that a model call sees, newest first.
 
     Candidates are ordered by score, then newest first; in mode ``recent_only``, and if no memory has a score, only by
@@ -42,13 +42,13 @@ def select(
     left out. It takes long, so only texts that would be shown are checked.
     """
 
-    def allowed(candidates: Iterable[Memory]) -> Iterator[Memory]:
+    def allowed(candidates: Iterable[Note]) -> Iterator[Note]:
         return (memory for memory in candidates if not holds(memory.text))
 
     newest_first = allowed(reversed(memories))
     match config.inject_mode:
         case InjectMode.OFF:
-            candidates: Iterable[Memory] = ()
+            candidates: Iterable[Note] = ()
         case InjectMode.RECENT_ONLY:
             candidates = newest_first
         case InjectMode.RELEVANT:
@@ -60,7 +60,7 @@ def select(
     return tuple(sorted(_within_budget(candidates, config), key=age_key, reverse=True))
 
 
-def render(memories: Iterable[Memory]) -> str:
+def render(memories: Iterable[Note]) -> str:
     """Return the block with the memories in the given order; an empty text if there are no memories.
 
     Each memory is one line, ``- (m-2, infra) Project uses PostgreSQL 16``, with its id and first tag, and is
@@ -94,7 +94,7 @@ def insert_block(messages: Sequence[Message], block: str) -> list[Message]:
     return [*kept[:position], {"role": "system", "content": block}, *kept[position:]]
 
 
-def _within_budget(candidates: Iterable[Memory], config: MemoryConfig) -> Iterable[Memory]:
+def _within_budget(candidates: Iterable[Note], config: MemoryConfig) -> Iterable[Note]:
     left = config.max_inject_chars
     for count, memory in enumerate(candidates):
         left -= len(memory.text)
@@ -103,7 +103,7 @@ def _within_budget(candidates: Iterable[Memory], config: MemoryConfig) -> Iterab
         yield memory
 
 
-def _label(memory: Memory) -> str:
+def _label(memory: Note) -> str:
     if not memory.tags:
         return memory.id
     return f"{memory.id}, {data_line(memory.tags[0]).translate(_BRACKETS)}"

@@ -8,14 +8,14 @@ from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import require_text
 from commonplace.workspace.model.bounds import MAX_TEXT_CHARS
-from commonplace.workspace.model.memories import Memory, require_id, require_scope, require_tags
+from commonplace.workspace.model.memories import Note, require_id, require_scope, require_tags
 
 _ID_IN_DAMAGE = re.compile(rb'"id"\s{0,8}:\s{0,8}"m-([1-9][0-9]{0,14})"')
 _quote = json.JSONEncoder(ensure_ascii=False).encode
 _LINE_BREAKS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 
-def format_line(memory: Memory) -> bytes:
+def format_line(memory: Note) -> bytes:
     """Return a memory as one line of JSON with its newline.
 
     The fields are id, scope, text, tags and ts, in that order. Text is UTF-8; the three Unicode line breaks are
@@ -32,7 +32,7 @@ def format_line(memory: Memory) -> bytes:
     return f"{line}\n".encode()
 
 
-def parse_line(raw: bytes) -> Memory:
+def parse_line(raw: bytes) -> Note:
     """Read a memory from one line; further fields are ignored.
 
     Raises:
@@ -48,7 +48,7 @@ def parse_line(raw: bytes) -> Memory:
     timestamp = fields.get("ts")
     if not isinstance(timestamp, str):
         raise InvalidInputError("ts", "an ISO 8601 timestamp such as 2026-02-26T12:00:00Z", timestamp)
-    return Memory(
+    return Note(
         number=require_id(fields.get("id")),
         text=require_text(fields.get("text"), field="text", max_chars=MAX_TEXT_CHARS),
         scope=require_scope(fields.get("scope")),

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.workspace.model.memories import Memory, Problem, age_key
+from commonplace.workspace.model.memories import DamagedLine, Note, age_key
 from commonplace.workspace.rules.entries import format_line, number_in_damage, parse_line
 
 _CONFLICT: Final = re.compile(rb"(<{7}|\|{7}|={7}|>{7})( |\r?$)")
@@ -15,11 +15,11 @@ _CONFLICT: Final = re.compile(rb"(<{7}|\|{7}|={7}|>{7})( |\r?$)")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Line:
+class FileLine:
     """One line of the file without its newline: a memory, a damaged line with its fault, or a blank line."""
 
     raw: bytes
-    memory: Memory | None = None
+    memory: Note | None = None
     damage: str | None = None
 
 
@@ -35,14 +35,14 @@ class Contents:
         terminated: Whether the last line ends with a newline. If not, the write was interrupted or a person edited it.
     """
 
-    lines: tuple[Line, ...] = ()
-    memories: tuple[Memory, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    lines: tuple[FileLine, ...] = ()
+    memories: tuple[Note, ...] = ()
+    problems: tuple[DamagedLine, ...] = ()
     highest: int = 0
-    repeated: tuple[Line, ...] = ()
+    repeated: tuple[FileLine, ...] = ()
     terminated: bool = True
 
-    def plus(self, *added: Memory) -> "Contents":
+    def plus(self, *added: Note) -> "Contents":
         """Return the contents with memories added at the end, one line each."""
         memories = (*self.memories, *added)
         if any(
@@ -50,13 +50,16 @@ class Contents:
         ):
             memories = tuple(sorted(memories, key=age_key))
         return Contents(
-            lines=(*self.lines, *(Line(format_line(memory).removesuffix(b"\n"), memory) for memory in added)),
+            lines=(
+                *self.lines,
+                *(FileLine(format_line(memory).removesuffix(b"\n"), memory) for memory in added),
+            ),
             memories=memories,
             problems=self.problems,
             highest=max((self.highest, *(memory.number for memory in added))),
         )
 
-    def without(self, gone: Iterable[Memory]) -> "Contents":
+    def without(self, gone: Iterable[Note]) -> "Contents":
         """Return the contents without some memories; all other lines stay unchanged."""
         dropped = {id(memory) for memory in gone}
         return from_lines(
@@ -74,7 +77,7 @@ class Contents:
         later = {id(line) for line in self.repeated}
         seen = {_unnumbered(line.memory) for line in self.lines if line.memory and id(line) not in later}
         number = max(mark, self.highest)
-        lines: list[Line] = []
+        lines: list[FileLine] = []
         for line in self.lines:
             if line.memory is None or id(line) not in later:
                 lines.append(line)
@@ -82,7 +85,7 @@ class Contents:
                 seen.add(unnumbered)
                 number += 1
                 memory = replace(line.memory, number=number)
-                lines.append(Line(format_line(memory).removesuffix(b"\n"), memory))
+                lines.append(FileLine(format_line(memory).removesuffix(b"\n"), memory))
         return from_lines(lines)
 
     def to_bytes(self) -> bytes:
@@ -103,18 +106,18 @@ def read_contents(data: bytes) -> Contents:
     return from_lines((_read_line(piece) for piece in pieces), terminated=terminated)
 
 
-def from_lines(lines: Iterable[Line], *, terminated: bool = True) -> Contents:
+def from_lines(lines: Iterable[FileLine], *, terminated: bool = True) -> Contents:
     """Return the contents made from some lines."""
     kept = tuple(lines)
     seen: set[int] = set()
-    repeated: list[Line] = []
-    problems: list[Problem] = []
+    repeated: list[FileLine] = []
+    problems: list[DamagedLine] = []
     highest_in_damage = 0
     for position, line in enumerate(kept, start=1):
         memory = line.memory
         if memory is None:
             if line.damage:
-                problems.append(Problem(line=position, reason=line.damage))
+                problems.append(DamagedLine(line=position, reason=line.damage))
                 highest_in_damage = max(highest_in_damage, number_in_damage(line.raw))
         elif memory.number in seen:
             repeated.append(line)
@@ -130,18 +133,18 @@ def from_lines(lines: Iterable[Line], *, terminated: bool = True) -> Contents:
     )
 
 
-def _read_line(raw: bytes) -> Line:
+def _read_line(raw: bytes) -> FileLine:
     if not raw.strip():
-        return Line(raw)
+        return FileLine(raw)
     if _CONFLICT.match(raw):
-        return Line(
+        return FileLine(
             raw, damage="a merge was not resolved: keep the memories of both sides and delete this line"
         )
     try:
-        return Line(raw, parse_line(raw))
+        return FileLine(raw, parse_line(raw))
     except InvalidInputError as error:
-        return Line(raw, damage=str(error))
+        return FileLine(raw, damage=str(error))
 
 
-def _unnumbered(memory: Memory) -> Memory:
+def _unnumbered(memory: Note) -> Note:
     return replace(memory, number=0)

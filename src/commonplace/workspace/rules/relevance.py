@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from commonplace.language.scripts import HAN, HANGUL, KATAKANA, character_pairs
-from commonplace.workspace.model.memories import Memory
+from commonplace.workspace.model.memories import Note
 
 MIN_WORD_CHARS: Final = 3
 
@@ -38,7 +38,7 @@ _UNSPACED = re.compile(f"[{KATAKANA}{HAN}{HANGUL}]{{2,}}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Relevance:
+class NoteRelevance:
     """The score of a memory for a message.
 
     Attributes:
@@ -46,7 +46,7 @@ class Relevance:
         bonus: The recency bonus, 0.0 to 1.0; 0.0 if no word is shared.
     """
 
-    memory: Memory
+    memory: Note
     words: frozenset[str]
     bonus: float
 
@@ -83,14 +83,14 @@ def recency_bonus(created_at: datetime, now: datetime) -> float:
     return min(1.0, 0.1 / max(hours, 0.1))
 
 
-def relevance(memory: Memory, message_words: frozenset[str], now: datetime) -> Relevance:
+def relevance(memory: Note, message_words: frozenset[str], now: datetime) -> NoteRelevance:
     """Score one memory against the words of a message; without a shared word there is no bonus."""
     shared = words(memory.text) & message_words
     bonus = recency_bonus(memory.created_at, now) if shared else 0.0
-    return Relevance(memory=memory, words=shared, bonus=bonus)
+    return NoteRelevance(memory=memory, words=shared, bonus=bonus)
 
 
-def rank(memories: Iterable[Memory], message: str, now: datetime) -> tuple[Relevance, ...]:
+def rank(memories: Iterable[Note], message: str, now: datetime) -> tuple[NoteRelevance, ...]:
     """Return the memories that share a word with a message, best first; ties: newest first.
 
     ``memories`` go from oldest to newest; ``message`` is the last user message.

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.core.errors import InvalidInputError, NotFoundError, StorageUnavailableError
-from commonplace.workspace.model.memories import MAX_NUMBER, Draft, Memory, Problem
+from commonplace.workspace.model.memories import MAX_NUMBER, DamagedLine, Note, NoteDraft
 from commonplace.workspace.model.receipts import DeleteReceipt, StoreReceipt
 from commonplace.workspace.rules.entries import format_line
 from commonplace.workspace.rules.lines import NOTHING, Contents, read_contents
@@ -65,14 +65,14 @@ class MemoryStore:
         self._mark_path = self._directory / "memories.last-id"
         self._mutex = threading.Lock()
         self._contents = NOTHING
-        self._appended: list[Memory] = []
+        self._appended: list[Note] = []
         self._signature: tuple[int, ...] | None = None
         self._size = 0
         self._mark = 0
         self._mark_is_current = False
         self._is_renumbered = False
         self._has_written = False
-        self._reported: tuple[Problem, ...] = ()
+        self._reported: tuple[DamagedLine, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -100,7 +100,7 @@ class MemoryStore:
                 self._read()
             return self._gathered()
 
-    def store(self, draft: Draft) -> StoreReceipt:
+    def store(self, draft: NoteDraft) -> StoreReceipt:
         """Append a memory under the next id; the memory is on disk when this method returns.
 
         If the store is full, the oldest memories are deleted in the same atomic step.
@@ -147,12 +147,12 @@ class MemoryStore:
                 self._rewrite(remaining)
         return DeleteReceipt(deleted=deleted)
 
-    def _number(self, draft: Draft) -> Memory:
+    def _number(self, draft: NoteDraft) -> Note:
         if self._mark >= MAX_NUMBER:
             raise StorageUnavailableError(f"{self._path} has used up its ids; the last id is m-{self._mark}")
         return draft.numbered(self._mark + 1)
 
-    def _append(self, descriptor: int, memory: Memory) -> None:
+    def _append(self, descriptor: int, memory: Note) -> None:
         line = format_line(memory)
         # An interrupted last line gets its newline first, so that it does not merge with this line.
         data = line if self._contents.terminated or self._appended else b"\n" + line

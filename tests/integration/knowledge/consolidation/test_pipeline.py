@@ -21,7 +21,7 @@ from commonplace.core.errors import (
 from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.consolidation import leases
-from commonplace.knowledge.consolidation.attempt import Plan
+from commonplace.knowledge.consolidation.attempt import ConsolidationPlan
 from commonplace.knowledge.consolidation.leases import Lease
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.prompt import MAX_EPISODES
@@ -432,9 +432,9 @@ async def test_what_expired_or_was_forgotten_is_not_consolidated(consolidate: Co
 async def test_a_plan_can_be_looked_at_and_turned_down(consolidate: Consolidate) -> None:
     """Then the episodes are as they were, and the run says why it had no effect; the next run asks again."""
     await consolidate.store("ops", "one")
-    plans: list[Plan] = []
+    plans: list[ConsolidationPlan] = []
 
-    async def refuse(plan: Plan) -> bool:
+    async def refuse(plan: ConsolidationPlan) -> bool:
         plans.append(plan)
         return False
 

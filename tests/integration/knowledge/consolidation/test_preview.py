@@ -10,7 +10,7 @@ import pytest
 
 from commonplace.core.clock import ManualClock
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.consolidation.attempt import Plan
+from commonplace.knowledge.consolidation.attempt import ConsolidationPlan
 from commonplace.knowledge.consolidation.preview import plan_rows
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.runs import RunAction, RunState
@@ -45,7 +45,7 @@ class Desk:
 
     def __init__(self, pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock) -> None:
         self.pool, self.engine, self.clock = pool, engine, clock
-        self.plans: list[Plan] = []
+        self.plans: list[ConsolidationPlan] = []
 
     async def know(self, predicate: str, content: str, scope: str) -> UUID:
         """Store a fact about the build."""
@@ -55,7 +55,7 @@ class Desk:
     async def look(self, said: Any, *, approved: bool = True) -> ConsolidationReport:  # noqa: ANN401
         """Consolidate, keeping the plan that was shown."""
 
-        async def approve(plan: Plan) -> bool:
+        async def approve(plan: ConsolidationPlan) -> bool:
             self.plans.append(plan)
             return approved
 

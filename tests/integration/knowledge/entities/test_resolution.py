@@ -8,7 +8,7 @@ import pytest
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.request_context import request_context
-from commonplace.knowledge.entities.resolution import Candidate
+from commonplace.knowledge.entities.resolution import EntityCandidate
 from support.entities import add_fact, person, rows
 from support.knowledge import TENANT
 from support.on_pool import memory_on
@@ -30,7 +30,7 @@ $$
 """
 
 
-def shown(candidates: list[Candidate]) -> list[tuple[str, str, float]]:
+def shown(candidates: list[EntityCandidate]) -> list[tuple[str, str, float]]:
     """Return name, tier and score of each."""
     return [(each.canonical_name, each.name_match, each.score) for each in candidates]
 
@@ -213,7 +213,7 @@ async def test_no_tenant_resolves_another_ones_names(knowledge_pool: asyncpg.Poo
     """Neither by name nor by points for an id that it happens to know, also at once."""
     ann = await person(knowledge_pool, "Ann")
 
-    async def elsewhere() -> list[Candidate]:
+    async def elsewhere() -> list[EntityCandidate]:
         with request_context(tenant_id="tenant-b", actor="other"):
             hints = {"topic": "x", "domain_scores": {str(ann.id): 100}}
             return await memory_on(knowledge_pool).entities.resolve(

@@ -12,7 +12,7 @@ from commonplace.knowledge.model.bounds import MAX_TAGS
 from commonplace.knowledge.model.kinds import PINNED, Fact, Rule, Validity
 from commonplace.services.review import knowledge as review
 from commonplace.services.review.ids import ItemId
-from commonplace.services.review.items import DecisionReceipt, Item, Verdict
+from commonplace.services.review.items import DecisionReceipt, Item, ReviewVerdict
 
 pytestmark = [pytest.mark.usefixtures("tenant"), pytest.mark.requirement("DSH-02.1")]
 
@@ -25,7 +25,7 @@ async def list_knowledge(memory: KnowledgeMemory) -> list[Item]:
     return await review.list_items(memory, decided=False, limit=10)
 
 
-async def decide(memory: KnowledgeMemory, item_id: str, verdict: Verdict) -> DecisionReceipt:
+async def decide(memory: KnowledgeMemory, item_id: str, verdict: ReviewVerdict) -> DecisionReceipt:
     """Decide about an item."""
     return await review.decide(memory, ItemId.parse(item_id), verdict)
 
@@ -84,9 +84,9 @@ async def test_a_confirmation_before_a_later_change_stays(
             await person.undo_confirmation(kind, key)
 
 
-@pytest.mark.parametrize("verdict", [Verdict.CONFIRM, Verdict.FORGET])
+@pytest.mark.parametrize("verdict", [ReviewVerdict.CONFIRM, ReviewVerdict.FORGET])
 async def test_a_decision_about_a_held_fact_is_undone(
-    knowledge: KnowledgeMemory, person: KnowledgeMemory, verdict: Verdict
+    knowledge: KnowledgeMemory, person: KnowledgeMemory, verdict: ReviewVerdict
 ) -> None:
     """The fact is held again and waits again, and the fact that it contradicts is active, as before."""
     trusted = await person.store_fact(**KEY, content="DE10")
@@ -99,14 +99,14 @@ async def test_a_decision_about_a_held_fact_is_undone(
     assert await list_knowledge(person) == [item]
     states = {fact.id: fact.validity for fact in await person.lists.facts()}
     assert states == {trusted.id: Validity.ACTIVE, held.id: Validity.HELD}
-    await decide(person, item.id, Verdict.CONFIRM)
+    await decide(person, item.id, ReviewVerdict.CONFIRM)
     states = {fact.id: fact.validity for fact in await person.lists.facts()}
     assert states == {trusted.id: Validity.SUPERSEDED, held.id: Validity.ACTIVE}
 
 
-@pytest.mark.parametrize("verdict", [Verdict.CONFIRM, Verdict.FORGET])
+@pytest.mark.parametrize("verdict", [ReviewVerdict.CONFIRM, ReviewVerdict.FORGET])
 async def test_a_decision_about_a_flagged_rule_is_undone(
-    knowledge: KnowledgeMemory, person: KnowledgeMemory, verdict: Verdict
+    knowledge: KnowledgeMemory, person: KnowledgeMemory, verdict: ReviewVerdict
 ) -> None:
     """The rule waits again, and blocks leave the rule out."""
     rule = await knowledge.store_rule(content=POISON)
@@ -125,7 +125,7 @@ async def test_a_subject_that_was_told_apart_waits_again(person: KnowledgeMemory
     await person.entities.create(canonical_name="Anna Miller", entity_type="person")
     await person.store_fact(subject="Anna", predicate="lives in", content="Porto")
     (item,) = await list_knowledge(person)
-    await decide(person, item.id, Verdict.DISTINCT)
+    await decide(person, item.id, ReviewVerdict.DISTINCT)
     assert await list_knowledge(person) == []
     await undo(person, item.id)
     assert await list_knowledge(person) == [item]
@@ -152,7 +152,7 @@ async def test_a_subject_that_got_its_entity_waits_again(
     before = await state()
     (item,) = await list_knowledge(person)
     for _ in range(2):
-        assert (await decide(person, item.id, Verdict.SAME)).undoable
+        assert (await decide(person, item.id, ReviewVerdict.SAME)).undoable
         assert len({one.entity_id for one in await person.lists.facts(validity="active")}) == 1
         assert (await person.entities.get(anna.id)).aliases == ("Anna",)
         await undo(person, item.id)
@@ -168,7 +168,7 @@ async def test_what_happened_after_a_subject_got_its_entity_stays(person: Knowle
     anna = await person.entities.create(canonical_name="Anna Miller", entity_type="person")
     old = await person.store_fact(subject="Anna", predicate="desk", content="By the door")
     (item,) = await list_knowledge(person)
-    await decide(person, item.id, Verdict.SAME)
+    await decide(person, item.id, ReviewVerdict.SAME)
     new = await person.store_fact(subject="Anna", predicate="desk", content="By the lift")
     await undo(person, item.id)
     facts = {one.id: one for one in await person.lists.facts()}

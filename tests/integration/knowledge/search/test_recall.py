@@ -18,7 +18,7 @@ from commonplace.knowledge.model.config import ScoreWeights
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import Fact
 from commonplace.knowledge.rules.scoring import score
-from commonplace.knowledge.search.results import Found
+from commonplace.knowledge.search.results import SearchResult
 from commonplace.knowledge.storage_functions import recall, store_episode, store_fact, store_facts, store_rule
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("tenant")
 WEIGHTS = ScoreWeights()
 
 
-def recency_of(found: Found) -> float:
+def recency_of(found: SearchResult) -> float:
     """The recency of an explained recall."""
     assert found.explanation is not None
     assert found.explanation.components is not None

@@ -8,7 +8,7 @@ import pytest
 from commonplace.core.sources import Source
 from commonplace.knowledge import Narrowing
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.search.results import Found
+from commonplace.knowledge.search.results import SearchResult
 
 pytestmark = [pytest.mark.usefixtures("tenant"), pytest.mark.requirement("LIF-02.3")]
 
@@ -27,14 +27,14 @@ async def fill(memory: KnowledgeMemory, *, scope: str = "global") -> UUID:
     return told.id
 
 
-async def recalled(memory: KnowledgeMemory, topic: str = TOPIC, **options: Any) -> list[Found]:  # noqa: ANN401 - a narrowing
+async def recalled(memory: KnowledgeMemory, topic: str = TOPIC, **options: Any) -> list[SearchResult]:  # noqa: ANN401 - a narrowing
     """Return what the topic leads to, without a use."""
     return await memory.recall(
         topic, count=False, min_relevance=0.3, explain=True, narrowing=Narrowing(**options)
     )
 
 
-def subjects(found: list[Found]) -> list[str]:
+def subjects(found: list[SearchResult]) -> list[str]:
     """Return the subjects of results that a relation led to."""
     return [getattr(each.memory, "subject", "") for each in found if each.related_by is not None]
 

@@ -22,7 +22,7 @@ from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.bounds import MAX_QUERY_CHARS
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.search.request import KEPT_VECTORS
-from commonplace.knowledge.search.results import Found
+from commonplace.knowledge.search.results import SearchResult
 from commonplace.knowledge.search.statements import (
     TABLES,
     Form,
@@ -81,7 +81,7 @@ async def test_equal_texts_are_one_result(knowledge: KnowledgeMemory, mode: str)
     assert len(found) == 2
 
 
-def contents(found: Sequence[Found]) -> list[str]:
+def contents(found: Sequence[SearchResult]) -> list[str]:
     """The texts of results, in their order."""
     return [each.memory.content for each in found]
 

@@ -15,7 +15,7 @@ from commonplace.knowledge.rules.periods import Period
 from commonplace.knowledge.rules.supersession import (
     ActiveFact,
     Candidate,
-    Outcome,
+    DraftOutcome,
     Placement,
     decide_supersession,
 )
@@ -78,7 +78,11 @@ def decide(words: str = "beta", **changed: Any) -> Placement:  # noqa: ANN401 - 
 def test_the_first_fact_of_a_key_is_new() -> None:
     """It is stored as the draft says."""
     placement = decide(valid_from=PAST, importance=9.0, permanence="stable", tags=["a"])
-    assert (placement.outcome, placement.validity, placement.endings) == (Outcome.NEW, Validity.ACTIVE, ())
+    assert (placement.outcome, placement.validity, placement.endings) == (
+        DraftOutcome.NEW,
+        Validity.ACTIVE,
+        (),
+    )
     assert (
         placement.draft == candidate(valid_from=PAST, importance=9.0, permanence="stable", tags=["a"]).draft
     )
@@ -90,7 +94,7 @@ def test_the_first_fact_of_a_key_is_new() -> None:
 def test_other_words_replace_the_active_fact_and_inherit_nothing() -> None:
     """The active fact ends now."""
     placement = decide(active=active_fact(importance=7.0, tags=("a",), permanence=Permanence.STABLE))
-    assert (placement.outcome, placement.validity) == (Outcome.REPLACED, Validity.ACTIVE)
+    assert (placement.outcome, placement.validity) == (DraftOutcome.REPLACED, Validity.ACTIVE)
     assert (placement.superseded_id, placement.supersedes_id) == (OLD, OLD)
     assert [(each.id, each.valid_to, each.review_reason) for each in placement.endings] == [(OLD, NOW, None)]
     assert placement.draft == candidate().draft
@@ -129,15 +133,15 @@ def test_the_active_fact_holds_until_a_draft_of_the_future_begins(words: str) ->
 def test_a_draft_whose_period_ends_before_the_active_fact_is_history(own_end: datetime | None) -> None:
     """The active fact stays as it is, whatever the trust."""
     placement = decide(active=active_fact(trust=Source.PERSON, valid_to=own_end), valid_to=PAST)
-    assert (placement.outcome, placement.validity) == (Outcome.HISTORY, Validity.SUPERSEDED)
+    assert (placement.outcome, placement.validity) == (DraftOutcome.HISTORY, Validity.SUPERSEDED)
     assert (placement.current_id, placement.endings, placement.draft.valid_to) == (OLD, (), PAST)
 
 
 def test_a_later_period_of_the_past_replaces_an_earlier_one() -> None:
     """A period that is over is no history if the active fact ended before."""
     placement = decide(active=active_fact(valid_to=PAST - timedelta(days=1)), valid_to=PAST)
-    assert placement.outcome is Outcome.REPLACED
-    assert decide(active=active_fact(valid_to=PAST), valid_to=PAST).outcome is Outcome.REPLACED
+    assert placement.outcome is DraftOutcome.REPLACED
+    assert decide(active=active_fact(valid_to=PAST), valid_to=PAST).outcome is DraftOutcome.REPLACED
 
 
 SAID = Period(words="until 2024", valid_from=None, valid_to=PAST)
@@ -146,20 +150,20 @@ SAID = Period(words="until 2024", valid_from=None, valid_to=PAST)
 @pytest.mark.parametrize(
     ("changed", "outcome"),
     [
-        ({"active": active_fact(began_at=PAST)}, Outcome.HISTORY),
-        ({"active": ACTIVE}, Outcome.REPLACED),
-        ({"active": ACTIVE, "unlinked": (replace(UNLINKED, began_at=PAST),)}, Outcome.HISTORY),
-        ({"active": active_fact(began_at=PAST, words="beta")}, Outcome.REPEATED),
-        ({}, Outcome.NEW),
+        ({"active": active_fact(began_at=PAST)}, DraftOutcome.HISTORY),
+        ({"active": ACTIVE}, DraftOutcome.REPLACED),
+        ({"active": ACTIVE, "unlinked": (replace(UNLINKED, began_at=PAST),)}, DraftOutcome.HISTORY),
+        ({"active": active_fact(began_at=PAST, words="beta")}, DraftOutcome.REPEATED),
+        ({}, DraftOutcome.NEW),
     ],
 )
 def test_words_about_the_past_are_history_beside_a_fact_that_began_later(
-    changed: dict[str, Any], outcome: Outcome
+    changed: dict[str, Any], outcome: DraftOutcome
 ) -> None:
     """Only then the draft gets the period, because searches find no fact whose period is over."""
     placement = decide(period=SAID, **changed)
     assert placement.outcome is outcome
-    is_history = outcome is Outcome.HISTORY
+    is_history = outcome is DraftOutcome.HISTORY
     assert placement.draft.valid_to == (PAST if is_history else None)
     assert (placement.draft.metadata or {}) == ({"period_words": "until 2024"} if is_history else {})
 
@@ -185,10 +189,10 @@ def test_a_less_trusted_or_flagged_draft_is_held(
     """Beside the active fact, which stays as it is. The least trusted of the sources of a draft counts."""
     placement = decide(active=active, **changed)
     if is_held:
-        assert (placement.outcome, placement.validity) == (Outcome.HELD, Validity.HELD)
+        assert (placement.outcome, placement.validity) == (DraftOutcome.HELD, Validity.HELD)
         assert (placement.contradicts_id, placement.endings) == (OLD, ())
     else:
-        assert placement.outcome is Outcome.REPLACED
+        assert placement.outcome is DraftOutcome.REPLACED
 
 
 @pytest.mark.parametrize(("words", "tags"), [("beta", []), ("beta", ["a"]), ("acme", ["a"])])
@@ -207,7 +211,7 @@ EARNED = active_fact(
 def test_the_same_words_inherit_where_the_draft_has_the_defaults() -> None:
     """References and beginning in any case; the end is that of the draft."""
     placement = decide("acme", active=EARNED)
-    assert (placement.outcome, placement.superseded_id) == (Outcome.REPEATED, OLD)
+    assert (placement.outcome, placement.superseded_id) == (DraftOutcome.REPEATED, OLD)
     draft = placement.draft
     assert (draft.importance, draft.permanence, draft.tags) == (9.0, Permanence.PERMANENT, ["health"])
     assert (draft.valid_from, draft.valid_to, placement.decay_rate) == (BEGAN, None, 0.0)
@@ -381,7 +385,7 @@ def test_drafts_with_other_keys_do_not_meet(other: dict[str, Any]) -> None:
     one = candidate("beta")
     draft = replace(one.draft, **other)
     first, second = chain(one, replace(one, id=UUID(int=3), draft=draft))
-    assert (first.validity, second.outcome) == (Validity.ACTIVE, Outcome.NEW)
+    assert (first.validity, second.outcome) == (Validity.ACTIVE, DraftOutcome.NEW)
 
 
 def test_drafts_of_one_entity_meet_under_any_subject() -> None:

@@ -11,7 +11,7 @@ from commonplace.core.json_values import json_safe
 from commonplace.knowledge.rules.merge_plan import (
     FactChange,
     FactState,
-    Place,
+    MergedFields,
     plan_merge,
     plan_unmerge,
 )
@@ -31,7 +31,7 @@ def fact(
     supersedes: UUID | None = None,
 ) -> FactState:
     """Return a fact."""
-    place = Place(entity_id=entity, validity=validity, supersedes_id=supersedes)
+    place = MergedFields(entity_id=entity, validity=validity, supersedes_id=supersedes)
     return FactState(
         id=UUID(int=number), place=place, scope=scope, predicate=predicate, confidence=confidence
     )
@@ -131,7 +131,7 @@ def test_what_was_changed_since_stays() -> None:
     later[0] = fact(10, TARGET, confidence=0.4, validity="retracted")
     back = plan_unmerge(plan.changes, later)
     home, rival = applied(later, back.changes)
-    assert home.place == Place(entity_id=SOURCE, validity="retracted", supersedes_id=None)
+    assert home.place == MergedFields(entity_id=SOURCE, validity="retracted", supersedes_id=None)
     assert rival.place == facts[1].place
     assert back.kept == (f"validity of fact {facts[0].id}", f"fact {facts[2].id} no longer exists")
     assert back.conflicts == ()

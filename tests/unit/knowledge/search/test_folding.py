@@ -7,7 +7,7 @@ import pytest
 
 from commonplace.knowledge.model.kinds import Fact, Rule
 from commonplace.knowledge.search.deduplication import folded
-from commonplace.knowledge.search.results import Found, Scores
+from commonplace.knowledge.search.results import Scores, SearchResult
 from support.memories import NOW, a_fact, a_rule, an_episode
 
 OLD = NOW - timedelta(days=9)
@@ -15,7 +15,7 @@ OLD = NOW - timedelta(days=9)
 
 def contents(*memories: Fact | Rule, scoped: bool = True) -> list[str]:
     """The texts that are left, in their order."""
-    found = [Found(memory=memory, scores=Scores()) for memory in memories]
+    found = [SearchResult(memory=memory, scores=Scores()) for memory in memories]
     return [each.memory.content for each in folded(found, scoped=scoped)]
 
 
@@ -32,7 +32,7 @@ def test_equal_episodes_are_two_events() -> None:
     """A rule that repeats an episode stands beside them."""
     text = "Ask first"
     found = [an_episode(content=text), an_episode(id=UUID(int=2), content=text), a_rule(content=text)]
-    assert len(folded([Found(memory=each, scores=Scores()) for each in found], scoped=False)) == 3
+    assert len(folded([SearchResult(memory=each, scores=Scores()) for each in found], scoped=False)) == 3
 
 
 @pytest.mark.requirement("RCL-03.1")

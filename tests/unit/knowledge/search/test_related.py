@@ -3,7 +3,7 @@
 import pytest
 
 from commonplace.knowledge.search.graph_expansion import followed
-from commonplace.knowledge.search.results import Found, Scores
+from commonplace.knowledge.search.results import Scores, SearchResult
 from support.memories import a_fact
 
 pytestmark = pytest.mark.requirement("LIF-02.3")
@@ -25,7 +25,7 @@ def test_related_facts_come_last_in_at_most_a_quarter_of_full_places(
     direct: int, related: int, limit: int, shown: str
 ) -> None:
     """Free places are theirs as well; a short list keeps its direct results."""
-    found = Found(memory=a_fact(), scores=Scores())
-    led = Found(memory=a_fact(), scores=Scores(), related_by=found.memory.id)
+    found = SearchResult(memory=a_fact(), scores=Scores())
+    led = SearchResult(memory=a_fact(), scores=Scores(), related_by=found.memory.id)
     told = followed([found] * direct, [led] * related, limit)
     assert "".join("d" if one.related_by is None else "r" for one in told) == shown

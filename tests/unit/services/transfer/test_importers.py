@@ -16,7 +16,7 @@ from commonplace.cli.frame.export_target import write
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.knowledge import EpisodeDraft, FactDraft, RuleDraft
 from commonplace.services.transfer import jsonl, markdown
-from commonplace.services.transfer.importers import IMPORTERS, Source, mem0, source_of
+from commonplace.services.transfer.importers import IMPORTERS, ImportSource, mem0, source_of
 from commonplace.services.transfer.items import (
     EntityItem,
     Item,
@@ -167,12 +167,12 @@ def test_a_graph_of_the_mcp_memory_server() -> None:
     """Written by @modelcontextprotocol/server-memory 2026.8.31 through its tools."""
     path = DATA / "mcp-memory.jsonl"
     assert source_of(path) == "mcp-memory"
-    entities = [item for item in IMPORTERS[Source.MCP_MEMORY](path) if isinstance(item, EntityItem)]
+    entities = [item for item in IMPORTERS[ImportSource.MCP_MEMORY](path) if isinstance(item, EntityItem)]
     assert [(each.name, each.entity_type, each.metadata) for each in entities] == [
         ("Ada Lovelace", "person", None),
         ("Analytical Engine", "other", {"type": "machine"}),
     ]
-    assert facts(IMPORTERS[Source.MCP_MEMORY](path)) == {
+    assert facts(IMPORTERS[ImportSource.MCP_MEMORY](path)) == {
         ("Ada Lovelace", "observation 6e6a72d4"): "Works on the analytical engine",
         ("Ada Lovelace", "observation 9a94107f"): "Prefers tea to coffee",
         ("Ada Lovelace", "observation bbf71bc5"): "Lives in London",
@@ -188,7 +188,7 @@ def test_notes_of_basic_memory() -> None:
     """Written by basic-memory 0.24.1 with its write-note tool."""
     path = DATA / "basic-memory"
     assert source_of(path) == "basic-memory"
-    items = list(IMPORTERS[Source.BASIC_MEMORY](path))
+    items = list(IMPORTERS[ImportSource.BASIC_MEMORY](path))
     assert [item.name for item in items if isinstance(item, EntityItem)] == ["Coffee brewing"]
     assert facts(iter(items)) == {
         (
@@ -210,7 +210,7 @@ def test_the_history_of_mem0(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript((DATA / "mem0-history.sql").read_text())
     assert source_of(path) == "mem0"
-    assert facts(IMPORTERS[Source.MEM0](path)) == {
+    assert facts(IMPORTERS[ImportSource.MEM0](path)) == {
         ("user", "memory 50c856ae"): "Alice is allergic to peanuts",
         ("user", "memory 4770a803"): "Alice prefers aisle seats",
     }
@@ -240,7 +240,7 @@ def test_the_vector_stores_of_mem0(mem0_stores: dict[str, Path], name: str) -> N
     """The owner is the subject; deleted memories, older texts and the index of entities are left out."""
     path = mem0_stores[name]
     assert source_of(path) == "mem0"
-    items = items_of(IMPORTERS[Source.MEM0](path))
+    items = items_of(IMPORTERS[ImportSource.MEM0](path))
     assert facts(items) == {
         ("alice", "memory 50c856ae"): "Alice is allergic to peanuts",
         ("alice", "memory 4770a803"): "Alice prefers aisle seats",
@@ -254,7 +254,7 @@ def test_the_vector_stores_of_mem0(mem0_stores: dict[str, Path], name: str) -> N
     assert food.metadata["mem0"].items() >= kept.items()
     (database,) = path.rglob("mem0/storage.sqlite") if name == "qdrant" else path.iterdir()
     assert source_of(database) == "mem0"
-    assert items_of(IMPORTERS[Source.MEM0](database)) == items
+    assert items_of(IMPORTERS[ImportSource.MEM0](database)) == items
 
 
 def test_memories_that_mem0_hides_stay_out(mem0_stores: dict[str, Path]) -> None:
@@ -302,7 +302,7 @@ def with_point(folder: Path, pickled: bytes) -> list[Item | Unreadable]:
         connection,
     ):
         connection.execute("INSERT INTO points VALUES ('a', ?)", (pickled,))
-    return list(IMPORTERS[Source.MEM0](folder))
+    return list(IMPORTERS[ImportSource.MEM0](folder))
 
 
 def test_observations_and_summaries_of_claude_mem(tmp_path: Path) -> None:
@@ -311,7 +311,7 @@ def test_observations_and_summaries_of_claude_mem(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript((DATA / "claude-mem.sql").read_text())
     assert source_of(path) == "claude-mem"
-    items = list(IMPORTERS[Source.CLAUDE_MEM](path))
+    items = list(IMPORTERS[ImportSource.CLAUDE_MEM](path))
     assert facts(iter(items)) == {
         (
             "Checkout rounds prices twice",
@@ -373,7 +373,7 @@ def test_instructions_become_rules(tmp_path: Path) -> None:
     assert source_of(path) == "instructions"
     found = {
         item.content: item.tags
-        for item in IMPORTERS[Source.INSTRUCTIONS](path)
+        for item in IMPORTERS[ImportSource.INSTRUCTIONS](path)
         if isinstance(item, RuleDraft)
     }
     assert found == {
@@ -392,9 +392,9 @@ def test_a_path_of_no_known_program_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="mcp-memory"):
         source_of(tmp_path / "picture.png")
     with pytest.raises(StorageUnavailableError, match="missing: no such file or folder"):
-        source_of(tmp_path / "missing", Source.JSONL)
+        source_of(tmp_path / "missing", ImportSource.JSONL)
     with pytest.raises(InvalidInputError, match="history of mem0"):
-        list(IMPORTERS[Source.MEM0](DATA / "mcp-memory.jsonl"))
+        list(IMPORTERS[ImportSource.MEM0](DATA / "mcp-memory.jsonl"))
 
 
 def test_texts_that_begin_alike_keep_keys_of_their_own(tmp_path: Path) -> None:
@@ -404,7 +404,7 @@ def test_texts_that_begin_alike_keep_keys_of_their_own(tmp_path: Path) -> None:
     graph = tmp_path / "memory.jsonl"
     entity = {"type": "entity", "name": "A", "entityType": "person", "observations": texts}
     graph.write_text(json.dumps(entity))
-    _, first, second, repeated = items_of(IMPORTERS[Source.MCP_MEMORY](graph))
+    _, first, second, repeated = items_of(IMPORTERS[ImportSource.MCP_MEMORY](graph))
     assert isinstance(first, FactDraft)
     assert isinstance(second, FactDraft)
     assert first.predicate != second.predicate
@@ -416,7 +416,7 @@ def test_an_observation_that_is_no_text_is_named(tmp_path: Path) -> None:
     """By its line."""
     graph = tmp_path / "memory.jsonl"
     graph.write_text(json.dumps({"type": "entity", "name": "A", "entityType": "person", "observations": [5]}))
-    assert [type(each) for each in IMPORTERS[Source.MCP_MEMORY](graph)] == [Unreadable]
+    assert [type(each) for each in IMPORTERS[ImportSource.MCP_MEMORY](graph)] == [Unreadable]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 A part that cannot be read is yielded as ``Unreadable``, so the other items are imported.
 
-To add an importer, write a file with such a function and add it to ``Source`` and ``IMPORTERS``.
+To add an importer, write a file with such a function and add it to ``ImportSource`` and ``IMPORTERS``.
 """
 
 import json
@@ -27,7 +27,7 @@ from commonplace.services.transfer.items import Read
 from commonplace.services.transfer.naming import with_distinct_keys
 
 
-class Source(StrEnum):
+class ImportSource(StrEnum):
     """The program or format that items come from."""
 
     JSONL = "jsonl"
@@ -43,14 +43,14 @@ def _with_distinct_keys(read: Callable[[Path], Read]) -> Callable[[Path], Read]:
     return lambda path: with_distinct_keys(read(path))
 
 
-IMPORTERS: Final[Mapping[Source, Callable[[Path], Read]]] = {
-    Source.JSONL: jsonl.read,
-    Source.MARKDOWN: markdown.read,
-    Source.INSTRUCTIONS: instructions.read,
-    Source.MCP_MEMORY: _with_distinct_keys(mcp_memory.read),
-    Source.BASIC_MEMORY: _with_distinct_keys(basic_memory.read),
-    Source.CLAUDE_MEM: _with_distinct_keys(claude_mem.read),
-    Source.MEM0: _with_distinct_keys(mem0.read),
+IMPORTERS: Final[Mapping[ImportSource, Callable[[Path], Read]]] = {
+    ImportSource.JSONL: jsonl.read,
+    ImportSource.MARKDOWN: markdown.read,
+    ImportSource.INSTRUCTIONS: instructions.read,
+    ImportSource.MCP_MEMORY: _with_distinct_keys(mcp_memory.read),
+    ImportSource.BASIC_MEMORY: _with_distinct_keys(basic_memory.read),
+    ImportSource.CLAUDE_MEM: _with_distinct_keys(claude_mem.read),
+    ImportSource.MEM0: _with_distinct_keys(mem0.read),
 }
 """The importer of each source."""
 
@@ -58,7 +58,7 @@ _HAS_OBSERVATIONS: Final = "SELECT 1 FROM sqlite_master WHERE name = 'observatio
 _DATABASES: Final = frozenset({".db", ".sqlite", ".sqlite3"})
 
 
-def source_of(path: Path, given: Source | None = None) -> Source:
+def source_of(path: Path, given: ImportSource | None = None) -> ImportSource:
     """Return the source of a path: the given source, else the one detected from the contents.
 
     Raises:
@@ -71,34 +71,36 @@ def source_of(path: Path, given: Source | None = None) -> Source:
         return given
     if path.is_dir():
         if vector_stores.databases_of(path):
-            return Source.MEM0
+            return ImportSource.MEM0
         has_folders = any((path / folder).is_dir() for folder in markdown.FOLDERS.values())
-        return Source.MARKDOWN if has_folders else Source.BASIC_MEMORY
+        return ImportSource.MARKDOWN if has_folders else ImportSource.BASIC_MEMORY
     if path.suffix == ".jsonl" and path.is_file():
         return _kind_of_lines(path)
     if path.suffix in _DATABASES and path.is_file():
         return _kind_of_database(path)
     if path.suffix == ".md" and path.is_file():
-        return Source.INSTRUCTIONS
-    names = ", ".join(Source)
+        return ImportSource.INSTRUCTIONS
+    names = ", ".join(ImportSource)
     raise InvalidInputError("source", f"a file or folder of {names}, or --from with one of these", str(path))
 
 
-def _kind_of_database(path: Path) -> Source:
+def _kind_of_database(path: Path) -> ImportSource:
     with (
         closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection,
         suppress(sqlite3.Error),
     ):
         if connection.execute(_HAS_OBSERVATIONS).fetchone():
-            return Source.CLAUDE_MEM
-    return Source.MEM0
+            return ImportSource.CLAUDE_MEM
+    return ImportSource.MEM0
 
 
-def _kind_of_lines(path: Path) -> Source:
+def _kind_of_lines(path: Path) -> ImportSource:
     with path.open("rb") as file:
         first = file.readline()
     try:
         document: object = json.loads(first)
     except ValueError:
-        return Source.JSONL
-    return Source.MCP_MEMORY if isinstance(document, dict) and "type" in document else Source.JSONL
+        return ImportSource.JSONL
+    return (
+        ImportSource.MCP_MEMORY if isinstance(document, dict) and "type" in document else ImportSource.JSONL
+    )

@@ -37,7 +37,7 @@ router = pages(PATH, installation_writer)
 ADMINISTERING: Final = [Depends(installation_admin)]
 
 
-class NewApp(BaseModel):
+class AppForm(BaseModel):
     """The values of the form for a new app."""
 
     app_id: str = ""
@@ -48,11 +48,11 @@ class NewApp(BaseModel):
 @router.get("/-/new", dependencies=ADMINISTERING)
 async def new_form(request: Request) -> HTMLResponse:
     """Show the form for a new app."""
-    return render_dialog(request, "apps/new.html", values=NewApp(), errors={})
+    return render_dialog(request, "apps/new.html", values=AppForm(), errors={})
 
 
 @router.post("", dependencies=ADMINISTERING)
-async def register(request: Request, memories: OpenMemories, given: Annotated[NewApp, Form()]) -> Response:
+async def register(request: Request, memories: OpenMemories, given: Annotated[AppForm, Form()]) -> Response:
     """Register, rename or reinstall an app, or show the form again with the error."""
     try:
         app = await memories.apps.registry.register(given.app_id.strip(), name=given.name.strip() or None)

@@ -8,13 +8,13 @@ from fastapi import Query, Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import Field
 
-from commonplace.apps import HOUR, MAX_ID_CHARS, MAX_MEMORIES, AppMemory, Memory, SpentEnergy
+from commonplace.apps import HOUR, MAX_ID_CHARS, MAX_MEMORIES, AppMemory, Digest, SpentEnergy
 from commonplace.core.text import visible
 from commonplace.web.http.access import OpenMemories, installation_reader
 from commonplace.web.http.app_parameters import AppId
 from commonplace.web.http.limits import SearchWords
 from commonplace.web.pages.layout.errors import pages
-from commonplace.web.pages.layout.paging import PAGE_SIZE, Filters, Pager, counted_pager, read_page
+from commonplace.web.pages.layout.paging import PAGE_SIZE, ListFilters, Pager, counted_pager, read_page
 from commonplace.web.pages.layout.rendering import NOT_KEPT, link, render
 from commonplace.web.pages.layout.series import Series
 
@@ -32,7 +32,7 @@ User = Annotated[str, Query(max_length=MAX_ID_CHARS)]
 router = pages(PATH, installation_reader)
 
 
-class AppFilters(Filters):
+class AppFilters(ListFilters):
     """The filters of the list of apps."""
 
     words: SearchWords = Field(default="", alias="search")
@@ -59,7 +59,7 @@ async def apps_page(
     )
 
 
-class MemoryFilters(Filters):
+class DigestFilters(ListFilters):
     """The filters of the memories of an app."""
 
     search: SearchWords = ""
@@ -70,7 +70,7 @@ class MemoryFilters(Filters):
 
 @router.get("/{appId}")
 async def app_page(
-    request: Request, memories: OpenMemories, app_id: AppId, wanted: Annotated[MemoryFilters, Query()]
+    request: Request, memories: OpenMemories, app_id: AppId, wanted: Annotated[DigestFilters, Query()]
 ) -> HTMLResponse:
     """Show the memories, statistics and recent changes of one app."""
     apps = memories.apps
@@ -148,7 +148,7 @@ async def export(memories: OpenMemories, app_id: AppId) -> Response:
     )
 
 
-async def _found(apps: AppMemory, app_id: str, url: str, wanted: MemoryFilters) -> tuple[list[Memory], Pager]:
+async def _found(apps: AppMemory, app_id: str, url: str, wanted: DigestFilters) -> tuple[list[Digest], Pager]:
     """Return a page of the memories of an app that match the filters."""
     common, user_id = wanted.space == COMMON, wanted.user or None
     if wanted.search:

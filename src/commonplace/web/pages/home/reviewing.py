@@ -14,7 +14,13 @@ from commonplace.core.errors import (
     NotFoundError,
 )
 from commonplace.services.review.ids import ItemId, ItemKind
-from commonplace.services.review.items import DecisionReceipt, MemoryChange, Topic, Verdict, count_by_topic
+from commonplace.services.review.items import (
+    DecisionReceipt,
+    MemoryChange,
+    ReviewVerdict,
+    Topic,
+    count_by_topic,
+)
 from commonplace.web.http.access import ReviewsOfCaller, reader, writer
 from commonplace.web.http.problems import problem_of
 from commonplace.web.pages.layout.errors import error_page, pages
@@ -25,13 +31,13 @@ from commonplace.web.pages.layout.wording import decimal
 
 PATH: Final = "/reviews"
 EFFECTS: Final = {
-    Verdict.SAME: "The two say the same: the pair becomes one memory.",
-    Verdict.REFINES: "The new memory adds to the old one: both texts stay true.",
-    Verdict.CORRECTS: "The old memory no longer holds.",
-    Verdict.DISTINCT: "The two are about different things: both memories stay.",
-    Verdict.CONFIRM: "The memory is right: its decay starts again.",
-    Verdict.FORGET: "Searches and prompts no longer show the memory.",
-    Verdict.RETRY: "The episode is consolidated again.",
+    ReviewVerdict.SAME: "The two say the same: the pair becomes one memory.",
+    ReviewVerdict.REFINES: "The new memory adds to the old one: both texts stay true.",
+    ReviewVerdict.CORRECTS: "The old memory no longer holds.",
+    ReviewVerdict.DISTINCT: "The two are about different things: both memories stay.",
+    ReviewVerdict.CONFIRM: "The memory is right: its decay starts again.",
+    ReviewVerdict.FORGET: "Searches and prompts no longer show the memory.",
+    ReviewVerdict.RETRY: "The episode is consolidated again.",
 }
 """The verdicts with their effects; the key of a verdict is its first letter."""
 
@@ -53,17 +59,17 @@ TITLES: Final = {
     Topic.FADING: "Fading memories",
 }
 OUTCOMES: Final = {
-    Verdict.SAME: "Same. The newer memory replaces the older one.",
-    Verdict.REFINES: "Refines. Both memories stay.",
-    Verdict.CORRECTS: "Corrects. The older memory stays replaced.",
-    Verdict.DISTINCT: "Distinct. Both memories stay.",
-    Verdict.CONFIRM: "Confirmed. The decay of the memory starts again.",
-    Verdict.FORGET: "Forgotten.",
-    Verdict.RETRY: "The episode waits for consolidation again.",
+    ReviewVerdict.SAME: "Same. The newer memory replaces the older one.",
+    ReviewVerdict.REFINES: "Refines. Both memories stay.",
+    ReviewVerdict.CORRECTS: "Corrects. The older memory stays replaced.",
+    ReviewVerdict.DISTINCT: "Distinct. Both memories stay.",
+    ReviewVerdict.CONFIRM: "Confirmed. The decay of the memory starts again.",
+    ReviewVerdict.FORGET: "Forgotten.",
+    ReviewVerdict.RETRY: "The episode waits for consolidation again.",
 }
 OUTCOMES_OF_FLAGGED: Final = {
-    Verdict.CONFIRM: "Confirmed. Prompts show the memory.",
-    Verdict.FORGET: "Forgotten. The memory is deleted.",
+    ReviewVerdict.CONFIRM: "Confirmed. Prompts show the memory.",
+    ReviewVerdict.FORGET: "Forgotten. The memory is deleted.",
 }
 
 CHANGING: Final = [Depends(writer)]

@@ -9,8 +9,8 @@ from fastapi.responses import HTMLResponse
 from pydantic import Field
 
 from commonplace.access import Principal
-from commonplace.services.briefing import Part
-from commonplace.services.search import MAX_QUERY_CHARS, PARTS, Item, Kind, search_all
+from commonplace.services.briefing import BriefingPart
+from commonplace.services.search import MAX_QUERY_CHARS, PARTS, ListedMemory, MemoryKind, search_all
 from commonplace.web.http.access import KnowledgeOfCaller, OpenMemories, reader
 from commonplace.web.pages.knowledge.graph import BETWEEN
 from commonplace.web.pages.knowledge.listing import project_names
@@ -20,25 +20,25 @@ from commonplace.web.pages.layout.rendering import link, render
 
 PATH: Final = "/search"
 TITLES: Final = {
-    Part.KNOWLEDGE: "Knowledge",
-    Part.OPERATIONAL: "Lessons of operations",
-    Part.APPS: "Digests of apps",
-    Part.WORKSPACE: "Notes of the workspace",
+    BriefingPart.KNOWLEDGE: "Knowledge",
+    BriefingPart.OPERATIONAL: "Lessons of operations",
+    BriefingPart.APPS: "Digests of apps",
+    BriefingPart.WORKSPACE: "Notes of the workspace",
 }
 _PLACES: Final = {
-    Kind.ENTITY: "/knowledge/entities/{}",
-    Kind.FACT: "/knowledge/facts/{}",
-    Kind.RULE: "/knowledge/rules/{}",
-    Kind.EPISODE: "/knowledge/episodes/{}",
-    Kind.LESSON: "/memories/{}",
-    Kind.NOTE: "/workspace#{}",
+    MemoryKind.ENTITY: "/knowledge/entities/{}",
+    MemoryKind.FACT: "/knowledge/facts/{}",
+    MemoryKind.RULE: "/knowledge/rules/{}",
+    MemoryKind.EPISODE: "/knowledge/episodes/{}",
+    MemoryKind.LESSON: "/memories/{}",
+    MemoryKind.NOTE: "/workspace#{}",
 }
 _DELETING: Final = {
-    Kind.FACT: ("Forget", "/knowledge/facts/{}/forget"),
-    Kind.RULE: ("Forget", "/knowledge/rules/{}/forget"),
-    Kind.EPISODE: ("Forget", "/knowledge/episodes/{}/forget"),
-    Kind.LESSON: ("Delete", "/memories/delete?ids={}"),
-    Kind.NOTE: ("Delete", "/workspace/{}/delete"),
+    MemoryKind.FACT: ("Forget", "/knowledge/facts/{}/forget"),
+    MemoryKind.RULE: ("Forget", "/knowledge/rules/{}/forget"),
+    MemoryKind.EPISODE: ("Forget", "/knowledge/episodes/{}/forget"),
+    MemoryKind.LESSON: ("Delete", "/memories/delete?ids={}"),
+    MemoryKind.NOTE: ("Delete", "/workspace/{}/delete"),
 }
 
 router = pages(PATH, reader)
@@ -61,7 +61,7 @@ async def search_page(
 ) -> HTMLResponse:
     """Show the matches of a query in every memory; tenants other than the installation's see knowledge memory only."""
     day = wanted.on or None
-    parts = PARTS if who.of_installation and day is None else (Part.KNOWLEDGE,)
+    parts = PARTS if who.of_installation and day is None else (BriefingPart.KNOWLEDGE,)
     end = None if day is None else datetime.combine(day, time.max, tzinfo=UTC)
     return render(
         request,
@@ -78,14 +78,14 @@ async def search_page(
     )
 
 
-def url_of(item: Item) -> str:
+def url_of(item: ListedMemory) -> str:
     """Return the page of an item; a digest is on the page of its app."""
-    return f"/apps/{item.about}" if item.kind is Kind.DIGEST else _PLACES[item.kind].format(item.id)
+    return f"/apps/{item.about}" if item.kind is MemoryKind.DIGEST else _PLACES[item.kind].format(item.id)
 
 
-def deleting(item: Item) -> tuple[str, str] | None:
+def deleting(item: ListedMemory) -> tuple[str, str] | None:
     """Return the label and the address of the dialog that removes an item; ``None`` if there is no such dialog."""
-    if item.kind is Kind.DIGEST:
+    if item.kind is MemoryKind.DIGEST:
         return "Delete", f"/apps/{item.about}/memories/{item.id}/delete"
     if item.kind not in _DELETING:
         return None

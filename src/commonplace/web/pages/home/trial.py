@@ -15,15 +15,15 @@ from commonplace.knowledge import (
     PINNED,
     Episode,
     Fact,
-    Found,
     KnowledgeMemory,
     Memory,
     Narrowing,
     ScoreWeights,
+    SearchResult,
 )
 from commonplace.operational import GENERAL, MemoryFilter
 from commonplace.projects import Projects
-from commonplace.services.briefing import DEFAULT_BUDGET_TOKENS, Briefing, Part, build_briefing
+from commonplace.services.briefing import DEFAULT_BUDGET_TOKENS, Briefing, BriefingPart, build_briefing
 from commonplace.services.opening import Memories
 from commonplace.services.sample import MARK, is_loaded
 from commonplace.web.http.access import KnowledgeOfCaller, OpenMemories, installation_reader
@@ -68,7 +68,7 @@ class TrialAddress(Address):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class TrialLine:
     """A memory in the briefing, or one of the best memories that were left out.
 
     Attributes:
@@ -129,12 +129,12 @@ async def trial(
         budget_tokens=wanted.budget,
     )
     lines = {
-        Part.KNOWLEDGE: [
+        BriefingPart.KNOWLEDGE: [
             replace(line, about=titles.get(line.about, line.about))
             for line in await _of_knowledge(knowledge, briefing, wanted.prompt, butler)
         ],
-        Part.OPERATIONAL: await _of_operations(mine, briefing, wanted.service),
-        Part.WORKSPACE: await _of_workspace(mine, briefing, wanted.prompt),
+        BriefingPart.OPERATIONAL: await _of_operations(mine, briefing, wanted.service),
+        BriefingPart.WORKSPACE: await _of_workspace(mine, briefing, wanted.prompt),
     }
     return render(
         request,
@@ -146,7 +146,11 @@ async def trial(
         briefing=briefing,
         problems=[section for section in briefing.sections if section.problem],
         lines={part: found for part, found in lines.items() if found},
-        titles={Part.KNOWLEDGE: "Facts and rules", Part.OPERATIONAL: "Lessons", Part.WORKSPACE: "Notes"},
+        titles={
+            BriefingPart.KNOWLEDGE: "Facts and rules",
+            BriefingPart.OPERATIONAL: "Lessons",
+            BriefingPart.WORKSPACE: "Notes",
+        },
         projects=projects,
         weights=weights.model_dump(),
         services=[
@@ -174,16 +178,16 @@ async def _projects(memories: Memories) -> list[tuple[str, str]]:
     ]
 
 
-def _told(briefing: Briefing, part: Part) -> Collection[str]:
+def _told(briefing: Briefing, part: BriefingPart) -> Collection[str]:
     """Return the ids of the memories in a section."""
     return {one for section in briefing.sections if section.name is part for one in section.memory_ids}
 
 
 async def _of_knowledge(
     knowledge: KnowledgeMemory, briefing: Briefing, prompt: str, butler: str
-) -> Sequence[Line]:
+) -> Sequence[TrialLine]:
     """Return the facts and rules in the briefing, then the best that were left out."""
-    told = _told(briefing, Part.KNOWLEDGE)
+    told = _told(briefing, BriefingPart.KNOWLEDGE)
     floor = knowledge.config.retrieval.min_relevance if prompt else 0.0
     options: dict[str, Any] = {
         "narrowing": Narrowing(scope=butler),
@@ -216,7 +220,7 @@ async def _pinned(knowledge: KnowledgeMemory) -> Sequence[Memory]:
     ]
 
 
-def _recalled(found: Found, told: Collection[str], floor: float, obstacle: str) -> Line:
+def _recalled(found: SearchResult, told: Collection[str], floor: float, obstacle: str) -> TrialLine:
     """Return a recalled memory as a line."""
     memory, likeness = found.memory, found.scores.likeness or 0.0
     is_told = str(memory.id) in told
@@ -230,9 +234,9 @@ def _recalled(found: Found, told: Collection[str], floor: float, obstacle: str) 
     return _line(memory, " ".join(filter(None, reasons)), is_told=is_told)
 
 
-def _line(memory: Memory, why: str, *, is_told: bool) -> Line:
+def _line(memory: Memory, why: str, *, is_told: bool) -> TrialLine:
     about = f"{memory.subject} {memory.predicate}: " if isinstance(memory, Fact) else ""
-    return Line(
+    return TrialLine(
         text=f"{about}{memory.content}",
         about=getattr(memory, "scope", ""),
         url=f"/knowledge/{memory.memory_type}s/{memory.id}",
@@ -255,16 +259,16 @@ def _source_url(memory: Memory) -> str:
     return f"/knowledge/episodes/{episode}" if episode else ""
 
 
-def _parts_of_score(found: Found) -> str:
+def _parts_of_score(found: SearchResult) -> str:
     """Return the composite score with the contribution of each part."""
     components = found.explanation.components if found.explanation else None
     parts = ", ".join(f"{name} {part.contribution:.2f}" for name, part in (components or {}).items())
     return f"{found.scores.composite_score or 0.0:.2f}: {parts}"
 
 
-async def _of_operations(memories: Memories, briefing: Briefing, service: str) -> Sequence[Line]:
+async def _of_operations(memories: Memories, briefing: Briefing, service: str) -> Sequence[TrialLine]:
     """Return the most trusted observations, or those of one service; the block takes them until the budget is spent."""
-    told = _told(briefing, Part.OPERATIONAL)
+    told = _told(briefing, BriefingPart.OPERATIONAL)
     found = await memories.operational.list_memories(
         MemoryFilter(
             service=service or None,
@@ -274,7 +278,7 @@ async def _of_operations(memories: Memories, briefing: Briefing, service: str) -
         )
     )
     lines = [
-        Line(
+        TrialLine(
             text=one.observation,
             about=one.service or GENERAL,
             url=f"/memories/{one.id}",
@@ -289,11 +293,11 @@ async def _of_operations(memories: Memories, briefing: Briefing, service: str) -
     return _cut(lines)
 
 
-async def _of_workspace(memories: Memories, briefing: Briefing, prompt: str) -> Sequence[Line]:
+async def _of_workspace(memories: Memories, briefing: Briefing, prompt: str) -> Sequence[TrialLine]:
     """Return the notes that share a word with the prompt."""
-    told = _told(briefing, Part.WORKSPACE)
+    told = _told(briefing, BriefingPart.WORKSPACE)
     lines = [
-        Line(
+        TrialLine(
             text=one.memory.text,
             about=", ".join(one.memory.tags),
             url=f"/workspace#{one.memory.id}",
@@ -306,7 +310,7 @@ async def _of_workspace(memories: Memories, briefing: Briefing, prompt: str) -> 
     return _cut(lines[:MOST_LINES])
 
 
-def _cut(lines: Sequence[Line]) -> list[Line]:
+def _cut(lines: Sequence[TrialLine]) -> list[TrialLine]:
     """Return all lines in the briefing, then the best that the budget left out."""
     missed = [replace(line, why=f"{BUDGET} {line.why}") for line in lines if not line.is_told]
     return [*(line for line in lines if line.is_told), *missed[:MOST_MISSED]]

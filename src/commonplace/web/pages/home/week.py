@@ -15,7 +15,7 @@ from pydantic import Field
 
 from commonplace.apps import ChangeKind as AppChange
 from commonplace.core.errors import CommonplaceError
-from commonplace.knowledge import Event, EventType, KnowledgeMemory
+from commonplace.knowledge import AuditEvent, EventType, KnowledgeMemory
 from commonplace.operational import GENERAL
 from commonplace.operational import ChangeKind as Change
 from commonplace.services.opening import Memories
@@ -98,7 +98,7 @@ class WeekAddress(Address):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class WeekChange:
     """One change of a memory.
 
     Attributes:
@@ -125,7 +125,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class WeekSource:
     """The changes of one memory.
 
     Attributes:
@@ -133,7 +133,7 @@ class Source:
         is_cut: Whether the memory has earlier changes that were not read.
     """
 
-    entries: Sequence[Entry]
+    entries: Sequence[WeekChange]
     is_cut: bool = False
 
 
@@ -190,14 +190,14 @@ def _tabs(counts: Mapping[What, int], wanted: WeekAddress) -> list[tuple[str, in
     ]
 
 
-def _by_day(entries: Sequence[Entry]) -> list[tuple[date, list[Entry]]]:
+def _by_day(entries: Sequence[WeekChange]) -> list[tuple[date, list[WeekChange]]]:
     return [(day, list(found)) for day, found in groupby(entries, key=lambda entry: entry.at.date())]
 
 
-async def _operations(memories: Memories, since: datetime) -> Source:
+async def _operations(memories: Memories, since: datetime) -> WeekSource:
     changes = await memories.operational.changes.since(since, limit=MOST_OF_EACH + 1)
     entries = [
-        Entry(
+        WeekChange(
             what=_OPERATIONS[one.kind],
             text=one.observation or "",
             project=one.service or (GENERAL if one.observation else ""),
@@ -210,13 +210,13 @@ async def _operations(memories: Memories, since: datetime) -> Source:
         for one in changes[:MOST_OF_EACH]
         if one.kind in _OPERATIONS
     ]
-    return Source(entries=entries, is_cut=len(changes) > MOST_OF_EACH)
+    return WeekSource(entries=entries, is_cut=len(changes) > MOST_OF_EACH)
 
 
-async def _apps(memories: Memories, since: datetime) -> Source:
+async def _apps(memories: Memories, since: datetime) -> WeekSource:
     changes = await memories.apps.changes.since(since, limit=MOST_OF_EACH + 1)
     entries = [
-        Entry(
+        WeekChange(
             what=_APPS[one.kind],
             text=one.after or one.before or "",
             project=one.app_id,
@@ -229,13 +229,13 @@ async def _apps(memories: Memories, since: datetime) -> Source:
         for one, conversation in changes[:MOST_OF_EACH]
         if one.kind in _APPS
     ]
-    return Source(entries=entries, is_cut=len(changes) > MOST_OF_EACH)
+    return WeekSource(entries=entries, is_cut=len(changes) > MOST_OF_EACH)
 
 
-async def _notes(memories: Memories, since: datetime) -> Source:
+async def _notes(memories: Memories, since: datetime) -> WeekSource:
     notes = (await memories.workspace.search(limit=None)).memories
     entries = [
-        Entry(
+        WeekChange(
             what=What.LEARNED,
             text=one.text,
             project="workspace",
@@ -246,10 +246,10 @@ async def _notes(memories: Memories, since: datetime) -> Source:
         for one in notes
         if one.created_at >= since
     ]
-    return Source(entries=entries)
+    return WeekSource(entries=entries)
 
 
-async def _knowledge(knowledge: KnowledgeMemory, since: datetime, titles: Mapping[str, str]) -> Source:
+async def _knowledge(knowledge: KnowledgeMemory, since: datetime, titles: Mapping[str, str]) -> WeekSource:
     found = await knowledge.events.list(
         event_types=[*_KNOWLEDGE, *_UNDOES], since=since, limit=MOST_OF_EACH + 1
     )
@@ -257,11 +257,11 @@ async def _knowledge(knowledge: KnowledgeMemory, since: datetime, titles: Mappin
     subjects = [subject_of(event.payload) for event in events]
     ids = {about for _, about in subjects if about}
     names, scopes = await knowledge.lists.names_of(ids), await knowledge.lists.scopes_of(ids)
-    entries: list[Entry] = []
+    entries: list[WeekChange] = []
     for event, (kind, about) in zip(events, subjects, strict=True):
         cause, cause_url = _cause(event, about)
         entries.append(
-            Entry(
+            WeekChange(
                 what=_KNOWLEDGE[event.event_type],
                 text=names.get(about, "") if about else "",
                 about=kind,
@@ -273,13 +273,13 @@ async def _knowledge(knowledge: KnowledgeMemory, since: datetime, titles: Mappin
                 cause_url=cause_url,
             )
         )
-    return Source(entries=entries, is_cut=len(found) > MOST_OF_EACH)
+    return WeekSource(entries=entries, is_cut=len(found) > MOST_OF_EACH)
 
 
-def _standing(events: Sequence[Event]) -> list[Event]:
+def _standing(events: Sequence[AuditEvent]) -> list[AuditEvent]:
     """Return the changes that were not undone; events are ordered from latest to earliest."""
     undone: dict[UUID | None, list[frozenset[str]]] = {}
-    standing: list[Event] = []
+    standing: list[AuditEvent] = []
     for event in events:
         waiting = undone.setdefault(subject_of(event.payload)[1], [])
         taken = next((each for each in waiting if event.event_type in each), None)
@@ -292,7 +292,7 @@ def _standing(events: Sequence[Event]) -> list[Event]:
     return standing
 
 
-def _cause(event: Event, about: UUID | None) -> tuple[str, str]:
+def _cause(event: AuditEvent, about: UUID | None) -> tuple[str, str]:
     """Return the origin of an event and its address: a run, an episode, or else its entry in the audit log."""
     if run := event.payload.get("run_id"):
         return "Consolidation", f"/knowledge/runs/{run}#memory-{about}"

@@ -20,7 +20,7 @@ FIELDS: Final = frozenset({"subject", "predicate", "content", "scope", "tags", "
 router = pages("", writer)
 
 
-class NewRule(BaseModel):
+class RuleForm(BaseModel):
     """The values of the form for a new rule."""
 
     content: str = ""
@@ -33,7 +33,7 @@ class NewRule(BaseModel):
         return [tag.strip() for tag in self.tags.split(",") if tag.strip()]
 
 
-class NewFact(NewRule):
+class FactForm(RuleForm):
     """The values of the form for a new fact."""
 
     subject: str = ""
@@ -44,12 +44,12 @@ class NewFact(NewRule):
 @router.get(f"{facts.PATH}/new")
 async def fact_form(request: Request, knowledge: KnowledgeOfCaller) -> HTMLResponse:
     """Show the form for a new fact."""
-    return _form(request, knowledge, NewFact())
+    return _form(request, knowledge, FactForm())
 
 
 @router.post(facts.PATH)
 async def add_fact(
-    request: Request, knowledge: KnowledgeOfCaller, given: Annotated[NewFact, Form()]
+    request: Request, knowledge: KnowledgeOfCaller, given: Annotated[FactForm, Form()]
 ) -> Response:
     """Store a fact, or show the form again with the error."""
     try:
@@ -87,12 +87,12 @@ def _short(text: str) -> str:
 @router.get(f"{rules.PATH}/new")
 async def rule_form(request: Request, knowledge: KnowledgeOfCaller) -> HTMLResponse:
     """Show the form for a new rule."""
-    return _form(request, knowledge, NewRule())
+    return _form(request, knowledge, RuleForm())
 
 
 @router.post(rules.PATH)
 async def add_rule(
-    request: Request, knowledge: KnowledgeOfCaller, given: Annotated[NewRule, Form()]
+    request: Request, knowledge: KnowledgeOfCaller, given: Annotated[RuleForm, Form()]
 ) -> Response:
     """Store a rule, or show the form again with the error."""
     try:
@@ -107,11 +107,11 @@ async def add_rule(
 
 
 def _form(
-    request: Request, knowledge: KnowledgeOfCaller, values: NewRule, error: InvalidInputError | None = None
+    request: Request, knowledge: KnowledgeOfCaller, values: RuleForm, error: InvalidInputError | None = None
 ) -> HTMLResponse:
     """Return the form with its error, shown at its field or else at the content."""
     field = error.field if error and error.field in FIELDS else "content"
-    kind, back = ("fact", facts.PATH) if isinstance(values, NewFact) else ("rule", rules.PATH)
+    kind, back = ("fact", facts.PATH) if isinstance(values, FactForm) else ("rule", rules.PATH)
     return render_dialog(
         request,
         "knowledge/new.html",

@@ -14,7 +14,7 @@ from commonplace.knowledge import EventType
 from commonplace.web.http.access import KnowledgeOfCaller, reader
 from commonplace.web.pages.knowledge.listing import ItemId, Name
 from commonplace.web.pages.layout.errors import pages
-from commonplace.web.pages.layout.paging import Filters, cut_page, present
+from commonplace.web.pages.layout.paging import ListFilters, cut_page, present
 from commonplace.web.pages.layout.rendering import render
 
 PATH: Final = "/knowledge/events"
@@ -24,7 +24,7 @@ Day = date | Literal[""]
 router = pages(PATH, reader)
 
 
-class EventFilters(Filters):
+class AuditFilters(ListFilters):
     """The filters of the audit log."""
 
     event_type: Annotated[str, Field(alias="type", max_length=100, pattern=r"^\w*$")] = ""
@@ -44,7 +44,7 @@ class EventFilters(Filters):
 
 @router.get("")
 async def events_page(
-    request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[EventFilters, Query()]
+    request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[AuditFilters, Query()]
 ) -> HTMLResponse:
     """Show entries, latest first."""
     found, pager = await cut_page(request, wanted, knowledge.events.list)

@@ -11,7 +11,7 @@ from commonplace.knowledge import Entity, EntityType, Narrowing
 from commonplace.web.http.access import KnowledgeOfCaller, reader, writer
 from commonplace.web.pages.knowledge.listing import CHANGED, ItemId, Name
 from commonplace.web.pages.layout.errors import message_of, pages
-from commonplace.web.pages.layout.paging import ONE_MORE, PAGE_SIZE, Filters, cut_page, present
+from commonplace.web.pages.layout.paging import ONE_MORE, PAGE_SIZE, ListFilters, cut_page, present
 from commonplace.web.pages.layout.rendering import done, render, render_dialog
 
 PATH: Final = "/knowledge/entities"
@@ -23,7 +23,7 @@ router = pages(PATH, reader)
 WRITE: Final = [Depends(writer)]
 
 
-class EntityFilters(Filters):
+class EntityFilters(ListFilters):
     """The filters of the list of entities."""
 
     name: Name = ""
@@ -47,7 +47,7 @@ async def entities_page(
     )
 
 
-class Names(BaseModel):
+class EntityForm(BaseModel):
     """The values of the form of an entity; each alias has its own line."""
 
     canonical_name: str = ""
@@ -55,13 +55,13 @@ class Names(BaseModel):
     aliases: str = ""
 
 
-Given = Annotated[Names, Form()]
+Given = Annotated[EntityForm, Form()]
 
 
 @router.get("/new", dependencies=WRITE)
 async def new_form(request: Request) -> HTMLResponse:
     """Show the form for a new entity."""
-    return _form(request, None, Names(), None)
+    return _form(request, None, EntityForm(), None)
 
 
 @router.post("", dependencies=WRITE)
@@ -101,7 +101,7 @@ async def entity_page(request: Request, knowledge: KnowledgeOfCaller, entity_id:
 async def edit_form(request: Request, knowledge: KnowledgeOfCaller, entity_id: ItemId) -> HTMLResponse:
     """Show the form with an entity's names."""
     entity = await knowledge.entities.get(entity_id)
-    names = Names(canonical_name=entity.canonical_name, aliases="\n".join(entity.aliases))
+    names = EntityForm(canonical_name=entity.canonical_name, aliases="\n".join(entity.aliases))
     return _form(request, entity, names, None)
 
 
@@ -119,7 +119,7 @@ async def update(request: Request, knowledge: KnowledgeOfCaller, entity_id: Item
 
 
 def _form(
-    request: Request, entity: Entity | None, values: Names, error: InvalidInputError | None
+    request: Request, entity: Entity | None, values: EntityForm, error: InvalidInputError | None
 ) -> HTMLResponse:
     return render_dialog(
         request,

@@ -14,7 +14,7 @@ from commonplace.web.pages.knowledge.forgetting import add_forgetting
 from commonplace.web.pages.knowledge.listing import CHANGED, ItemId, Label, Name
 from commonplace.web.pages.layout.errors import pages
 from commonplace.web.pages.layout.forms import Text
-from commonplace.web.pages.layout.paging import Filters, cut_page, present
+from commonplace.web.pages.layout.paging import ListFilters, cut_page, present
 from commonplace.web.pages.layout.questions import Question, ask
 from commonplace.web.pages.layout.rendering import Undo, done, link, render
 
@@ -25,7 +25,7 @@ STATES: Final = (("", "Any"), *((status, status.replace("_", " ").capitalize()) 
 router = pages(PATH, reader)
 
 
-class EpisodeFilters(Filters):
+class EpisodeFilters(ListFilters):
     """The filters of the list of episodes."""
 
     status: EpisodeStatus | Literal[""] = Field(default="", alias="state")

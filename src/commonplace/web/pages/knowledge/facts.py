@@ -22,7 +22,7 @@ from commonplace.knowledge import (
 from commonplace.web.http.access import KnowledgeOfCaller, reader
 from commonplace.web.pages.knowledge.bulk import add_bulk_changes
 from commonplace.web.pages.knowledge.decay_curve import DecayCurve, decay_curve
-from commonplace.web.pages.knowledge.listing import ItemId, MemoryFilters, Name, show_memories
+from commonplace.web.pages.knowledge.listing import ItemId, KnowledgeFilters, Name, show_memories
 from commonplace.web.pages.layout.errors import pages
 from commonplace.web.pages.layout.paging import present
 from commonplace.web.pages.layout.rendering import render
@@ -45,7 +45,7 @@ MOST_OTHERS: Final = 5
 router = pages(PATH, reader)
 
 
-class FactFilters(MemoryFilters):
+class FactFilters(KnowledgeFilters):
     """The filters of the list of facts."""
 
     state: State = ""

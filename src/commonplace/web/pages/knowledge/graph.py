@@ -59,7 +59,7 @@ class GraphAddress(Address):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class GraphAnswer:
     """The answer to a question.
 
     Attributes:
@@ -122,7 +122,7 @@ def url_of(node: Node) -> str:
     return f"/knowledge/{PLACES[node.kind]}/{node.id}"
 
 
-async def _answer(knowledge: KnowledgeMemory, wanted: GraphAddress) -> Answer:
+async def _answer(knowledge: KnowledgeMemory, wanted: GraphAddress) -> GraphAnswer:
     asked = ASKED.fullmatch(wanted.q)
     about = asked[1] if asked and asked[1] else wanted.q
     names = [name for name in BETWEEN.split(about) if name] if about else []
@@ -133,13 +133,13 @@ async def _answer(knowledge: KnowledgeMemory, wanted: GraphAddress) -> Answer:
     unknown = [name for name, one in zip(names, found, strict=False) if one is None]
     entities = [one for one in found if one is not None]
     if unknown:
-        return Answer(unknown=unknown)
+        return GraphAnswer(unknown=unknown)
     if len(entities) > 1:
         way = await knowledge.graph.between(entities[0].id, entities[1].id)
-        return Answer(graph=way, entities=entities)
+        return GraphAnswer(graph=way, entities=entities)
     entity_id = entities[0].id if entities else wanted.entity or None
     if entity_id is None and not wanted.all:
-        return Answer()
+        return GraphAnswer()
     graph = await knowledge.graph.read(
         entity_id=entity_id,
         kinds=["entity", wanted.kind] if wanted.kind else None,
@@ -147,7 +147,7 @@ async def _answer(knowledge: KnowledgeMemory, wanted: GraphAddress) -> Answer:
         since=datetime.combine(wanted.since, time(), tzinfo=UTC) if wanted.since else None,
         limit=wanted.entities,
     )
-    return Answer(graph=graph, entities=entities)
+    return GraphAnswer(graph=graph, entities=entities)
 
 
 async def _named(knowledge: KnowledgeMemory, name: str) -> ListedEntity | None:

@@ -87,7 +87,7 @@ _WORDS: Final = frozenset({"match", "state", "used", "source"})
 _Memory = TypeVar("_Memory", Fact, Rule)
 
 
-class MemoryFilters(CursorFilters):
+class KnowledgeFilters(CursorFilters):
     """The filters that lists of facts and of rules share."""
 
     search: SearchText = ""
@@ -153,7 +153,7 @@ async def show_memories(
     request: Request,
     knowledge: KnowledgeMemory,
     kind: MemoryType,
-    wanted: MemoryFilters,
+    wanted: KnowledgeFilters,
     read: Callable[..., Awaitable[Sequence[_Memory]]],
     *,
     states: Sequence[tuple[str, str]],
@@ -204,7 +204,7 @@ async def read_memories(
     request: Request,
     knowledge: KnowledgeMemory,
     kind: MemoryType,
-    wanted: MemoryFilters,
+    wanted: KnowledgeFilters,
     read: Callable[..., Awaitable[Sequence[_Memory]]],
 ) -> tuple[Sequence[_Memory], Pager]:
     """Return a page of facts or rules with its pager.

@@ -21,7 +21,7 @@ from commonplace.web.http.access import KnowledgeOfCaller, reader, writer
 from commonplace.web.pages.knowledge.bulk import ChangeName, add_bulk_changes, undo_of
 from commonplace.web.pages.knowledge.facts import curve_of
 from commonplace.web.pages.knowledge.forgetting import add_forgetting
-from commonplace.web.pages.knowledge.listing import CHANGED, ItemId, MemoryFilters, show_memories
+from commonplace.web.pages.knowledge.listing import CHANGED, ItemId, KnowledgeFilters, show_memories
 from commonplace.web.pages.knowledge.pinning import add_pinning
 from commonplace.web.pages.layout.errors import message_of, pages
 from commonplace.web.pages.layout.forms import Text
@@ -45,7 +45,7 @@ router = pages(PATH, reader)
 WRITE: Final = [Depends(writer)]
 
 
-class RuleFilters(MemoryFilters):
+class RuleFilters(KnowledgeFilters):
     """The filters of the list of rules."""
 
     state: Standing = ""

@@ -12,7 +12,7 @@ from commonplace.web.http.access import KnowledgeOfCaller, admin, reader
 from commonplace.web.pages.knowledge.listing import CHANGED, ItemId, Name
 from commonplace.web.pages.layout.errors import message_of, pages
 from commonplace.web.pages.layout.forms import Text
-from commonplace.web.pages.layout.paging import Filters, cut_page
+from commonplace.web.pages.layout.paging import ListFilters, cut_page
 from commonplace.web.pages.layout.questions import Question, ask
 from commonplace.web.pages.layout.rendering import done, render
 
@@ -39,7 +39,7 @@ UNDOING: Final = Question(
 router = pages(PATH, reader)
 
 
-class RunFilters(Filters):
+class RunFilters(ListFilters):
     """The filters of the list of runs."""
 
     state: RunState | Literal[""] = ""

@@ -9,12 +9,12 @@ from pydantic import Field
 
 from commonplace.core.sources import Source
 from commonplace.knowledge import (
-    Candidate,
-    Found,
+    EntityCandidate,
     KnowledgeMemory,
     MemoryType,
     Narrowing,
     SearchMode,
+    SearchResult,
 )
 from commonplace.web.http.access import KnowledgeOfCaller, reader
 from commonplace.web.pages.knowledge.listing import Day, Label, Name, end_of
@@ -43,7 +43,7 @@ KINDS: Final = (("", "All"), *((kind, f"{kind.title()}s") for kind in MemoryType
 router = pages(PATH, reader)
 
 
-class SearchAddress(Address):
+class KnowledgeSearchAddress(Address):
     """The query in the address of the page."""
 
     q: Annotated[str, Field(max_length=MAX_QUERY_CHARS)] = ""
@@ -65,7 +65,7 @@ class SearchAddress(Address):
         days = (self.since, self.until, self.known, self.true)
         return any((self.tag, self.butler, self.trust, self.about, *days))
 
-    def narrowing(self, entity: Candidate | None) -> Narrowing:
+    def narrowing(self, entity: EntityCandidate | None) -> Narrowing:
         """Return the filters for knowledge memory; days are UTC days.
 
         Raises:
@@ -86,7 +86,7 @@ class SearchAddress(Address):
 
 @router.get("")
 async def search_page(
-    request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[SearchAddress, Query()]
+    request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[KnowledgeSearchAddress, Query()]
 ) -> HTMLResponse:
     """Show search results with explanations; without a query, the counts."""
     entity = await _entity(knowledge, wanted.about)
@@ -111,12 +111,14 @@ async def search_page(
     )
 
 
-async def _entity(knowledge: KnowledgeMemory, name: str) -> Candidate | None:
+async def _entity(knowledge: KnowledgeMemory, name: str) -> EntityCandidate | None:
     """Return the entity that a name most likely refers to."""
     return next(iter(await knowledge.entities.resolve(name)), None) if name else None
 
 
-async def _find(knowledge: KnowledgeMemory, wanted: SearchAddress, entity: Candidate | None) -> list[Found]:
+async def _find(
+    knowledge: KnowledgeMemory, wanted: KnowledgeSearchAddress, entity: EntityCandidate | None
+) -> list[SearchResult]:
     """Search or recall without counting a use."""
     options: dict[str, Any] = {
         "narrowing": wanted.narrowing(entity),

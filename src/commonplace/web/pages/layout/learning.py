@@ -11,7 +11,7 @@ DAYS: Final = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learned:
+class LearnedMemory:
     """A new memory.
 
     Attributes:
@@ -29,11 +29,11 @@ class Learned:
     at: datetime
 
 
-async def latest(memories: Memories, *, limit: int) -> list[Learned]:
+async def latest(memories: Memories, *, limit: int) -> list[LearnedMemory]:
     """Return the newest memories, newest first."""
     found = [
         *(
-            Learned(
+            LearnedMemory(
                 text=one.observation,
                 memory="operational",
                 about=one.service or "",
@@ -43,13 +43,13 @@ async def latest(memories: Memories, *, limit: int) -> list[Learned]:
             for one in await memories.operational.figures.newest(limit=limit)
         ),
         *(
-            Learned(
+            LearnedMemory(
                 text=one.content, memory="app", about=one.app_id, url=f"/apps/{one.app_id}", at=one.created_at
             )
             for one in await memories.apps.figures.newest(limit=limit)
         ),
         *(
-            Learned(text=one.text, memory="workspace", about="", url="/workspace", at=one.created_at)
+            LearnedMemory(text=one.text, memory="workspace", about="", url="/workspace", at=one.created_at)
             for one in (await memories.workspace.search(limit=limit)).memories
         ),
     ]

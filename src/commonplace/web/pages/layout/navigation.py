@@ -5,7 +5,7 @@ from typing import Final
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class SidebarEntry:
     """A page in the sidebar, or a tab of one.
 
     Attributes:
@@ -21,7 +21,7 @@ class Entry:
     path: str
     label: str
     icon: str = ""
-    tabs: tuple["Entry", ...] = ()
+    tabs: tuple["SidebarEntry", ...] = ()
     is_alone: bool = False
     of_installation: bool = False
     counts_reviews: bool = False
@@ -33,64 +33,66 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class SidebarSection:
     """Pages under one heading of the sidebar."""
 
     heading: str
-    entries: tuple[Entry, ...]
+    entries: tuple[SidebarEntry, ...]
 
 
 SIDEBAR: Final = (
-    Section(
+    SidebarSection(
         heading="",
         entries=(
-            Entry(path="/", label="Overview", icon="overview", of_installation=True),
-            Entry(path="/week", label="This week", icon="week", of_installation=True),
-            Entry(path="/reviews", label="Review", icon="review", of_installation=True, counts_reviews=True),
-            Entry(path="/briefing", label="Try a prompt", icon="prompt", of_installation=True),
+            SidebarEntry(path="/", label="Overview", icon="overview", of_installation=True),
+            SidebarEntry(path="/week", label="This week", icon="week", of_installation=True),
+            SidebarEntry(
+                path="/reviews", label="Review", icon="review", of_installation=True, counts_reviews=True
+            ),
+            SidebarEntry(path="/briefing", label="Try a prompt", icon="prompt", of_installation=True),
         ),
     ),
-    Section(
+    SidebarSection(
         heading="Scheduled agents",
         entries=(
-            Entry(path="/sessions", label="Sessions", icon="sessions", of_installation=True),
-            Entry(path="/events", label="Events", icon="events", of_installation=True),
-            Entry(path="/memories", label="Memories", icon="memories", of_installation=True),
-            Entry(path="/cooldowns", label="Cooldowns", icon="cooldowns", of_installation=True),
+            SidebarEntry(path="/sessions", label="Sessions", icon="sessions", of_installation=True),
+            SidebarEntry(path="/events", label="Events", icon="events", of_installation=True),
+            SidebarEntry(path="/memories", label="Memories", icon="memories", of_installation=True),
+            SidebarEntry(path="/cooldowns", label="Cooldowns", icon="cooldowns", of_installation=True),
         ),
     ),
-    Section(
+    SidebarSection(
         heading="Apps and code",
         entries=(
-            Entry(path="/apps", label="Apps", icon="apps", of_installation=True),
-            Entry(path="/workspace", label="Workspace", icon="workspace", of_installation=True),
+            SidebarEntry(path="/apps", label="Apps", icon="apps", of_installation=True),
+            SidebarEntry(path="/workspace", label="Workspace", icon="workspace", of_installation=True),
         ),
     ),
-    Section(
+    SidebarSection(
         heading="Knowledge",
         entries=(
-            Entry(path="/knowledge/facts", label="Facts", icon="facts"),
-            Entry(path="/knowledge/rules", label="Rules", icon="rules"),
-            Entry(path="/knowledge/episodes", label="Episodes", icon="episodes"),
-            Entry(
+            SidebarEntry(path="/knowledge/facts", label="Facts", icon="facts"),
+            SidebarEntry(path="/knowledge/rules", label="Rules", icon="rules"),
+            SidebarEntry(path="/knowledge/episodes", label="Episodes", icon="episodes"),
+            SidebarEntry(
                 path="/knowledge/entities",
                 label="Entities",
                 icon="entities",
                 tabs=(
-                    Entry(path="/knowledge/entities", label="List"),
-                    Entry(path="/knowledge/graph", label="Graph"),
+                    SidebarEntry(path="/knowledge/entities", label="List"),
+                    SidebarEntry(path="/knowledge/graph", label="Graph"),
                 ),
             ),
-            Entry(
+            SidebarEntry(
                 path="/knowledge",
                 label="Upkeep",
                 icon="tool",
                 is_alone=True,
                 tabs=(
-                    Entry(path="/knowledge", label="Summary", is_alone=True),
-                    Entry(path="/knowledge/runs", label="Runs"),
-                    Entry(path="/knowledge/events", label="Audit log"),
-                    Entry(path="/workers", label="Workers", of_installation=True),
+                    SidebarEntry(path="/knowledge", label="Summary", is_alone=True),
+                    SidebarEntry(path="/knowledge/runs", label="Runs"),
+                    SidebarEntry(path="/knowledge/events", label="Audit log"),
+                    SidebarEntry(path="/workers", label="Workers", of_installation=True),
                 ),
             ),
         ),
@@ -98,7 +100,7 @@ SIDEBAR: Final = (
 )
 
 
-def sidebar(*, of_installation: bool) -> tuple[Section, ...]:
+def sidebar(*, of_installation: bool) -> tuple[SidebarSection, ...]:
     """Return the sections of the sidebar that a caller may see.
 
     Args:
@@ -110,6 +112,6 @@ def sidebar(*, of_installation: bool) -> tuple[Section, ...]:
     return tuple(section for section in sections if section.entries)
 
 
-def _for_all(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+def _for_all(entries: tuple[SidebarEntry, ...]) -> tuple[SidebarEntry, ...]:
     """Return the entries and tabs that every tenant may see."""
     return tuple(replace(entry, tabs=_for_all(entry.tabs)) for entry in entries if not entry.of_installation)

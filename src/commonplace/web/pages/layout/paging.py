@@ -25,7 +25,7 @@ class Address(BaseModel):
     model_config = ConfigDict(str_strip_whitespace=True, extra="forbid")
 
 
-class Filters(Address):
+class ListFilters(Address):
     """The filters of a list.
 
     A field is named like the parameter of the function that reads the list; its alias is the name in the address.
@@ -54,7 +54,7 @@ END: Final = "end"
 Cursor = Annotated[str, Query(max_length=MAX_CURSOR_CHARS)]
 
 
-class CursorFilters(Filters):
+class CursorFilters(ListFilters):
     """The filters of a list whose pages begin after an item or end before it.
 
     The offset is the number of items before the page, for the reader; 0 if it is not known.
@@ -219,7 +219,7 @@ def counted_pager(path: str, query: Mapping[str, object], *, offset: int, total:
 
 
 async def read_page(
-    request: Request, wanted: Filters, read: Callable[..., Awaitable[_Page]]
+    request: Request, wanted: ListFilters, read: Callable[..., Awaitable[_Page]]
 ) -> tuple[_Page, Pager]:
     """Return a page of a counted list with its pager; an offset past the end gives the last page.
 
@@ -236,7 +236,7 @@ async def read_page(
 
 
 async def cut_page(
-    request: Request, wanted: Filters, read: Callable[..., Awaitable[Sequence[_Item]]]
+    request: Request, wanted: ListFilters, read: Callable[..., Awaitable[Sequence[_Item]]]
 ) -> tuple[Sequence[_Item], Pager]:
     """Return a page of a list of unknown length with its pager; see :func:`read_page` for the arguments."""
     found = await read(**wanted.given, limit=ONE_MORE, offset=wanted.offset)

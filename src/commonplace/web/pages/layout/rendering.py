@@ -17,7 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from commonplace.access import Role
 from commonplace.core.text import plural, visible
-from commonplace.web.http.access import Means, caller_of, csrf_token
+from commonplace.web.http.access import AuthenticationMethod, caller_of, csrf_token
 from commonplace.web.http.client_urls import split_url
 from commonplace.web.pages.layout import assets, wording
 from commonplace.web.pages.layout.navigation import sidebar
@@ -175,7 +175,7 @@ def _answer(
         csrf_token=csrf_token(request),
         may_write=caller.principal.role.includes(Role.WRITER),
         may_admin=caller.principal.role.includes(Role.ADMIN),
-        login=caller.principal if caller.means is Means.LOGIN else None,
+        login=caller.principal if caller.means is AuthenticationMethod.LOGIN else None,
         waiting_reviews=getattr(request.state, "waiting_reviews", 0),
         waiting_is_old=is_waiting_old(request),
         now=wording.now(),

@@ -9,13 +9,13 @@ from pydantic import Field
 from commonplace.operational import MAX_SERVICE_CHARS
 from commonplace.web.http.access import OpenMemories, installation_reader
 from commonplace.web.pages.layout.errors import pages
-from commonplace.web.pages.layout.paging import Filters, read_page
+from commonplace.web.pages.layout.paging import ListFilters, read_page
 from commonplace.web.pages.layout.rendering import render
 
 router = pages("/cooldowns", installation_reader)
 
 
-class CooldownFilters(Filters):
+class CooldownFilters(ListFilters):
     """The filters of the list of cooldowns."""
 
     service: Annotated[str, Field(max_length=MAX_SERVICE_CHARS)] = ""

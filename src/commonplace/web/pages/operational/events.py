@@ -10,13 +10,13 @@ from commonplace.operational import MAX_SERVICE_CHARS, EventLevel
 from commonplace.web.http.access import OpenMemories, installation_reader
 from commonplace.web.http.limits import LARGEST_ID
 from commonplace.web.pages.layout.errors import pages
-from commonplace.web.pages.layout.paging import Filters, read_page
+from commonplace.web.pages.layout.paging import ListFilters, read_page
 from commonplace.web.pages.layout.rendering import render
 
 router = pages("/events", installation_reader)
 
 
-class EventFilters(Filters):
+class EventFilters(ListFilters):
     """The filters of the list of events."""
 
     level: EventLevel | Literal[""] = ""

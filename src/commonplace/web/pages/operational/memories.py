@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse
 from commonplace.operational import (
     GENERAL,
     GRACE,
-    Memory,
+    Lesson,
     MemoryCategory,
     MemoryFilter,
     OperationalMemory,
@@ -20,7 +20,7 @@ from commonplace.operational import (
 from commonplace.web.http.access import OpenMemories, installation_reader
 from commonplace.web.http.limits import LARGEST_ID, SearchWords
 from commonplace.web.pages.layout.errors import pages
-from commonplace.web.pages.layout.paging import PAGE_SIZE, Filters, counted_pager
+from commonplace.web.pages.layout.paging import PAGE_SIZE, ListFilters, counted_pager
 from commonplace.web.pages.layout.rendering import link, render, wants_fragment
 
 PATH: Final = "/memories"
@@ -31,7 +31,7 @@ SORTS: Final = (("service", "By service"), ("confidence", "Most trusted"), ("rec
 MemoryId = Annotated[int, Path(ge=1, le=LARGEST_ID)]
 
 
-class MemoriesAddress(Filters):
+class MemoriesAddress(ListFilters):
     """The filters in the address of the page."""
 
     service: SearchWords = ""
@@ -102,13 +102,13 @@ def choices(services: list[ServiceCount], chosen: str) -> list[tuple[str, int]]:
     return found if not chosen or chosen.lower() in names else [*found, (chosen, 0)]
 
 
-def grouped(found: list[Memory], *, by_service: bool) -> list[tuple[str | None, list[Memory]]]:
+def grouped(found: list[Lesson], *, by_service: bool) -> list[tuple[str | None, list[Lesson]]]:
     """Return memories grouped by service, in order; without grouping, one group without a name."""
     if not by_service:
         return [(None, found)] if found else []
     names: dict[str, str] = {}
 
-    def key(memory: Memory) -> str:
+    def key(memory: Lesson) -> str:
         name = memory.service or GENERAL
         return names.setdefault(name.lower(), name)
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural
-from commonplace.operational import DEFAULT_CONFIDENCE, Memory, MemoryCategory, OperationalMemory
+from commonplace.operational import DEFAULT_CONFIDENCE, Lesson, MemoryCategory, OperationalMemory
 from commonplace.web.http.access import OpenMemories, installation_writer
 from commonplace.web.http.limits import LARGEST_ID
 from commonplace.web.pages.layout.errors import message_of, pages
@@ -188,7 +188,7 @@ async def _row(
     )
 
 
-async def _found(operational: OperationalMemory, ids: list[int]) -> list[Memory]:
+async def _found(operational: OperationalMemory, ids: list[int]) -> list[Lesson]:
     return [await operational.get(memory_id) for memory_id in dict.fromkeys(ids)]
 
 

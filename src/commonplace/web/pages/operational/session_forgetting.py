@@ -12,7 +12,7 @@ from fastapi.responses import HTMLResponse, Response
 from commonplace.core.errors import CommonplaceError, InvalidInputError, NotFoundError
 from commonplace.core.text import plural
 from commonplace.knowledge import KnowledgeMemory, SessionMemory
-from commonplace.operational import Memory, OperationalMemory
+from commonplace.operational import Lesson, OperationalMemory
 from commonplace.web.http.access import KnowledgeOfCaller, OpenMemories, installation_writer
 from commonplace.web.pages.knowledge import listing as knowledge_pages
 from commonplace.web.pages.layout.errors import pages
@@ -32,10 +32,10 @@ router = pages(PATH, installation_writer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learned:
+class SessionMemories:
     """Active memories of a session: lessons, and memories of knowledge memory."""
 
-    lessons: list[Memory]
+    lessons: list[Lesson]
     memories: list[SessionMemory]
 
     @property
@@ -93,7 +93,9 @@ async def restore(
     return done(request, notice, changed=CHANGED, location=f"{PATH}/{session_id}")
 
 
-async def _learned(operational: OperationalMemory, knowledge: KnowledgeMemory, session_id: int) -> Learned:
+async def _learned(
+    operational: OperationalMemory, knowledge: KnowledgeMemory, session_id: int
+) -> SessionMemories:
     """Return the memories of a session; those of knowledge memory are left out if its server is out of reach.
 
     Raises:
@@ -108,4 +110,4 @@ async def _learned(operational: OperationalMemory, knowledge: KnowledgeMemory, s
             found = await knowledge.lists.of_session(agent_session)
         except CommonplaceError as error:
             _log.error("memories of session %d: %s", session_id, error)
-    return Learned(lessons=[one for one in lessons if one.active], memories=found)
+    return SessionMemories(lessons=[one for one in lessons if one.active], memories=found)

@@ -10,7 +10,7 @@ from commonplace.operational import TIERS, OperationalMemory, OutputLine, Sessio
 from commonplace.web.http.access import OpenMemories, installation_reader
 from commonplace.web.http.limits import LARGEST_ID
 from commonplace.web.pages.layout.errors import pages
-from commonplace.web.pages.layout.paging import Filters, read_page
+from commonplace.web.pages.layout.paging import ListFilters, read_page
 from commonplace.web.pages.layout.rendering import link, render
 
 PATH: Final = "/sessions"
@@ -26,7 +26,7 @@ SessionId = Annotated[int, Path(ge=1, le=LARGEST_ID)]
 router = pages(PATH, installation_reader)
 
 
-class SessionFilters(Filters):
+class SessionFilters(ListFilters):
     """The filters of the list of sessions."""
 
     status: SessionStatus | Literal[""] = ""

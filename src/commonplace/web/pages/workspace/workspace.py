@@ -12,9 +12,9 @@ from commonplace.core.text import visible
 from commonplace.web.http.access import OpenMemories, installation_reader, installation_writer
 from commonplace.web.http.limits import SearchWords
 from commonplace.web.pages.layout.errors import message_of, pages
-from commonplace.web.pages.layout.paging import PAGE_SIZE, Filters, counted_pager
+from commonplace.web.pages.layout.paging import PAGE_SIZE, ListFilters, counted_pager
 from commonplace.web.pages.layout.rendering import done, render, render_dialog
-from commonplace.workspace import MAX_TAGS, Memory, Scope
+from commonplace.workspace import MAX_TAGS, Note, NoteScope
 
 PATH: Final = "/workspace"
 CHANGED: Final = "workspace-changed"
@@ -24,7 +24,7 @@ router = pages(PATH, installation_reader)
 CHANGING: Final = [Depends(installation_writer)]
 
 
-class FactFilters(Filters):
+class NoteFilters(ListFilters):
     """The filters of the list of memories."""
 
     search: SearchWords = ""
@@ -33,7 +33,7 @@ class FactFilters(Filters):
 
 @router.get("")
 async def workspace_page(
-    request: Request, memories: OpenMemories, wanted: Annotated[FactFilters, Query()]
+    request: Request, memories: OpenMemories, wanted: Annotated[NoteFilters, Query()]
 ) -> HTMLResponse:
     """Show memories, newest first; HTMX gets the table alone."""
     workspace = memories.workspace
@@ -70,22 +70,22 @@ async def block(
     )
 
 
-class NewFact(BaseModel):
+class NoteForm(BaseModel):
     """The values of the form for a new memory."""
 
     text: str = ""
     tags: str = ""
-    scope: str = Scope.WORKSPACE
+    scope: str = NoteScope.WORKSPACE
 
 
 @router.get("/new", dependencies=CHANGING)
 async def new_form(request: Request) -> HTMLResponse:
     """Show the form for a new memory."""
-    return _new_form(request, NewFact(), {})
+    return _new_form(request, NoteForm(), {})
 
 
 @router.post("", dependencies=CHANGING)
-async def store(request: Request, memories: OpenMemories, given: Annotated[NewFact, Form()]) -> Response:
+async def store(request: Request, memories: OpenMemories, given: Annotated[NoteForm, Form()]) -> Response:
     """Store a memory, or show the form again with the error."""
     tags = [tag.strip() for tag in given.tags.split(",") if tag.strip()]
     try:
@@ -109,12 +109,12 @@ async def delete(request: Request, memories: OpenMemories, memory_id: str) -> Re
     return done(request, f"Memory {memory_id} was deleted.", location=PATH, changed=CHANGED)
 
 
-def _new_form(request: Request, values: NewFact, errors: dict[str, str]) -> HTMLResponse:
+def _new_form(request: Request, values: NoteForm, errors: dict[str, str]) -> HTMLResponse:
     return render_dialog(
-        request, "workspace/new.html", values=values, errors=errors, scopes=list(Scope), max_tags=MAX_TAGS
+        request, "workspace/new.html", values=values, errors=errors, scopes=list(NoteScope), max_tags=MAX_TAGS
     )
 
 
-def _tag_choices(everything: Sequence[Memory]) -> list[tuple[str, str]]:
+def _tag_choices(everything: Sequence[Note]) -> list[tuple[str, str]]:
     tags = sorted({tag for memory in everything for tag in memory.tags}, key=str.casefold)
     return [("", "Any"), *((tag, visible(tag)) for tag in tags)]

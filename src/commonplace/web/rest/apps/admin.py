@@ -7,7 +7,7 @@ from fastapi import Query
 from commonplace.core.bounds import Offset
 from commonplace.web.http.access import installation_admin, installation_reader, installation_writer
 from commonplace.web.http.app_parameters import AppId, MemoryId, OpenAppMemory
-from commonplace.web.http.paging import DEFAULT_LIMIT, MAX_LIMIT, Page
+from commonplace.web.http.paging import DEFAULT_LIMIT, MAX_LIMIT, PageRequest
 from commonplace.web.http.problems import NOT_FOUND
 from commonplace.web.rest.api import Api
 from commonplace.web.rest.apps.shapes import (
@@ -42,7 +42,7 @@ async def list_memories(
     if limit is None and offset is None:
         found = await memory.list_memories(app_id)
         return MemoriesShape.model_validate({"memories": found})
-    page = Page(limit=limit or DEFAULT_LIMIT, offset=offset or 0)
+    page = PageRequest(limit=limit or DEFAULT_LIMIT, offset=offset or 0)
     found = await memory.list_memories(app_id, limit=page.one_more, offset=page.offset)
     return page.envelope(MemoriesPageShape, "memories", found, total=await memory.count(app_id))
 

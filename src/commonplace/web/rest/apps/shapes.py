@@ -13,12 +13,12 @@ from commonplace.apps import (
     FORMAT,
     App,
     Conversation,
+    Digest,
     DigestReceipt,
     EnergyStatus,
     Id,
     ImportReceipt,
     ListedApp,
-    Memory,
     MemoryContext,
     Messages,
     Metadata,
@@ -28,10 +28,10 @@ from commonplace.apps import (
 )
 from commonplace.core.instructions import Flag
 from commonplace.web.http.paging import CountedPageShape
-from commonplace.web.http.shape import Shape, Wanted, shows
+from commonplace.web.http.shape import RequestShape, Shape, shows
 
 
-@shows(Memory, without={"quarantine"})
+@shows(Digest, without={"quarantine"})
 class MemoryShape(Shape):
     """A memory of an app.
 
@@ -87,7 +87,7 @@ class PurgedShape(DeletedShape):
     deleted_count: int
 
 
-class NewApp(Wanted):
+class NewApp(RequestShape):
     """An app to install.
 
     Attributes:
@@ -129,13 +129,13 @@ class AppsShape(CountedPageShape):
     apps: list[AppShape]
 
 
-class NewMessages(Wanted):
+class NewMessages(RequestShape):
     """Messages of a conversation, in order."""
 
     messages: Messages
 
 
-class NewConversation(Wanted):
+class NewConversation(RequestShape):
     """A conversation to begin.
 
     Attributes:

@@ -18,9 +18,9 @@ from commonplace.knowledge import (
 )
 from commonplace.llm import Model  # noqa: TC001 - beside names of the module that are needed when it runs
 from commonplace.web.http.access import KnowledgeOfCaller, admin, reader
-from commonplace.web.http.paging import DEFAULT_LIMIT, Page, PageShape
+from commonplace.web.http.paging import DEFAULT_LIMIT, PageRequest, PageShape
 from commonplace.web.http.problems import INVALID_INPUT, NOT_FOUND, REFUSED, STATE_CONFLICT
-from commonplace.web.http.shape import Shape, Wanted, shows
+from commonplace.web.http.shape import RequestShape, Shape, shows
 from commonplace.web.rest.api import Api
 
 MAX_RUNS: Final = 500
@@ -60,7 +60,7 @@ class RunRecordShape(Shape):
     actions: list[RunActionShape]
 
 
-class WantedUndo(Wanted):
+class UndoRequest(RequestShape):
     """Options for undoing a run.
 
     Attributes:
@@ -112,7 +112,7 @@ async def list_runs(
         limit: the maximum number of runs
         offset: the number of runs to skip
     """
-    page = Page(limit=limit, offset=offset)
+    page = PageRequest(limit=limit, offset=offset)
     found = await memory.runs.list(butler=butler, state=state, limit=page.one_more, offset=page.offset)
     return page.envelope(RunsShape, "runs", found)
 
@@ -127,7 +127,7 @@ async def get_run(memory: KnowledgeOfCaller, run_id: RunId) -> RunRecord:
 
 
 @api("POST /runs/{runId}/undo", admin, "The report", NOT_FOUND, STATE_CONFLICT, REFUSED, INVALID_INPUT)
-async def undo_run(memory: KnowledgeOfCaller, run_id: RunId, wanted: WantedUndo | None = None) -> UndoReport:
+async def undo_run(memory: KnowledgeOfCaller, run_id: RunId, wanted: UndoRequest | None = None) -> UndoReport:
     """Undo a consolidation run.
 
     Undo the changes of the run. The response names the memories that stay because they changed since.

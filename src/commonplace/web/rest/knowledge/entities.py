@@ -15,9 +15,9 @@ from commonplace.web.rest.knowledge.narrowing import AsOf, ScopeFilter, ValidAt
 from commonplace.web.rest.knowledge.shapes import (
     CandidatesShape,
     ChangedEntity,
+    MergeRequest,
     NewEntity,
     RelationsShape,
-    WantedMerge,
 )
 
 EntityId = Annotated[UUID, Path(alias="entityId", description="the id of an entity")]
@@ -103,7 +103,7 @@ async def update_entity(memory: KnowledgeOfCaller, entity_id: EntityId, wanted: 
 
 
 @api("POST /{entityId}/merge", admin, "The receipt", NOT_FOUND, STATE_CONFLICT, *BODY)
-async def merge_entity(memory: KnowledgeOfCaller, entity_id: EntityId, wanted: WantedMerge) -> MergeReceipt:
+async def merge_entity(memory: KnowledgeOfCaller, entity_id: EntityId, wanted: MergeRequest) -> MergeReceipt:
     """Merge an entity into another.
 
     Names and facts move to the target. Of two facts with the same key, the more trusted stays. The merge can be undone.

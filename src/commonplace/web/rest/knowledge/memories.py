@@ -11,7 +11,6 @@ from commonplace.knowledge import (
     BlockStyle,
     EpisodeReceipt,
     FactReceipt,
-    Found,
     Limit,
     Memory,
     MemoryStats,
@@ -20,6 +19,7 @@ from commonplace.knowledge import (
     RuleReceipt,
     Scope,
     SearchMode,
+    SearchResult,
 )
 from commonplace.knowledge import Query as QueryText
 from commonplace.web.http.access import KnowledgeOfCaller, reader, writer
@@ -291,7 +291,7 @@ async def mark_harmful(
     return await memory.mark_harmful(rule_id, reason=given.reason, context=given.context)
 
 
-def _findings(found: list[Found]) -> shapes.FindingsShape:
+def _findings(found: list[SearchResult]) -> shapes.FindingsShape:
     return shapes.FindingsShape.model_validate(
         {"results": [each.to_json() for each in found], "count": len(found)}
     )

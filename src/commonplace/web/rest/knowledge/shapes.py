@@ -9,16 +9,16 @@ from commonplace.core.sources import Source
 from commonplace.knowledge import (
     DEFAULT_IMPORTANCE,
     GLOBAL_SCOPE,
-    Candidate,
+    AuditEvent,
     CleanupReceipt,
     Content,
     DecayReceipt,
     Entity,
+    EntityCandidate,
     EntityRelation,
     EntityType,
     EpisodeReceipt,
     EpisodeStats,
-    Event,
     FactReceipt,
     FactStats,
     Importance,
@@ -38,7 +38,7 @@ from commonplace.knowledge import (
     UnmergeReceipt,
 )
 from commonplace.web.http.paging import PageShape
-from commonplace.web.http.shape import Shape, Wanted, shows
+from commonplace.web.http.shape import RequestShape, Shape, shows
 
 ImportanceOf = Annotated[Importance, Field(description="0 to 10; 5 is ordinary")]
 TagsOf = Annotated[Tags, Field(description="labels for grouping")]
@@ -49,7 +49,7 @@ Origin = Annotated[
 Details = Annotated[dict[str, Any], Field(default_factory=dict, description="a flat object of plain values")]
 
 
-class NewEpisode(Wanted):
+class NewEpisode(RequestShape):
     """An event of a session.
 
     Attributes:
@@ -67,7 +67,7 @@ class NewEpisode(Wanted):
     metadata: Details
 
 
-class NewFact(Wanted):
+class NewFact(RequestShape):
     """A lasting piece of knowledge; it supersedes the fact with the same subject, predicate and scope.
 
     Attributes:
@@ -93,7 +93,7 @@ class NewFact(Wanted):
     metadata: Details
 
 
-class NewRule(Wanted):
+class NewRule(RequestShape):
     """Guidance for how to act.
 
     Attributes:
@@ -253,7 +253,7 @@ class ForgottenShape(Shape):
     forgotten: bool = True
 
 
-class Application(Wanted):
+class Application(RequestShape):
     """An application of a rule.
 
     Attributes:
@@ -304,7 +304,7 @@ class StatsShape(Shape):
     rules: RuleStatsShape
 
 
-class NewEntity(Wanted):
+class NewEntity(RequestShape):
     """A person, organization, place or other thing that facts are about.
 
     Attributes:
@@ -318,7 +318,7 @@ class NewEntity(Wanted):
     metadata: dict[str, Any] = Field(default_factory=dict)
 
 
-class ChangedEntity(Wanted):
+class ChangedEntity(RequestShape):
     """Changes of an entity; a missing field stays unchanged.
 
     Attributes:
@@ -361,7 +361,7 @@ class EntityListShape(Shape):
     next_cursor: str | None
 
 
-@shows(Candidate)
+@shows(EntityCandidate)
 class CandidateShape(Shape):
     """An entity that a name may refer to.
 
@@ -394,7 +394,7 @@ class RelationsShape(Shape):
     relations: list[RelationShape]
 
 
-class WantedMerge(Wanted):
+class MergeRequest(RequestShape):
     """The target of a merge.
 
     Attributes:
@@ -429,8 +429,8 @@ class UnmergedShape(Shape):
     """
 
 
-@shows(Event)
-class EventShape(Shape):
+@shows(AuditEvent)
+class AuditEventShape(Shape):
     """An event of the audit trail.
 
     Attributes:
@@ -439,10 +439,10 @@ class EventShape(Shape):
     """
 
 
-class EventsShape(PageShape):
+class AuditEventsShape(PageShape):
     """A page of events of the audit trail, the latest first."""
 
-    events: list[EventShape]
+    events: list[AuditEventShape]
 
 
 @shows(DecayReceipt)

@@ -14,7 +14,7 @@ from commonplace.knowledge import (
 from commonplace.web.http.access import KnowledgeOfCaller, admin, reader
 from commonplace.web.http.paging import WantedPage
 from commonplace.web.rest.api import Api
-from commonplace.web.rest.knowledge.shapes import EventsShape
+from commonplace.web.rest.knowledge.shapes import AuditEventsShape
 
 api = Api("/api/v1/knowledge", "knowledge memory")
 
@@ -25,7 +25,7 @@ async def knowledge_events(
     page: WantedPage,
     event_type: Annotated[EventType | None, Query(alias="eventType")] = None,
     memory_id: Annotated[UUID | None, Query(alias="memoryId")] = None,
-) -> EventsShape:
+) -> AuditEventsShape:
     """Read the audit trail.
 
     Latest first. An event holds the state of a memory before and after the change, without its text.
@@ -37,7 +37,7 @@ async def knowledge_events(
     found = await memory.events.list(
         event_type=event_type, memory_id=memory_id, limit=page.one_more, offset=page.offset
     )
-    return page.envelope(EventsShape, "events", found)
+    return page.envelope(AuditEventsShape, "events", found)
 
 
 @api("POST /sweep", admin, "The receipt")

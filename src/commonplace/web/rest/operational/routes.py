@@ -7,7 +7,7 @@ from fastapi import Depends, Query
 
 from commonplace.operational import (
     EventLevel,
-    Memory,
+    Lesson,
     MemoryCategory,
     MemoryContext,
     MemoryFilter,
@@ -96,7 +96,7 @@ async def list_observations(
 
 
 @api("POST /memories", installation_writer, "The memory as stored", *BODY, status=HTTPStatus.CREATED)
-async def add_observation(memory: Operational, wanted: shapes.NewObservation) -> Memory:
+async def add_observation(memory: Operational, wanted: shapes.NewObservation) -> Lesson:
     """Add a memory by hand.
 
     Store the memory without comparing it with others.
@@ -123,7 +123,7 @@ async def edit_observations(
 
 
 @api("POST /memories/bulk-delete", installation_writer, "The ids of the deleted memories", NOT_FOUND, *BODY)
-async def delete_observations(memory: Operational, wanted: shapes.WantedRows) -> shapes.DeletedRowsShape:
+async def delete_observations(memory: Operational, wanted: shapes.RowSelection) -> shapes.DeletedRowsShape:
     """Delete several memories.
 
     All of the memories are deleted, or none if an id is unknown. Their history stays, without its texts.
@@ -135,7 +135,7 @@ async def delete_observations(memory: Operational, wanted: shapes.WantedRows) ->
 
 
 @api("GET /memories/{memoryId}", installation_reader, "The memory", NOT_FOUND)
-async def get_observation(memory: Operational, memory_id: MemoryId) -> Memory:
+async def get_observation(memory: Operational, memory_id: MemoryId) -> Lesson:
     """Read one memory.
 
     Return a memory, active or inactive.
@@ -146,7 +146,7 @@ async def get_observation(memory: Operational, memory_id: MemoryId) -> Memory:
 @api("PATCH /memories/{memoryId}", installation_writer, "The memory as it is now", NOT_FOUND, *BODY)
 async def edit_observation(
     memory: Operational, memory_id: MemoryId, wanted: shapes.ChangedObservation
-) -> Memory:
+) -> Lesson:
     """Change one memory.
 
     Change the text, the confidence, or both. A new text alone keeps the confidence.
@@ -189,8 +189,8 @@ async def observation_wordings(memory: Operational, memory_id: MemoryId) -> shap
 
 @api("POST /memories/{memoryId}/restore", installation_writer, "The memory as it is now", NOT_FOUND, *BODY)
 async def restore_observation(
-    memory: Operational, memory_id: MemoryId, wanted: shapes.WantedWording
-) -> Memory:
+    memory: Operational, memory_id: MemoryId, wanted: shapes.WordingRequest
+) -> Lesson:
     """Restore a wording of a memory.
 
     The confidence stays the same.
@@ -221,7 +221,7 @@ async def list_reviews(
 @api(
     "POST /reviews/{reviewId}", installation_writer, "The pair as it is now", NOT_FOUND, STATE_CONFLICT, *BODY
 )
-async def decide_review(memory: Operational, review_id: ReviewId, wanted: shapes.WantedDecision) -> Review:
+async def decide_review(memory: Operational, review_id: ReviewId, wanted: shapes.DecisionRequest) -> Review:
     """Decide a pair of memories.
 
     The decision is applied, and remembered for the two texts.

@@ -13,7 +13,7 @@ from commonplace.operational import (
     Decision,
     Effect,
     Event,
-    Memory,
+    Lesson,
     MemoryCategory,
     MemoryContext,
     Observation,
@@ -25,7 +25,7 @@ from commonplace.operational import (
 )
 from commonplace.web.http.limits import RowIds
 from commonplace.web.http.paging import CountedPageShape
-from commonplace.web.http.shape import Shape, Wanted, shows
+from commonplace.web.http.shape import RequestShape, Shape, shows
 
 SERVICE: Final = rf"^{SERVICE_PATTERN.pattern}$"
 
@@ -34,7 +34,7 @@ Confidence = Annotated[float, Field(allow_inf_nan=False, strict=True)]
 ObservationText = Annotated[Observation, StringConstraints(strip_whitespace=True)]
 
 
-@shows(Memory, without={"quarantine"})
+@shows(Lesson, without={"quarantine"})
 class ObservationShape(Shape):
     """A memory of the scheduled agent.
 
@@ -65,7 +65,7 @@ class ObservationsShape(CountedPageShape):
     inactive: int
 
 
-class NewObservation(Wanted):
+class NewObservation(RequestShape):
     """A memory to add by hand.
 
     Attributes:
@@ -80,7 +80,7 @@ class NewObservation(Wanted):
     confidence: Confidence = DEFAULT_CONFIDENCE
 
 
-class ChangedObservation(Wanted):
+class ChangedObservation(RequestShape):
     """Changes of a memory; a field that is left out keeps its value.
 
     Attributes:
@@ -92,13 +92,13 @@ class ChangedObservation(Wanted):
     confidence: Confidence | None = None
 
 
-class WantedRows(Wanted):
+class RowSelection(RequestShape):
     """Several memories to delete."""
 
     ids: RowIds
 
 
-class ChangedConfidences(Wanted):
+class ChangedConfidences(RequestShape):
     """A confidence for several memories.
 
     Attributes:
@@ -159,7 +159,7 @@ class WordingsShape(Shape):
     wordings: list[WordingShape]
 
 
-class WantedWording(Wanted):
+class WordingRequest(RequestShape):
     """The wording to restore.
 
     Attributes:
@@ -190,7 +190,7 @@ class ReviewsShape(CountedPageShape):
     reviews: list[ReviewShape]
 
 
-class WantedDecision(Wanted):
+class DecisionRequest(RequestShape):
     """The relation of the new text to the old one."""
 
     verdict: Decision

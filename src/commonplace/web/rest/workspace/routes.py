@@ -9,12 +9,12 @@ from pydantic import Field
 from commonplace.web.http.access import OpenMemories, installation_reader, installation_writer
 from commonplace.web.http.paging import CountedPageShape, WantedPage
 from commonplace.web.http.problems import NOT_FOUND
-from commonplace.web.http.shape import Shape, Wanted, shows
+from commonplace.web.http.shape import RequestShape, Shape, shows
 from commonplace.web.rest.api import BODY, Api
 from commonplace.workspace import (
     DeleteReceipt,
-    Memory,
-    Scope,
+    Note,
+    NoteScope,
     StoreReceipt,
     Tags,
     Text,
@@ -27,7 +27,7 @@ MAX_MESSAGE_CHARS: Final = 10_000
 api = Api("/api/v1/workspace", "workspace memory")
 
 
-@shows(Memory, without={"number"})
+@shows(Note, without={"number"})
 class NoteShape(Shape):
     """A fact of the workspace.
 
@@ -70,7 +70,7 @@ class BlockShape(Shape):
     text: str
 
 
-class NewNote(Wanted):
+class NewNote(RequestShape):
     """A fact to store.
 
     Attributes:
@@ -81,7 +81,7 @@ class NewNote(Wanted):
 
     text: Text
     tags: Tags = Field(default_factory=list)
-    scope: Scope = Scope.WORKSPACE
+    scope: NoteScope = NoteScope.WORKSPACE
 
 
 async def workspace(memories: OpenMemories) -> WorkspaceMemory:

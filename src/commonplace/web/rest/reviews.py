@@ -9,14 +9,14 @@ from commonplace.services.review.items import (
     DecisionRecord,
     Item,
     MemoryChange,
+    ReviewVerdict,
     Side,
     Topic,
-    Verdict,
 )
 from commonplace.web.http.access import ReviewsOfCaller, reader, writer
 from commonplace.web.http.paging import CountedPageShape, WantedPage
 from commonplace.web.http.problems import NOT_FOUND, REFUSED, STATE_CONFLICT, TOO_LARGE
-from commonplace.web.http.shape import Shape, Wanted, shows
+from commonplace.web.http.shape import RequestShape, Shape, shows
 from commonplace.web.rest.api import Api
 
 ItemKey = Annotated[
@@ -97,14 +97,14 @@ class DecisionReceiptShape(Shape):
     changes: list[MemoryChangeShape]
 
 
-class WantedVerdict(Wanted):
+class WantedVerdict(RequestShape):
     """A decision about an item.
 
     Attributes:
         verdict: one of the verdicts of the item
     """
 
-    verdict: Verdict
+    verdict: ReviewVerdict
 
 
 @api("GET", reader, "The items of the page")

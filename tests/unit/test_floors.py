@@ -1,0 +1,102 @@
+"""The floors that one can see: layers inside each memory, no circle between rooms, one meaning for a class name."""
+
+import ast
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src" / "commonplace"
+MEMORIES = ("apps", "knowledge", "operational", "workspace")
+ROOMS = (*MEMORIES, "services", "hosts", "mcp", "web", "cli", "llm", "storage")
+
+SAME_NAME = {
+    "Author": "who wrote a lesson, and who wrote a digest",
+    "Change": "one step in the history of a lesson, and of a digest",
+    "ChangeKind": "the kinds of those steps",
+    "Decision": "the four answers about a pair of lessons, and about a pair of facts",
+    "MemoryContext": "the block of lessons, and the block of digests",
+    "Statistics": "the figures of knowledge memory, and those of app memory",
+}
+"""The class names with more than one class: two memories have the same thing, each with its own values."""
+
+
+def modules() -> Iterator[tuple[tuple[str, ...], ast.Module]]:
+    """Yield the path below the package, without suffix, and the tree of each module."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        yield path.relative_to(SOURCE).with_suffix("").parts, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports_of(tree: ast.Module) -> Iterator[tuple[str, ...]]:
+    """Yield the parts of each imported name of this package, those inside functions too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "commonplace":
+            for alias in node.names:
+                yield (*(node.module or "").split(".")[1:], alias.name)
+
+
+def rooms(package: str) -> Mapping[str, set[str]]:
+    """Return the rooms of a package, and the rooms that each imports; a file at the root is a room of its own."""
+    names = {path.stem for path in (SOURCE / package).iterdir() if path.name != "__pycache__"} - {"__init__"}
+    graph: dict[str, set[str]] = defaultdict(set)
+    for parts, tree in modules():
+        if parts[0] != package or parts[1] == "__init__":
+            continue
+        imported = {name[1] for name in imports_of(tree) if name[0] == package and len(name) > 1}
+        graph[parts[1]] |= (imported & names) - {parts[1]}
+    return graph
+
+
+def layers(package: str) -> list[set[str]]:
+    """Return the layers that the contract of a package names, from the top."""
+    settings = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    (contract,) = (
+        each
+        for each in settings["tool"]["importlinter"]["contracts"]
+        if each.get("containers") == [f"commonplace.{package}"]
+    )
+    return [set(layer.split(" | ")) for layer in contract["layers"]]
+
+
+@pytest.mark.requirement("FLR-01.1")
+@pytest.mark.parametrize("package", [*MEMORIES, "web"])
+def test_each_floor_imports_downward_alone(package: str) -> None:
+    """The contract names every room, and no room imports one beside or above it."""
+    graph, floors = rooms(package), layers(package)
+    assert set(graph) == set().union(*floors)
+    below: set[str] = set()
+    for floor in reversed(floors):
+        assert {room: graph[room] - below for room in floor} == {room: set() for room in floor}
+        below |= floor
+
+
+@pytest.mark.requirement("FLR-01.1")
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_each_memory_has_the_same_ground(memory: str) -> None:
+    """The model imports nothing of the memory, and rules know no store."""
+    graph = rooms(memory)
+    assert graph["model"] == set()
+    assert graph["rules"] <= {"model"}
+    assert {"store", "memory"} <= set(graph)
+
+
+@pytest.mark.requirement("FLR-01.2")
+@pytest.mark.parametrize("package", ROOMS)
+def test_no_circle_between_rooms(package: str) -> None:
+    """A newcomer can read the rooms of a package one after the other."""
+    assert list(TopologicalSorter(rooms(package)).static_order())
+
+
+@pytest.mark.requirement("FLR-01.3")
+def test_a_class_name_means_one_thing() -> None:
+    """At most ten names mean two things, each for a reason."""
+    homes: dict[str, list[str]] = defaultdict(list)
+    for parts, tree in modules():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].append("/".join(parts))
+    assert {name for name, places in homes.items() if len(places) > 1} == SAME_NAME.keys()
+    assert len(SAME_NAME) <= 10
