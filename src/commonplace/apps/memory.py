@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from commonplace.apps.digests.worker import DigestWorker
 from commonplace.apps.model.apps import App, AppStatus
+from commonplace.apps.model.bounds import MAX_CONTENT_CHARS
 from commonplace.apps.model.conflicts import Contradiction
 from commonplace.apps.model.context import MemoryContext
 from commonplace.apps.model.conversations import (
@@ -23,7 +24,7 @@ from commonplace.apps.model.counts import Counts
 from commonplace.apps.model.digests import COMPLETED
 from commonplace.apps.model.energy import EnergyPolicy
 from commonplace.apps.model.exchange import Export, read_document
-from commonplace.apps.model.memories import ALL_ROWS, Author, Change, Digest
+from commonplace.apps.model.memories import ALL_ROWS, Author, Change, ChangeKind, Digest
 from commonplace.apps.model.names import optional_user, require_app_id
 from commonplace.apps.model.receipts import DigestReceipt, EndReceipt, ImportReceipt, PurgeReceipt
 from commonplace.apps.parts.changes import AppChanges
@@ -46,6 +47,7 @@ from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError
 from commonplace.core.quarantine import Quarantine
 from commonplace.core.request_context import current_actor
+from commonplace.core.safe_text import require_safe_text
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import preprocess_search_query
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
@@ -309,6 +311,25 @@ class AppMemory:
         """Return the changes of a memory, oldest first; a deleted memory keeps its history."""
         async with self._store.reading() as sql:
             return await memories.history(sql, memory_id)
+
+    async def edit(self, memory_id: int, content: str, *, allow_secrets: bool = False) -> Digest:
+        """Change the text of a memory, and return the memory.
+
+        Raises:
+            InvalidInputError: The text is empty or longer than 200 characters.
+            SecretRefusedError: The text looks like a secret.
+            NotFoundError: No memory has this id.
+        """
+        text = require_safe_text(
+            content, field="content", max_chars=MAX_CONTENT_CHARS, allow_secrets=allow_secrets
+        )
+        self.quarantine.release_own(text)
+        before = await self.get(memory_id)
+        author = Author(actor=current_actor(), now=self._store.now())
+        async with self._store.writing(memories_lock(before.app_id)) as sql:
+            memory = await memories.get(sql, memory_id)
+            edited = await memories.edit(sql, memory, text, author, kind=ChangeKind.EDITED)
+        return edited.watched_by(self.quarantine)
 
     async def delete(self, memory_id: int, *, app_id: str | None = None) -> Digest:
         """Delete a memory permanently, including its text in the history, and return it.

@@ -717,13 +717,15 @@ class KnowledgeMemory:
         return await self._memories.forget(memory_type, memory_id)
 
     async def restore(self, memory_type: str, memory_id: UUID | str) -> Memory:
-        """Restore a forgotten fact or rule, and return the memory.
+        """Restore a forgotten memory, and return it.
 
-        A fact that was not active before, such as a held fact, returns to its former state.
+        A fact that was not active before, such as a held fact, returns to its former state. An episode gets its former
+        end back.
 
         Raises:
-            InvalidInputError: The type or id is malformed, or the memory is an episode.
-            UndoRefusedError: The memory is not forgotten, or another memory has replaced it.
+            InvalidInputError: The type or id is malformed.
+            UndoRefusedError: The memory is not forgotten, another memory has replaced it, or the episode would have
+                expired by now.
             NotFoundError: The memory does not exist.
         """
         return await self._memories.restore(memory_type, memory_id)

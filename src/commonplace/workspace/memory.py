@@ -175,6 +175,30 @@ class WorkspaceMemory:
         number = require_id(memory_id)
         return await self._run(lambda: self._store.delete(number))
 
+    async def edit(self, memory_id: str, text: str, *, allow_secrets: bool = False) -> Note:
+        """Change the text of the memory with an id such as ``m-4``, and return the memory; its time stays.
+
+        Raises:
+            InvalidInputError: A value is invalid; nothing was written.
+            SecretRefusedError: The text looks like a secret; nothing was written.
+            NotFoundError: No memory has this id.
+            StorageUnavailableError: The file cannot be written; the memory stays as it was.
+        """
+        number = require_id(memory_id)
+        content = require_text(text, field="text", max_chars=MAX_TEXT_CHARS)
+        refuse_secret(content, field="text", allow_secrets=allow_secrets)
+        self.quarantine.release_own(content)
+        return await self._run(lambda: self._store.edit(number, content))
+
+    async def restore(self, memory: Note) -> Note:
+        """Put a deleted memory back under its id, and return it.
+
+        Raises:
+            ConflictError: A memory has this id.
+            StorageUnavailableError: The file cannot be written; nothing was written.
+        """
+        return await self._run(lambda: self._store.restore(memory))
+
     async def context(self, message: str) -> str:
         """Return the ``[Memories]`` block for the last user message; empty if there is no memory to show.
 

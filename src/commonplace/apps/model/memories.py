@@ -31,6 +31,8 @@ class ChangeKind(StrEnum):
     """Another memory was merged into it."""
     COMPACTED = "compacted"
     """The memory made room for another one, or was merged into one. The history keeps its text."""
+    EDITED = "edited"
+    """A person changed its text."""
     DELETED = "deleted"
     SHARED = "shared"
     UNSHARED = "unshared"

@@ -67,7 +67,13 @@ async def create(
 
 
 async def edit(
-    sql: AppStatements, target: Digest, content: str, author: Author, *, gone: Digest | None = None
+    sql: AppStatements,
+    target: Digest,
+    content: str,
+    author: Author,
+    *,
+    gone: Digest | None = None,
+    kind: ChangeKind = ChangeKind.MERGED,
 ) -> Digest:
     """Change the text of a memory, and return the memory; ``gone`` is merged into it."""
     metadata = target.metadata
@@ -80,7 +86,7 @@ async def edit(
         updated_at=format_timestamp(author.now),
         metadata=metadata.to_json(),
     )
-    await record(sql, target, ChangeKind.MERGED, author, before=target.content, after=content)
+    await record(sql, target, kind, author, before=target.content, after=content)
     return Digest.existing(row, target.id)
 
 

@@ -7,7 +7,6 @@ from commonplace.core.errors import NotFoundError, UndoRefusedError
 from commonplace.knowledge.browse.lists import require_page
 from commonplace.knowledge.entities.registry import lock_entities, record_change, require_living, write_entity
 from commonplace.knowledge.entities.subjects import Subjects, link_subjects
-from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.bounds import LIST_LIMIT
 from commonplace.knowledge.model.entity_fields import EntityType
 from commonplace.knowledge.model.entity_names import fold_name
@@ -15,7 +14,7 @@ from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.fact_drafts import fact_key
 from commonplace.knowledge.model.kinds import MemoryType, Validity
 from commonplace.knowledge.store.events import record_decision
-from commonplace.knowledge.store.id_lookup import find_id
+from commonplace.knowledge.store.id_lookup import find_entity_id, find_id
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.storage.rows import Noun
@@ -64,9 +63,9 @@ class SubjectReviews:
             InvalidInputError: An id is malformed, or the entity does not exist or was merged.
             NotFoundError: The fact is not active.
         """
-        wanted = inputs.require_id(entity_id, field="entity_id")
         now = self._session.clock()
         async with self._session.writing() as sql:
+            wanted = await find_entity_id(sql, entity_id, field="entity_id")
             key = await find_id(sql, fact_id, MemoryType.FACT, field="fact_id")
             row = await sql.standing_fact(id=key)
             if row is None:
@@ -90,8 +89,8 @@ class SubjectReviews:
             UndoRefusedError: Nobody decided that the subject is the entity.
             NotFoundError: No fact has the short id.
         """
-        wanted = inputs.require_id(entity_id, field="entity_id")
         async with self._session.writing() as sql:
+            wanted = await find_entity_id(sql, entity_id, field="entity_id")
             key = await find_id(sql, fact_id, MemoryType.FACT, field="fact_id")
             if await sql.forget_distinction(first_id=key, second_id=wanted) is None:
                 await _unlink(sql, key, wanted)

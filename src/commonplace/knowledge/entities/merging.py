@@ -16,9 +16,9 @@ from commonplace.knowledge.entities.registry import (
 from commonplace.knowledge.model.entity_fields import MERGED_INTO
 from commonplace.knowledge.model.entity_names import without_repeats
 from commonplace.knowledge.model.events import EventType
-from commonplace.knowledge.model.inputs import require_id
 from commonplace.knowledge.rules.merge_plan import FactChange, FactState, MergePlan, plan_merge
 from commonplace.knowledge.store.events import record_event
+from commonplace.knowledge.store.id_lookup import find_entity_id
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.storage.database import Columns
@@ -115,8 +115,8 @@ class EntityMerging:
 
     async def preview(self, source_entity_id: UUID | str, target_entity_id: UUID | str) -> MergePreview:
         """Return the effects of merging one entity into another, without changing anything."""
-        source_id, target_id = _require_two_ids(source_entity_id, target_entity_id)
         async with self._session.reading() as sql:
+            source_id, target_id = await _two_ids(sql, source_entity_id, target_entity_id)
             source = await _living(sql, source_id, field="source_entity_id")
             target = await _living(sql, target_id, field="target_entity_id")
             rows = await sql.facts_of_entities(entity_ids=[source_id, target_id])
@@ -140,8 +140,8 @@ class EntityMerging:
     ) -> MergeReceipt:
         """Merge one entity into another; the source stays as a tombstone that names the target."""
         require_tenant(self._session.tenant_id, tenant_id)
-        source_id, target_id = _require_two_ids(source_entity_id, target_entity_id)
         async with self._session.writing() as sql:
+            source_id, target_id = await _two_ids(sql, source_entity_id, target_entity_id)
             found = await lock_entities(sql, source_id, target_id)
             source = require_living(found.get(source_id), source_id, field="source_entity_id")
             target = require_living(found.get(target_id), target_id, field="target_entity_id")
@@ -155,9 +155,11 @@ class EntityMerging:
             return replace(receipt, conflicts=await _conflicts(sql, plan))
 
 
-def _require_two_ids(source_entity_id: UUID | str, target_entity_id: UUID | str) -> tuple[UUID, UUID]:
-    source_id = require_id(source_entity_id, field="source_entity_id")
-    target_id = require_id(target_entity_id, field="target_entity_id")
+async def _two_ids(
+    sql: KnowledgeStatements, source_entity_id: UUID | str, target_entity_id: UUID | str
+) -> tuple[UUID, UUID]:
+    source_id = await find_entity_id(sql, source_entity_id, field="source_entity_id")
+    target_id = await find_entity_id(sql, target_entity_id, field="target_entity_id")
     if source_id == target_id:
         raise InvalidInputError("target_entity_id", "another entity than the source", str(target_id))
     return source_id, target_id

@@ -24,9 +24,11 @@ from commonplace.knowledge.model.entity_fields import (
 )
 from commonplace.knowledge.model.entity_names import fold_names, without_repeats
 from commonplace.knowledge.model.events import EventType
-from commonplace.knowledge.model.inputs import optional_moment, require_id, require_metadata
+from commonplace.knowledge.model.inputs import optional_moment, require_metadata
 from commonplace.knowledge.model.kinds import Moment
+from commonplace.knowledge.model.short_ids import ENTITY, parse_id
 from commonplace.knowledge.store.events import record_event
+from commonplace.knowledge.store.id_lookup import find_entity_id
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.storage.database import Columns
@@ -137,9 +139,9 @@ class EntityRegistry:
     ) -> Entity:
         """Return an entity; the ``survivor_id`` of a merged entity names the entity that replaced it."""
         require_tenant(self._session.tenant_id, tenant_id)
-        wanted = require_id(entity_id, field="entity_id")
         moment = optional_moment(as_of, field="as_of", at_end=True)
         async with self._session.reading() as sql:
+            wanted = await find_entity_id(sql, entity_id, field="entity_id")
             entity = Entity.existing(await sql.entity_by_id(id=wanted), str(wanted))
             if moment is None:
                 return entity
@@ -160,7 +162,7 @@ class EntityRegistry:
     ) -> Entity:
         """Change an entity; a field that is ``None`` stays unchanged."""
         require_tenant(self._session.tenant_id, tenant_id)
-        wanted = require_id(entity_id, field="entity_id")
+        parse_id(entity_id, ENTITY, field="entity_id")
         if canonical_name is None and aliases is None and metadata is None:
             raise InvalidInputError("entity_update", "a canonical_name, aliases or metadata to change", None)
         name = None
@@ -170,6 +172,7 @@ class EntityRegistry:
         data = require_metadata(metadata, reserved=RESERVED_METADATA, allow_secrets=allow_secrets)
         try:
             async with self._session.writing() as sql:
+                wanted = await find_entity_id(sql, entity_id, field="entity_id")
                 before = require_living((await lock_entities(sql, wanted)).get(wanted), wanted)
                 changed = replace(
                     before,
@@ -182,6 +185,7 @@ class EntityRegistry:
                 return after
         except asyncpg.UniqueViolationError:
             async with self._session.reading() as sql:
+                wanted = await find_entity_id(sql, entity_id, field="entity_id")
                 row = await sql.entity_by_id(id=wanted)
                 raise await _name_taken(sql, name or "", Entity.existing(row, wanted).entity_type) from None
 

@@ -12,6 +12,7 @@ from commonplace.knowledge.entities.registry import Entity
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.bounds import LIST_LIMIT
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, Moment
+from commonplace.knowledge.store.id_lookup import find_entity_id
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.rows import Noun
 
@@ -54,9 +55,9 @@ class EntityRelations:
     ) -> list[EntityRelation]:
         """Return the relations of an entity in either direction, latest fact first."""
         require_page(limit)
-        wanted = inputs.require_id(entity_id, field="entity_id")
         own = inputs.optional_scope(scope)
         async with self._session.reading() as sql:
+            wanted = await find_entity_id(sql, entity_id, field="entity_id")
             entity = Entity.existing(await sql.entity_by_id(id=wanted), str(wanted))
             rows = await sql.relations(
                 entity_id=entity.survivor_id,

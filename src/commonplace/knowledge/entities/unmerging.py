@@ -18,9 +18,9 @@ from commonplace.knowledge.entities.merging import lock_facts, payload_of, point
 from commonplace.knowledge.entities.registry import Entity, lock_entities, require_tenant, write_entity
 from commonplace.knowledge.model.entity_fields import MERGED_INTO
 from commonplace.knowledge.model.events import EventType
-from commonplace.knowledge.model.inputs import require_id
 from commonplace.knowledge.rules.merge_plan import FactChange, UnmergePlan, plan_unmerge
 from commonplace.knowledge.store.events import record_event
+from commonplace.knowledge.store.id_lookup import find_entity_id
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
 
@@ -68,8 +68,8 @@ class EntityUnmerging:
     async def unmerge(self, source_entity_id: UUID | str, *, tenant_id: str | None = None) -> UnmergeReceipt:
         """Undo the merge of an entity into another."""
         require_tenant(self._session.tenant_id, tenant_id)
-        source_id = require_id(source_entity_id, field="source_entity_id")
         async with self._session.writing() as sql:
+            source_id = await find_entity_id(sql, source_entity_id, field="source_entity_id")
             source, target = await _lock_pair(sql, source_id)
             record = await _read_record(sql, source, target)
             involved = [change.fact_id for change in record.facts]

@@ -137,18 +137,25 @@ class SingleMemories:
             return undone
 
     async def restore(self, memory_type: str, memory_id: UUID | str) -> Memory:
-        """Restore a forgotten fact or rule, and return the memory."""
-        async with self._changing(memory_type, memory_id, no_episode="expires when it is forgotten") as found:
-            sql, kind, key = found
-            if kind is MemoryType.RULE:
-                restored = await sql.restore_rule(id=key)
-            else:
-                restored = await sql.restore_inactive_fact(id=key) or await sql.restore_fact(
-                    id=key, validity=Validity.RETRACTED
-                )
-            memory = await read_one(sql, kind, key, now=self._session.clock())
+        """Restore a forgotten memory, and return it."""
+        now = self._session.clock()
+        async with self._changing(memory_type, memory_id) as (sql, kind, key):
+            match kind:
+                case MemoryType.EPISODE:
+                    restored = await sql.restore_episode(id=key, now=now)
+                case MemoryType.FACT:
+                    restored = await sql.restore_inactive_fact(id=key) or await sql.restore_fact(
+                        id=key, validity=Validity.RETRACTED
+                    )
+                case MemoryType.RULE:
+                    restored = await sql.restore_rule(id=key)
+                case _:
+                    assert_never(kind)
+            memory = await read_one(sql, kind, key, now=now)
             if restored is None:
                 reason = f"the {kind} is not forgotten, or another has replaced it"
+                if kind is MemoryType.EPISODE:
+                    reason = "the episode is not forgotten, or it would have expired by now"
                 raise UndoRefusedError("memory_id", "the forgetting", reason, str(key))
             return memory
 

@@ -13,6 +13,7 @@ class EventType(StrEnum):
 
     EPISODE_CREATED = "episode_created"
     EPISODE_FORGOTTEN = "episode_forgotten"
+    EPISODE_RESTORED = "episode_restored"
     EPISODE_EXPIRED = "episode_expired"
     EPISODE_EVICTED = "episode_evicted"
     EPISODE_CONSOLIDATED = "episode_consolidated"

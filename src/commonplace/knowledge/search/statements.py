@@ -39,7 +39,9 @@ _TRUSTED: Final = (
 _FORGOTTEN_EPISODE: Final = (
     "EXISTS (SELECT FROM memory_events AS event WHERE event.tenant_id = current_setting('commonplace.tenant_id', true)"
     " AND event.event_type = 'episode_forgotten' AND event.about_id = CAST({episode} AS text)"
-    " AND event.created_at > coalesce({confirmed}, '-infinity'))"
+    " AND event.created_at > coalesce({confirmed}, '-infinity') AND NOT EXISTS (SELECT FROM memory_events AS later"
+    " WHERE later.tenant_id = event.tenant_id AND later.about_id = event.about_id"
+    " AND later.event_type = 'episode_restored' AND later.created_at > event.created_at))"
 )
 _FACT_THEN: Final = (
     "commonplace_fact_then(id, created_at, confidence, decay_rate, CAST(:as_of AS timestamptz),"

@@ -1,4 +1,4 @@
-"""Find the memory that a short id names."""
+"""Find the memory or the entity that a short id names."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -7,7 +7,16 @@ from uuid import UUID
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.text import collapse_whitespace, trim_to
 from commonplace.knowledge.model.kinds import MemoryType
-from commonplace.knowledge.model.short_ids import DIGIT_BITS, ID_BITS, SHORT_ID_CHARS, parse_id, short_id
+from commonplace.knowledge.model.short_ids import (
+    DIGIT_BITS,
+    ENTITY,
+    ID_BITS,
+    SHORT_ID_CHARS,
+    IdNoun,
+    ShortId,
+    parse_id,
+    short_id,
+)
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.storage.database import Columns
@@ -32,26 +41,37 @@ async def find_id(
     rows = await of_kind(memory_type, sql).between(
         first=wanted.first, last=wanted.last, most=_MOST_CANDIDATES + 1
     )
+    return _only(rows, wanted, memory_type, field=field)
+
+
+async def find_entity_id(sql: KnowledgeStatements, given: UUID | str, *, field: str) -> UUID:
+    """Return the id of the only entity of the tenant that a short id such as ``n:3k7q2`` names; see :func:`find_id`."""
+    wanted = parse_id(given, ENTITY, field=field)
+    if isinstance(wanted, UUID):
+        return wanted
+    rows = await sql.entities_between(first=wanted.first, last=wanted.last, most=_MOST_CANDIDATES + 1)
+    return _only(rows, wanted, ENTITY, field=field)
+
+
+def _only(rows: Sequence[Columns], wanted: ShortId, noun: IdNoun, *, field: str) -> UUID:
     if not rows:
-        raise NotFoundError(memory_type, wanted.text)
+        raise NotFoundError(noun, wanted.text)
     if len(rows) > 1:
-        raise InvalidInputError(
-            field, f"the id of one {memory_type}, such as {_listed(rows, memory_type)}", wanted.text
-        )
+        raise InvalidInputError(field, f"the id of one {noun}, such as {_listed(rows, noun)}", wanted.text)
     return rows[0]["id"]
 
 
-def _listed(rows: Sequence[Columns], memory_type: MemoryType) -> str:
+def _listed(rows: Sequence[Columns], noun: IdNoun) -> str:
     shown = rows[:_MOST_CANDIDATES]
     chars = next(
         (
             chars
             for chars in range(SHORT_ID_CHARS, ID_BITS // DIGIT_BITS + 1)
-            if len({short_id(memory_type, row["id"], chars=chars) for row in rows}) == len(rows)
+            if len({short_id(noun, row["id"], chars=chars) for row in rows}) == len(rows)
         ),
         None,
     )
-    names = [row["id"] if chars is None else short_id(memory_type, row["id"], chars=chars) for row in shown]
+    names = [row["id"] if chars is None else short_id(noun, row["id"], chars=chars) for row in shown]
     texts = [trim_to(collapse_whitespace(row["content"]), _SHOWN_CHARS) for row in shown]
     candidates = [f"{name} ({text})" for name, text in zip(names, texts, strict=True)]
     return ", ".join(candidates) + (", or another one" if len(rows) > len(shown) else "")

@@ -25,7 +25,7 @@ Branch = Literal["operational", "apps", "memory", "access"]
 HEADS: Final[dict[Branch, str]] = {
     "operational": "ops_009",
     "apps": "app_004",
-    "memory": "mem_024",
+    "memory": "mem_025",
     "access": "acc_001",
 }
 """The newest revision of each branch; a constant, so that most starts need not load Alembic."""

@@ -66,6 +66,13 @@ class Contents:
             line for line in self.lines if line.memory is None or id(line.memory) not in dropped
         )
 
+    def with_changed(self, old: Note, new: Note) -> "Contents":
+        """Return the contents with one memory changed in its line; all other lines stay unchanged."""
+        return from_lines(
+            FileLine(format_line(new).removesuffix(b"\n"), new) if line.memory is old else line
+            for line in self.lines
+        )
+
     def told_apart(self, mark: int) -> "Contents":
         """Return the contents with one id for each memory.
 

@@ -14,10 +14,11 @@ import stat
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from commonplace.core.errors import InvalidInputError, NotFoundError, StorageUnavailableError
+from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError, StorageUnavailableError
 from commonplace.workspace.model.memories import MAX_NUMBER, DamagedLine, Note, NoteDraft
 from commonplace.workspace.model.receipts import DeleteReceipt, StoreReceipt
 from commonplace.workspace.rules.entries import format_line
@@ -146,6 +147,42 @@ class MemoryStore:
                     counter.keep_mark(lock, self._mark_path, self._mark)
                 self._rewrite(remaining)
         return DeleteReceipt(deleted=deleted)
+
+    def edit(self, number: int, text: str) -> Note:
+        """Change the text of the memory ``m-<number>``; all other lines keep every byte.
+
+        Raises:
+            NotFoundError: No memory has this id.
+            StorageUnavailableError: The disk is full, the file cannot be written, or it is locked for too long;
+                the file stays as it was.
+        """
+        with self._mutex, self._storage_errors("write"):
+            if not os.path.lexists(self._path):
+                raise NotFoundError("memory", f"m-{number}")
+            with self._lock as lock:
+                self._read_locked(lock)
+                held = [memory for memory in self._gathered().memories if memory.number == number]
+                if not held:
+                    raise NotFoundError("memory", f"m-{number}")
+                edited = replace(held[0], text=text)
+                self._rewrite(self._gathered().with_changed(held[0], edited))
+        return edited
+
+    def restore(self, memory: Note) -> Note:
+        """Append a deleted memory under its former id.
+
+        Raises:
+            ConflictError: A memory has this id.
+            StorageUnavailableError: The disk is full, the file cannot be written, or it is locked for too long;
+                nothing was written.
+        """
+        with self._mutex, self._storage_errors("write"), self._lock as lock:
+            descriptor, status = self._file.open()
+            self._refresh(descriptor, status, lock)
+            if any(each.number == memory.number for each in self._gathered().memories):
+                raise ConflictError("id", f"The id {memory.id} belongs to another memory.", memory.id)
+            self._rewrite(self._gathered().plus(memory))
+        return memory
 
     def _number(self, draft: NoteDraft) -> Note:
         if self._mark >= MAX_NUMBER:

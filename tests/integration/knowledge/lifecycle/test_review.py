@@ -150,14 +150,16 @@ async def test_equal_rules_are_decided_in_any_order(knowledge: KnowledgeMemory, 
 
 @pytest.mark.requirement("DSH-02.2")
 async def test_forgetting_is_taken_back(knowledge: KnowledgeMemory) -> None:
-    """A fact and a rule are current again, unless another has their place; an episode has expired for good."""
+    """A memory is current again, unless another has its place; an episode gets its former end back."""
     fact = await knowledge.store_fact(subject="Anna", predicate="lives in", content="Porto")
     rule = await knowledge.store_rule(content="Ask first")
     episode = await knowledge.store_episode(content="Anna moved", butler="ops")
     assert episode.id is not None
-    for kind, memory_id in (("fact", fact.id), ("rule", rule.id)):
+    end = (await knowledge.read("episode", episode.id)).expires_at
+    for kind, memory_id in (("fact", fact.id), ("rule", rule.id), ("episode", episode.id)):
         await knowledge.forget(kind, memory_id)
         await knowledge.restore(kind, memory_id)
+    assert (await knowledge.read("episode", episode.id)).expires_at == end
     assert (await knowledge.read("fact", fact.id)).validity == "active"
     assert not (await knowledge.read("rule", rule.id)).is_forgotten
     with pytest.raises(UndoRefusedError, match="the fact is not forgotten, or another has replaced it"):
@@ -166,7 +168,30 @@ async def test_forgetting_is_taken_back(knowledge: KnowledgeMemory) -> None:
     await knowledge.store_fact(subject="Anna", predicate="lives in", content="Lisbon")
     with pytest.raises(UndoRefusedError, match="the fact is not forgotten, or another has replaced it"):
         await knowledge.restore("fact", fact.id)
-    with pytest.raises(InvalidInputError, match="an episode"):
+    with pytest.raises(
+        UndoRefusedError, match="the episode is not forgotten, or it would have expired by now"
+    ):
+        await knowledge.restore("episode", episode.id)
+
+
+async def test_a_restored_episode_holds_for_what_was_learned_from_it(
+    knowledge: KnowledgeMemory, clock: ManualClock
+) -> None:
+    """A fact is stale only while its episode is forgotten; a forgotten episode never outlives its former end."""
+    episode = await knowledge.store_episode(content="Anna moved to Porto", butler="ops")
+    assert episode.id is not None
+    fact = await knowledge.store_fact(
+        subject="Anna", predicate="lives in", content="Porto", source_episode_id=episode.id
+    )
+    await knowledge.forget("episode", episode.id)
+    assert [each.is_stale for each in await knowledge.search("Anna Porto", types=["fact"])] == [True]
+    assert await waiting(knowledge) == [(fact.id, "stale")]
+    await knowledge.restore("episode", episode.id)
+    assert [each.is_stale for each in await knowledge.search("Anna Porto", types=["fact"])] == [False]
+    assert await waiting(knowledge) == []
+    await knowledge.forget("episode", episode.id)
+    clock.advance(days=8)
+    with pytest.raises(UndoRefusedError, match="would have expired by now"):
         await knowledge.restore("episode", episode.id)
 
 

@@ -17,6 +17,14 @@ SELECT * FROM entities
 WHERE tenant_id = current_setting('commonplace.tenant_id')
   AND canonical_name = :canonical_name AND entity_type = :entity_type;
 
+-- name: entities_between(first, last, most)
+-- columns: id UUID, content str
+-- Return the first entities of a range of ids, with their names.
+SELECT id, canonical_name AS content FROM entities
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id BETWEEN :first AND :last
+ORDER BY id
+LIMIT CAST(:most AS integer);
+
 -- name: entity_by_id(id)^
 -- One entity with the last entity of its chain of merges, or nothing.
 WITH RECURSIVE chain AS (

@@ -58,3 +58,35 @@ event AS (
   FROM changed
 )
 SELECT id FROM known;
+
+-- name: restore_episode(id, now)$
+-- returns: UUID | None
+-- Give a forgotten episode its former end and write the event, unless that end has passed. Return the id of an episode
+-- that changed.
+WITH forgetting AS (
+  SELECT
+    CAST(payload #>> '{before,expires_at}' AS timestamptz) AS ends_at,
+    CAST(payload #>> '{after,expires_at}' AS timestamptz) AS forgotten_at
+  FROM memory_events
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND about_id = CAST(CAST(:id AS uuid) AS text)
+    AND event_type = 'episode_forgotten'
+  ORDER BY created_at DESC
+  LIMIT 1
+),
+changed AS (
+  UPDATE episodes SET expires_at = forgetting.ends_at FROM forgetting
+  WHERE id = :id AND episodes.expires_at = forgetting.forgotten_at
+    AND (forgetting.ends_at IS NULL OR forgetting.ends_at > :now)
+  RETURNING id, episodes.expires_at, forgetting.forgotten_at
+),
+event AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'episode_restored',
+    jsonb_build_object(
+      'memory_type', 'episode', 'memory_id', id, 'before', jsonb_build_object('expires_at', forgotten_at),
+      'after', jsonb_build_object('expires_at', expires_at)
+    )
+  FROM changed
+)
+SELECT id FROM changed;

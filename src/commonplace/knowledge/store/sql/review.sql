@@ -7,9 +7,14 @@
 -- key. Sources come from the latest :events
 -- events that could make a memory stale.
 WITH changed AS MATERIALIZED (
-  SELECT about_id, created_at FROM memory_events
+  SELECT about_id, created_at FROM memory_events AS event
   WHERE tenant_id = current_setting('commonplace.tenant_id')
     AND event_type IN ('fact_superseded', 'fact_retracted', 'rule_forgotten', 'episode_forgotten')
+    AND NOT EXISTS (
+      SELECT FROM memory_events AS later
+      WHERE later.tenant_id = event.tenant_id AND later.about_id = event.about_id
+        AND later.event_type = 'episode_restored' AND later.created_at > event.created_at
+    )
   ORDER BY created_at DESC
   LIMIT :events
 ),
