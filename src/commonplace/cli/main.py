@@ -22,6 +22,16 @@ class Commands(LazyGroup):
             "commands.sample", "Sample memories for trying the dashboard and the commands."
         ),
         "know": CommandEntry("commands.know", "One search over all four memories: what do my agents know?"),
+        "list": CommandEntry("catalog.listing", "List memories of one kind: facts, rules, lessons, notes …"),
+        "show": CommandEntry("catalog.show", "Show one memory with its state, source and dates."),
+        "history": CommandEntry("catalog.history", "Show how one memory changed."),
+        "add": CommandEntry("catalog.adding", "Add a fact, rule, lesson, note or episode."),
+        "edit": CommandEntry("catalog.edit", "Correct the text of a memory."),
+        "confirm": CommandEntry("catalog.confirm", "Say that a memory still holds."),
+        "pin": CommandEntry("catalog.pin", "Show a fact or rule in every prompt."),
+        "unpin": CommandEntry("catalog.unpin", "Show a fact or rule only where it is relevant."),
+        "forget": CommandEntry("catalog.forget", "Remove memories from every search and prompt."),
+        "undo": CommandEntry("catalog.undo", "Undo the latest change."),
         "ops": CommandEntry("operational.commands", "Operational memory: lessons of a scheduled ops agent."),
         "apps": CommandEntry("apps.commands", "App memory: digests of ended conversations."),
         "workspace": CommandEntry(

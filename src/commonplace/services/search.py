@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
 from typing import Final
 
 from commonplace.apps.memory import AppMemory
@@ -32,6 +31,7 @@ from commonplace.language.stems import stem
 from commonplace.language.words import STOPWORDS, tokens
 from commonplace.operational import GENERAL, Lesson, MemoryFilter, OperationalMemory
 from commonplace.services.briefing import DEFAULT_TIMEOUT_S, BriefingPart
+from commonplace.services.memory_ids import MemoryKind
 from commonplace.services.opening import Memories, OpenedMemories
 from commonplace.workspace import WorkspaceMemory
 
@@ -49,21 +49,6 @@ _SHARE_OF_BEST: Final = 0.5
 """Matches by words below this share of the best score are left out."""
 
 _PARTS_OF_WORD: Final = re.compile(r"['.:/-]")
-
-
-class MemoryKind(StrEnum):
-    """Kinds of items in the memories."""
-
-    ENTITY = "entity"
-    FACT = "fact"
-    RULE = "rule"
-    EPISODE = "episode"
-    LESSON = "lesson"
-    """An observation of operational memory."""
-    DIGEST = "digest"
-    """A memory of an app."""
-    NOTE = "note"
-    """A line of workspace memory."""
 
 
 _FOUND_BY_WORDS: Final = frozenset({MemoryKind.LESSON, MemoryKind.DIGEST, MemoryKind.NOTE})

@@ -140,7 +140,7 @@ def test_an_import_approves_no_instruction(run: Run, tmp_path: Path) -> None:
     lines.write_text("".join(f"{json.dumps(item)}\n" for item in items))
     assert run("import", str(lines), "--keep-sources", "--json").json["new"] == 2
     assert poison not in run("ops", "context").out + run("workspace", "context", "--message", poison).out
-    assert [each["id"] for each in run("review", "--json").json["items"]] == ["o:1", "w:m-1"]
+    assert [each["id"] for each in run("review", "--json").json["items"]] == ["o:1", "w:1"]
 
 
 def test_an_import_of_nothing_is_an_error(run: Run, tmp_path: Path) -> None:

@@ -48,16 +48,16 @@ async def test_a_person_decides_about_what_looks_like_an_instruction(settings: S
         assert "(1 of 2 memories, " in block
         held = await list_quarantined(memories)
         assert [(str(each.key), each.text, each.flags) for each in held] == [
-            (key, POISON, ("addresses_model",)) for key in ("o:1", "a:1", "w:m-1")
+            (key, POISON, ("addresses_model",)) for key in ("o:1", "a:1", "w:1")
         ]
         queue = queue_of(memories)
         await queue.decide("a:1", "forget")
-        assert [str(each.key) for each in await list_quarantined(memories)] == ["o:1", "w:m-1"]
+        assert [str(each.key) for each in await list_quarantined(memories)] == ["o:1", "w:1"]
         await queue.decide("o:1", "confirm")
         assert await list_quarantined(memories) == []
         assert (await blocks(memories)).count(POISON) == 2
-        with pytest.raises(NotFoundError, match="w:m-1"):
-            await queue.decide("w:m-1", "confirm")
+        with pytest.raises(NotFoundError, match="w:1"):
+            await queue.decide("w:1", "confirm")
 
 
 async def test_the_words_of_a_person_are_not_quarantined(settings: Settings) -> None:
@@ -135,11 +135,11 @@ def test_the_review_lists_and_decides(commonplace: CommandLine) -> None:
     stored = commonplace("workspace", "store", POISON, CLAUDECODE="1")
     assert stored.status == 0
     listed = commonplace("review").out
-    assert listed.startswith("w:m-1 flagged: The text looks like an instruction")
+    assert listed.startswith("w:1 flagged: The text looks like an instruction")
     assert "Why: it addresses the model." in listed
     assert f"   this note: {POISON}" in listed
-    refused = commonplace("review", "w:m-1", "confirm", CLAUDECODE="1")
+    refused = commonplace("review", "w:1", "confirm", CLAUDECODE="1")
     assert refused.status == 1
     assert "ask the user" in refused.err
-    assert commonplace("review", "w:m-1", "confirm").status == 0
+    assert commonplace("review", "w:1", "confirm").status == 0
     assert "flagged" not in commonplace("review").out

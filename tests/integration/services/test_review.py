@@ -258,7 +258,7 @@ async def test_the_server_of_all_memories_opens_the_queue(
         first, second = told["items"]
         receipt = await ask(mcp, "memory_decide", item_id=first["id"], verdict="same")
         refusal = await refused(mcp, "memory_decide", item_id=second["id"], verdict="confirm")
-    assert (told["total"], first["topic"], second["id"]) == (2, "doubt", "w:m-1")
+    assert (told["total"], first["topic"], second["id"]) == (2, "doubt", "w:1")
     assert receipt["item"]["decision"]["by"] == "mcp"
     assert "ask the user" in refusal["message"]
 
@@ -288,7 +288,7 @@ async def test_the_service_raises_typed_errors(memories: Memories) -> None:
     with pytest.raises(NotFoundError, match="no review with id 'k77'"):
         await queue.decide("k77", "same")
     with pytest.raises(NotFoundError, match="memory in quarantine"):
-        await queue.decide("w:m-1", "confirm")
+        await queue.decide("w:1", "confirm")
     with pytest.raises(UndoRefusedError, match="can no longer be undone"):
         await queue.undo("o:1")
     with pytest.raises(ConflictError, match="nothing to undo"):

@@ -116,9 +116,9 @@ async def test_a_memory_that_no_prompt_shows_says_so_and_waits_in_review(service
         confirmed = await client.post("/reviews/o:2", data={"verdict": "confirm"})
         assert "Confirmed. Prompts show the memory." in confirmed.text
         assert "Undo" not in confirmed.text
-        for each in ("a:1", "w:m-1"):
+        for each in ("a:1", "w:1"):
             assert "is deleted." in (await client.post(f"/reviews/{each}", data={"verdict": "forget"})).text
-        assert (await client.post("/reviews/w:m-1", data={"verdict": "forget"})).status_code == 409
+        assert (await client.post("/reviews/w:1", data={"verdict": "forget"})).status_code == 409
         assert "3<span" not in (await client.get("/reviews/count")).text
     assert poison in (await memories.operational.context()).text
     assert await memories.apps.list_memories("shop") == []

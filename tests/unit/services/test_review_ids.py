@@ -35,11 +35,11 @@ IDS = st.one_of(
     ids(ItemKind.FACTS, NUMBERS),
     ids(ItemKind.DUPLICATE, FACTS, FACTS),
     ids(ItemKind.DUPLICATE, RULES, RULES),
-    ids(ItemKind.SUBJECT, FACTS, st.uuids().map(str)),
+    ids(ItemKind.SUBJECT, FACTS, HEADS.map("n:{}".format)),
     ids(ItemKind.MEMORY, FACTS | RULES),
     ids(ItemKind.EPISODE, HEADS.map("e:{}".format)),
     ids(ItemKind.QUARANTINED, NUMBERS.map("o:{}".format) | NUMBERS.map("a:{}".format)),
-    ids(ItemKind.QUARANTINED, NUMBERS.map("w:m-{}".format)),
+    ids(ItemKind.QUARANTINED, NUMBERS.map("w:{}".format)),
 )
 
 
@@ -61,7 +61,7 @@ def test_no_text_breaks_the_grammar(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "0", "007", "k", "k0", "9" * 19, "x:3k7q2", "f:3k7", "e:3k7q2+e:9x2vd", "f:3k7q2+r:9x2vd", "r:3k7q2+UUID",
-     "f:3k7q2+", "+7", "o:0", "w:2", "w:m-0", "o:1+o:2", "7\n8", "f:3k7q2+f:9x2vd+f:9x2vd"],
+     "f:3k7q2+", "+7", "o:0", "w:0", "o:1+o:2", "7\n8", "f:3k7q2+f:9x2vd+f:9x2vd"],
 )  # fmt: skip
 def test_a_malformed_id_is_refused(text: str) -> None:
     """The message names the forms and the text."""
@@ -70,9 +70,11 @@ def test_a_malformed_id_is_refused(text: str) -> None:
 
 
 def test_an_entity_has_one_spelling() -> None:
-    """The UUID may be written without hyphens."""
+    """Its UUID is read too, and a note may have its full id."""
     entity = UUID(int=7)
-    assert str(ItemId.parse(f"f:3k7q2+{entity.hex}")) == f"f:3k7q2+{entity}"
+    for text in (str(entity), entity.hex, "n:00000"):
+        assert str(ItemId.parse(f"f:3k7q2+{text}")) == "f:3k7q2+n:00000"
+    assert str(ItemId.parse("w:m-2")) == "w:2"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +90,7 @@ def test_an_entity_has_one_spelling() -> None:
         ("e:3k7q2", "retry forget"),
         ("o:12", "confirm forget"),
         ("a:7", "confirm forget"),
-        ("w:m-2", "confirm forget"),
+        ("w:2", "confirm forget"),
     ],
 )
 def test_each_kind_has_its_verdicts(text: str, verdicts: str) -> None:

@@ -25,6 +25,7 @@ from commonplace.apps import (
     as_document,
 )
 from commonplace.cli.frame.command import Answer, commands, listing
+from commonplace.cli.frame.ids import DIGEST_ID, digest_id
 from commonplace.cli.frame.output import flagged_line, print_json, table
 from commonplace.cli.frame.run import run, settings
 from commonplace.core.errors import InvalidInputError
@@ -35,7 +36,7 @@ from commonplace.services.review.ids import quarantined_id
 AppArgument = Annotated[str, typer.Argument(metavar="APP", help="Id of the app.")]
 UserOption = Annotated[str | None, typer.Option("--user", help="Include the memories of this user.")]
 
-MemoryArgument = Annotated[int, typer.Argument(metavar="ID")]
+MemoryArgument = Annotated[int, DIGEST_ID]
 
 _COLOURS: Final = {
     DigestOutcome.CREATED: "green",
@@ -152,7 +153,7 @@ def _receipt_lines(receipt: DigestReceipt) -> str:
         lines.append(f"  [dim]{escape(receipt.reason)}[/]")
     lines += [_compaction_line(one) for one in receipt.compactions]
     lines += [
-        f"  [yellow]conflict[/] #{one.older.id} and #{one.newer.id}: {escape(one.reason)}"
+        f"  [yellow]conflict[/] {digest_id(one.older.id)} and {digest_id(one.newer.id)}: {escape(one.reason)}"
         for one in receipt.conflicts
     ]
     return "\n".join(lines)
@@ -184,7 +185,7 @@ def _cells(memory: Digest) -> tuple[object, ...]:
     importance = "" if memory.metadata.importance is None else f"{memory.metadata.importance:g}"
     tags = ", ".join(memory.metadata.tags)
     active = "flagged" if memory.flags else "yes"
-    return memory.id, memory.content, importance, tags, memory.user_id, active, memory.updated_at
+    return digest_id(memory.id), memory.content, importance, tags, memory.user_id, active, memory.updated_at
 
 
 @command()
@@ -218,7 +219,8 @@ async def delete(memory: AppMemory, memory_id: MemoryArgument) -> Answer:
     """Delete a memory permanently, including its text in the history."""
     deleted = await memory.delete(memory_id)
     return Answer(
-        {"deleted": deleted.id, "app_id": deleted.app_id}, f"deleted #{deleted.id} of {deleted.app_id}"
+        {"deleted": deleted.id, "app_id": deleted.app_id},
+        f"deleted {digest_id(deleted.id)} of {deleted.app_id}",
     )
 
 
@@ -256,7 +258,8 @@ async def share(
     receipt = await (memory.shares.remove if undo else memory.shares.add)(memory_id, to_app)
     word = "no longer shared" if undo else "shared"
     return Answer(
-        receipt, f"#{memory_id} {word} with {to_app}{'' if receipt.changed else ' (nothing changed)'}"
+        receipt,
+        f"{digest_id(memory_id)} {word} with {to_app}{'' if receipt.changed else ' (nothing changed)'}",
     )
 
 

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from commonplace.cli.frame.command import Answer, commands
+from commonplace.cli.frame.ids import lesson_id
 from commonplace.cli.frame.output import console, shown
 from commonplace.cli.frame.run import settings, source
 from commonplace.core.errors import InvalidInputError, SettingsError
@@ -49,7 +50,7 @@ async def review(
         str | None,
         typer.Argument(
             metavar="ID",
-            help="The ID from the list, such as 7, k7, f:3k7q2, f:3k7q2+f:9x2vd, f:3k7q2+UUID or o:12.",
+            help="The ID from the list, such as 7, k7, f:3k7q2, f:3k7q2+f:9x2vd, f:3k7q2+n:4h1tz or o:12.",
         ),
     ] = None,
     verdict: Annotated[
@@ -173,7 +174,7 @@ def item_text(item: Item) -> str:
 
 
 def _side_text(side: Side) -> str:
-    name = f"#{side.id}" if side.kind == "memory" else f"{side.kind} {side.id}".rstrip()
+    name = lesson_id(int(side.id)) if side.kind == "memory" else f"{side.kind} {side.id}".rstrip()
     return f"   {side.role.lower()} {name}: {shown(trim_to(side.text, SHOWN_CHARS))}"
 
 
@@ -187,4 +188,4 @@ def _receipt_text(receipt: DecisionReceipt) -> str:
 def _change_text(change: MemoryChange) -> str:
     """Return the state of a memory after a decision as a line of console markup."""
     state = "active" if change.active else "inactive: no prompt shows it"
-    return f"   #{change.id}: confidence {format_confidence(change.confidence)}, {state}"
+    return f"   {lesson_id(change.id)}: confidence {format_confidence(change.confidence)}, {state}"

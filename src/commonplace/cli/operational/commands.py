@@ -9,6 +9,7 @@ import typer
 
 from commonplace.cli.bounds import bounded
 from commonplace.cli.frame.command import Answer, commands, listing
+from commonplace.cli.frame.ids import LESSON_ID, lesson_id
 from commonplace.cli.frame.output import AllowSecrets, JsonOption, console, table
 from commonplace.cli.frame.run import settings
 from commonplace.cli.operational import run as ops_run
@@ -39,7 +40,7 @@ SHOWN_LINES: Final = 5
 """The most rejected lines of a transcript that are shown."""
 
 ServiceOption = Annotated[str | None, typer.Option("--service", help="Name of a service, or general.")]
-IdArgument = Annotated[int, typer.Argument(metavar="ID")]
+IdArgument = Annotated[int, LESSON_ID]
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 app.command("run")(ops_run.run_once)
@@ -240,12 +241,10 @@ async def edit(
 
 
 @command()
-async def delete(
-    memory: OperationalMemory, ids: Annotated[list[int], typer.Argument(metavar="ID")]
-) -> Answer:
+async def delete(memory: OperationalMemory, ids: Annotated[list[int], LESSON_ID]) -> Answer:
     """Delete memories permanently: all of them, or none if an id is unknown."""
     deleted = await memory.delete(ids)
-    return Answer({"deleted": deleted}, f"deleted {', '.join(f'#{memory_id}' for memory_id in deleted)}")
+    return Answer({"deleted": deleted}, f"deleted {', '.join(map(lesson_id, deleted))}")
 
 
 @command()
@@ -280,5 +279,5 @@ def _memories(found: list[Lesson]) -> Answer:
 
 def _row(memory: Lesson) -> tuple[object, ...]:
     active = "no" if not memory.active else "flagged" if memory.flags else "yes"
-    head = (memory.id, memory.service or GENERAL, memory.category, memory.observation)
+    head = (lesson_id(memory.id), memory.service or GENERAL, memory.category, memory.observation)
     return (*head, format_confidence(memory.confidence), active, memory.updated_at, memory.session_id)

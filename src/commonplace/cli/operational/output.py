@@ -1,5 +1,6 @@
 """Receipts and changed confidences on a terminal."""
 
+from commonplace.cli.frame.ids import lesson_id
 from commonplace.cli.frame.output import flagged_line, shown
 from commonplace.operational import Effect, Receipt, ReceiptOutcome, format_confidence
 from commonplace.services.review.ids import quarantined_id
@@ -32,5 +33,5 @@ def effect_line(effect: Effect) -> str:
     """Return a changed confidence as a line of console markup."""
     moved = f"{format_confidence(effect.confidence_before)} → {format_confidence(effect.confidence_after)}"
     ended = "" if effect.active else ", now inactive"
-    headline = f"#{effect.memory_id} {shown(effect.observation)} [bold]({moved}{ended})[/]"
+    headline = f"{lesson_id(effect.memory_id)} {shown(effect.observation)} [bold]({moved}{ended})[/]"
     return f"{headline}\n           [dim]{shown(effect.reason)}[/]"

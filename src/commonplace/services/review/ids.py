@@ -6,11 +6,11 @@ id                      kind                  item
 ``7``                   observations          a pair of observations of operational memory
 ``k7``                  facts                 a fact and the important fact that it replaced
 ``f:3k7q2+f:9x2vd``     duplicate             two facts that may say the same; ``r:`` for rules
-``f:3k7q2+UUID``        subject               a fact and the entity that its subject may refer to
+``f:3k7q2+n:4h1tz``     subject               a fact and the entity that its subject may refer to
 ``f:3k7q2``, ``r:4b2``  memory                a fact or rule to confirm or forget
 ``e:5c7d9``             episode               an episode whose consolidation failed
 ``o:12``, ``a:7``,      quarantined           an operational, app or workspace memory that looks like an instruction
-``w:m-2``
+``w:2``
 ======================  ====================  =====================================================================
 """
 
@@ -22,11 +22,12 @@ from typing import Final, Literal, Self
 from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge import short_id
 from commonplace.services.review.items import ReviewVerdict
 
 FORMS: Final = (
-    "a number, k and a number, a short id such as f:3k7q2, two short ids such as f:3k7q2+f:9x2vd, f:3k7q2+UUID, or "
-    "the id of a flagged memory such as o:12"
+    "a number, k and a number, a short id such as f:3k7q2, two short ids such as f:3k7q2+f:9x2vd or f:3k7q2+n:4h1tz, "
+    "or the id of a flagged memory such as o:12"
 )
 """The forms of ids, in words."""
 
@@ -69,10 +70,10 @@ _GRAMMAR: Final = {
         ItemKind.OBSERVATIONS: rf"(?P<first>{_NUMBER})",
         ItemKind.FACTS: rf"k(?P<first>{_NUMBER})",
         ItemKind.DUPLICATE: rf"(?P<first>([fr]):{_SHORT})\+(?P<second>\2:{_SHORT})",
-        ItemKind.SUBJECT: rf"(?P<first>f:{_SHORT})\+(?P<second>{_UUID})",
+        ItemKind.SUBJECT: rf"(?P<first>f:{_SHORT})\+(?P<second>n:{_SHORT}|{_UUID})",
         ItemKind.MEMORY: rf"(?P<first>[fr]:{_SHORT})",
         ItemKind.EPISODE: rf"(?P<first>e:{_SHORT})",
-        ItemKind.QUARANTINED: rf"(?P<first>[oa]:{_NUMBER}|w:m-{_NUMBER})",
+        ItemKind.QUARANTINED: rf"(?P<first>[oaw]:(?:m-)?{_NUMBER})",
     }.items()
 }
 
@@ -83,7 +84,7 @@ class ItemId:
 
     Attributes:
         first: The number of a pair, the short id of a memory, or the letter and id of a memory in quarantine.
-        second: The short id of the newer memory, or the UUID of an entity; empty for other kinds.
+        second: The id of the newer memory or of the entity; empty for other kinds.
     """
 
     kind: ItemKind
@@ -102,11 +103,9 @@ class ItemId:
             match = form.fullmatch(plain)
             if match is not None:
                 second = match.groupdict().get("second") or ""
-                return cls(
-                    kind=kind,
-                    first=match["first"],
-                    second=str(UUID(second)) if kind is ItemKind.SUBJECT else second,
-                )
+                if kind is ItemKind.SUBJECT and ":" not in second:
+                    second = short_id("entity", UUID(second))
+                return cls(kind=kind, first=match["first"].replace(":m-", ":"), second=second)
         raise InvalidInputError("id", FORMS, text)
 
     def __str__(self) -> str:
@@ -141,4 +140,4 @@ class ItemId:
 
 def quarantined_id(letter: Literal["o", "a", "w"], memory_id: object) -> ItemId:
     """Return the id of a memory of operational (o), app (a) or workspace (w) memory in quarantine."""
-    return ItemId(kind=ItemKind.QUARANTINED, first=f"{letter}:{memory_id}")
+    return ItemId(kind=ItemKind.QUARANTINED, first=f"{letter}:{str(memory_id).removeprefix('m-')}")

@@ -169,7 +169,7 @@ def _subject(candidate: SubjectCandidate) -> Item:
     key = ItemId(
         kind=ItemKind.SUBJECT,
         first=short_id(MemoryType.FACT, candidate.fact_id),
-        second=str(candidate.entity_id),
+        second=short_id("entity", candidate.entity_id),
     )
     entity = f"{candidate.canonical_name} ({candidate.entity_type})"
     return Item(

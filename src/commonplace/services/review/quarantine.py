@@ -83,7 +83,7 @@ async def decide(memories: "Memories", key: ItemId, verdict: ReviewVerdict) -> D
     elif letter == "a":
         await memories.apps.delete(int(memory_id))
     else:
-        await memories.workspace.delete(memory_id)
+        await memories.workspace.delete(key.first)
     return DecisionReceipt(id=str(key), verdict=verdict, undoable=False)
 
 

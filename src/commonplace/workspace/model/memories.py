@@ -16,7 +16,7 @@ from commonplace.workspace.model.bounds import MAX_TAG_CHARS, MAX_TAGS
 MAX_NUMBER: Final = 10**15 - 1
 """The largest n of an id ``m-<n>``; a line with a larger one is damaged."""
 
-_ID = re.compile(r"m-([1-9][0-9]{0,14})")
+_ID = re.compile(r"(?:m-|w:(?:m-)?)([1-9][0-9]{0,14})")
 _EXPECTED_TAGS = f"a list of at most {MAX_TAGS} tags of 1 to {MAX_TAG_CHARS} characters"
 
 
@@ -78,10 +78,10 @@ class NoteDraft:
 
 
 def require_id(value: object) -> int:
-    """Return the number of an id ``m-<n>``.
+    """Return the number of an id ``m-<n>``, or ``w:<n>`` as the catalog of all memories writes it.
 
     Raises:
-        InvalidInputError: The value is not ``m-<n>`` with an n of 1 or more.
+        InvalidInputError: The value has neither form, with an n of 1 or more.
     """
     found = _ID.fullmatch(value.strip()) if isinstance(value, str) else None
     if not found:

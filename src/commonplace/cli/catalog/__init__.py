@@ -1,0 +1,1 @@
+"""The verbs over all memories: ``list``, ``show``, ``add``, ``edit``, ``confirm``, ``pin``, ``forget``, ``undo``."""

@@ -1,0 +1,22 @@
+"""``commonplace history``: the changes of a memory."""
+
+import typer
+
+from commonplace.cli.catalog.opening import IdArgument, opened_catalog
+from commonplace.cli.frame.command import Answer, commands, listing
+from commonplace.services.catalog.catalog import Catalog
+
+app = typer.Typer(add_completion=False)
+
+
+@commands(app, opened_catalog)()
+async def history(catalog: Catalog, memory_id: IdArgument) -> Answer:
+    """Show when a memory was stored, changed, confirmed or replaced, and by whom, oldest first."""
+    steps = await catalog.history(memory_id)
+    return listing(
+        "steps",
+        steps,
+        ("time (UTC)", "change", "by", "text"),
+        lambda step: (step.at, step.event.replace("_", " "), step.actor, step.text),
+        if_empty="No changes.",
+    )

@@ -1,0 +1,275 @@
+"""The catalog: one set of verbs over all memories."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.errors import ConflictError, NotFoundError
+from commonplace.core.request_context import DEFAULT_TENANT, current_context
+from commonplace.knowledge import EpisodeDraft, FactDraft, FactReceipt, RuleDraft
+from commonplace.services.catalog.digests import Digests
+from commonplace.services.catalog.entries import (
+    CatalogChange,
+    CatalogEntry,
+    CatalogFilter,
+    HistoryStep,
+    MemoryState,
+    Verb,
+)
+from commonplace.services.catalog.journal import Journal, JournalEntry
+from commonplace.services.catalog.knowledge import Knowledge
+from commonplace.services.catalog.lessons import Lessons
+from commonplace.services.catalog.notes import Notes
+from commonplace.services.catalog.shelf import Shelf, ShelfChange
+from commonplace.services.memory_ids import MemoryId, MemoryKind, parse_memory_id
+from commonplace.services.opening import OpenedMemories
+
+_OVER: Final = frozenset({MemoryState.REPLACED, MemoryState.FORGOTTEN, MemoryState.EXPIRED})
+_MOST_MERGES: Final = 20
+
+
+class Catalog:
+    """The verbs over all memories of a home, in the name of the caller of the request context.
+
+    Ids are texts as people and models write them: see :mod:`commonplace.services.memory_ids`. The id of a memory that
+    was replaced stands for the memory in its place, and receipts say so.
+    """
+
+    def __init__(self, memories: OpenedMemories, home: Path, *, clock: Clock = utc_now) -> None:
+        self._memories = memories
+        self._journal = Journal(home)
+        self._clock = clock
+
+    async def show(self, memory_id: str) -> CatalogEntry:
+        """Return the memory with an id, in any state, without counting a use.
+
+        Raises:
+            InvalidInputError: The text is no id, or several memories have the short id.
+            NotFoundError: No memory has the id.
+            StorageError: Its memory cannot be read.
+        """
+        return await self._get(await self._parse(memory_id))
+
+    async def list(self, kind: MemoryKind, narrowing: CatalogFilter) -> Sequence[CatalogEntry]:
+        """Return the memories of a kind that pass a filter, newest first; entities by name.
+
+        Raises:
+            StorageError: Their memory cannot be read.
+        """
+        return await self._shelf(kind).list(kind, narrowing)
+
+    async def history(self, memory_id: str) -> Sequence[HistoryStep]:
+        """Return the changes of the memory with an id, oldest first. For errors see :meth:`show`."""
+        key = await self._parse(memory_id)
+        return await self._shelf(key.kind).history(key)
+
+    async def add_fact(self, draft: FactDraft, *, allow_secrets: bool = False) -> CatalogChange:
+        """Store a fact; it replaces the fact of the same subject, predicate and scope, which then counts as an edit.
+
+        Raises:
+            InvalidInputError: A value is malformed, or looks like a secret; nothing was written.
+            StorageError: Knowledge memory cannot be written.
+        """
+        (receipt,) = await self._memories.knowledge().store_facts([draft], allow_secrets=allow_secrets)
+        entry = await self._get(MemoryId.of(MemoryKind.FACT, receipt.id))
+        note = fact_note(receipt)
+        if receipt.superseded_text is None:
+            return self._kept(Verb.ADD, ShelfChange(entry=entry, note=note))
+        done = ShelfChange(entry=entry, undo={"content": receipt.superseded_text}, note=note)
+        old = MemoryId.of(MemoryKind.FACT, receipt.superseded_id)
+        kept = self._kept(Verb.EDIT, done, was=str(old))
+        return replace(kept, verb=Verb.ADD, before=receipt.superseded_text)
+
+    async def add_rule(self, draft: RuleDraft, *, allow_secrets: bool = False) -> CatalogChange:
+        """Store a rule. For errors see :meth:`add_fact`."""
+        (receipt,) = await self._memories.knowledge().store_rules([draft], allow_secrets=allow_secrets)
+        return await self._added(MemoryKind.RULE, receipt.id)
+
+    async def add_episode(self, draft: EpisodeDraft, *, allow_secrets: bool = False) -> CatalogChange:
+        """Store an episode. For errors see :meth:`add_fact`."""
+        (receipt,) = await self._memories.knowledge().store_episodes([draft], allow_secrets=allow_secrets)
+        return await self._added(MemoryKind.EPISODE, receipt.id)
+
+    async def add_lesson(
+        self, text: str, *, category: str, service: str | None = None, allow_secrets: bool = False
+    ) -> CatalogChange:
+        """Store a lesson. For errors see :meth:`OperationalMemory.add`."""
+        receipt = await self._memories.operational().add(
+            category=category, observation=text, service=service, allow_secrets=allow_secrets
+        )
+        return await self._added(MemoryKind.LESSON, receipt.id)
+
+    async def add_note(
+        self, text: str, *, tags: Sequence[str] = (), scope: str | None = None, allow_secrets: bool = False
+    ) -> CatalogChange:
+        """Store a note of the workspace. For errors see :meth:`WorkspaceMemory.store`."""
+        receipt = await self._memories.workspace().store(
+            text, tags=tags, scope=scope, allow_secrets=allow_secrets
+        )
+        pruned = ", ".join(str(MemoryId.of(MemoryKind.NOTE, each.id)) for each in receipt.pruned)
+        note = f"The workspace is full, so the oldest notes were deleted: {pruned}." if pruned else ""
+        return await self._added(MemoryKind.NOTE, receipt.id, note=note)
+
+    async def edit(self, memory_id: str, content: str, *, allow_secrets: bool = False) -> CatalogChange:
+        """Change the text of a memory; a fact or rule gets a new id, and the old id leads to it.
+
+        Raises:
+            InvalidInputError: The text is no id, several memories have it, or the new text is not accepted.
+            NotFoundError: No memory has the id.
+            ConflictError: The kind or the state of the memory does not allow the change.
+            StorageError: Its memory cannot be written.
+        """
+        before, instead_of = await self._current(memory_id)
+        done = await self._shelf(before.kind).edit(before.memory_id, content, allow_secrets=allow_secrets)
+        change = self._kept(Verb.EDIT, done, was=before.id, instead_of=instead_of)
+        return replace(change, before=before.content)
+
+    async def confirm(self, memory_id: str) -> CatalogChange:
+        """Say that a memory still holds, so that it does not fade. For errors see :meth:`edit`."""
+        entry, instead_of = await self._current(memory_id)
+        done = await self._shelf(entry.kind).confirm(entry.memory_id)
+        return self._kept(Verb.CONFIRM, done, instead_of=instead_of)
+
+    async def pin(self, memory_id: str, *, pinned: bool = True) -> CatalogChange:
+        """Show a fact or rule in every prompt of its scope, or only where relevant. For errors see :meth:`edit`."""
+        entry, instead_of = await self._current(memory_id)
+        verb = Verb.PIN if pinned else Verb.UNPIN
+        if entry.pinned is pinned and entry.kind in {MemoryKind.FACT, MemoryKind.RULE}:
+            state = "pinned already" if pinned else "not pinned"
+            return CatalogChange(verb=verb, entry=entry, instead_of=instead_of, note=f"It is {state}.")
+        done = await self._shelf(entry.kind).pin(entry.memory_id, pinned=pinned)
+        return self._kept(verb, done, instead_of=instead_of)
+
+    async def forget(self, memory_id: str) -> CatalogChange:
+        """Remove a memory from every search and prompt. For errors see :meth:`edit`."""
+        entry, instead_of = await self._resolved(memory_id)
+        if entry.state in _OVER:
+            return CatalogChange(
+                verb=Verb.FORGET, entry=entry, instead_of=instead_of, note=f"It is {entry.state} already."
+            )
+        done = await self._shelf(entry.kind).forget(entry.memory_id)
+        return self._kept(Verb.FORGET, done, instead_of=instead_of)
+
+    async def undo(self, memory_id: str | None = None) -> CatalogChange:
+        """Undo the latest change that the catalog made, or its latest change of one memory.
+
+        Raises:
+            InvalidInputError: The text is no id.
+            NotFoundError: There is no change to undo: none was made, or it is older than 30 days.
+            ConflictError: The change can no longer be undone.
+            StorageError: Its memory cannot be written.
+        """
+        key = None if memory_id is None else await self._parse(memory_id)
+        entry = self._journal.latest(_tenant_id(), key)
+        if entry is None:
+            raise NotFoundError("change to undo", memory_id or "latest")
+        try:
+            done = await self._shelf(entry.kind).undo(entry.memory_id, entry.verb, entry.state)
+        except (ConflictError, NotFoundError):
+            self._journal.remove(entry)  # It will never succeed, and must not stand before older changes.
+            raise
+        self._journal.remove(entry)
+        return CatalogChange(verb=entry.verb, entry=done.entry, undone=True, note=done.note)
+
+    async def _added(self, kind: MemoryKind, key: object, *, note: str = "") -> CatalogChange:
+        entry = await self._get(MemoryId.of(kind, key))
+        return self._kept(Verb.ADD, ShelfChange(entry=entry, note=note))
+
+    def _kept(
+        self, verb: Verb, done: ShelfChange, *, was: str | None = None, instead_of: str | None = None
+    ) -> CatalogChange:
+        """Write a change into the journal, and return its receipt."""
+        entry, note, undo = done.entry, done.note, None
+        if done.undo is not None:
+            try:
+                self._journal.add(self._journal_entry(verb, done, was))
+                undo = entry.id
+            except OSError as error:
+                note = f"{note} The change cannot be undone, because the journal cannot be written: {error.strerror}."
+        return CatalogChange(verb=verb, entry=entry, undo=undo, instead_of=instead_of, note=note.strip())
+
+    def _journal_entry(self, verb: Verb, done: ShelfChange, was: str | None) -> JournalEntry:
+        return JournalEntry(
+            kind=done.entry.kind,
+            key=done.entry.full_id,
+            verb=verb,
+            was=() if was is None or was == done.entry.id else (was,),
+            tenant_id=_tenant_id(),
+            state=done.undo or {},
+            at=self._clock(),
+        )
+
+    async def _current(self, memory_id: str) -> tuple[CatalogEntry, str | None]:
+        """Return the memory that an id stands for, if it still holds."""
+        entry, instead_of = await self._resolved(memory_id)
+        if entry.state in _OVER:
+            message = f"{entry.id} is {entry.state}, so it cannot be changed. To undo its last change: "
+            raise ConflictError("id", f"{message}commonplace undo {entry.id}", memory_id)
+        return entry, instead_of
+
+    async def _resolved(self, memory_id: str) -> tuple[CatalogEntry, str | None]:
+        """Return the memory that an id stands for, and the id if the memory with it was replaced."""
+        asked = entry = await self._get(await self._parse(memory_id))
+        for _ in range(_MOST_MERGES):
+            if entry.replaced_by is None:
+                break
+            entry = await self._get(await self._parse(entry.replaced_by))
+        return entry, None if entry.id == asked.id else asked.id
+
+    async def _get(self, memory_id: MemoryId) -> CatalogEntry:
+        try:
+            return await self._shelf(memory_id.kind).get(memory_id)
+        except NotFoundError:
+            raise NotFoundError(memory_id.kind, str(memory_id)) from None
+
+    async def _parse(self, text: str) -> MemoryId:
+        parsed = parse_memory_id(text)
+        if not isinstance(parsed, UUID):
+            return parsed
+        memory_id = await self._knowledge().find(parsed)
+        if memory_id is None:
+            raise NotFoundError("memory", text)
+        return memory_id
+
+    def _knowledge(self) -> Knowledge:
+        return Knowledge(self._memories.knowledge())
+
+    def _shelf(self, kind: MemoryKind) -> Shelf:
+        match kind:
+            case MemoryKind.LESSON:
+                return Lessons(self._memories.operational())
+            case MemoryKind.DIGEST:
+                return Digests(self._memories.apps())
+            case MemoryKind.NOTE:
+                return Notes(self._memories.workspace())
+            case _:
+                return self._knowledge()
+
+
+def fact_note(receipt: FactReceipt) -> str:
+    """Return what storing a fact did beside storing it, as sentences; empty if nothing."""
+    sentences: list[str] = []
+    if receipt.superseded_text is not None and receipt.superseded_id is not None:
+        old = MemoryId.of(MemoryKind.FACT, receipt.superseded_id)
+        until = receipt.superseded_until
+        when = "." if until is None else f" from {until:%Y-%m-%d} on; until then the old value holds."
+        sentences.append(f"It replaces {old}{when}")
+    if receipt.current_text is not None:
+        sentences.append(f"Its period has ended, so it is history; {receipt.current_text!r} stays current.")
+    if receipt.contradicts_id is not None:
+        other = MemoryId.of(MemoryKind.FACT, receipt.contradicts_id)
+        sentences.append(f"It is held, because it contradicts the more trusted {other}: commonplace review")
+    if receipt.near is not None:
+        near = MemoryId.of(MemoryKind.FACT, receipt.near.id)
+        sentences.append(f"{near} has nearly this key, {receipt.near.subject!r} {receipt.near.predicate!r}.")
+    if receipt.period is not None:
+        sentences.append(f"Its period was read from the words {receipt.period.words!r}.")
+    return " ".join(sentences)
+
+
+def _tenant_id() -> str:
+    context = current_context()
+    return DEFAULT_TENANT if context is None else context.tenant_id
