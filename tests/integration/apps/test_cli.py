@@ -107,7 +107,7 @@ def test_an_import_tells_what_is_not_there_as_it_was(calendar: CommandLine) -> N
 def test_sharing(calendar: CommandLine) -> None:
     """Shown to the other app, until it is undone."""
     calendar("apps", "register", "mail")
-    assert calendar("apps", "share", "1", "mail").out == "#1 shared with mail\n"
+    assert calendar("apps", "share", "1", "mail").out == "a:1 shared with mail\n"
     assert "2pm" in calendar("apps", "context", "mail").out
     assert calendar("apps", "share", "1", "mail", "--undo", "--json").json["changed"] is True
     assert calendar("apps", "context", "mail").out == ""

@@ -125,7 +125,7 @@ def test_an_operator_curates(commonplace: CommandLine) -> None:
     listed = commonplace("ops", "list", "--service", "general").out
     assert "other" in listed
     assert "VACUUM" not in listed
-    assert commonplace("ops", "delete", "1", "2").out == "deleted #1, #2\n"
+    assert commonplace("ops", "delete", "o:1", "2").out == "deleted o:1, o:2\n"
     assert commonplace("ops", "list", "--json").json == {"count": 0, "memories": []}
     assert commonplace("ops", "list").out == "No memories.\n"
 
@@ -133,9 +133,9 @@ def test_an_operator_curates(commonplace: CommandLine) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["ops", "edit", "7", "--confidence", "0.5"], "error: no memory with id 7"),
+        (["ops", "edit", "7", "--confidence", "0.5"], "error: no lesson with id 7"),
         (["ops", "edit", "7"], "error: edit: expected an observation or a confidence"),
-        (["ops", "delete", "7"], "error: no memory with id 7"),
+        (["ops", "delete", "7"], "error: no lesson with id 7"),
         (
             ["ops", "ingest", "missing.jsonl"],
             "error: missing.jsonl: cannot be read: No such file or directory\n",

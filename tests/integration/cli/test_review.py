@@ -59,13 +59,13 @@ def test_a_decision_says_what_it_changed(commonplace: CommandLine, verdict: str,
     number = waiting["id"]
     old_id, new_id = (side["id"] for side in waiting["sides"])
     told = commonplace("review", number, verdict).out
-    assert told.splitlines()[-2:] == [f"   #{old_id}: {old}", f"   #{new_id}: {new}"]
+    assert told.splitlines()[-2:] == [f"   o:{old_id}: {old}", f"   o:{new_id}: {new}"]
     again = commonplace("review", number, "distinct")
     assert again.status == 1
     assert "is already decided. To decide it again, undo the decision first." in again.err
     assert commonplace("review", number, "undo").out.splitlines()[-2:] == [
-        f"   #{old_id}: confidence 0.7, active",
-        f"   #{new_id}: confidence 0.7, active",
+        f"   o:{old_id}: confidence 0.7, active",
+        f"   o:{new_id}: confidence 0.7, active",
     ]
 
 
@@ -78,7 +78,7 @@ def test_a_decision_says_what_it_changed(commonplace: CommandLine, verdict: str,
         (("k1", "forget"), "expected same, refines, corrects, distinct or undo for k1, got forget"),
         (("f:3k7q2",), "expected confirm, forget or undo for f:3k7q2, got nothing"),
         (("f:3k7q2+f:9x2vd", "forget"), "expected same, distinct or undo for f:3k7q2+f:9x2vd, got forget"),
-        (("x:3k7q2", "forget"), "f:3k7q2+UUID, or the id of a flagged memory such as o:12, got 'x:3k7q2'"),
+        (("x:3k7q2", "forget"), "f:3k7q2+n:4h1tz, or the id of a flagged memory such as o:12, got 'x:3k7q2'"),
         (("zz", "same"), "a number, k and a number, a short id such as f:3k7q2, two short ids"),
         (("1", "--model"), "expected no ID with --model"),
     ],

@@ -26,6 +26,6 @@ def test_a_long_observation_is_cut() -> None:
         decided_at=None,
     )
     _, old, new = item_text(pair_item(found)).splitlines()
-    assert len(old) <= SHOWN_CHARS + len("   old #2: ")
+    assert len(old) <= SHOWN_CHARS + len("   old o:2: ")
     assert old.endswith("word…")
-    assert new == "   new #3: The west gate is closed"
+    assert new == "   new o:3: The west gate is closed"

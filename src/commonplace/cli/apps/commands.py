@@ -153,7 +153,7 @@ def _receipt_lines(receipt: DigestReceipt) -> str:
         lines.append(f"  [dim]{escape(receipt.reason)}[/]")
     lines += [_compaction_line(one) for one in receipt.compactions]
     lines += [
-        f"  [yellow]conflict[/] {digest_id(one.older.id)} and {digest_id(one.newer.id)}: {escape(one.reason)}"
+        f"  [yellow]conflict[/] #{one.older.id} and #{one.newer.id}: {escape(one.reason)}"
         for one in receipt.conflicts
     ]
     return "\n".join(lines)
