@@ -11,7 +11,7 @@ Without the removal, memory would store copies of its own texts. Source: R-KNW-1
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import Final
 
@@ -45,9 +45,14 @@ def framed(texts: Iterable[str], *, today: date | None = None) -> str:
 
     The note names ``today``, because memories may mention days.
     """
-    told = [data for text in texts if (data := as_data(text))]
+    return framed_data([as_data(text) for text in texts], today=today)
+
+
+def framed_data(texts: Sequence[str], *, today: date | None = None) -> str:
+    """Return texts from :func:`as_data` in one tag; see :func:`framed`."""
+    shown = [text for text in texts if text]
     note = NOTE if today is None else f"{NOTE}{_TODAY.format(today)}"
-    return fence(BETWEEN.join([note, *told]), TAG) if told else ""
+    return fence(BETWEEN.join([note, *shown]), TAG) if shown else ""
 
 
 def without_injected(text: str) -> str:

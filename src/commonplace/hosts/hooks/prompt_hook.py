@@ -9,7 +9,7 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.hosts.hooks.hook_input import HookCall
 from commonplace.hosts.hooks.seen_lines import SeenLines
 from commonplace.knowledge import MAX_PROMPT_CHARS, BlockStyle, KnowledgeMemory
-from commonplace.prompts.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
+from commonplace.prompts.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed_data
 from commonplace.services.briefing import BriefingPart, sessions_block
 from commonplace.services.team_client import TeamClient
 from commonplace.workspace import HEADER, WorkspaceMemory
@@ -30,16 +30,16 @@ _log = logging.getLogger(__name__)
 
 async def user_prompt(call: HookCall, memory: KnowledgeMemory) -> str:
     """Return workspace memories, and facts, rules and sessions above the minimum relevance, but none a second time."""
-    given = SeenLines(call.settings.home, call.session_id)
+    seen = SeenLines(call.settings.home, call.session_id)
     async with WorkspaceMemory.open(call.settings) as workspace:
-        notes = given.fresh(as_data(await workspace.context(call.prompt)))
-    recalled = [given.fresh(as_data(block)) for block in await _recalled(call, memory)]
+        notes = seen.fresh(as_data(await workspace.context(call.prompt)))
+    recalled = [seen.fresh(as_data(block)) for block in await _recalled(call, memory)]
     shares = share_budget([len(block) for block in recalled], budget_chars(RECALL_TOKENS))
     recalled = [cut_lines(block, share, title="") for block, share in zip(recalled, shares, strict=True)]
     room = MAX_INJECTED_CHARS - FRAME_CHARS - sum(len(BETWEEN) + len(block) for block in ("", *recalled))
-    text = framed([cut_lines(notes, room, title=HEADER), *recalled])
+    text = framed_data([cut_lines(notes, room, title=HEADER), *recalled])
     try:
-        given.add(text)
+        seen.add(text)
     except OSError as error:
         _log.error("session %s: later prompts may repeat this one's memories: %s", call.session_id, error)
     return text

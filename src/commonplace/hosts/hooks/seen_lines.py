@@ -24,13 +24,14 @@ class SeenLines:
 
     def __init__(self, home: Path, session_id: str) -> None:
         self._file = home / DIRECTORY / f"{session_id}{GIVEN_SUFFIX}"
+        self._known: set[str] | None = None
 
     def fresh(self, block: str) -> str:
         """Return a block without given lines, and without headings that have no remaining lines.
 
         If all lines were given, the block is empty.
         """
-        known = self._read()
+        known = self._digests()
         kept: list[str] = []
         headings: list[str] = []
         for line in block.split("\n"):
@@ -49,11 +50,12 @@ class SeenLines:
         Raises:
             OSError: The file cannot be written.
         """
-        new = {_digest(line) for line in text.split("\n") if line.startswith(ITEM)} - self._read()
+        new = {_digest(line) for line in text.split("\n") if line.startswith(ITEM)} - self._digests()
         if new:
             make_directories(self._file.parent)
             with self._file.open("a", encoding="ascii") as file:
                 file.write("".join(f"{each}\n" for each in sorted(new)))
+            self._known = self._digests() | new
 
     def forget(self) -> None:
         """Forget the given lines, because the conversation has lost them.
@@ -62,12 +64,16 @@ class SeenLines:
             OSError: The file cannot be deleted.
         """
         self._file.unlink(missing_ok=True)
+        self._known = None
 
-    def _read(self) -> set[str]:
-        try:
-            return set(self._file.read_text(encoding="ascii", errors="replace").split())
-        except OSError:
-            return set()
+    def _digests(self) -> set[str]:
+        """Return the digests of the file, which is read once."""
+        if self._known is None:
+            try:
+                self._known = set(self._file.read_text(encoding="ascii", errors="replace").split())
+            except OSError:
+                self._known = set()
+        return self._known
 
 
 def _digest(line: str) -> str:
