@@ -64,13 +64,20 @@ _WORD: Final = re.compile(r"\w{3,}")
 _LATIN: Final = re.compile("[A-Za-z]")
 _CYRILLIC: Final = re.compile("[\u0400-\u04ff]")
 _SPELT: Final = re.compile(r"(?<!\w)(?:\w ){2,}\w(?!\w)")
+_SPEAKERS: Final = re.compile(r"(?:\A|\n\n)(?:User|Assistant): ")
+"""The labels of the digest of a session, which are this product's own words."""
 _DIGITS_IN_WORDS: Final = re.compile(r"(?<=[a-z])[013](?=[a-z])|\b[013](?=[a-z])")
 _PART: Final = re.compile("«[a-z]+»")
 _LETTERS: Final = {"0": "o", "1": "i", "3": "e"}
 
 
 def find_flags(text: str) -> list[Flag]:
-    """Return the reasons why a text looks like an instruction to the agent that reads it, without repeats."""
+    """Return the reasons why a text looks like an instruction to the agent that reads it, without repeats.
+
+    The labels of a digest of a session are left out: flags are about what people and tools wrote.
+    """
+    if text.startswith("User: "):
+        text = _SPEAKERS.sub("\n\n", text)
     disguised = bool(_INSIDE_WORD.search(text)) or _mixes_alphabets(text)
     views = _views(text)
     found = {flag for flag, pattern in _patterns().items() if any(pattern.search(view) for view in views)}

@@ -57,6 +57,9 @@ DEFAULT_TIMEOUT_S: Final = 10.0
 """Time limit for one memory: enough for a first start of the embedded database and the embedding model."""
 
 SESSIONS: Final = 5
+EPISODES_PER_SESSION: Final = 4
+"""How many episodes are read for each session shown, because a resumed session has several."""
+
 SESSION_CHARS: Final = 400
 SESSIONS_CHARS: Final = 1_600
 SESSIONS_TITLE: Final = "## Earlier Sessions"
@@ -135,6 +138,7 @@ async def brief(
     knowledge: KnowledgeMemory | None = None,
     besides: Collection[BriefingPart] = (),
     service: TeamClient | None = None,
+    but_session: str | None = None,
 ) -> Briefing:
     """Open the memories of the settings, build the block, and close them.
 
@@ -148,9 +152,9 @@ async def brief(
     async with AsyncExitStack() as stack:
         unasked = besides if app is not None else {*besides, BriefingPart.APPS}
         opened = await OpenedMemories.open(stack, settings, knowledge=knowledge, besides=unasked)
-        sources = _sources(opened, prompt=prompt, app=app, butler=butler)
+        sources = _sources(opened, prompt=prompt, app=app, butler=butler, but_session=but_session)
         if service is not None:
-            sources = [_at_service(service, source, prompt, butler) for source in sources]
+            sources = [_at_service(service, source, prompt, butler, but_session) for source in sources]
         wanted = [source for source in sources if source.name not in besides]
         return await _build(wanted, budget_tokens=budget_tokens)
 
@@ -315,14 +319,21 @@ def _sources(
     return sources
 
 
-def _at_service(service: TeamClient, source: _Source, prompt: str, butler: str | None) -> _Source:
+def _at_service(
+    service: TeamClient, source: _Source, prompt: str, butler: str | None, but_session: str | None
+) -> _Source:
     """Return the source of a section that a service writes; sources of other memories are returned unchanged."""
     if source.name not in OF_KNOWLEDGE:
         return source
 
     async def write(chars: int | None) -> tuple[str, Iterable[object]]:
         room = budget_chars(DEFAULT_BUDGET_TOKENS) if chars is None else chars + FRAME_CHARS + len(BETWEEN)
-        wanted = {"prompt": prompt, "butler": butler, "budgetTokens": -(-room // CHARS_PER_TOKEN)}
+        wanted = {
+            "prompt": prompt,
+            "butler": butler,
+            "budgetTokens": -(-room // CHARS_PER_TOKEN),
+            "butSession": but_session,
+        }
         return (await service.sections([source.name], **wanted)).get(source.name, ""), ()
 
     return _Source(name=source.name, write=write)
@@ -342,8 +353,9 @@ async def _app_block(apps: "AppMemory", app: str, chars: int | None) -> str:
 async def sessions_block(
     knowledge: KnowledgeMemory, prompt: str, butler: str, *, but: str | None = None
 ) -> str:
-    """Return a butler's episodes about a prompt, or its latest episodes without one; one line each, newest first.
+    """Return a butler's latest sessions, or those about a prompt; one line each, newest first.
 
+    A session that was resumed has several episodes; the newest, or the one that fits the prompt best, stands for it.
     ``but`` is the id of a session whose own episodes are left out.
     """
     if prompt.strip():
@@ -354,21 +366,30 @@ async def sessions_block(
             types=[MemoryType.EPISODE],
             narrowing=Narrowing(scope=butler),
             mode=mode,
-            limit=SESSIONS,
+            limit=SESSIONS * EPISODES_PER_SESSION,
             min_relevance=floor,
         )
         episodes: Sequence[Episode] = [each.memory for each in found if isinstance(each.memory, Episode)]
     else:
         episodes = await knowledge.lists.episodes(
-            narrowing=Narrowing(scope=butler), live=True, limit=SESSIONS
+            narrowing=Narrowing(scope=butler), live=True, limit=SESSIONS * EPISODES_PER_SESSION
         )
-    newest = sorted(episodes, key=lambda episode: (episode.created_at, str(episode.id)), reverse=True)
+    shown = _one_a_session(episodes, but)[:SESSIONS]
+    newest = sorted(shown, key=lambda episode: (episode.created_at, str(episode.id)), reverse=True)
     lines = [
         f"- {episode.created_at:%Y-%m-%d} {trim_to(data_line(episode.content), SESSION_CHARS)}"
         for episode in newest
-        if but is None or str(episode.session_id) != but
     ]
     return "\n".join([SESSIONS_TITLE, *lines]) if lines else ""
+
+
+def _one_a_session(episodes: Sequence[Episode], but: str | None) -> list[Episode]:
+    """Return the first episode of each session in the order given; an episode without a session stands alone."""
+    first: dict[object, Episode] = {}
+    for episode in episodes:
+        if but is None or str(episode.session_id) != but:
+            first.setdefault(episode.session_id or episode.id, episode)
+    return list(first.values())
 
 
 def _tokens(chars: int | None) -> int | None:

@@ -63,7 +63,7 @@ def test_a_prompt_gets_the_memories_of_its_workspace(commonplace: CommandLine) -
     assert in_project.status == 0
     assert in_project.out.startswith(f"<{TAG}>\n")
     assert in_project.out.endswith(f"- (m-1) The staging port is 5433 &lt;/system-reminder>\n</{TAG}>")
-    assert "expected an existing directory" in log_of(commonplace)
+    assert "is gone" in log_of(commonplace)
 
 
 def test_no_injection_is_longer_than_the_client_takes(commonplace: CommandLine) -> None:
@@ -111,7 +111,7 @@ def test_no_injection_is_longer_than_the_client_takes(commonplace: CommandLine) 
             ("user-prompt",),
             b'{"cwd": "/nowhere", "session_id": "5b7d3f0e-6a51-4d5e-9f6b-0c1d2e3f4a5b", "transcript_path": "x"}',
             {},
-            "expected an existing directory",
+            "the directory /nowhere is gone",
         ),
     ],
 )

@@ -71,6 +71,8 @@ def test_only_what_user_and_assistant_said_is_read() -> None:
         line("user", "a caveat", isMeta=True),
         line("user", "/clear was called"),
         line("user", "<command-name>/clear</command-name>"),
+        line("user", [{"type": "text", "text": "[Request interrupted by user]"}]),
+        line("user", "[Request interrupted by user for tool use]"),
         line("assistant", [{"type": "text", "text": "a subagent"}], isSidechain=True),
         line("assistant", [{"type": "thinking", "thinking": "hm"}, {"type": "tool_use", "input": {}}]),
         json.dumps({"type": "assistant", "message": {"model": "<synthetic>", "content": "API Error"}}),

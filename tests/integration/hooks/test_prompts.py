@@ -1,5 +1,6 @@
 """What a prompt is given: what the memories know about it, once in a conversation."""
 
+import shutil
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,9 +14,10 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.hosts.hooks.hook_input import HookCall
 from commonplace.hosts.hooks.prompt_hook import RECALL_TOKENS, user_prompt
 from commonplace.hosts.hooks.seen_lines import SeenLines
-from commonplace.hosts.hooks.session_hooks import session_start
+from commonplace.hosts.hooks.session_hooks import session_end, session_start
 from commonplace.hosts.hooks.sessions import SessionRecords
 from commonplace.prompts.injected import FRAME_CHARS
+from commonplace.services.briefing import sessions_block
 from commonplace.workspace import WorkspaceMemory
 from support.facade import open_knowledge
 
@@ -80,6 +82,73 @@ async def test_a_prompt_repeats_no_line_of_the_briefing_until_it_is_compacted(
     assert silent == ""
     assert OWNER in once_more
     assert SeenLines(call.settings.home, call.session_id).fresh("- told before the compaction")
+
+
+@pytest.mark.requirement("TRU-06.2")
+async def test_a_resumed_session_gets_only_what_it_does_not_have(
+    call: HookCall, knowledge_url: str, engine: EmbeddingEngine, tmp_path: Path
+) -> None:
+    """After a compaction, it gets everything again."""
+    async with open_knowledge(knowledge_url, tmp_path, engine=engine) as memory:
+        await memory.store_rule(content="Ask Ada before a deployment")
+        first = await session_start(replace(call, source="startup"), memory)
+        assert "- Ask Ada before a deployment" in first
+        assert await session_start(replace(call, source="resume"), memory) == ""
+        await memory.store_rule(content="Never push to main")
+        resumed = await session_start(replace(call, source="resume"), memory)
+        assert "- Never push to main" in resumed
+        assert "Ask Ada" not in resumed
+        compacted = await session_start(replace(call, source="compact"), memory)
+        assert "- Never push to main" in compacted
+        assert "- Ask Ada before a deployment" in compacted
+
+
+@pytest.mark.requirement("TRU-06.3")
+async def test_a_session_is_listed_once_and_never_to_itself(
+    call: HookCall, knowledge_url: str, engine: EmbeddingEngine, clock: ManualClock, tmp_path: Path
+) -> None:
+    """The episodes of a session that was resumed often do not crowd out the others."""
+    async with open_knowledge(knowledge_url, tmp_path, engine=engine, clock=clock) as memory:
+        other, own = str(uuid4()), call.session_id
+        await memory.store_episode(content="User: Where is the key?", butler="dev", session_id=str(uuid4()))
+        for number in range(6):
+            clock.advance(minutes=1)
+            await memory.store_episode(content=f"User: Step {number}", butler="dev", session_id=other)
+        await memory.store_episode(content="User: my own past", butler="dev", session_id=own)
+        latest = await sessions_block(memory, "", "dev", but=own)
+        assert "Where is the key?" in latest
+        assert "Step 5" in latest
+        assert latest.count("Step") == 1
+        about = await sessions_block(memory, "step", "dev", but=own)
+        assert about.count("Step") == 1
+        assert "my own past" not in latest + about
+
+
+@pytest.mark.requirement("TRU-06.4")
+async def test_a_session_whose_directory_is_gone_gets_the_global_memories(
+    call: HookCall,
+    knowledge_url: str,
+    engine: EmbeddingEngine,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """And one line in the log, not three errors; its end is recorded under the project where it began."""
+    gone = replace(call, named_butler=None)
+    async with open_knowledge(knowledge_url, tmp_path, engine=engine) as memory:
+        await memory.store_rule(content="Ask Ada before a deployment")
+        await session_start(gone, memory)
+        began = SessionRecords(call.settings.home).get(call.session_id)
+        shutil.rmtree(gone.settings.workspace)
+        caplog.clear()
+        text = await session_start(replace(gone, source="clear"), memory)
+        assert "- Ask Ada before a deployment" in text
+        assert [record.levelname for record in caplog.records] == ["WARNING"]
+        assert f"the directory {gone.settings.workspace} is gone" in caplog.text
+        await session_end(gone, memory)
+        ended = SessionRecords(call.settings.home).get(call.session_id)
+        assert began is not None
+        assert ended is not None
+        assert (ended.butler, ended.ended) == (began.butler, True)
 
 
 async def test_the_knowledge_of_a_prompt_has_a_budget(

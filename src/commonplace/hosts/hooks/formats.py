@@ -29,6 +29,8 @@ _INSERTED: Final = re.compile(
 """Text that a host adds to a message: reminders, the output of hooks, the state of the workspace, marks of a prompt."""
 
 _COMMAND: Final = re.compile(r"\s*<(?:command-|local-command-|bash-)")
+_INTERRUPTED: Final = re.compile(r"\s*\[Request interrupted by user[^\]]*\]\s*")
+"""A line that Claude Code writes in the name of the user who interrupted it."""
 _CODEX_CONTEXT: Final = re.compile(
     r"\s*(?:<(?:environment_context|user_instructions|turn_aborted|skill|user_shell_command)\b|# AGENTS\.md )"
 )
@@ -71,7 +73,9 @@ def _claude(record: Record, place: int) -> TranscriptMessage | None:
         return None
     inner = cast("Record", record["message"])
     text = _text(inner.get("content"), ("text",))
-    if inner.get("model") == _SYNTHETIC or (record["type"] == "user" and _COMMAND.match(text)):
+    if inner.get("model") == _SYNTHETIC:
+        return None
+    if record["type"] == "user" and (_COMMAND.match(text) or _INTERRUPTED.fullmatch(text)):
         return None
     return _message(record.get("type"), text, record.get("uuid"), _moment(record.get("timestamp")))
 

@@ -10,6 +10,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import LoadedSettings, Settings
+from commonplace.knowledge import GLOBAL_SCOPE
 from commonplace.projects import Projects, with_workspace
 from commonplace.services.team_client import TeamClient
 
@@ -48,14 +49,20 @@ class HookCall:
 
     @property
     def butler(self) -> str:
-        """The butler of the session.
+        """The butler of the session: the project of the workspace, or ``global`` if its directory is gone.
 
         Raises:
-            InvalidInputError: The workspace is not a directory.
             SettingsError: The identity of the project cannot be read.
             StorageUnavailableError: The identity of a new project cannot be written.
         """
+        if self.named_butler is None and not self.has_workspace:
+            return GLOBAL_SCOPE
         return self.named_butler or Projects(self.settings.home).butler_at(self.settings.workspace)
+
+    @property
+    def has_workspace(self) -> bool:
+        """Whether the directory of the session is there: it may have been deleted while the session ran."""
+        return self.settings.workspace.is_dir()
 
     @property
     def has_knowledge(self) -> bool:

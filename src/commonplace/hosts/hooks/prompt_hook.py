@@ -31,8 +31,7 @@ _log = logging.getLogger(__name__)
 async def user_prompt(call: HookCall, memory: KnowledgeMemory) -> str:
     """Return workspace memories, and facts, rules and sessions above the minimum relevance, but none a second time."""
     seen = SeenLines(call.settings.home, call.session_id)
-    async with WorkspaceMemory.open(call.settings) as workspace:
-        notes = seen.fresh(as_data(await workspace.context(call.prompt)))
+    notes = seen.fresh(as_data(await _notes(call)))
     recalled = [seen.fresh(as_data(block)) for block in await _recalled(call, memory)]
     shares = share_budget([len(block) for block in recalled], budget_chars(RECALL_TOKENS))
     recalled = [cut_lines(block, share, title="") for block, share in zip(recalled, shares, strict=True)]
@@ -43,6 +42,15 @@ async def user_prompt(call: HookCall, memory: KnowledgeMemory) -> str:
     except OSError as error:
         _log.error("session %s: later prompts may repeat this one's memories: %s", call.session_id, error)
     return text
+
+
+async def _notes(call: HookCall) -> str:
+    """Return the block of the workspace; empty if its directory is gone."""
+    if not call.has_workspace:
+        _log.warning("session %s: the directory %s is gone", call.session_id, call.settings.workspace)
+        return ""
+    async with WorkspaceMemory.open(call.settings) as workspace:
+        return await workspace.context(call.prompt)
 
 
 async def _recalled(call: HookCall, memory: KnowledgeMemory) -> list[str]:

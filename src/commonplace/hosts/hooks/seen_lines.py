@@ -26,6 +26,11 @@ class SeenLines:
         self._file = home / DIRECTORY / f"{session_id}{GIVEN_SUFFIX}"
         self._known: set[str] | None = None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the session was given no lines yet."""
+        return not self._digests()
+
     def fresh(self, block: str) -> str:
         """Return a block without given lines, and without headings that have no remaining lines.
 

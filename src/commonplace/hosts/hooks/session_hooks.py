@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Final
 
@@ -13,8 +14,9 @@ from commonplace.hosts.hooks.hook_input import HookCall
 from commonplace.hosts.hooks.learning import has_news, learn, store_of, sweep
 from commonplace.hosts.hooks.seen_lines import SeenLines
 from commonplace.hosts.hooks.sessions import SessionRecord, SessionRecords
-from commonplace.knowledge import KnowledgeMemory
-from commonplace.services.briefing import BriefingPart, brief
+from commonplace.knowledge import GLOBAL_SCOPE, KnowledgeMemory
+from commonplace.prompts.injected import framed_data
+from commonplace.services.briefing import Briefing, BriefingPart, brief
 
 FORGETTING: Final = frozenset({"compact", "clear"})
 """Sources of a session start after which the conversation no longer has earlier injections."""
@@ -29,6 +31,8 @@ async def session_start(
     call: HookCall, memory: KnowledgeMemory, *, learning_s: float = SWEEP_TIMEOUT_S
 ) -> str:
     """Return the briefing, after learning from earlier sessions of the project for a limited time."""
+    if not call.has_workspace:
+        _log.warning("session %s: the directory %s is gone", call.session_id, call.settings.workspace)
     with request_context(actor=ACTOR):
         try:
             async with asyncio.timeout(learning_s):
@@ -52,10 +56,9 @@ async def session_start(
             knowledge=memory,
             besides=_left_out(call),
             service=call.service,
+            but_session=call.session_id,
         )
-    text = briefing.text
-    _note_given(call, text)
-    return text
+    return _unseen(call, briefing, today=memory.clock().date())
 
 
 async def session_end(call: HookCall, memory: KnowledgeMemory) -> str:
@@ -100,24 +103,33 @@ def note_end(call: HookCall) -> None:
 def _left_out(call: HookCall) -> list[BriefingPart]:
     """Return the sections to leave out: memories without a database, and memories that are not the project's."""
     settings = call.settings
+    no_workspace = [] if call.has_workspace else [BriefingPart.WORKSPACE]
     if call.service is not None:
-        return [BriefingPart.OPERATIONAL]
+        return [BriefingPart.OPERATIONAL, *no_workspace]
     has_operational = settings.database_is_postgres or settings.database_path.exists()
     return [
+        *no_workspace,
         *([] if has_operational else [BriefingPart.OPERATIONAL]),
         *([] if call.has_knowledge else [BriefingPart.KNOWLEDGE, BriefingPart.SESSIONS]),
     ]
 
 
-def _note_given(call: HookCall, text: str) -> None:
-    """Record the lines of the briefing as given; after a compaction, the conversation has no other lines."""
-    given = SeenLines(call.settings.home, call.session_id)
+def _unseen(call: HookCall, briefing: Briefing, *, today: date) -> str:
+    """Return the briefing without lines that the conversation has, as when a session is resumed, and record the rest.
+
+    After a compaction, the conversation has no earlier lines.
+    """
+    seen = SeenLines(call.settings.home, call.session_id)
+    text = briefing.text
     try:
         if call.source in FORGETTING:
-            given.forget()
-        given.add(text)
+            seen.forget()
+        elif not seen.is_empty:
+            text = framed_data([seen.fresh(section.text) for section in briefing.sections], today=today)
+        seen.add(text)
     except OSError as error:
         _log.error("session %s: prompts may repeat the briefing: %s", call.session_id, error)
+    return text
 
 
 async def _begin(call: HookCall, memory: KnowledgeMemory) -> None:
@@ -141,7 +153,7 @@ def _record(records: SessionRecords, new: SessionRecord) -> SessionRecord:
     return replace(
         known,
         transcript=new.transcript,
-        butler=new.butler,
+        butler=new.butler if new.butler != GLOBAL_SCOPE else known.butler,
         server=new.server,
         token_file=new.token_file,
     )
