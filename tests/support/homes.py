@@ -44,9 +44,8 @@ async def _first_use(home: Path) -> None:
     engine.close()
 
 
-def make_used_home(home: Path) -> UsedHome:
+def make_used_home(home: Path) -> None:
     """Use a home for the first time, in a thread of its own: the test that asks for it may run in a loop already."""
     home.mkdir()
     with ThreadPoolExecutor(1) as thread:
         thread.submit(asyncio.run, _first_use(home)).result()
-    return UsedHome(home)
