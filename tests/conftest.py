@@ -17,6 +17,7 @@ from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
 from support.commands import CommandLine, CommandServer, make_programs
 from support.data_directories import copy_data
+from support.disks import spread
 from support.homes import UsedHome, make_used_home
 from support.run_share import WORKER, RunShare
 
@@ -71,6 +72,7 @@ def clock() -> ManualClock:
 def run_share(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunShare]:
     """What this process shares with the others of the run."""
     directory = tmp_path_factory.getbasetemp()
+    spread(directory)
     share = RunShare((directory if WORKER is None else directory.parent) / "shared")
     yield share
     share.leave()
