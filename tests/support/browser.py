@@ -7,10 +7,11 @@ started once; service, memories and page are new for each test, so that a test s
 import os
 import shutil
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from ctypes.util import find_library
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Literal
 
 import pytest
 import pytest_asyncio
@@ -33,6 +34,10 @@ DEADLINE_MS = 1000 * DEADLINE_S
 SCREENSHOTS = CHECKOUT / ".artifacts" / "screenshots"
 VENDORED = CHECKOUT / "src/commonplace/web/pages/static/vendor/htmx.js"
 SERIOUS = {"serious", "critical"}
+SCHEMES: Mapping[Literal["light", "dark"], Mapping[str, list[str]]] = {
+    "light": {},
+    "dark": {"runOnly": ["color-contrast"]},
+}
 QUICK = {"resultTypes": ["violations"], "preload": False, "iframes": False, "selectors": False}
 """What axe leaves out: rules without results, style sheets that it would load again, frames, and selectors."""
 
@@ -184,9 +189,9 @@ async def check_accessibility(page: Page) -> None:
     """
     if not await page.evaluate("'axe' in window"):
         await page.evaluate(package_file("axe-core/axe.min.js").read_text(encoding="utf-8"))
-    for scheme, rules in (("light", {}), ("dark", {"runOnly": ["color-contrast"]})):
+    for scheme, rules in SCHEMES.items():
         await page.emulate_media(color_scheme=scheme)
-        found = await page.evaluate("options => axe.run(options)", QUICK | rules)
+        found = await page.evaluate("options => axe.run(options)", {**QUICK, **rules})
         bad = [
             f"{fault['id']} ({scheme}): {node['html'][:200]} {node['failureSummary'][:300]}"
             for fault in found["violations"]

@@ -91,7 +91,7 @@ class ReusableDatabase:
         name = database_name(url)
         admin = await asyncpg.connect(cluster.url(role=SUPERUSER, database=name), server_settings=settings)
         stack.push_async_callback(admin.close)
-        catalogue = await admin.fetchrow(STATE, FIRST_OID)
+        catalogue = await _catalogue(admin)
         return cls(url, admin, catalogue, await _rows(admin, catalogue["tables"]))
 
     async def pool(self) -> asyncpg.Pool:
@@ -110,7 +110,7 @@ class ReusableDatabase:
         self._uses += 1
         if self._uses == USES or MODE is not None or not await self._is_unused():
             return False
-        state = await self._admin.fetchrow(STATE, FIRST_OID)
+        state = await _catalogue(self._admin)
         if state["schema"] != self._template["schema"]:
             return False
         if await _rows(self._admin, self._template["tables"]) != self._template_rows:
@@ -129,6 +129,12 @@ class ReusableDatabase:
                 return True
             await asyncio.sleep(0.005)
         return False
+
+
+async def _catalogue(connection: asyncpg.Connection) -> asyncpg.Record:
+    row = await connection.fetchrow(STATE, FIRST_OID)
+    assert row is not None
+    return row
 
 
 async def _rows(connection: asyncpg.Connection, tables: list[str]) -> list[str | None]:
