@@ -1,7 +1,6 @@
 """The dashboard in a real browser: Chromium, the service on loopback, and all four memories, in one event loop.
 
-Tests that use it run in the session's loop: ``pytestmark = pytest.mark.asyncio(loop_scope="session")``. The browser is
-started once; service, memories and page are new for each test, so that a test sees only what it stored.
+The browser is started once; service, memories and page are new for each test, so that a test sees only what it stored.
 """
 
 import os
@@ -14,16 +13,13 @@ from datetime import UTC, datetime
 from typing import Literal
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, ConsoleMessage, Error, Page, ViewportSize, async_playwright, expect
 
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
 from commonplace.services.opening import Memories
-from commonplace.storage.embedded import Membership
 from support.deadlines import DEADLINE_S
-from support.postgres import fresh_database
 from support.programs import CHECKOUT, package_file
 from support.service import open_memories, serving
 
@@ -81,7 +77,7 @@ def _needs_library() -> bool:
     return sys.platform == "linux" and find_library("atomic") is None
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest.fixture(scope="session")
 async def browser() -> AsyncIterator[Browser]:
     """Chromium, without a window."""
     executable = _chromium()
@@ -99,19 +95,16 @@ async def browser() -> AsyncIterator[Browser]:
         await running.close()
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def dashboard(
-    settings: Settings, embedded_cluster: Membership, knowledge_template: str
-) -> AsyncIterator[Dashboard]:
+@pytest.fixture
+async def dashboard(settings: Settings, knowledge_url: str) -> AsyncIterator[Dashboard]:
     """The service over four empty memories, whose clock stands at the present until a test moves it."""
     clock = ManualClock(datetime.now(UTC).replace(microsecond=0))
-    async with fresh_database(embedded_cluster, template=knowledge_template) as knowledge_url:
-        here = settings.model_copy(update={"postgres_url": knowledge_url})
-        async with open_memories(here, clock=clock) as memories, serving(memories) as url:
-            yield Dashboard(url=url, memories=memories, clock=clock)
+    here = settings.model_copy(update={"postgres_url": knowledge_url})
+    async with open_memories(here, clock=clock) as memories, serving(memories) as url:
+        yield Dashboard(url=url, memories=memories, clock=clock)
 
 
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest.fixture
 async def page(browser: Browser, dashboard: Dashboard) -> AsyncIterator[Page]:
     """A tab at the dashboard; relative addresses work. The test fails if a page logs an error or breaks its policy."""
     context = await browser.new_context(base_url=dashboard.url, viewport=WIDE, reduced_motion="reduce")
