@@ -2,9 +2,9 @@
 
 import gc
 import os
-import shutil
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import hypothesis
@@ -15,11 +15,13 @@ from commonplace.cli.start import COLLECT_AFTER
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
-from support.commands import CommandLine, CommandServer
+from support.commands import CommandLine, CommandServer, make_programs
 from support.data_directories import copy_data
+from support.disks import spread
 from support.homes import UsedHome, make_used_home
+from support.run_share import WORKER, RunShare
 
-pytest_plugins = ["support.accounts", "support.postgres", "support.knowledge"]
+pytest_plugins = ["support.accounts", "support.postgres", "support.knowledge", "support.operational"]
 
 # How long an example takes says how busy the machine is.
 hypothesis.settings.register_profile("tests", deadline=None)
@@ -66,10 +68,22 @@ def clock() -> ManualClock:
     return ManualClock(datetime(2026, 3, 1, 12, 0, tzinfo=UTC))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def run_share(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunShare]:
+    """What this process shares with the others of the run."""
+    directory = tmp_path_factory.getbasetemp()
+    spread(directory)
+    share = RunShare((directory if WORKER is None else directory.parent) / "shared")
+    yield share
+    share.leave()
+
+
 @pytest.fixture(scope="session")
-def used_home(tmp_path_factory: pytest.TempPathFactory) -> UsedHome:
+def used_home(run_share: RunShare) -> UsedHome:
     """A home that is never used again, only lent."""
-    return make_used_home(tmp_path_factory.mktemp("used") / "home")
+    home = run_share.directory / "home"
+    run_share.once("home", partial(make_used_home, home))
+    return UsedHome(home)
 
 
 @pytest.fixture
@@ -88,18 +102,22 @@ def settings(new_settings: Settings, used_home: UsedHome) -> Settings:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def data_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def data_directory(run_share: RunShare) -> Path:
     """The directory with the data that embedded servers begin with."""
-    directory = tmp_path_factory.mktemp("data")
+    directory = run_share.directory / "initial-data"
+    directory.mkdir(exist_ok=True)
+    run_share.delete_at_end(directory)
     copy_data(directory)
-    yield directory
-    shutil.rmtree(directory)
+    return directory
 
 
 @pytest.fixture(scope="session")
-def command_server(used_home: UsedHome, data_directory: Path) -> Iterator[CommandServer]:
-    """The process that runs commands for all tests of the session."""
-    server = CommandServer(used_home.graphs, data_directory)
+def command_server(run_share: RunShare, used_home: UsedHome, data_directory: Path) -> Iterator[CommandServer]:
+    """The process that runs commands for all tests of the run."""
+    programs = Path(run_share.once("programs", make_programs))
+    run_share.delete_at_end(programs)
+    server = CommandServer(programs)
+    run_share.once("command server", partial(server.start, used_home.graphs, data_directory))
     yield server
     server.close()
 

@@ -19,8 +19,6 @@ from commonplace.llm import Script
 from support.apps import fill, said
 from support.browser import Dashboard, Screenshot, check_accessibility
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
-
 MANY_USERS = 60
 
 

@@ -5,8 +5,6 @@ from playwright.async_api import Browser, Locator, Page, expect
 
 from support.browser import Dashboard, Screenshot, check_accessibility
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
-
 VACUUM = "Needs manual VACUUM FULL weekly"
 
 

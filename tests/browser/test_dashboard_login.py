@@ -4,15 +4,12 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, expect
 
 from commonplace.core.settings import Settings
 from commonplace.operational.model.memories import Lesson
 from support.browser import DEADLINE_MS
 from support.secured import Secured, secured
-
-pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +27,7 @@ class Guarded:
         await self.page.wait_for_url(f"{self.service.url}{at}", wait_until="load")
 
 
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest.fixture
 async def guarded(browser: Browser, settings: Settings) -> AsyncIterator[Guarded]:
     """A service over empty memories, which nobody has logged in to."""
     async with secured(settings) as service:

@@ -9,8 +9,6 @@ from commonplace.operational.model.memories import Lesson
 from support.browser import Dashboard, Screenshot, check_accessibility
 from support.streams import chunks, session
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
-
 RESTART = "Takes 60s to start after a restart"
 LOCK = "First restart always fails due to DB lock"
 VACUUM = "Needs manual VACUUM FULL weekly"

@@ -10,8 +10,6 @@ from support.browser import Dashboard, Screenshot, check_accessibility, look_awa
 from support.deadlines import DEADLINE_S
 from support.streams import chunks, encode, init, result, says, session
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
-
 REPORT = (
     "All services answer.\n"
     "[EVENT:critical:postgres] Disk is at 97 %\n"

@@ -5,8 +5,6 @@ from playwright.async_api import Page, expect
 
 from support.browser import Dashboard, Screenshot, check_accessibility
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
-
 
 async def fill(dashboard: Dashboard) -> None:
     """Store what pages can show."""

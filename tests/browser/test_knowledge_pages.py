@@ -11,8 +11,6 @@ from commonplace.knowledge import FactDraft, Narrowing
 from support.browser import MEDIUM, NARROW, Dashboard, Screenshot, check_accessibility
 from support.known import fill
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
-
 
 def dialog(page: Page) -> Locator:
     """Return the dialog that is open."""

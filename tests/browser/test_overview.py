@@ -6,7 +6,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Page, expect
 
 from commonplace.core.settings import Settings
@@ -17,10 +16,8 @@ from support.known import earlier
 from support.service import open_memories, serving
 from support.streams import chunks, encode, init, result
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest.fixture
 async def silent_server() -> AsyncIterator[str]:
     """A server that takes connections and never says anything; yields its URL as PostgreSQL's."""
 

@@ -6,8 +6,6 @@ from playwright.async_api import Page, expect
 from support.browser import MEDIUM, WIDE, Dashboard, Screenshot, check_accessibility
 from support.streams import chunks, encode, init, result, says
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
-
 
 async def learn(dashboard: Dashboard) -> None:
     """Store something about a staging database in three memories."""

@@ -12,8 +12,6 @@ from support.consolidation import Spawner, answer
 from support.known import fill
 from support.streams import encode, init, result, says
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
-
 PAIRS = (
     ("redis", "Runs version 2.3", "Was upgraded to 2.4"),
     ("backups", "Keeps backups for 30 days", "Was reduced to 14 days"),

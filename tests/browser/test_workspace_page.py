@@ -1,11 +1,8 @@
 """The workspace page in a browser: one journey of workspace memory."""
 
-import pytest
 from playwright.async_api import Page, expect
 
 from support.browser import Dashboard, Screenshot, check_accessibility
-
-pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def test_a_fact_from_the_form_to_the_block_and_away(

@@ -49,6 +49,7 @@ class ControlGroup:
         self._directory = self._parent / f"commonplace-tests-{os.getpid()}"
         self._directory.mkdir()
         self._enter(self._directory)
+        os.environ["TESTS_CONTROL_GROUP"] = str(self._directory)  # forks of the command server enter it too
 
     def seconds(self) -> float:
         """Return the processor seconds that the processes of the group have used, those included that have ended."""

@@ -145,7 +145,10 @@ def serve(address: str) -> list[str]:
 
 
 def become(request: dict[str, object], descriptors: list[int]) -> list[str]:
-    """Take a command's place in the world, and return its arguments."""
+    """Take a command's place in the world, and return its arguments.
+
+    Its processor time counts for the process of tests that asked for it.
+    """
     for stream, descriptor in enumerate(descriptors):
         os.dup2(descriptor, stream)
         os.close(descriptor)
@@ -154,6 +157,8 @@ def become(request: dict[str, object], descriptors: list[int]) -> list[str]:
             os.chdir(directory)
             os.environ.clear()
             os.environ.update(environment)
+            if group := os.environ.pop("TESTS_CONTROL_GROUP", None):
+                Path(group, "cgroup.procs").write_text("0")
             return arguments
     raise ValueError(request)
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -20,6 +19,7 @@ from support.deadlines import DEADLINE_S
 COMMAND = Path(sys.executable).with_name("commonplace")
 SERVER = Path(__file__).with_name("command_server.py")
 CLIENT = Path(__file__).with_name("command_client.py")
+INPUT = "input"
 TIMEOUT_S = DEADLINE_S
 
 
@@ -54,35 +54,58 @@ class Done:
         return json.loads(self.out)
 
 
+def make_programs() -> str:
+    """Make a directory for PATH, whose ``commonplace`` and ``python`` run in forks of the server; return it."""
+    programs = Path(mkdtemp(prefix="commonplace-"))  # a socket's address has at most 107 bytes
+    for name in ("commonplace", "python"):
+        program = programs / name
+        program.write_text(f"#!{sys.executable} -IS\n{CLIENT.read_text()}")
+        program.chmod(0o755)
+    os.mkfifo(programs / INPUT)
+    return str(programs)
+
+
 class CommandServer:
     """A process that forks for each command; see :mod:`support.command_server`.
 
+    It ends with the last process of tests that uses it: each holds its standard input open.
+
     Args:
-        graphs: The directory of the graphs of the embedding model, which stay open in the process.
-        data: The directory with the data that embedded servers begin with.
+        programs: The result of :func:`make_programs`.
     """
 
-    def __init__(self, graphs: Path, data: Path) -> None:
-        self.programs = Path(mkdtemp(prefix="commonplace-"))  # a socket's address has at most 107 bytes
-        """A directory for PATH; its ``commonplace`` and ``python`` run in forks."""
-        self.program = self.programs / "commonplace"
-        self.python = self.programs / "python"
-        self._address = str(self.programs / SOCKET)
-        for program in (self.program, self.python):
-            program.write_text(f"#!{sys.executable} -IS\n{CLIENT.read_text()}")
-            program.chmod(0o755)
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", SERVER, self._address, graphs, data],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=clean_environment(Path(os.devnull)),
+    def __init__(self, programs: Path) -> None:
+        self.programs = programs
+        self.program = programs / "commonplace"
+        self.python = programs / "python"
+        self._address = str(programs / SOCKET)
+        self._input = os.open(programs / INPUT, os.O_RDWR)  # otherwise, this would wait for the server
+
+    def start(self, graphs: Path, data: Path) -> int:
+        """Start the process, and return its id once it takes commands.
+
+        Args:
+            graphs: The directory of the graphs of the embedding model, which stay open in the process.
+            data: The directory with the data that embedded servers begin with.
+        """
+        output, its_output = os.pipe()
+        process = os.posix_spawn(
+            sys.executable,
+            [sys.executable, "-P", str(SERVER), self._address, str(graphs), str(data)],
+            clean_environment(Path(os.devnull)),
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, str(self.programs / INPUT), os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_DUP2, its_output, 1),
+            ],
         )
-        assert self._process.stdout.readline() == b"ready\n", "the server of commands did not start"
+        os.close(its_output)
+        with os.fdopen(output, "rb") as lines:
+            assert lines.readline() == b"ready\n", "the server of commands did not start"
+        return process
 
     def close(self) -> None:
-        """End it."""
-        self._process.communicate()
-        shutil.rmtree(self.programs)
+        """Let it end, if no other process of tests uses it."""
+        os.close(self._input)
 
     def run(self, arguments: tuple[str, ...], *, stdin: bytes, cwd: Path, env: Mapping[str, str]) -> Done:
         """Run a command to its end.

@@ -5,7 +5,9 @@ import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
@@ -35,18 +37,30 @@ class UsedHome:
         shutil.copy(Settings(home=self.directory).database_path, Settings(home=home).database_path)
 
 
-async def _first_use(home: Path) -> None:
+@cache
+def migrated_database() -> bytes:
+    """Return an SQLite file without memories, with the newest schema; this process makes it once."""
+    with TemporaryDirectory() as directory, ThreadPoolExecutor(1) as thread:
+        database = Settings(home=Path(directory)).database_path
+        thread.submit(asyncio.run, _migrate(database)).result()
+        return database.read_bytes()
+
+
+async def _migrate(database: Path) -> None:
     for branch in SQLITE_BRANCHES:
-        await migrate_sqlite(Settings(home=home).database_path, branch)
+        await migrate_sqlite(database, branch)
+
+
+async def _first_use(home: Path) -> None:
+    await _migrate(Settings(home=home).database_path)
     engine = EmbeddingEngine(EmbeddingOptions.from_settings(Settings(home=home)))
     await engine.embed_async("anything")
     await engine.embed_query_async("anything")
     engine.close()
 
 
-def make_used_home(home: Path) -> UsedHome:
+def make_used_home(home: Path) -> None:
     """Use a home for the first time, in a thread of its own: the test that asks for it may run in a loop already."""
     home.mkdir()
     with ThreadPoolExecutor(1) as thread:
         thread.submit(asyncio.run, _first_use(home)).result()
-    return UsedHome(home)

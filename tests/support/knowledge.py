@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 
 import asyncpg
 import pytest
@@ -13,8 +14,9 @@ from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.store.database import KnowledgeDatabase
 from commonplace.storage.embedded import Membership
-from commonplace.storage.postgres import open_pool
-from support.postgres import fresh_database, make_template
+from support.database_stock import DatabaseStock, ReusableDatabase
+from support.postgres import make_template
+from support.run_share import GROUP, RunShare
 
 TENANT = "tenant-a"
 ACTOR = "tester"
@@ -39,23 +41,39 @@ OF_PEOPLE = frozenset(each for each in EventType if each.startswith(("review_", 
 
 
 @pytest.fixture(scope="session")
-def knowledge_template(embedded_cluster: Membership) -> str:
+def knowledge_template(embedded_cluster: Membership, run_share: RunShare) -> str:
     """The name of a database with the newest schema of knowledge memory; nobody is connected to it."""
-    return asyncio.run(make_template(embedded_cluster, "memory"))
+    make = partial(make_template, embedded_cluster, "memory")
+    return run_share.once(f"template of knowledge memory {GROUP}", lambda: asyncio.run(make()))
+
+
+@pytest.fixture(scope="session")
+async def knowledge_databases(
+    embedded_cluster: Membership, knowledge_template: str
+) -> AsyncIterator[DatabaseStock]:
+    """The databases of knowledge memory, for one test after the other."""
+    stock = DatabaseStock(embedded_cluster, knowledge_template)
+    yield stock
+    await stock.close()
 
 
 @pytest.fixture
-async def knowledge_url(embedded_cluster: Membership, knowledge_template: str) -> AsyncIterator[str]:
+async def knowledge_database(knowledge_databases: DatabaseStock) -> AsyncIterator[ReusableDatabase]:
+    """A migrated, empty database for one test."""
+    async with knowledge_databases.lend() as database:
+        yield database
+
+
+@pytest.fixture
+def knowledge_url(knowledge_database: ReusableDatabase) -> str:
     """The URL of a migrated, empty database for one test."""
-    async with fresh_database(embedded_cluster, template=knowledge_template) as url:
-        yield url
+    return knowledge_database.url
 
 
 @pytest.fixture
-async def knowledge_pool(knowledge_url: str) -> AsyncIterator[asyncpg.Pool]:
+async def knowledge_pool(knowledge_database: ReusableDatabase) -> asyncpg.Pool:
     """A pool on a migrated, empty database."""
-    async with await open_pool(knowledge_url) as pool:
-        yield pool
+    return await knowledge_database.pool()
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL server for tests: one cluster a session, a database a test.
+"""The embedded PostgreSQL server for tests: one cluster for some processes of tests.
 
 It does not wait for the disk, and keeps its databases in memory where there is room, in which it differs from a
 user's; what is tested of the server itself, and of killing it, starts a cluster of its own.
@@ -16,6 +16,7 @@ from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import asyncpg
@@ -32,6 +33,7 @@ from commonplace.storage.server_account import server_account
 from support.deadlines import DEADLINE_S
 from support.on_pool import memory_on
 from support.pooler import MODE, pooled_url, pooler
+from support.run_share import GROUP, RUN, RunShare
 
 PARTITIONED: Final = bool(os.environ.get("TESTS_PARTITIONS"))
 """Whether tests of knowledge memory run on partitioned tables."""
@@ -57,6 +59,11 @@ def wait_until(condition: Callable[[], object], *, what: str, timeout_s: float =
     while not condition():
         assert time.monotonic() < deadline, f"{what}: not within {timeout_s} s"
         time.sleep(0.01)
+
+
+def database_name(url: str) -> str:
+    """Return the name of the database that a URL leads to."""
+    return urlsplit(url).path.removeprefix("/")
 
 
 @asynccontextmanager
@@ -107,36 +114,34 @@ async def make_template(cluster: Membership, *branches: Branch) -> str:
     return name
 
 
-async def _hurry(cluster: Membership, space: Path | None) -> None:
+async def _hurry(cluster: Membership) -> None:
     """Let the server not wait for the disk: no test of it takes the power away."""
     admin = await asyncpg.connect(cluster.url(role=SUPERUSER, database="postgres"))
     try:
         await admin.execute("ALTER SYSTEM SET fsync = off")
         await admin.execute("SELECT pg_reload_conf()")
-        if space is not None:
+        if (space := _space_in_memory()) is not None:
             await admin.execute(f"CREATE TABLESPACE memory LOCATION '{space}'")
             await admin.execute(f"ALTER DATABASE {EMPTY} SET TABLESPACE memory")  # and with it all copies
     finally:
         await admin.close()
 
 
-@contextmanager
-def _space_in_memory() -> Iterator[Path | None]:
-    """Yield a directory in memory that the server may write to; delete it, and those of tests that were killed."""
+SPACE: Final = SHARED_MEMORY / f"commonplace-tests-{GROUP}-{RUN}"
+"""A directory in memory for the server; the number of the run tells whether its tests were killed."""
+
+
+def _space_in_memory() -> Path | None:
+    """Make a directory in memory that the server may write to, if there is room."""
     if not SHARED_MEMORY.is_dir() or shutil.disk_usage(SHARED_MEMORY).free < LEAST_FREE_BYTES:
-        yield None
-        return
+        return None
     for left in SHARED_MEMORY.glob("commonplace-tests-*"):
         if not psutil.pid_exists(int(left.name.rpartition("-")[2])):
             shutil.rmtree(left, ignore_errors=True)
     account = server_account()
-    space = SHARED_MEMORY / f"commonplace-tests-{os.getpid()}"
-    space.mkdir(mode=0o700)
-    os.chown(space, account.uid, account.gid)
-    try:
-        yield space
-    finally:
-        shutil.rmtree(space)
+    SPACE.mkdir(mode=0o700)
+    os.chown(SPACE, account.uid, account.gid)
+    return SPACE
 
 
 @contextmanager
@@ -162,35 +167,22 @@ async def _connect_without_parameter(
 
 
 @pytest.fixture(scope="session")
-def embedded_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Membership]:
-    """The session's server; stopped and deleted at the end."""
-    directory = tmp_path_factory.mktemp("embedded") / "postgres"
-    with _space_in_memory() as space:
-        membership = join_server(directory)
-        asyncio.run(_hurry(membership, space))
-        with _perhaps_pooled(membership):
-            yield membership
-        membership.leave()
-        remove_cluster(directory)
+def embedded_cluster(run_share: RunShare) -> Iterator[Membership]:
+    """The server of this process of tests and some others; stopped and deleted when the last of them ends."""
+    directory = run_share.directory / f"postgres-{GROUP}"
+    run_share.delete_at_end(directory)
+    run_share.delete_at_end(SPACE)
+    membership = join_server(directory)
+    run_share.once(f"server {GROUP}", lambda: asyncio.run(_hurry(membership)))
+    with _perhaps_pooled(membership):
+        yield membership
+    membership.leave()
 
 
 @pytest.fixture
 async def postgres_url(embedded_cluster: Membership) -> AsyncIterator[str]:
     """The URL of an empty database with pgvector, owned by its role, for one test."""
     async with fresh_database(embedded_cluster) as url:
-        yield url
-
-
-@pytest.fixture(scope="session")
-def operational_template(embedded_cluster: Membership) -> str:
-    """The name of a database with the newest schema of operational and app memory; nobody is connected to it."""
-    return asyncio.run(make_template(embedded_cluster, "operational", "apps"))
-
-
-@pytest.fixture
-async def database_url(embedded_cluster: Membership, operational_template: str) -> AsyncIterator[str]:
-    """The URL of a migrated database of operational and app memory, for one test."""
-    async with fresh_database(embedded_cluster, template=operational_template) as url:
         yield url
 
 

@@ -33,6 +33,7 @@ from commonplace.web.serving import HttpServer
 from commonplace.workspace import WorkspaceMemory
 from support.commands import COMMAND, clean_environment
 from support.deadlines import DEADLINE_S
+from support.homes import migrated_database
 
 
 @asynccontextmanager
@@ -90,6 +91,7 @@ async def serving(
         home = Path(stack.enter_context(TemporaryDirectory()))
         stack.callback(remove_cluster, home / "postgres")
         settings = Settings(home=home, workspace=home)
+        settings.database_path.write_bytes(migrated_database())
         if not isinstance(memory, Memories):
             memory = await stack.enter_async_context(open_memories(settings, apps=memory))
         tokens = tokens or await stack.enter_async_context(Tokens.open(settings))

@@ -3,7 +3,9 @@
 import ast
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -24,29 +26,52 @@ SAME_NAME = {
 """The class names with more than one class: two memories have the same thing, each with its own values."""
 
 
-def modules() -> Iterator[tuple[tuple[str, ...], ast.Module]]:
-    """Yield the path below the package, without suffix, and the tree of each module."""
-    for path in sorted(SOURCE.rglob("*.py")):
-        yield path.relative_to(SOURCE).with_suffix("").parts, ast.parse(path.read_text(encoding="utf-8"))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Module:
+    """A module of the package.
+
+    Attributes:
+        parts: The path below the package, without suffix.
+        imports: The parts of each imported name of this package, those inside functions too.
+        classes: The names of its classes.
+    """
+
+    parts: tuple[str, ...]
+    imports: frozenset[tuple[str, ...]]
+    classes: tuple[str, ...]
 
 
-def imports_of(tree: ast.Module) -> Iterator[tuple[str, ...]]:
-    """Yield the parts of each imported name of this package, those inside functions too."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "commonplace":
-            for alias in node.names:
-                yield (*(node.module or "").split(".")[1:], alias.name)
+@cache
+def modules() -> list[Module]:
+    """Return all modules."""
+    return [read_module(path) for path in sorted(SOURCE.rglob("*.py"))]
+
+
+def read_module(path: Path) -> Module:
+    """Return the module in a file."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    imports = (
+        (*node.module.split(".")[1:], alias.name)
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "commonplace"
+        for alias in node.names
+    )
+    return Module(
+        parts=path.relative_to(SOURCE).with_suffix("").parts,
+        imports=frozenset(imports),
+        classes=tuple(node.name for node in nodes if isinstance(node, ast.ClassDef)),
+    )
 
 
 def rooms(package: str) -> Mapping[str, set[str]]:
     """Return the rooms of a package, and the rooms that each imports; a file at the root is a room of its own."""
     names = {path.stem for path in (SOURCE / package).iterdir() if path.name != "__pycache__"} - {"__init__"}
     graph: dict[str, set[str]] = defaultdict(set)
-    for parts, tree in modules():
-        if parts[0] != package or parts[1] == "__init__":
+    for module in modules():
+        if module.parts[0] != package or module.parts[1] == "__init__":
             continue
-        imported = {name[1] for name in imports_of(tree) if name[0] == package and len(name) > 1}
-        graph[parts[1]] |= (imported & names) - {parts[1]}
+        imported = {name[1] for name in module.imports if name[0] == package and len(name) > 1}
+        graph[module.parts[1]] |= (imported & names) - {module.parts[1]}
     return graph
 
 
@@ -94,9 +119,8 @@ def test_no_circle_between_rooms(package: str) -> None:
 def test_a_class_name_means_one_thing() -> None:
     """At most ten names mean two things, each for a reason."""
     homes: dict[str, list[str]] = defaultdict(list)
-    for parts, tree in modules():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef):
-                homes[node.name].append("/".join(parts))
+    for module in modules():
+        for name in module.classes:
+            homes[name].append("/".join(module.parts))
     assert {name for name, places in homes.items() if len(places) > 1} == SAME_NAME.keys()
     assert len(SAME_NAME) <= 10

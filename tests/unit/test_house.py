@@ -4,6 +4,7 @@ import ast
 import inspect
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
@@ -136,19 +137,24 @@ def test_every_public_name_loads(memory: str) -> None:
         _ = package.no_such_name
 
 
+@cache
+def imports_of_doors() -> list[tuple[str, str]]:
+    """Return the files of all doors with the modules from which they import names."""
+    return [
+        (path.relative_to(SOURCE).as_posix(), node.module or "")
+        for door in DOORS
+        for path in sorted((SOURCE / door).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+    ]
+
+
 @pytest.mark.requirement("HSE-03.1")
 @pytest.mark.parametrize("memory", [memory for memory in MEMORIES if public(memory)])
 def test_doors_import_public_names_alone(memory: str) -> None:
     """No door looks into a room of a memory, and import-linter keeps it so."""
     inside = f"commonplace.{memory}."
-    found = [
-        (path.relative_to(SOURCE).as_posix(), node.module)
-        for door in DOORS
-        for path in sorted((SOURCE / door).rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(inside)
-    ]
-    assert found == []
+    assert [each for each in imports_of_doors() if each[1].startswith(inside)] == []
     settings = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
     assert any(f"{inside}*" in contract.get("forbidden_modules", ()) for contract in contracts)

@@ -3,6 +3,7 @@
 import ast
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
@@ -31,14 +32,18 @@ def ids_expected() -> set[str]:
     return {name for name in known_ids() if "." in name or name.startswith("R-")}
 
 
+@cache
 def ids_tested() -> dict[str, set[str]]:
     """Return for each id that a test's marker names the files that name it."""
     found: dict[str, set[str]] = {}
     for path in sorted(TESTS.rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.requirement":
-                for argument in node.args:
-                    found.setdefault(ast.literal_eval(argument), set()).add(path.name)
+            match node:
+                case ast.Call(func=ast.Attribute(attr="requirement"), args=ids):
+                    for each in ids:
+                        found.setdefault(ast.literal_eval(each), set()).add(path.name)
+                case _:
+                    pass
     return found
 
 

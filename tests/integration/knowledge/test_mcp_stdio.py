@@ -11,6 +11,7 @@ import pytest
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
+from commonplace.core.settings import Settings
 from commonplace.storage.embedded import remove_cluster
 from support.commands import COMMAND, CommandServer, clean_environment
 from support.deadlines import DEADLINE_S
@@ -66,12 +67,14 @@ async def test_an_installed_client_searches_by_the_configured_mode(
 
 
 @pytest.mark.requirement("KNW-19.1", "KNW-19.2", "KNW-29.1")
-async def test_two_clients_share_what_they_know(client: Connect, knowledge_url: str, tmp_path: Path) -> None:
+async def test_two_clients_share_what_they_know(
+    client: Connect, knowledge_url: str, tmp_path: Path, settings: Settings
+) -> None:
     """Two servers at once on one database, with the real model; the process's settings and environment name it."""
     database = {"COMMONPLACE_POSTGRES_URL": knowledge_url}
     async with (
-        client(tmp_path, tmp_path / "a", **database) as first,
-        client(tmp_path, tmp_path / "b", **database) as second,
+        client(settings.home, tmp_path / "a", **database) as first,
+        client(settings.home, tmp_path / "b", **database) as second,
     ):
         await asyncio.gather(
             ask(

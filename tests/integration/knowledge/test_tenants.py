@@ -50,7 +50,11 @@ TABLES = {
     "run": "consolidation_runs",
     "event": "memory_events",
 }
-ROUNDS = 6
+IDS = " UNION ALL ".join(
+    f"SELECT '{kind}', coalesce(array_agg(id::text), '{{}}') FROM {table} WHERE tenant_id = $1"  # noqa: S608 - our own names
+    for kind, table in TABLES.items()
+)
+ROUNDS = 3
 CONDITION = re.compile(r"(?:\w+\.)?tenant_id = current_setting\('commonplace\.tenant_id'(?:, true)?\)")
 NO_ID = "6f1e4c1e-0000-4000-8000-000000000000"
 TENANTS_TABLES = """
@@ -438,9 +442,8 @@ async def learn(world: World, memory: KnowledgeMemory) -> None:
         connection.transaction(readonly=True),
     ):
         await connection.execute("SELECT set_config('commonplace.tenant_id', $1, true)", memory.tenant_id)
-        for kind, table in TABLES.items():
-            rows = await connection.fetch(f"SELECT id FROM {table} WHERE tenant_id = $1", memory.tenant_id)  # noqa: S608 - our own names
-            world.ids[memory.tenant_id][kind] = {str(row["id"]) for row in rows}
+        for kind, ids in await connection.fetch(IDS, memory.tenant_id):
+            world.ids[memory.tenant_id][kind] = set(ids)
 
 
 def find_foreign(answer: object, world: World) -> list[str]:

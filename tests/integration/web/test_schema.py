@@ -13,7 +13,7 @@ from support.deadlines import DEADLINE_S
 from support.service import open_app_memory, service_process
 
 SCHEMATHESIS = Path(sys.executable).with_name("schemathesis")
-EXAMPLES = 5
+EXAMPLES = 3
 """For each operation in each phase: some 1,000 requests, and about 20 seconds."""
 
 CONFIGURATION = """

@@ -345,7 +345,7 @@ async def test_an_outage_of_the_database_ends_no_worker(
             other = await asyncpg.connect(knowledge_url)
             await other.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                " WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()"
             )
             clock.advance(days=1)
             await until(lambda: _succeeded(other, "sweep", 2), what="the run after the outage")
