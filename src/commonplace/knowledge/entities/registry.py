@@ -138,7 +138,7 @@ class EntityRegistry:
         """Return an entity; the ``survivor_id`` of a merged entity names the entity that replaced it."""
         require_tenant(self._session.tenant_id, tenant_id)
         wanted = require_id(entity_id, field="entity_id")
-        moment = optional_moment(as_of, field="as_of", at_end=True)
+        moment = optional_moment(as_of, field="as_of", at_end=True, times=self._session.times)
         async with self._session.reading() as sql:
             entity = Entity.existing(await sql.entity_by_id(id=wanted), str(wanted))
             if moment is None:

@@ -56,13 +56,14 @@ class EntityRelations:
         require_page(limit)
         wanted = inputs.require_id(entity_id, field="entity_id")
         own = inputs.optional_scope(scope)
+        times = self._session.times
         async with self._session.reading() as sql:
             entity = Entity.existing(await sql.entity_by_id(id=wanted), str(wanted))
             rows = await sql.relations(
                 entity_id=entity.survivor_id,
                 scopes=None if own is None else [GLOBAL_SCOPE, own],
-                as_of=inputs.optional_moment(as_of, field="as_of", at_end=True),
-                valid_at=inputs.optional_moment(valid_at, field="valid_at", at_end=True),
+                as_of=inputs.optional_moment(as_of, field="as_of", at_end=True, times=times),
+                valid_at=inputs.optional_moment(valid_at, field="valid_at", at_end=True, times=times),
                 now=self._session.clock(),
                 limit=limit,
             )
