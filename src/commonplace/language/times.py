@@ -119,10 +119,7 @@ class TimeReader:
         Raises:
             InvalidInputError: The text is neither a date nor a time.
         """
-        try:
-            read = read_span(text, now=self.clock(), zone=self.zone, ahead=ahead)
-        except OverflowError:
-            read = None
+        read = read_span(text, now=self.clock(), zone=self.zone, ahead=ahead)
         if read is None:
             raise InvalidInputError(field, EXPECTED, text)
         start, end = (in_utc(moment, field=field) for moment in (read.start, read.end))
@@ -138,6 +135,16 @@ def read_span(text: str, *, now: datetime, zone: tzinfo, ahead: bool = False) ->
         zone: The time zone that words mean.
         ahead: Whether a weekday, a month or a day without its year is the coming one; otherwise it is the latest.
     """
+    try:
+        span = _read(text, now, zone, ahead=ahead)
+    except (OverflowError, ValueError):  # A day outside of the calendar, such as 9,999 years ago.
+        return None
+    if span is None or span.is_iso:
+        return span
+    return TimeSpan(start=span.start.astimezone(UTC), end=span.end.astimezone(UTC))
+
+
+def _read(text: str, now: datetime, zone: tzinfo, *, ahead: bool) -> TimeSpan | None:
     text = " ".join(text.split())
     iso = read_iso(text)
     if iso is not None:
@@ -146,7 +153,7 @@ def read_span(text: str, *, now: datetime, zone: tzinfo, ahead: bool = False) ->
     present = _Present(today=now.astimezone(zone).date(), ahead=ahead)
     if re.fullmatch(_NOW, words):
         return TimeSpan(start=now, end=now)
-    moment = _ago(words, now, zone)
+    moment = _ago(words, now)
     if moment is not None:
         return TimeSpan(start=moment, end=moment)
     days = _days(words, present)
@@ -313,12 +320,12 @@ def _calendar_day(words: str, present: _Present) -> tuple[date, date] | None:
     )
 
 
-def _ago(words: str, now: datetime, zone: tzinfo) -> datetime | None:
+def _ago(words: str, now: datetime) -> datetime | None:
     """Return the moment some minutes or hours ago."""
     for unit, seconds in ((0, 60), (1, 3_600)):
         count = _count(words, unit)
         if count is not None:
-            return (now - timedelta(seconds=count * seconds)).astimezone(zone)
+            return now - timedelta(seconds=count * seconds)
     return None
 
 
