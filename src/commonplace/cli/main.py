@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar
 import typer
 
 from commonplace.cli.frame.lazy import CommandEntry, LazyGroup
+from commonplace.cli.frame.streams import prepare_streams
 from commonplace.core.errors import CommonplaceError
 
 
@@ -113,6 +114,7 @@ def options(
 
 def main() -> None:
     """Run the command line and exit: 0 success, 1 error, 2 wrong usage, 130 interrupted."""
+    prepare_streams()
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     try:
         app(prog_name="commonplace")

@@ -22,7 +22,7 @@ BudgetTokens = Annotated[int, Ge(0), Le(MAX_BUDGET_TOKENS)]
 """The maximum size of a block in tokens of four characters."""
 
 MomentText = Annotated[str, MaxLen(40)]
-"""A date or a time in ISO 8601."""
+"""A date or a time, in ISO 8601 or in words such as "last Friday"."""
 
 Offset = Annotated[int, Ge(0), Le(2**31 - 1)]
 """The number of items before a page; the largest is more than any list has."""

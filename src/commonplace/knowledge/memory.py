@@ -44,6 +44,7 @@ from commonplace.knowledge.parts.upkeep import KnowledgeUpkeep
 from commonplace.knowledge.scopes.moving import Scopes
 from commonplace.knowledge.search.context_assembly import ContextBlocks
 from commonplace.knowledge.search.context_block import DEFAULT_STYLE, BlockStyle, ContextQuotas
+from commonplace.knowledge.search.literal import LiteralSearch
 from commonplace.knowledge.search.recall import Recall
 from commonplace.knowledge.search.results import SearchResult
 from commonplace.knowledge.search.search import Search
@@ -51,6 +52,7 @@ from commonplace.knowledge.store.database import KnowledgeDatabase
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.upkeep.audit import AuditTrail
 from commonplace.knowledge.upkeep.stats import MemoryStats, Statistics
+from commonplace.language.times import TimeReader
 
 
 class KnowledgeMemory:
@@ -68,6 +70,7 @@ class KnowledgeMemory:
         session: The database, and the tenant and actor that use it.
         entities: Entities, their names, relations and merges.
         lists: Lists of facts, rules, episodes and entities.
+        literal: Memories and entities that hold words.
         history: Changes, and facts in the order of time.
         graph: The graph of entities, facts and links.
         links: Links between memories.
@@ -108,6 +111,7 @@ class KnowledgeMemory:
         self._statistics = Statistics(session)
         self.entities = Entities(session)
         self.lists = Lists(session)
+        self.literal = LiteralSearch(session)
         self.history = History(session)
         self.graph = EntityGraph(session)
         self.links = Links(session)
@@ -227,6 +231,11 @@ class KnowledgeMemory:
     def clock(self) -> Clock:
         """Gives the present."""
         return self.session.clock
+
+    @property
+    def times(self) -> TimeReader:
+        """Reads the dates and times that people write, in the time zone of the settings."""
+        return self.session.times
 
     @property
     def config(self) -> MemoryModuleConfig:

@@ -222,7 +222,7 @@ def test_a_question_needs_no_quotes(commonplace: CommandLine) -> None:
     commonplace("ops", "add", "Needs VACUUM weekly", "--category", "maintenance", "--service", "postgres")
     found = commonplace("know", "postgres", "vacuum", "--json").json
     assert found["query"] == "postgres vacuum"
-    assert [item["text"] for held in found["memories"] for item in held["items"]] == ["Needs VACUUM weekly"]
+    assert [item["text"] for item in found["items"]] == ["Needs VACUUM weekly"]
 
 
 def test_a_search_shows_the_memories_that_open(commonplace: CommandLine, tmp_path: Path) -> None:
@@ -233,10 +233,9 @@ def test_a_search_shows_the_memories_that_open(commonplace: CommandLine, tmp_pat
     commonplace("workspace", "store", "The vault is in Bern")
     found = commonplace("know", "vault", "--json")
     assert found.status == 0, found.err
-    held = {each["memory"]: each for each in found.json["memories"]}
-    assert [item["text"] for item in held["workspace"]["items"]] == ["The vault is in Bern"]
-    assert "commonplace.db" in held["operational"]["problem"]
-    assert "commonplace.db" in held["apps"]["problem"]
+    assert [item["text"] for item in found.json["items"]] == ["The vault is in Bern"]
+    assert "commonplace.db" in found.json["problems"]["operational"]
+    assert "commonplace.db" in found.json["problems"]["apps"]
     in_the_way = tmp_path / "in-the-way"
     in_the_way.write_text("")
     told = commonplace("know", "vault", COMMONPLACE_HOME=str(in_the_way / "home"))
@@ -338,7 +337,7 @@ def test_an_item_of_a_search_is_one_paragraph(commonplace: CommandLine, knowledg
         "knowledge", "store-episode", episode, "--butler", "dev", COMMONPLACE_POSTGRES_URL=knowledge_url
     )
     assert (
-        "  User: Which port? Assistant: 5433.\n"
+        " User: Which port? Assistant: 5433.\n"
         in commonplace("know", COMMONPLACE_POSTGRES_URL=knowledge_url).out
     )
 

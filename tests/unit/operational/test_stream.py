@@ -249,11 +249,12 @@ def test_raw_line_separators_inside_json_break_nothing() -> None:
     assert event.text == "a\x85b\u2028c\x0bd"
 
 
-def test_bytes_that_are_no_utf_8_are_replaced() -> None:
-    """A broken character costs itself alone."""
-    (event,) = read(b'\xef\xbb\xbf{"type":"assistant","message":{"content":"a\xffb"}}\r\n')
+@pytest.mark.requirement("ONE-03.3")
+def test_bytes_that_are_no_utf_8_are_read_as_windows_1252() -> None:
+    """A broken character costs itself alone, and no replacement character is stored."""
+    (event,) = read(b'\xef\xbb\xbf{"type":"assistant","message":{"content":"caf\xe9 \x81b"}}\r\n')
     assert isinstance(event, AssistantText)
-    assert event.text == "a\N{REPLACEMENT CHARACTER}b"
+    assert event.text == "café \x81b"
 
 
 def test_a_line_over_the_limit_is_skipped_and_reported() -> None:

@@ -17,6 +17,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from commonplace.cli.frame.usage import Command
+from commonplace.core.decoding import decode_text
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.settings import home_of, load_settings
 from commonplace.hosts.hooks.events import ACTOR, handler
@@ -92,7 +93,7 @@ def _answer(event: str, butler: str | None, host: str, service: TeamClient | Non
         raise InvalidInputError("event", f"one of {', '.join(DEADLINES_S)}", event)
     if sys.stdin.isatty():
         raise InvalidInputError("standard input", "a JSON object from the host", "a terminal")
-    document = sys.stdin.buffer.read(MAX_INPUT_BYTES).decode("utf-8", "replace")
+    document = decode_text(sys.stdin.buffer.read(MAX_INPUT_BYTES))
     settings = load_settings(read_current_directory=False)
     call = read_call(document, settings, os.environ, butler=butler, host=host, service=service)
     return rendered(asyncio.run(_work(event, call)), host=call.host, event=call.event)

@@ -6,6 +6,8 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import typer
+
 from commonplace.cli.frame.command import Answer
 from commonplace.core.atomic_write import draft_of
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
@@ -22,7 +24,8 @@ def written(items: Sequence[Item], target: Path) -> Answer:
         StorageUnavailableError: The items cannot be written.
     """
     if str(target) == "-":
-        return Answer({"count": len(items)}, "\n".join(jsonl.lines(items)))
+        # JSON Lines are UTF-8, whatever the encoding of the terminal is.
+        return Answer({"count": len(items)}, lambda _: typer.echo("\n".join(jsonl.lines(items)).encode()))
     try:
         write(items, target.absolute())
     except OSError as error:

@@ -1,6 +1,8 @@
 """Help formatting: flags show no value, options show the name of their value, paragraphs fill the terminal."""
 
 import inspect
+import os
+import re
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -8,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
+from commonplace.cli.frame.streams import decoded_argument
 from commonplace.core.faults import expected_by
 
 if TYPE_CHECKING:
@@ -24,6 +27,26 @@ VALUE_NAMES: Final = {
     "str": "TEXT",
 }
 """Names of values by typer's type names; other types are lists of choices, which are shown unchanged."""
+
+_FILES: Final = re.compile(r"\b(?:FILE|PATH|DIR|DIRECTORY|TARGET)\b")
+
+
+def _decoded(parameter: Any, value: Any) -> Any:  # noqa: ANN401 - what typer has parsed
+    """Return the value of a parameter with its texts decoded, because bytes that are no text must not be stored.
+
+    The name of a file may have any bytes.
+
+    Raises:
+        typer.BadParameter: The value is no text.
+    """
+    if isinstance(value, list | tuple):
+        return [_decoded(parameter, each) for each in cast("list[Any]", value)]
+    if not isinstance(value, str) or _FILES.search(parameter.metavar or ""):
+        return value
+    text = decoded_argument(value)
+    if text is None:
+        raise typer.BadParameter(f"expected text in UTF-8, got {os.fsencode(value)!r}", param=parameter)
+    return text
 
 
 @contextmanager
@@ -53,7 +76,7 @@ class _Option(TyperOption):
     def process_value(self, ctx: Any, value: Any) -> Any:  # noqa: ANN401 - the signature is typer's
         """Return the converted value."""
         with _in_our_form():
-            return super().process_value(ctx, value)
+            return _decoded(self, super().process_value(ctx, value))
 
     def display_type(self, ctx: Any) -> str:  # noqa: ANN401 - the signature is typer's
         """Return the name of the value, or the choices."""
@@ -64,7 +87,7 @@ class _Argument(TyperArgument):
     def process_value(self, ctx: Any, value: Any) -> Any:  # noqa: ANN401 - the signature is typer's
         """Return the converted value."""
         with _in_our_form():
-            return super().process_value(ctx, value)
+            return _decoded(self, super().process_value(ctx, value))
 
     def display_type(self, ctx: Any) -> str:  # noqa: ANN401 - the signature is typer's
         """Return the choices; the name of an argument already describes its value."""

@@ -131,7 +131,7 @@ async def store_fact(
     entity: Annotated[str | None, typer.Option(help="Id of the entity that the subject refers to.")] = None,
     valid_from: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="When the fact became true: a date or a time (ISO 8601)."),
+        typer.Option(metavar="TIME", help="When the fact became true: a date or a time, such as 2026-05-01."),
     ] = None,
     valid_to: Annotated[
         str | None,

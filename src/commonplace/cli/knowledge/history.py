@@ -21,13 +21,15 @@ command = commands(app, opened)
 async def diff(
     memory: KnowledgeMemory,
     *,
-    since: Annotated[str, typer.Option("--from", metavar="TIME", help="A date or a time (ISO 8601).")],
+    since: Annotated[
+        str, typer.Option("--from", metavar="TIME", help="A date or a time, such as yesterday.")
+    ],
     until: Annotated[
         str | None,
         typer.Option(
             "--to",
             metavar="TIME",
-            help="The later date or time; a date means the end of that day.",
+            help="The later date or time; a day means its end.",
             show_default="now",
         ),
     ] = None,

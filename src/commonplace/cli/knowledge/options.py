@@ -43,7 +43,7 @@ AsOfOption = Annotated[
     typer.Option(
         "--as-of",
         metavar="TIME",
-        help="Show what was known at this time, or at the end of this date (ISO 8601).",
+        help="Show what was known at this time, or at the end of this day, such as 2026-05-01 or yesterday.",
     ),
 ]
 ValidAtOption = Annotated[
@@ -51,7 +51,7 @@ ValidAtOption = Annotated[
     typer.Option(
         "--valid-at",
         metavar="TIME",
-        help="Show facts that were true at this time, or at the end of this date.",
+        help="Show facts that were true at this time, or at the end of this day.",
     ),
 ]
 TaggedOption = Annotated[
@@ -59,10 +59,19 @@ TaggedOption = Annotated[
 ]
 SinceOption = Annotated[
     str | None,
-    typer.Option("--since", metavar="TIME", help="Only memories stored at this date or time, or later."),
+    typer.Option(
+        "--since",
+        metavar="TIME",
+        help="Only memories stored at this time or later, such as 2026-05-01 or yesterday.",
+    ),
 ]
 UntilOption = Annotated[
-    str | None, typer.Option("--until", metavar="TIME", help="Only memories stored before this date or time.")
+    str | None,
+    typer.Option(
+        "--until",
+        metavar="TIME",
+        help='Only memories stored before this date or time, or by the end of words such as "last friday".',
+    ),
 ]
 LearnedOption = Annotated[
     str | None, typer.Option("--learned-by", metavar="BUTLER", help="Only memories learned by this butler.")
@@ -160,6 +169,7 @@ async def narrowing(
         until=until,
         learned_by=learned_by,
         entity_id=await entity_of(memory, entity) if entity is not None else None,
+        times=memory.times,
     )
 
 
@@ -190,7 +200,7 @@ async def narrowing_of_block(
 
 
 def narrowing_of_rules(
-    _: KnowledgeMemory,
+    memory: KnowledgeMemory,
     *,
     scope: ExactScopeOption = None,
     as_of: AsOfOption = None,
@@ -209,6 +219,7 @@ def narrowing_of_rules(
         since=since,
         until=until,
         learned_by=learned_by,
+        times=memory.times,
     )
 
 

@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, cast
 
+from commonplace.core.decoding import LENIENT
 from commonplace.hosts.hooks.sessions import SessionRecord, SessionRecords
 from commonplace.projects import Project, Projects
 
@@ -55,7 +56,7 @@ def plan_adoption(records: SessionRecords, projects: Projects) -> list[Adoption]
 def _directory(record: SessionRecord) -> Path | None:
     """Return the directory of a session, if its transcript names one that still exists."""
     try:
-        with record.transcript.open(encoding="utf-8", errors="replace") as lines:
+        with record.transcript.open(encoding="utf-8", errors=LENIENT) as lines:
             named = next(_directories(islice(lines, _LINES)), None)
     except OSError:
         return None

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.core.clock import Clock
+from commonplace.core.decoding import decode_text
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.hosts.hooks.formats import TranscriptMessage
 from commonplace.hosts.hooks.outbox import Outbox
@@ -184,7 +185,7 @@ def _lines(transcript: Path, size: int) -> Iterator[str]:
         while size > 0 and (line := file.readline()):
             size -= len(line)
             if size >= 0:
-                yield line.decode("utf-8", "replace")
+                yield decode_text(line)
 
 
 def _latest(messages: list[TranscriptMessage], clock: Clock) -> datetime | None:

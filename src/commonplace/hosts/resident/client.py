@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Mapping
 
+from commonplace.core.decoding import decode_text
 from commonplace.hosts.resident.resident_socket import MCP, ResidentSocket
 
 DEADLINES_S = {"session-start": 25.0, "user-prompt": 5.0, "session-end": 17.0}
@@ -84,7 +85,7 @@ def _request(event: str, document: bytes, options: Mapping[str, str]) -> bytes:
         "host": options.get("--host", "claude-code"),
         "server": options.get("--server"),
         "token_file": options.get("--token-file", ""),
-        "document": document.decode("utf-8", "replace"),
+        "document": decode_text(document),
         "directory": _current_directory(),
         "environ": {
             name: value

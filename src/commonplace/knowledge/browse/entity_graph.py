@@ -110,7 +110,7 @@ class EntityGraph:
         """
         key = inputs.optional_id(entity_id, field="entity_id")
         own = inputs.optional_scope(scope)
-        oldest = inputs.optional_moment(since, field="since")
+        oldest = inputs.optional_moment(since, field="since", times=self._session.times)
         require_page(limit, max_limit=MOST_ENTITIES)
         async with self._session.reading() as sql:
             entities = await sql.graph_entities(entity_id=key, limit=limit)

@@ -43,8 +43,8 @@ class ChangeHistory:
         require_page(limit, offset)
         now = self._session.clock()
         earlier, later = (
-            inputs.optional_moment(since, field="since"),
-            inputs.optional_moment(until, field="until", at_end=True),
+            inputs.optional_moment(since, field="since", times=self._session.times),
+            inputs.optional_moment(until, field="until", at_end=True, times=self._session.times),
         )
         later = later or now
         if earlier is None or earlier >= later:

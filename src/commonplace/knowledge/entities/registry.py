@@ -139,7 +139,7 @@ class EntityRegistry:
     ) -> Entity:
         """Return an entity; the ``survivor_id`` of a merged entity names the entity that replaced it."""
         require_tenant(self._session.tenant_id, tenant_id)
-        moment = optional_moment(as_of, field="as_of", at_end=True)
+        moment = optional_moment(as_of, field="as_of", at_end=True, times=self._session.times)
         async with self._session.reading() as sql:
             wanted = await find_entity_id(sql, entity_id, field="entity_id")
             entity = Entity.existing(await sql.entity_by_id(id=wanted), str(wanted))

@@ -56,14 +56,15 @@ class EntityRelations:
         """Return the relations of an entity in either direction, latest fact first."""
         require_page(limit)
         own = inputs.optional_scope(scope)
+        times = self._session.times
         async with self._session.reading() as sql:
             wanted = await find_entity_id(sql, entity_id, field="entity_id")
             entity = Entity.existing(await sql.entity_by_id(id=wanted), str(wanted))
             rows = await sql.relations(
                 entity_id=entity.survivor_id,
                 scopes=None if own is None else [GLOBAL_SCOPE, own],
-                as_of=inputs.optional_moment(as_of, field="as_of", at_end=True),
-                valid_at=inputs.optional_moment(valid_at, field="valid_at", at_end=True),
+                as_of=inputs.optional_moment(as_of, field="as_of", at_end=True, times=times),
+                valid_at=inputs.optional_moment(valid_at, field="valid_at", at_end=True, times=times),
                 now=self._session.clock(),
                 limit=limit,
             )

@@ -33,7 +33,7 @@ class SingleMemories:
 
     async def get(self, memory_type: str, memory_id: UUID | str, *, as_of: Moment | None = None) -> Memory:
         """Return a memory, counting one use."""
-        moment = inputs.optional_moment(as_of, field="as_of", at_end=True)
+        moment = inputs.optional_moment(as_of, field="as_of", at_end=True, times=self._session.times)
         async with traced(self._session, "search_memory") as note:
             if moment is None:
                 return note(await self.count_use(memory_type, memory_id))

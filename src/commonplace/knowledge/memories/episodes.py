@@ -110,7 +110,9 @@ class Episodes:
             session_id=session_id,
             importance=importance,
             metadata=metadata,
-            created_at=created_at,
+            created_at=inputs.optional_stored_moment(
+                created_at, field="created_at", times=self._session.times
+            ),
             source=source,
         )
         try:

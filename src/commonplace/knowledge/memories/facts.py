@@ -117,6 +117,7 @@ class Facts:
         allow_secrets: bool = False,
     ) -> FactReceipt:
         """Store a fact, which supersedes the active fact with the same key."""
+        times = self._session.times
         draft = FactDraft(
             subject=subject,
             predicate=predicate,
@@ -129,8 +130,8 @@ class Facts:
             source_butler=source_butler,
             source_episode_id=source_episode_id,
             metadata=metadata,
-            valid_from=valid_from,
-            valid_to=valid_to,
+            valid_from=inputs.optional_stored_moment(valid_from, field="valid_from", times=times),
+            valid_to=inputs.optional_stored_moment(valid_to, field="valid_to", at_end=True, times=times),
             source=source,
         )
         draft, period = with_period(draft, self._session.clock())

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, Final, TypeVar, cast
 from uuid import UUID
 
@@ -24,6 +24,7 @@ from commonplace.knowledge.model.bounds import (
     Importance,
 )
 from commonplace.knowledge.model.kinds import PINNED, MemoryType
+from commonplace.language.times import TimeReader, read_iso
 
 MAX_METADATA_CHARS: Final = 64 * 1024
 MAX_METADATA_DEPTH: Final = 16
@@ -136,37 +137,46 @@ def require_moment(value: object, *, field: str) -> datetime:
     return in_utc(value, field=field)
 
 
-def optional_moment(value: object, *, field: str, at_end: bool = False) -> datetime | None:
-    """Return a moment in UTC, or ``None`` for ``None``; a text is a date or a time in ISO 8601, in UTC without offset.
+def optional_moment(
+    value: object,
+    *,
+    field: str,
+    at_end: bool = False,
+    before: bool = False,
+    times: TimeReader | None = None,
+) -> datetime | None:
+    """Return a moment in UTC, or ``None`` for ``None``; a text is a date or a time.
 
     Args:
-        value: The moment.
+        value: The moment. A text is in ISO 8601, in UTC without offset; with ``times``, words such as "yesterday" too.
         field: The field that the error names.
-        at_end: Whether a date stands for the last moment of its day.
+        at_end: Whether a date or words stand for their last moment, and not for their first.
+        before: Whether words stand for the moment after their last; for an exclusive end.
+        times: Reads words.
 
     Raises:
         InvalidInputError: The value is neither such a text nor a datetime with a time zone.
     """
     if isinstance(value, str):
-        try:
-            moment = datetime.fromisoformat(value.strip())
-        except ValueError:
+        span = read_iso(value) if times is None else times.span(value, field=field, ahead=field == "valid_to")
+        if span is None:
             form = "a date or a time in ISO 8601, such as 2026-05-01 or 2026-05-01T12:00:00Z"
-            raise InvalidInputError(field, form, value) from None
-        if at_end and len(value.strip()) <= len("2026-05-01"):
-            moment += timedelta(days=1, microseconds=-1)
-        value = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            raise InvalidInputError(field, form, value)
+        ends = before and not span.is_iso
+        value = span.last if at_end else span.end if ends else span.start
     return None if value is None else require_moment(value, field=field)
 
 
-def optional_stored_moment(value: object, *, field: str, at_end: bool = False) -> datetime | None:
+def optional_stored_moment(
+    value: object, *, field: str, at_end: bool = False, times: TimeReader | None = None
+) -> datetime | None:
     """Return a moment to store, or ``None`` for ``None``; see :func:`optional_moment`.
 
     Raises:
         InvalidInputError: The value is no moment, or outside of the years 2 to 9998. Other programs write the first and
             the last moment of a calendar where no time is known.
     """
-    moment = optional_moment(value, field=field, at_end=at_end)
+    moment = optional_moment(value, field=field, at_end=at_end, times=times)
     if moment is not None and moment.year not in STORED_YEARS:
         form = (
             f"a moment of the years {STORED_YEARS[0]} to {STORED_YEARS[-1]}, or no value if the time is open"

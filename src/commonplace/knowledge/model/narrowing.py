@@ -11,6 +11,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.core.sources import Source, at_least
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.kinds import Moment
+from commonplace.language.times import TimeReader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False)
@@ -54,22 +55,25 @@ class Narrowing:
         until: Moment | None = None,
         learned_by: str | None = None,
         entity_id: UUID | str | None = None,
+        times: TimeReader | None = None,
     ) -> None:
         """Check the values; a date for ``as_of`` or ``valid_at`` is the end of that day.
+
+        With ``times``, moments may be words such as "yesterday"; words for ``until`` include the time that they name.
 
         Raises:
             InvalidInputError: A value is malformed, or ``until`` is not after ``since``.
         """
         first, last = (
-            inputs.optional_moment(since, field="since"),
-            inputs.optional_moment(until, field="until"),
+            inputs.optional_moment(since, field="since", times=times),
+            inputs.optional_moment(until, field="until", before=True, times=times),
         )
         if first is not None and last is not None and last <= first:
             raise InvalidInputError("until", f"a moment after since, {first.isoformat()}", str(until))
         values = {
             "scope": inputs.optional_scope(scope),
-            "as_of": inputs.optional_moment(as_of, field="as_of", at_end=True),
-            "valid_at": inputs.optional_moment(valid_at, field="valid_at", at_end=True),
+            "as_of": inputs.optional_moment(as_of, field="as_of", at_end=True, times=times),
+            "valid_at": inputs.optional_moment(valid_at, field="valid_at", at_end=True, times=times),
             "min_trust": optional_one_of(Source, min_trust, field="min_trust"),
             "tags": tuple(inputs.require_tags(tags, allow_secrets=True)),
             "since": first,

@@ -13,28 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final, Literal
 
-from commonplace.language.weekdays import WEEKDAYS
-
-_MONTHS: Final = (
-    "january|jan|januar|enero|janvier",
-    "february|feb|februar|febrero|février",
-    "march|mar|märz|marzo|mars",
-    "april|apr|abril|avril",
-    "may|mai|mayo",
-    "june|jun|juni|junio|juin",
-    "july|jul|juli|julio|juillet",
-    "august|aug|agosto|août",
-    "september|sept|sep|septiembre|septembre",
-    "october|oct|oktober|octubre|octobre",
-    "november|nov|noviembre|novembre",
-    "december|dec|dezember|diciembre|décembre",
-)
-_DAYS_AWAY: Final = {
-    -1: "yesterday|gestern|ayer|hier",
-    0: "today|heute|hoy|aujourd['\u2019]hui",
-    1: "tomorrow|morgen|mañana|demain",
-}
-_SPANS: Final = ("week|woche|semana|semaine", "month|monat|mes|mois", "year|jahr|año|année")
+from commonplace.language.calendar_words import DAYS_AWAY, MONTHS, SPANS, WEEKDAYS
 
 
 def _any_of(*names: str) -> str:
@@ -43,7 +22,7 @@ def _any_of(*names: str) -> str:
     return "(?:" + "|".join(sorted(words, key=len, reverse=True)) + ")"
 
 
-_MONTH: Final = _any_of(*_MONTHS)
+_MONTH: Final = _any_of(*MONTHS)
 _WEEKDAY: Final = _any_of(*WEEKDAYS)
 _YEAR: Final = r"(?:19|20)\d\d"
 _DAY: Final = "|".join(
@@ -58,9 +37,9 @@ _MONTH_OF_YEAR: Final = rf"{_MONTH}\s(?:del?\s)?{_YEAR}"
 _END: Final = (
     rf"(?:the\send\sof|ende|finales\sde|(?:la\s)?fin(?:\sde)?)\s(?P<end>{_MONTH_OF_YEAR}|{_MONTH}|{_YEAR})"
 )
-_COMING: Final = rf"(?:{_WEEKDAY}|{_any_of(*_SPANS)})"
+_COMING: Final = rf"(?:{_WEEKDAY}|{_any_of(*SPANS)})"
 _NEXT: Final = rf"(?:next|nächste[nmrs]?|próxim[oa])\s{_COMING}|{_COMING}\s(?:prochaine?|que\sviene)"
-_WORD: Final = rf"{_NEXT}|{_MONTH}|{_WEEKDAY}|{_YEAR}|{_any_of(*_DAYS_AWAY.values())}"
+_WORD: Final = rf"{_NEXT}|{_MONTH}|{_WEEKDAY}|{_YEAR}|{_any_of(*DAYS_AWAY.values())}"
 _DATE: Final = rf"{_DAY}|{_MONTH_OF_YEAR}|{_WORD}"
 
 _FLAGS: Final = re.IGNORECASE
@@ -330,7 +309,7 @@ def _read(text: str, today: date) -> _WrittenDate | None:
     year = re.search(rf"\b{_YEAR}\b", words)
     number = int(year[0]) if year else None
     day = re.search(r"\b(\d{1,2})(?!\d)", words)
-    if month := _index(_MONTHS, words):
+    if month := _index(MONTHS, words):
         return _WrittenDate("day" if day else "month", number, month, int(day[1]) if day else 1)
     return _WrittenDate("year", number) if number else _named(words, today)
 
@@ -342,7 +321,7 @@ def _next(words: str, today: date) -> _WrittenDate:
         day = monday + timedelta(days=weekday - 1)
         return _WrittenDate("next weekday", day.year, day.month, day.day)
     month = date(today.year + today.month // 12, today.month % 12 + 1, 1)
-    day = (monday, month, date(today.year + 1, 1, 1))[(_index(_SPANS, words) or 1) - 1]
+    day = (monday, month, date(today.year + 1, 1, 1))[(_index(SPANS, words) or 1) - 1]
     return _WrittenDate("next span", day.year, day.month, day.day)
 
 
@@ -351,7 +330,7 @@ def _named(words: str, today: date) -> _WrittenDate | None:
     if weekday := _index(WEEKDAYS, words):
         day = today - timedelta(days=(today.weekday() - weekday + 1) % 7)
         return _WrittenDate("weekday", day.year, day.month, day.day)
-    for days, names in _DAYS_AWAY.items():
+    for days, names in DAYS_AWAY.items():
         if re.fullmatch(names, words):
             day = today + timedelta(days=days)
             return _WrittenDate("near", day.year, day.month, day.day)

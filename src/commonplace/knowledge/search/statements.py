@@ -19,6 +19,7 @@ from commonplace.knowledge.model.kinds import COLUMNS, Episode, Fact, Memory, Me
 from commonplace.knowledge.rules.scoring import RRF_K
 from commonplace.knowledge.search.filters import FILTERED
 from commonplace.knowledge.store.statements import SearchStatements
+from commonplace.language.literal import PLAIN_SIGNS
 from commonplace.storage.database import StatementSet
 
 PRODUCTS: Final = ("product_0", "product_1", "product_2", "product_3", "product_4")
@@ -50,6 +51,21 @@ _FACT_THEN: Final = (
 _RULE_THEN: Final = (
     "(CAST(:as_of AS timestamptz) IS NULL OR created_at <= :as_of) AND commonplace_rule_forgotten(id, metadata,"
     " CAST(:as_of AS timestamptz)) IS FALSE"
+)
+
+_BARE: Final = (
+    "CASE WHEN octet_length({text}) = length({text}) THEN lower({text}) ELSE translate("
+    "lower(regexp_replace(normalize({text}, NFKD), '[\u0300-\u036f]+', '', 'g')), {signs}) END"
+)
+"""Bare text, see :func:`~commonplace.language.literal.bare`. Normalising takes ten times as long as the rest, and does
+not change ASCII."""
+
+_TEXT_OF_FACT: Final = "concat_ws(' ', m.subject, m.predicate, m.content)"
+_NAMES_OF_ENTITY: Final = "concat_ws(' ', m.canonical_name, array_to_string(m.aliases, ' '))"
+_ABOUT_ENTITY: Final = (
+    "(m.entity_id = ANY(CAST(:about_ids AS uuid[]))"
+    " OR EXISTS (SELECT FROM commonplace_mentioned(m.id) AS named (entity)"
+    " WHERE named.entity = ANY(CAST(:about_ids AS uuid[]))))"
 )
 
 
@@ -234,6 +250,27 @@ def reading_queries(form: Form) -> StatementSet[SearchStatements]:
             active = f"{active} AND {FILTERED[table.memory_type]}"
         gaps[f"active_{table.memory_type}"] = f"{active} AND {_TRUSTED}" if form.guarded else active
     return _queries(_read("read").substitute(gaps))
+
+
+@cache
+def literal_queries(table: SearchTable, form: Form) -> StatementSet[SearchStatements]:
+    """Return the statement ``literal_search`` over one table; made once."""
+    is_fact = table.memory_type is MemoryType.FACT
+    gaps = _gaps(table, Reach.of(matches=1, neighbours=1), form)
+    text = _TEXT_OF_FACT if is_fact else "m.content"
+    about = _ABOUT_ENTITY if is_fact else "false"
+    return _queries(_read("literal").substitute(gaps, bare_text=_bare(text), is_about=about))
+
+
+@cache
+def literal_entity_queries() -> StatementSet[SearchStatements]:
+    """Return the statement ``literal_entities``; made once."""
+    return _queries(_read("literal_entities").substitute(bare_text=_bare(_NAMES_OF_ENTITY)))
+
+
+def _bare(text: str) -> str:
+    signs = ", ".join("'" + each.replace("'", "''") + "'" for each in PLAIN_SIGNS)
+    return _BARE.format(text=text, signs=signs)
 
 
 @cache

@@ -21,6 +21,7 @@ from commonplace.knowledge.store.outage import open_soon, while_it_answers
 from commonplace.knowledge.store.replicas import Replicas
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import require_context, unit_of_work
+from commonplace.language.times import TimeReader
 from commonplace.storage.clock_guard import ClockGuard
 
 if TYPE_CHECKING:
@@ -64,6 +65,11 @@ class KnowledgeSession:
         self._warming: asyncio.Task[None] | None = None
         with request_context(tenant_id=tenant_id, actor=actor):
             require_context()
+
+    @property
+    def times(self) -> TimeReader:
+        """Reads the dates and times that people write, in the time zone of the settings."""
+        return TimeReader(clock=self.clock, zone=self.database.settings.zone)
 
     def begin(self, *, after_s: float = 0.0) -> None:
         """Start opening the database and loading the model in the background; calls wait for both.

@@ -11,6 +11,7 @@ from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.pages import require_page
 from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.inputs import optional_filter, optional_moment, require_id
+from commonplace.knowledge.model.kinds import Moment
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.rows import Noun
 
@@ -59,8 +60,8 @@ class AuditTrail:
         memory_id: UUID | str | None = None,
         run_id: UUID | str | None = None,
         actor: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
         limit: int = 100,
         offset: int = 0,
     ) -> list[AuditEvent]:
@@ -72,8 +73,8 @@ class AuditTrail:
             memory_id: The episode, fact, rule or entity that the event is about.
             run_id: The consolidation run that caused the event; not together with ``memory_id``.
             actor: The actor who caused the event.
-            since: The first moment (aware).
-            until: The last moment (aware).
+            since: The first moment.
+            until: The last moment; a day includes all of its hours.
             limit: The maximum number of events.
             offset: The number of events to skip.
 
@@ -92,8 +93,8 @@ class AuditTrail:
                 for each in require_items(event_types, field="event_types")
             ],
             "actor": optional_filter(actor, field="actor"),
-            "since": optional_moment(since, field="since"),
-            "until": optional_moment(until, field="until"),
+            "since": optional_moment(since, field="since", times=self._session.times),
+            "until": optional_moment(until, field="until", at_end=True, times=self._session.times),
             "limit": limit,
             "offset": offset,
         }

@@ -10,6 +10,7 @@ from commonplace.core.sources import Source
 from commonplace.knowledge import (
     EntityType,
     Importance,
+    KnowledgeMemory,
     Limit,
     MemoryType,
     Narrowing,
@@ -77,14 +78,14 @@ MinRelevance = Annotated[
 AsOf = Annotated[
     MomentText | None,
     Field(
-        description="A time, or a date for the end of that day (ISO 8601): return what was known then. "
+        description="A time, or a day for its end (ISO 8601 or words such as yesterday): return what was known then. "
         "Leave it out for now."
     ),
 ]
 ValidAt = Annotated[
     MomentText | None,
     Field(
-        description="A time, or a date for the end of that day (ISO 8601): return the facts that were true then. "
+        description="A time, or a day for its end (ISO 8601 or words): return the facts that were true then. "
         "Leave it out for current facts."
     ),
 ]
@@ -109,10 +110,16 @@ MinTrust = Annotated[
 OnlyTags = Annotated[Tags | None, JSON, Field(description="Only memories with all of these tags.")]
 Since = Annotated[
     MomentText | None,
-    Field(description="A date or time (ISO 8601): only memories that were stored then or later."),
+    Field(
+        description="A date or time (ISO 8601, or words such as last Friday): only memories stored then or later."
+    ),
 ]
 Until = Annotated[
-    MomentText | None, Field(description="A date or time (ISO 8601): only memories that were stored before.")
+    MomentText | None,
+    Field(
+        description="A date or time (ISO 8601): only memories that were stored before; or words such as yesterday: "
+        "also those of that time."
+    ),
 ]
 LearnedBy = Annotated[Scope | None, Field(description="Only memories learned by this butler (agent).")]
 OnlyEntity = Annotated[
@@ -122,6 +129,7 @@ OnlyEntity = Annotated[
 
 
 def narrowing(
+    memory: KnowledgeMemory,
     *,
     scope: ScopeFilter = None,
     as_of: AsOf = None,
@@ -135,6 +143,7 @@ def narrowing(
 ) -> Narrowing:
     """Return the narrowing of a search or recall."""
     return Narrowing(
+        times=memory.times,
         scope=scope,
         as_of=as_of,
         valid_at=valid_at,
@@ -148,6 +157,7 @@ def narrowing(
 
 
 def narrowing_of_block(
+    memory: KnowledgeMemory,
     *,
     as_of: AsOf = None,
     valid_at: ValidAt = None,
@@ -160,6 +170,7 @@ def narrowing_of_block(
 ) -> Narrowing:
     """Return the narrowing of a block, whose scope is its butler."""
     return narrowing(
+        memory,
         as_of=as_of,
         valid_at=valid_at,
         min_trust=min_trust,

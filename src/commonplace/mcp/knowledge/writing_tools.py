@@ -129,7 +129,7 @@ async def memory_store_fact(
             (weeks) or ephemeral (days).
         entity_id: The entity of the subject, as entity_resolve returns it. Without it, the entity with the subject's
             name is used, unless two entities have that name.
-        valid_from: The date or time (ISO 8601) when the fact became true, if you know it.
+        valid_from: The date or time (ISO 8601, or words such as last Friday) when the fact became true, if you know it.
         valid_to: The last day on which the fact is true, or the time when it ends (ISO 8601), if you know it;
             searches hide it afterwards.
     """

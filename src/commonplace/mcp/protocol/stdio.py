@@ -12,6 +12,7 @@ from typing import BinaryIO, Final, cast
 
 from fastmcp import FastMCP
 
+from commonplace.core.decoding import LENIENT
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.settings import Settings, load_settings
 from commonplace.mcp.protocol.profiles import WHOLE, View
@@ -100,5 +101,5 @@ async def run(server: FastMCP) -> None:
     """Run an MCP server on standard input and output."""
     # The library reads the buffer of sys.stdin.
     lines = cast("BinaryIO", WholeCharacters(sys.stdin.buffer))
-    sys.stdin = io.TextIOWrapper(lines, encoding="utf-8", errors="replace")
+    sys.stdin = io.TextIOWrapper(lines, encoding="utf-8", errors=LENIENT)
     await server.run_stdio_async(show_banner=False, log_level="WARNING")

@@ -169,7 +169,8 @@ class MemoryTool(Tool):
             if "tenant_id" in given and "tenant_id" not in checked.model_fields_set:
                 given["tenant_id"] = getattr(memory, "tenant_id", None)
             async with _progress(self.title or self.name) if self._offer.is_long else nullcontext():
-                result = json_safe(await self._offer.run(memory, **await gathered(self._offer.run, given)))
+                arguments = await gathered(self._offer.run, given, memory)
+                result = json_safe(await self._offer.run(memory, **arguments))
         except Exception as error:  # noqa: BLE001 - an outer door: whatever it was, the model gets an answer
             return self._refused(error)
         if isinstance(result, str):

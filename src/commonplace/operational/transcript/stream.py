@@ -23,6 +23,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from itertools import islice
 from typing import Final, cast
 
+from commonplace.core.decoding import decode_text
 from commonplace.core.secrets import masked_excerpt
 from commonplace.core.text import clean_text, trim_to
 from commonplace.operational.model.stream import (
@@ -94,7 +95,7 @@ async def read_events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[list[Strea
 
 def decode_line(line: TranscriptLine) -> list[StreamEvent]:
     """Return the events of a line; empty lines and unknown types have no events."""
-    text = line.data.decode("utf-8", "replace").removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}").strip()
+    text = decode_text(line.data).removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}").strip()
     if line.too_long:
         return [_damaged(line, text, f"line of {line.size} bytes is too long")]
     if not text:

@@ -1,7 +1,6 @@
-"""One search over all four memories, and the newest items of each memory without a query."""
+"""One search over all four memories; without a query, their newest items."""
 
 from dataclasses import replace
-from datetime import UTC, date, datetime, time
 from typing import Annotated, Final, Literal
 
 from fastapi import Depends, Query, Request
@@ -9,22 +8,37 @@ from fastapi.responses import HTMLResponse
 from pydantic import Field
 
 from commonplace.access import Principal
+from commonplace.language.times import TimeReader
 from commonplace.services.briefing import BriefingPart
-from commonplace.services.search import MAX_QUERY_CHARS, PARTS, ListedMemory, MemoryKind, search_all
+from commonplace.services.memory_ids import MemoryKind
+from commonplace.services.search.items import (
+    MAX_QUERY_CHARS,
+    PARTS,
+    ListedMemory,
+    SearchCriteria,
+)
+from commonplace.services.search.searching import search_all
 from commonplace.web.http.access import KnowledgeOfCaller, OpenMemories, reader
 from commonplace.web.pages.knowledge.graph import BETWEEN
-from commonplace.web.pages.knowledge.listing import project_names
+from commonplace.web.pages.knowledge.listing import Day, Name, project_names
 from commonplace.web.pages.layout.errors import pages
 from commonplace.web.pages.layout.paging import Address
 from commonplace.web.pages.layout.rendering import link, render
 
 PATH: Final = "/search"
+MOST: Final = 50
+"""The maximum number of items on the page."""
+
 TITLES: Final = {
-    BriefingPart.KNOWLEDGE: "Knowledge",
-    BriefingPart.OPERATIONAL: "Lessons of operations",
-    BriefingPart.APPS: "Digests of apps",
-    BriefingPart.WORKSPACE: "Notes of the workspace",
+    BriefingPart.KNOWLEDGE: "Knowledge memory",
+    BriefingPart.OPERATIONAL: "Operational memory",
+    BriefingPart.APPS: "App memory",
+    BriefingPart.WORKSPACE: "Workspace memory",
 }
+KINDS: Final = (
+    ("", "All"),
+    *((kind, "Entities" if kind is MemoryKind.ENTITY else f"{kind.title()}s") for kind in MemoryKind),
+)
 _PLACES: Final = {
     MemoryKind.ENTITY: "/knowledge/entities/{}",
     MemoryKind.FACT: "/knowledge/facts/{}",
@@ -45,10 +59,33 @@ router = pages(PATH, reader)
 
 
 class SearchAddress(Address):
-    """The question in the address of the page."""
+    """The question and the filters in the address of the page."""
 
     q: Annotated[str, Field(max_length=MAX_QUERY_CHARS)] = ""
-    on: date | Literal[""] = ""
+    kind: MemoryKind | Literal[""] = ""
+    about: Name = ""
+    since: Day = ""
+    until: Day = ""
+    on: Day = ""
+
+    @property
+    def narrows(self) -> bool:
+        """Whether a filter is set."""
+        return any((self.kind, self.about, self.since, self.until, self.on))
+
+    def criteria(self, times: TimeReader) -> SearchCriteria:
+        """Return the filters of the search.
+
+        Raises:
+            InvalidInputError: A day cannot be read.
+        """
+        return SearchCriteria(
+            kinds=[self.kind] if self.kind else (),
+            about=self.about,
+            since=times.since(self.since or None),
+            until=times.until(self.until or None),
+            as_of=times.span(self.on, field="on").last if self.on else None,
+        )
 
 
 @router.get("")
@@ -60,18 +97,22 @@ async def search_page(
     who: Annotated[Principal, Depends(reader)],
 ) -> HTMLResponse:
     """Show the matches of a query in every memory; tenants other than the installation's see knowledge memory only."""
-    day = wanted.on or None
-    parts = PARTS if who.of_installation and day is None else (BriefingPart.KNOWLEDGE,)
-    end = None if day is None else datetime.combine(day, time.max, tzinfo=UTC)
+    parts = PARTS if who.of_installation else (BriefingPart.KNOWLEDGE,)
+    criteria = wanted.criteria(knowledge.times)
+    results = await search_all(
+        replace(memories, knowledge=knowledge), wanted.q, criteria=criteria, parts=parts, limit=MOST
+    )
     return render(
         request,
         "search.html",
-        query=wanted.q,
-        day=day,
+        wanted=wanted,
+        day=criteria.as_of,
         connects=len([name for name in BETWEEN.split(wanted.q) if name]) == 2,  # noqa: PLR2004 - two names
-        url=link(PATH, q=wanted.q, on=day),
-        results=await search_all(replace(memories, knowledge=knowledge), wanted.q, parts=parts, as_of=end),
+        url=link(PATH, **wanted.model_dump()),
+        results=results,
+        most=MOST,
         titles=TITLES,
+        kinds=KINDS,
         projects=dict(project_names(request, knowledge)),
         url_of=url_of,
         deleting=deleting,

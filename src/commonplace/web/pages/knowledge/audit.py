@@ -2,8 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, time
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import Query, Request
@@ -12,14 +11,12 @@ from pydantic import Field
 
 from commonplace.knowledge import EventType
 from commonplace.web.http.access import KnowledgeOfCaller, reader
-from commonplace.web.pages.knowledge.listing import ItemId, Name
+from commonplace.web.pages.knowledge.listing import Day, ItemId, Name
 from commonplace.web.pages.layout.errors import pages
-from commonplace.web.pages.layout.paging import ListFilters, cut_page, present
+from commonplace.web.pages.layout.paging import ListFilters, cut_page
 from commonplace.web.pages.layout.rendering import render
 
 PATH: Final = "/knowledge/events"
-
-Day = date | Literal[""]
 
 router = pages(PATH, reader)
 
@@ -33,13 +30,6 @@ class AuditFilters(ListFilters):
     run_id: UUID | None = Field(default=None, alias="run")
     since: Day = ""
     until: Day = ""
-
-    @property
-    def given(self) -> dict[str, Any]:
-        """The filters of knowledge memory; a day includes all of its hours in UTC."""
-        since = datetime.combine(self.since, time.min, UTC) if self.since else None
-        until = datetime.combine(self.until, time.max, UTC) if self.until else None
-        return {**super().given, **present(since=since, until=until)}
 
 
 @router.get("")

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, date, datetime, time
 from typing import Annotated, Final, Literal
 from uuid import UUID
 
@@ -13,7 +12,7 @@ from pydantic import Field
 
 from commonplace.knowledge import EntityGraph, Graph, KnowledgeMemory, ListedEntity, Node
 from commonplace.web.http.access import KnowledgeOfCaller, reader
-from commonplace.web.pages.knowledge.listing import MAX_NAME_CHARS
+from commonplace.web.pages.knowledge.listing import MAX_NAME_CHARS, Day
 from commonplace.web.pages.layout.errors import pages
 from commonplace.web.pages.layout.paging import Address
 from commonplace.web.pages.layout.rendering import NOT_KEPT, link, render
@@ -55,7 +54,7 @@ class GraphAddress(Address):
     entities: Annotated[int, Field(ge=1, le=EntityGraph.MAX_LIMIT)] = EntityGraph.LIMIT
     kind: Literal["", "fact", "rule", "episode"] = ""
     scope: Annotated[str, Field(max_length=MAX_NAME_CHARS)] = ""
-    since: date | Literal[""] = ""
+    since: Day = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +143,7 @@ async def _answer(knowledge: KnowledgeMemory, wanted: GraphAddress) -> GraphAnsw
         entity_id=entity_id,
         kinds=["entity", wanted.kind] if wanted.kind else None,
         scope=wanted.scope or None,
-        since=datetime.combine(wanted.since, time(), tzinfo=UTC) if wanted.since else None,
+        since=wanted.since or None,
         limit=wanted.entities,
     )
     return GraphAnswer(graph=graph, entities=entities)

@@ -2,15 +2,15 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime, time
 from http import HTTPStatus
 from typing import Annotated, Any, Final, Literal, TypeVar
 from uuid import UUID
 
 from fastapi import Path, Query, Request
 from fastapi.responses import Response
-from pydantic import BeforeValidator
+from pydantic import PrivateAttr
 
+from commonplace.core.bounds import MomentText
 from commonplace.core.sources import Source
 from commonplace.knowledge import (
     FAINT,
@@ -26,6 +26,7 @@ from commonplace.knowledge import (
     RuleCriteria,
     SearchMode,
 )
+from commonplace.language.times import TimeReader
 from commonplace.projects import Projects
 from commonplace.web.http.access import caller_of
 from commonplace.web.pages.layout.paging import PAGE_SIZE, CursorFilters, Pager, present, read_at_cursor
@@ -49,7 +50,8 @@ Label = Annotated[str, Query(max_length=MAX_SCOPE_CHARS)]
 """The name of a scope or butler, or a tag."""
 SearchText = Annotated[str, Query(max_length=MAX_SEARCH_CHARS)]
 Stamp = Annotated[str, Query(max_length=MAX_STAMP_CHARS)]
-Day = Annotated[date | None, BeforeValidator(lambda value: value or None), Query()]
+Day = Annotated[MomentText, Query()]
+"""A day as a date or in words; empty for no day."""
 SomeId = Annotated[UUID | None, Query()]
 ItemId = Annotated[UUID, Path()]
 
@@ -98,7 +100,7 @@ class KnowledgeFilters(CursorFilters):
     source: Source | Literal[""] = ""
     butler: Label = ""
     confidence: Literal["", "0.2", "0.5", "0.8"] = ""
-    as_of: Day = None
+    as_of: Day = ""
     stamp: Stamp = ""
 
     @property
@@ -111,6 +113,12 @@ class KnowledgeFilters(CursorFilters):
         """Whether the list is searched by meaning."""
         return bool(self.search) and self.match == MEANING
 
+    _times: TimeReader | None = PrivateAttr(None)
+
+    def read_with(self, times: TimeReader) -> None:
+        """Read days in words."""
+        self._times = times
+
     @property
     def narrowing(self) -> Narrowing:
         """The facts or rules that the list considers."""
@@ -118,7 +126,8 @@ class KnowledgeFilters(CursorFilters):
             scope=self.scope or None,
             tags=[self.tag] if self.tag else None,
             learned_by=self.butler or None,
-            as_of=end_of(self.as_of),
+            as_of=self.as_of or None,
+            times=self._times,
         )
 
     @property
@@ -173,6 +182,7 @@ async def show_memories(
         others: The names of other entities that the filter may refer to, with their addresses.
     """
     projects = project_names(request, knowledge)
+    wanted.read_with(knowledge.times)
     wanted.scope = scope_of(wanted.scope, projects)
     minute = int(knowledge.clock().timestamp()) // MINUTE_S
     stamp = f"{await knowledge.events.stamp()}-{minute}"
@@ -252,8 +262,3 @@ def scope_of(name: str, projects: Sequence[tuple[str, str]]) -> str:
     """Return the scope for a name: the id of the project with this name, else the name itself."""
     ids = [each for each, title in projects if title == name]
     return ids[0] if len(ids) == 1 else name
-
-
-def end_of(day: date | None) -> datetime | None:
-    """Return the last moment of a day in UTC."""
-    return None if day is None else datetime.combine(day, time.max, UTC)

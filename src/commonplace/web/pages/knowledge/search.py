@@ -1,6 +1,5 @@
 """The first page of knowledge memory: search with explanations, and counts."""
 
-from datetime import UTC, datetime, time
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import Query, Request
@@ -16,8 +15,9 @@ from commonplace.knowledge import (
     SearchMode,
     SearchResult,
 )
+from commonplace.language.times import TimeReader
 from commonplace.web.http.access import KnowledgeOfCaller, reader
-from commonplace.web.pages.knowledge.listing import Day, Label, Name, end_of
+from commonplace.web.pages.knowledge.listing import Day, Label, Name
 from commonplace.web.pages.knowledge.runs import latest_run
 from commonplace.web.pages.layout.errors import pages
 from commonplace.web.pages.layout.paging import Address
@@ -54,10 +54,10 @@ class KnowledgeSearchAddress(Address):
     tag: Label = ""
     butler: Label = ""
     trust: Source | Literal[""] = ""
-    since: Day = None
-    until: Day = None
-    known: Day = None
-    true: Day = None
+    since: Day = ""
+    until: Day = ""
+    known: Day = ""
+    true: Day = ""
 
     @property
     def narrows(self) -> bool:
@@ -65,8 +65,8 @@ class KnowledgeSearchAddress(Address):
         days = (self.since, self.until, self.known, self.true)
         return any((self.tag, self.butler, self.trust, self.about, *days))
 
-    def narrowing(self, entity: EntityCandidate | None) -> Narrowing:
-        """Return the filters for knowledge memory; days are UTC days.
+    def narrowing(self, entity: EntityCandidate | None, times: TimeReader) -> Narrowing:
+        """Return the filters for knowledge memory; the day of ``until`` is included.
 
         Raises:
             InvalidInputError: A filter is malformed.
@@ -76,11 +76,12 @@ class KnowledgeSearchAddress(Address):
             tags=[self.tag] if self.tag else None,
             learned_by=self.butler or None,
             min_trust=self.trust or None,
-            since=None if self.since is None else datetime.combine(self.since, time.min, UTC),
-            until=end_of(self.until),
-            as_of=end_of(self.known),
-            valid_at=end_of(self.true),
+            since=self.since or None,
+            until=times.until(self.until or None),
+            as_of=self.known or None,
+            valid_at=self.true or None,
             entity_id=None if entity is None else entity.entity_id,
+            times=times,
         )
 
 
@@ -121,7 +122,7 @@ async def _find(
 ) -> list[SearchResult]:
     """Search or recall without counting a use."""
     options: dict[str, Any] = {
-        "narrowing": wanted.narrowing(entity),
+        "narrowing": wanted.narrowing(entity, knowledge.times),
         "limit": MOST_FOUND,
         "explain": True,
     }

@@ -9,7 +9,7 @@ from fastapi import Depends, Query
 from commonplace.core.bounds import MomentText
 from commonplace.core.sources import Source
 from commonplace.knowledge import Narrowing, Scope, Tags
-from commonplace.web.http.access import at_once
+from commonplace.web.http.access import KnowledgeOfCaller, at_once
 
 ScopeFilter = Annotated[
     Scope | None,
@@ -26,14 +26,16 @@ AsOf = Annotated[
     MomentText | None,
     Query(
         alias="asOf",
-        description="a time, or a date for the end of that day: return what was known then; by default now",
+        description="a time, or a day for its end, in ISO 8601 or words such as yesterday: return what was known then; "
+        "by default now",
     ),
 ]
 ValidAt = Annotated[
     MomentText | None,
     Query(
         alias="validAt",
-        description="a time, or a date for the end of that day: return facts that were true then",
+        description="a time, or a day for its end, in ISO 8601 or words such as yesterday: return facts that were true "
+        "then",
     ),
 ]
 
@@ -48,10 +50,17 @@ OnlyTags = Annotated[
 ]
 Since = Annotated[
     MomentText | None,
-    Query(description="a date or time: only memories that were stored then or later"),
+    Query(
+        description="a date or time, in ISO 8601 or words such as yesterday: only memories that were stored then or "
+        "later"
+    ),
 ]
 Until = Annotated[
-    MomentText | None, Query(description="a date or time: only memories that were stored before")
+    MomentText | None,
+    Query(
+        description="a date or time in ISO 8601: only memories that were stored before; or words such as yesterday: "
+        "also those of that time"
+    ),
 ]
 LearnedBy = Annotated[
     Scope | None,
@@ -68,6 +77,7 @@ EntityOfFacts = Annotated[UUID | None, Query(alias="entityId", description="only
 
 
 def _common(
+    memory: KnowledgeOfCaller,
     as_of: AsOf = None,
     valid_at: ValidAt = None,
     min_trust: MinTrust = None,
@@ -85,6 +95,7 @@ def _common(
         since=since,
         until=until,
         learned_by=learned_by,
+        times=memory.times,
     )
 
 

@@ -55,7 +55,7 @@ class NewEpisode(RequestShape):
     Attributes:
         content: whole sentences that make sense on their own
         butler: the agent that ran the session
-        created_at: the date or time when the event happened; null or a future time means now
+        created_at: the date or time when the event happened, such as yesterday; null or a future time means now
     """
 
     content: Content
@@ -75,7 +75,7 @@ class NewFact(RequestShape):
         predicate: the attribute or relation
         content: one sentence that makes sense on its own
         entity_id: the entity of the subject
-        valid_from: the date or time when the fact became true
+        valid_from: the date or time when the fact became true, such as 2026-05-01 or "last friday"
         valid_to: the last day on which the fact is true, or the time when it ends
     """
 
