@@ -3,7 +3,7 @@
 A command's start is mostly imports; in a fork they are done. Everything else is as in a process of its own: its
 arguments, directory, environment, three streams, exit status and exit handlers.
 
-The embedding model, the statements of knowledge memory, the parsers of commands and the tools of MCP servers are made
+The embedding model, the statements of the memories, the parsers of commands and the tools of MCP servers are made
 as well: they take most of the time of a command that embeds. A home whose graph is the same file gets the open session;
 any other graph is opened as ever.
 
@@ -41,13 +41,21 @@ import onnxruntime
 import typer.main
 
 import commonplace.cli
+from commonplace.access import tokens
+from commonplace.access.statements import AccessStatements
+from commonplace.apps.store import locks
+from commonplace.apps.store.statements import AppStatements
 from commonplace.cli.frame.lazy import CommandEntry
 from commonplace.cli.main import Commands, app
 from commonplace.cli.start import COLLECT_AFTER, main
 from commonplace.embedding import EmbeddingOptions, onnx_backend
 from commonplace.embedding.model_files import ModelFiles
 from commonplace.hosts.resident.preload import preload
-from commonplace.knowledge.store.unit_of_work import queries
+from commonplace.knowledge.model.kinds import MemoryType
+from commonplace.knowledge.store.unit_of_work import kind_queries, queries
+from commonplace.operational import memory as operational_memory
+from commonplace.operational.store.statements import OperationalStatements
+from commonplace.storage import store
 
 MAX_REQUEST_BYTES = 128 * 1024
 COMMANDS = [module.name for module in walk_packages(commonplace.cli.__path__, "commonplace.cli.")]
@@ -196,6 +204,19 @@ def keep_data(directory: Path) -> None:
     sys.path.pop()
 
 
+def keep_statements() -> None:
+    """Read the statements of all memories once: half of the time of a command that reads a row."""
+    queries()
+    for kind in MemoryType:
+        kind_queries(kind)
+    for statements, directory in (
+        (OperationalStatements, operational_memory.SQL_DIRECTORY),
+        (AppStatements, locks.SQL_DIRECTORY),
+        (AccessStatements, tokens.SQL_DIRECTORY),
+    ):
+        store._queries(statements, directory, "sqlite")
+
+
 def keep_command_line() -> None:
     """Build the parser of each command once, for all children."""
     typer.main.get_command = cache(typer.main.get_command)
@@ -233,7 +254,7 @@ def run() -> NoReturn:
     keep_data(Path(sys.argv[3]))
     keep_command_line()
     preload()
-    queries()  # reads 200 statements, for half of the time of a command that reads a row
+    keep_statements()
     assert tempfile.tempdir is None, (
         "a directory for temporary files is chosen before the environment is known"
     )

@@ -84,10 +84,8 @@ class ReusableDatabase:
     async def open(cls, cluster: Membership, stack: AsyncExitStack, *, template: str) -> "ReusableDatabase":
         """Copy a template; the end of the stack drops the copy."""
         url = await stack.enter_async_context(fresh_database(cluster, template=template))
-        settings = {
-            "application_name": OWN,
-            "session_replication_role": "replica",
-        }  # without triggers and keys
+        # As a replica, the server deletes rows without triggers and foreign keys.
+        settings = {"application_name": OWN, "session_replication_role": "replica"}
         name = database_name(url)
         admin = await asyncpg.connect(cluster.url(role=SUPERUSER, database=name), server_settings=settings)
         stack.push_async_callback(admin.close)

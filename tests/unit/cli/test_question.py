@@ -72,6 +72,7 @@ async def test_without_an_input_the_answer_is_no(monkeypatch: pytest.MonkeyPatch
     assert not await confirmed("Sure?")
 
 
+@pytest.mark.asyncio(loop_scope="function")  # ends the threads of the loop
 @pytest.mark.usefixtures("stdin")
 async def test_a_question_that_is_cancelled_leaves_nobody_waiting(
     capsys: pytest.CaptureFixture[str],
