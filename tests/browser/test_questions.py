@@ -26,7 +26,7 @@ async def learn(dashboard: Dashboard) -> None:
 async def test_one_search_over_all_memories_from_any_page(
     page: Page, dashboard: Dashboard, screenshot: Screenshot
 ) -> None:
-    """One key chord and a query; results are grouped, say why, and can be forgotten in place."""
+    """One key chord and a query; results are one list, name their memory, say why, and can be forgotten in place."""
     await page.goto("/search")
     await expect(page.get_by_text("No memories yet")).to_be_visible()
     await learn(dashboard)
@@ -34,19 +34,20 @@ async def test_one_search_over_all_memories_from_any_page(
     await page.keyboard.press("Control+k")
     await page.keyboard.type("staging database")
     await page.keyboard.press("Enter")
-    for group, text in (
-        ("Knowledge", "listens on port 5433"),
-        ("Lessons of operations", "dumped at 02:00"),
-        ("Notes of the workspace", "host db-3"),
+    results = page.get_by_role("region", name="Results").get_by_role("listitem")
+    for memory, text in (
+        ("Knowledge memory", "listens on port 5433"),
+        ("Operational memory", "dumped at 02:00"),
+        ("Workspace memory", "host db-3"),
     ):
-        await expect(page.get_by_role("region", name=group)).to_contain_text(text)
+        await expect(results.filter(has_text=text)).to_contain_text(memory)
     await page.get_by_text("Why", exact=True).first.click()
     await expect(page.get_by_text("It contains “staging”, “database”.").first).to_be_visible()
     await expect(page.get_by_text("green tea")).to_have_count(0)
     await screenshot("search")
     await check_accessibility(page)
 
-    await page.get_by_role("region", name="Knowledge").get_by_role("link", name="Forget").click()
+    await results.filter(has_text="listens on port 5433").get_by_role("link", name="Forget").click()
     await page.get_by_role("dialog").get_by_role("button", name="Forget").click()
     await expect(page.get_by_text("The fact was forgotten.")).to_be_visible()
     await expect(page.get_by_text("listens on port 5433")).to_have_count(0)
@@ -57,6 +58,10 @@ async def test_one_search_over_all_memories_from_any_page(
         await page.keyboard.press("u")
     await expect(page.get_by_text("listens on port 5433")).to_be_visible()
 
+    await page.goto("/search?since=yesterday")
+    await expect(page.get_by_text("host db-3")).to_be_visible()
+    await page.goto("/search?q=what+happened+last+week")
+    await expect(page.get_by_text("Nothing was stored then")).to_be_visible()
     await page.goto("/search?q=submarine")
     await expect(page.get_by_text("No memories found")).to_be_visible()
     await page.goto("/knowledge/facts")

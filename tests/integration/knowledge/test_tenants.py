@@ -32,9 +32,11 @@ from commonplace.knowledge.memories.rules import RuleDraft
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.config import SearchMode
 from commonplace.knowledge.model.fact_drafts import FactDraft
+from commonplace.knowledge.model.kinds import MemoryType
 from commonplace.knowledge.search import statements as search_statements
 from commonplace.knowledge.search.search import Search
 from commonplace.knowledge.store import unit_of_work
+from commonplace.language.literal import query_words
 from commonplace.mcp.knowledge.server import TOOLS, build_server
 from commonplace.storage.database import AnyStatements, StatementSet
 from support.facade import open_knowledge
@@ -309,6 +311,10 @@ FUNCTIONS: Mapping[str, Call] = {
     "lists.rules": lambda m, _: m.lists.rules(),
     "lists.applications": lambda m, w: m.lists.applications(w.pick("rule")),
     "lists.episodes": lambda m, _: m.lists.episodes(),
+    "literal.memories": lambda m, w: m.literal.memories(
+        query_words(w.word()), MemoryType(w.dice.choice(KINDS)), limit=10
+    ),
+    "literal.entities": lambda m, w: m.literal.entities(query_words(w.word()), limit=10),
     "lists.entities": lambda m, w: m.lists.entities(name=w.dice.choice([None, "Anna"]), merged=None),
     "links.memories": lambda m, w: m.links.memories(*w.memory()),
     "lists.names_of": lambda m, w: m.lists.names_of(
@@ -421,7 +427,10 @@ def _forget_statements() -> None:
 
 
 def _forget_search_statements() -> None:
-    for made in ("search_queries", "ranking_queries", "reading_queries", "spelling_queries"):
+    for made in (
+        *("search_queries", "ranking_queries", "reading_queries", "spelling_queries"),
+        *("literal_queries", "literal_entity_queries"),
+    ):
         getattr(search_statements, made).cache_clear()
 
 

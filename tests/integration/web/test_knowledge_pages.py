@@ -163,7 +163,10 @@ async def test_the_audit_log_of_some_days(service: Secured) -> None:
             page = await client.get(f"/knowledge/events?{span}")
             assert page.status_code == 200
             assert (fact_id in page.text) is found, span
-        assert (await client.get("/knowledge/events?since=yesterday")).status_code == 422
+        entered = await client.get("/knowledge/events?since=yesterday&until=today")
+        assert fact_id in entered.text
+        assert fact_id not in (await client.get("/knowledge/events?until=yesterday")).text
+        assert (await client.get("/knowledge/events?since=soon")).status_code == 422
 
 
 async def test_a_correction_by_a_plain_form(service: Secured) -> None:

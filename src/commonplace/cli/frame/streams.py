@@ -8,7 +8,7 @@ import codecs
 import os
 import sys
 from io import TextIOWrapper
-from typing import Final
+from typing import BinaryIO, Final
 
 PLAIN: Final = "commonplace.plain"
 """The name of the error handler for output."""
@@ -29,9 +29,20 @@ _SIGNS: Final = str.maketrans(
 
 def prepare_streams() -> None:
     """Make the standard streams write every text."""
-    for stream in (sys.stdout, sys.stderr):
+    for name in ("stdout", "stderr"):
+        stream: object = getattr(sys, name)
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors=PLAIN)
+            setattr(sys, name, _prepared(stream))
+
+
+def _prepared(stream: "TextIOWrapper[BinaryIO]") -> "TextIOWrapper[BinaryIO]":
+    try:
+        stream.reconfigure(errors=PLAIN)
+    except (
+        OSError
+    ):  # In a fork that writes to the pipe of a caller, a stream may still believe that it can be rewound.
+        return open(stream.fileno(), "w", encoding=stream.encoding, errors=PLAIN, closefd=False)  # pyright: ignore[reportReturnType]
+    return stream
 
 
 def decoded_argument(text: str) -> str | None:

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
+from commonplace.core.errors import InvalidInputError
 from commonplace.core.lookahead import one_ahead
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
@@ -19,9 +20,11 @@ from commonplace.knowledge.store.outage import OUTAGES
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.traced import traced
 from commonplace.knowledge.store.vectors import embed
+from commonplace.language.times import EXPECTED, TimeReader
 
 _log = logging.getLogger(__name__)
 
+_LONGEST_DAY: Final = timedelta(hours=25)
 LIFETIME: Final = timedelta(days=7)
 """The time until an episode expires. Source: KNW-05.1."""
 
@@ -110,9 +113,7 @@ class Episodes:
             session_id=session_id,
             importance=importance,
             metadata=metadata,
-            created_at=inputs.optional_stored_moment(
-                created_at, field="created_at", times=self._session.times
-            ),
+            created_at=_event_moment(created_at, self._session.times),
             source=source,
         )
         try:
@@ -174,6 +175,20 @@ class Episodes:
         async with self._session.writing() as sql:
             await sql.insert_episodes(**prepared)
         return prepared["id"]
+
+
+def _event_moment(created_at: Moment | None, times: TimeReader) -> Moment | None:
+    """Return when an event happened; a week or a longer time does not say so.
+
+    Raises:
+        InvalidInputError: The text names neither a moment nor a day.
+    """
+    if not isinstance(created_at, str):
+        return created_at
+    span = times.span(created_at, field="created_at")
+    if span.end - span.start > _LONGEST_DAY:
+        raise InvalidInputError("created_at", EXPECTED, created_at)
+    return span.start
 
 
 def _happened_at(episode: EpisodeDraft, now: datetime) -> datetime:

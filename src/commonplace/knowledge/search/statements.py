@@ -265,7 +265,7 @@ def literal_queries(table: SearchTable, form: Form) -> StatementSet[SearchStatem
 @cache
 def literal_entity_queries() -> StatementSet[SearchStatements]:
     """Return the statement ``literal_entities``; made once."""
-    return _queries(_read("literal_entities").substitute(bare_text=_bare(_NAMES_OF_ENTITY)))
+    return _queries(_read("literal_entities").substitute(own=_OWN, bare_text=_bare(_NAMES_OF_ENTITY)))
 
 
 def _bare(text: str) -> str:

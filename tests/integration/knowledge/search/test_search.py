@@ -27,6 +27,8 @@ from commonplace.knowledge.search.statements import (
     TABLES,
     Form,
     Reach,
+    literal_entity_queries,
+    literal_queries,
     ranking_queries,
     reading_queries,
     related_queries,
@@ -573,6 +575,8 @@ async def test_every_search_statement_is_accepted_by_the_server(knowledge_pool: 
                 reading_queries(form),
                 related_queries(form),
                 spelling_queries(tables, form),
+                *(literal_queries(table, form) for table in tables),
+                literal_entity_queries(),
             ):
                 assert await prepare_set(connection, queries)
 

@@ -11,7 +11,7 @@ SELECT
   ) AS facts
 FROM (
   SELECT m.*, ${bare_text} AS bare_text FROM entities AS m
-  WHERE tenant_id = current_setting('commonplace.tenant_id') AND metadata ->> 'merged_into' IS NULL
+  WHERE ${own} AND metadata ->> 'merged_into' IS NULL
     AND (CAST(:since AS timestamptz) IS NULL OR created_at >= CAST(:since AS timestamptz))
     AND (CAST(:until AS timestamptz) IS NULL OR created_at < CAST(:until AS timestamptz))
     AND (CAST(:as_of AS timestamptz) IS NULL OR created_at <= CAST(:as_of AS timestamptz))
