@@ -174,6 +174,10 @@ class Settings(BaseModel):
     episode_max_entries: Annotated[int, Field(ge=0, le=100_000_000)] = Field(
         default=10_000, description="number of episodes of a tenant that a cleanup keeps"
     )
+    backup_warning_days: Annotated[int, Field(ge=0)] = Field(
+        default=14,
+        description="age in days from which the last backup is old, and doctor and the overview warn; 0: no warning",
+    )
     resident_idle_s: Annotated[float, Field(ge=0)] = Field(
         default=1800.0,
         description="seconds without a hook after which the process that answers hooks ends; 0: no such process",

@@ -40,13 +40,14 @@ def as_data(text: str) -> str:
     return fence(text.strip(), TAG).removeprefix(f"<{TAG}>\n").removesuffix(f"\n</{TAG}>")
 
 
-def framed(texts: Iterable[str], *, today: date | None = None) -> str:
+def framed(texts: Iterable[str], *, today: date | None = None, notice: str = "") -> str:
     """Return the non-empty texts as data in one tag; an empty text if there are none.
 
-    The note names ``today``, because memories may mention days.
+    The note names ``today``, because memories may mention days. A notice is a line of its own below the note.
     """
     told = [data for text in texts if (data := as_data(text))]
     note = NOTE if today is None else f"{NOTE}{_TODAY.format(today)}"
+    note += f"\n{notice}" if notice else ""
     return fence(BETWEEN.join([note, *told]), TAG) if told else ""
 
 
