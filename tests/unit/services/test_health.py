@@ -47,8 +47,8 @@ def days(count: int) -> datetime:
         (
             replace(HEALTHY, consolidation=NO_MODEL, episodes=WAITING),
             (
-                "warning no-model: No language model is set, so 3 episodes will be lost without becoming knowledge, the "
-                "first on 4 December. $ commonplace consolidation allow MODEL"
+                "warning no-model: No language model is set, so 3 episodes will be lost without becoming knowledge, "
+                "the first on 4 December. $ commonplace consolidation allow MODEL"
             ),
         ),
         (
@@ -72,16 +72,16 @@ def days(count: int) -> datetime:
         (
             replace(HEALTHY, consolidation=ConsolidationState(model_fault="no key"), episodes=OLD),
             (
-                "warning model-unusable: The language model cannot be used, so 3 episodes will be lost without becoming "
-                "knowledge, the first on 2 December. (no key) $ commonplace config show"
+                "warning model-unusable: The language model cannot be used, so 3 episodes will be lost without "
+                "becoming knowledge, the first on 2 December. (no key) $ commonplace config show"
             ),
         ),
         (replace(HEALTHY, consolidation=RAN, episodes=WAITING), None),
         (
             replace(HEALTHY, consolidation=RAN, episodes=OLD),
             (
-                "warning consolidation-stuck: Consolidation has not run since 23 November. If it does not run, 3 episodes "
-                "will be lost without becoming knowledge, the first on 2 December. $ commonplace knowledge consolidate"
+                "warning consolidation-stuck: Consolidation has not run since 23 November. If it does not run, "
+                "3 episodes will be lost without becoming knowledge, the first on 2 December. $ commonplace knowledge consolidate"
             ),
         ),
         (

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.errors import ConflictError, InvalidInputError
 from commonplace.core.text import plural
 from commonplace.knowledge import KnowledgeMemory, RunRecord, RunState, model_spawner
 from commonplace.web.http.access import KnowledgeOfCaller, admin, reader
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 PATH: Final = "/knowledge/runs"
 REQUEUE: Final = "requeue"
-NEEDED: Final = "a language model; the extractive model cannot consolidate"
+NO_MODEL: Final = (
+    "No language model is set, so episodes cannot be consolidated. Run `commonplace consolidation allow MODEL`, then "
+    "restart the service."
+)
 
 STATES: Final = (("", "Any"), *((state, state.title()) for state in RunState))
 
@@ -78,12 +81,12 @@ async def start(request: Request, knowledge: KnowledgeOfCaller, butler: Name = "
     """Consolidate waiting episodes of one butler or of all.
 
     Raises:
-        InvalidInputError: No language model is configured.
+        ConflictError: No language model is configured.
     """
     model: Model | None = request.app.state.model
     spawner = None if model is None else model_spawner(model)
     if spawner is None:
-        raise InvalidInputError("COMMONPLACE_MODEL", NEEDED, "none")
+        raise ConflictError("model", NO_MODEL, "no model")
     report = await knowledge.runs.consolidate(spawner, butler=butler.strip() or None)
     notice = f"{plural(report.episodes_consolidated, 'episode')} consolidated."
     if report.errors:
