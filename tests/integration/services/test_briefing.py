@@ -158,12 +158,20 @@ async def test_without_a_prompt_the_latest_sessions_are_told(memories: Memories,
 async def test_sessions_that_expire_without_becoming_knowledge_are_told_of(
     memories: Memories, clock: ManualClock
 ) -> None:
-    """A day before, by the model to its user."""
+    """In the head of the block, two days before, by the model to its user; never in a block that is too small."""
     await memories.knowledge.store_episode(content="Counted the till", butler="shop")
-    assert "Tell the user" not in (await brief(memories, prompt="")).text
+    assert "Tell the user" not in (await brief(memories, prompt="", clock=clock)).text
     clock.advance(days=6, hours=1)
-    text = (await brief(memories, prompt="")).text
-    assert "Tell the user: 1 session expires without becoming knowledge" in text
+    briefing = await brief(memories, prompt="", clock=clock)
+    lines = briefing.text.splitlines()
+    assert lines[2].startswith(
+        "Tell the user: No language model is set, so 1 episode will be lost without becoming knowledge on "
+    )
+    assert lines[2].endswith("The command `commonplace consolidation allow MODEL` helps.")
+    for budget in range(150, 500, 25):
+        small = await brief(memories, prompt="", clock=clock, budget_tokens=budget)
+        assert small.tokens <= budget
+    assert "Tell the user" not in (await brief(memories, prompt="", clock=clock, budget_tokens=200)).text
 
 
 async def test_every_budget_is_kept(memories: Memories) -> None:

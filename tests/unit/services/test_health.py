@@ -27,6 +27,7 @@ HEALTHY = HealthReading(now=NOW, home=Path("/home/ada/memories"))
 WAITING = EpisodeBacklog(waiting=3, oldest_at=NOW - timedelta(hours=5), first_lost_at=NOW + timedelta(days=7))
 OLD = replace(WAITING, oldest_at=NOW - timedelta(days=2), first_lost_at=NOW + timedelta(days=5))
 ONE = EpisodeBacklog(waiting=1, oldest_at=NOW, first_lost_at=NOW + timedelta(hours=20))
+LOST = "If it does not run, 3 episodes will be lost without becoming knowledge, the first on 2 December."
 DEAD = EpisodeBacklog(dead_letters=2, dead_lost_at=NOW + timedelta(days=3))
 NO_MODEL = ConsolidationState(has_model=False)
 RAN = ConsolidationState(last_run_at=NOW - timedelta(days=4))
@@ -80,15 +81,15 @@ def days(count: int) -> datetime:
         (
             replace(HEALTHY, consolidation=RAN, episodes=OLD),
             (
-                "warning consolidation-stuck: Consolidation has not run since 23 November. If it does not run, "
-                "3 episodes will be lost without becoming knowledge, the first on 2 December. $ commonplace knowledge consolidate"
+                f"warning consolidation-stuck: Consolidation has not run since 23 November. {LOST} "
+                "$ commonplace knowledge consolidate"
             ),
         ),
         (
             replace(HEALTHY, consolidation=ConsolidationState(has_worker=False), episodes=OLD),
             (
-                "warning consolidation-stuck: Consolidation has not run yet, because no worker is running. If it does not "
-                "run, 3 episodes will be lost without becoming knowledge, the first on 2 December. $ commonplace worker"
+                "warning consolidation-stuck: Consolidation has not run yet, because no worker is running. "
+                f"{LOST} $ commonplace worker"
             ),
         ),
         (

@@ -7,7 +7,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import ConflictError, InvalidInputError
 from commonplace.core.text import plural
-from commonplace.knowledge import KnowledgeMemory, RunRecord, RunState, model_spawner
+from commonplace.knowledge import KnowledgeMemory, RunRecord, RunState, Spawner, model_spawner
 from commonplace.web.http.access import KnowledgeOfCaller, admin, reader
 from commonplace.web.pages.knowledge.listing import CHANGED, ItemId, Name
 from commonplace.web.pages.layout.errors import message_of, pages
@@ -62,6 +62,7 @@ async def runs_page(
         pager=pager,
         states=STATES,
         groups=await knowledge.runs.pending(),
+        no_model="" if _spawner(request) else NO_MODEL,
         last=None if pager.narrows else await latest_run(knowledge),
     )
 
@@ -83,8 +84,7 @@ async def start(request: Request, knowledge: KnowledgeOfCaller, butler: Name = "
     Raises:
         ConflictError: No language model is configured.
     """
-    model: Model | None = request.app.state.model
-    spawner = None if model is None else model_spawner(model)
+    spawner = _spawner(request)
     if spawner is None:
         raise ConflictError("model", NO_MODEL, "no model")
     report = await knowledge.runs.consolidate(spawner, butler=butler.strip() or None)
@@ -92,6 +92,12 @@ async def start(request: Request, knowledge: KnowledgeOfCaller, butler: Name = "
     if report.errors:
         notice += f" {plural(len(report.errors), 'error')}: {report.errors[0]}"
     return done(request, notice, changed=CHANGED)
+
+
+def _spawner(request: Request) -> Spawner | None:
+    """Return what asks the language model; ``None`` if no language model is configured."""
+    model: Model | None = request.app.state.model
+    return None if model is None else model_spawner(model)
 
 
 @router.get("/{run_id:uuid}")
