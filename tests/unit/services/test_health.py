@@ -95,17 +95,17 @@ def days(count: int) -> datetime:
         (
             replace(HEALTHY, consolidation=replace(RAN, is_scheduled=False), episodes=OLD),
             (
-                "warning consolidation-stuck: Consolidation has not run since 23 November, because its schedule is off. If "
-                "it does not run, 3 episodes will be lost without becoming knowledge, the first on 2 December. "
-                "$ commonplace knowledge consolidate"
+                "warning consolidation-stuck: Consolidation has not run since 23 November, because its schedule "
+                "is off. If it does not run, 3 episodes will be lost without becoming knowledge, the first on 2 "
+                "December. $ commonplace knowledge consolidate"
             ),
         ),
         (
             replace(HEALTHY, consolidation=RAN, episodes=replace(OLD, last_error="rate limit")),
             (
-                "warning consolidation-stuck: Consolidation has not run since 23 November, because the last attempt "
-                "failed. If it does not run, 3 episodes will be lost without becoming knowledge, the first on 2 December. "
-                "(rate limit) $ commonplace consolidation show"
+                "warning consolidation-stuck: Consolidation has not run since 23 November, because the last "
+                "attempt failed. If it does not run, 3 episodes will be lost without becoming knowledge, the "
+                "first on 2 December. (rate limit) $ commonplace consolidation show"
             ),
         ),
         (
@@ -115,8 +115,9 @@ def days(count: int) -> datetime:
                 episodes=replace(WAITING, first_lost_at=None),
             ),
             (
-                "notice consolidation-stuck: Consolidation has not run since 23 November, because its tokens of today are "
-                "used up, and 3 episodes wait. $ commonplace consolidation allow MODEL --daily-tokens NUMBER"
+                "notice consolidation-stuck: Consolidation has not run since 23 November, because its tokens of "
+                "today are used up, and 3 episodes wait. $ commonplace consolidation allow MODEL --daily-tokens "
+                "NUMBER"
             ),
         ),
         (
@@ -136,8 +137,8 @@ def days(count: int) -> datetime:
         (
             replace(HEALTHY, clock_fault="the clock says 2031"),
             (
-                "warning clock-implausible: Forgetting is paused, because the clock says 2031. Set the clock, or confirm "
-                "that it is right. $ commonplace clock --confirm"
+                "warning clock-implausible: Forgetting is paused, because the clock says 2031. Set the clock, "
+                "or confirm that it is right. $ commonplace clock --confirm"
             ),
         ),
         (replace(HEALTHY, free_bytes=DISK_LOW_BYTES), None),
@@ -168,8 +169,8 @@ def days(count: int) -> datetime:
         (
             replace(HEALTHY, backup=BACKED_UP),
             (
-                "warning backup-old: The last backup is 15 days old. If this disk fails, all memories since 12 November "
-                "are lost. $ commonplace backup DIRECTORY"
+                "warning backup-old: The last backup is 15 days old. If this disk fails, all memories since 12 "
+                "November are lost. $ commonplace backup DIRECTORY"
             ),
         ),
         (
@@ -183,8 +184,8 @@ def days(count: int) -> datetime:
         (
             replace(HEALTHY, reviews=REVIEW_MANY),
             (
-                f"notice review-waiting: {REVIEW_MANY} items wait for your decision. Until you decide, memories that are "
-                "held or flagged are not used. $ commonplace review"
+                f"notice review-waiting: {REVIEW_MANY} items wait for your decision. Until you decide, memories "
+                "that are held or flagged are not used. $ commonplace review"
             ),
         ),
         (
