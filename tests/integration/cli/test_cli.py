@@ -141,7 +141,7 @@ def test_an_operator_curates(commonplace: CommandLine) -> None:
             "error: missing.jsonl: cannot be read: No such file or directory\n",
         ),
         (["workspace", "store", "x" * 501], "error: text: expected text of 1 to 500"),
-        (["workspace", "delete", "m-9"], "error: no memory with id 'm-9'"),
+        (["workspace", "delete", "m-9"], 'error: no memory with id "m-9"'),
     ],
 )
 def test_an_error_is_one_line_and_status_1(
@@ -181,7 +181,7 @@ def test_only_a_usable_file_is_trusted(commonplace: CommandLine, tmp_path: Path)
     assert missing.err == (
         f"error: directory: expected a directory with a commonplace.toml, got {str(tmp_path)!r}\n"
     )
-    assert "got '/" in commonplace("trust", ".").err
+    assert 'got "/' in commonplace("trust", ".").err
     for content, fault in (
         ("bogus = 1", "unknown key 'bogus'"),
         ("not toml [[", "is not TOML"),

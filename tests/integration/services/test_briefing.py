@@ -258,7 +258,7 @@ async def test_a_memory_that_fails_or_hangs_leaves_its_section_out(
     problems = {section.name: section.problem for section in briefing.sections if section.problem}
     assert problems == {
         BriefingPart.OPERATIONAL: "no answer within 2 s",
-        BriefingPart.APPS: "no app with id 'unknown'",
+        BriefingPart.APPS: 'no app with id "unknown"',
         BriefingPart.WORKSPACE: "an unexpected error; see the log",
     }
     assert "listens on 5400" in briefing.text
@@ -330,7 +330,7 @@ def test_the_command_refuses_a_bad_budget(commonplace: CommandLine) -> None:
     done = commonplace("context", "--prompt", "x", "--budget", "-1")
 
     assert done.status == 2
-    assert "of at least 0, got '-1'" in done.err
+    assert 'of at least 0, got "-1"' in done.err
 
 
 @pytest.mark.parametrize("server", ["workspace", "knowledge"])

@@ -81,7 +81,7 @@ CONVERSATION = {
 }
 
 
-@pytest.mark.requirement("BAK-03.5")
+@pytest.mark.requirement("BAK-03.1")
 @pytest.mark.parametrize("name", ["memories.jsonl", "memories.csv", "memories"])
 def test_an_export_holds_everything_and_comes_back(run: Run, tmp_path: Path, name: str) -> None:
     """Digests, times, confidence and history; what an import cannot store, it says."""
@@ -140,7 +140,7 @@ def stored(item: dict[str, Any]) -> str:
     )
 
 
-@pytest.mark.requirement("BAK-03.5")
+@pytest.mark.requirement("BAK-03.1")
 def test_a_table_that_cannot_be_read_says_where(run: Run, tmp_path: Path) -> None:
     """A name that ends like another kind of file is refused, instead of becoming a folder."""
     table = tmp_path / "items.csv"
@@ -246,7 +246,7 @@ def test_an_import_into_a_project_is_read_by_its_sessions(
     both = run("import", str(source), "--project", project.name, "--scope", "dev")
     done = run("import", str(source), "--project", project.name)
 
-    assert (unknown.status, "no project with id 'nowhere'" in unknown.err) == (1, True)
+    assert (unknown.status, 'no project with id "nowhere"' in unknown.err) == (1, True)
     assert (both.status, "no scope beside --project" in both.err) == (1, True)
     assert done.status == 0, done.err
     (rule,) = run("knowledge", "list", "rules", "--json").json["rules"]

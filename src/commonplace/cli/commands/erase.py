@@ -10,6 +10,7 @@ from commonplace.cli.frame.output import JsonOption
 from commonplace.cli.frame.question import confirmed
 from commonplace.cli.frame.run import settings
 from commonplace.core.errors import CommonplaceError, InvalidInputError
+from commonplace.core.quoting import quoted
 from commonplace.core.text import plural
 from commonplace.services.erasure.erasing import ErasedPart, ErasureReceipt, erase, preview, whole_tenant
 from commonplace.services.erasure.selection import By, Selection
@@ -91,7 +92,7 @@ async def erase_memories(
     selection = _selection(subject, source, session, tenant, with_derived=not keep_derived)
     parts = await preview(configured, selection)
     shown = Answer({"erased": False, "parts": parts}, "\n".join(["Found:", *_lines(parts)]))
-    nothing = "" if parts else f"No memory matches the {selection.by} {selection.value!r}."
+    nothing = "" if parts else f"No memory matches the {selection.by} {quoted(selection.value)}."
     if dry_run or ((as_json or nothing) and not yes):
         return Answer(shown.document, nothing) if nothing else shown
     if not yes:

@@ -52,7 +52,7 @@ WITHOUT_KNOWLEDGE: Final = frozenset({Aspect.MACHINE, Aspect.DIGESTS})
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _HealthReader:
     """Reads the aspects of open memories into fields of a :class:`HealthReading`."""
 
     opened: OpenedMemories
@@ -179,7 +179,7 @@ async def read_health(
         aspects: What to read.
         clock: Returns the current time.
     """
-    reader = _Reader(opened, settings, clock)
+    reader = _HealthReader(opened, settings, clock)
     read = await asyncio.gather(*(_guarded(aspect, reader.of(aspect)) for aspect in aspects))
     fields: dict[str, Any] = {}
     unreadable: dict[str, str] = {}

@@ -175,7 +175,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_read(tmp_path: Path) -> No
                 "line 1": "fact: expected a field `content`",
                 "line 2": "expected JSON",
                 "line 3": "kind: expected one of",
-                "line 4": "importance: expected a number, got 'high'",
+                "line 4": 'importance: expected a number, got "high"',
                 "line 5": "expected JSON in UTF-8",
             },
         ),
