@@ -402,7 +402,9 @@ def _parse(path: Path, content: bytes) -> dict[str, Any]:
         raise SettingsError(f"{path}: is not TOML: {error}") from None
     for key in values:
         if key not in Settings.model_fields:
-            raise SettingsError(f"{path}: unknown key {quoted(key)}{_suggestion(key, list(Settings.model_fields))}")
+            raise SettingsError(
+                f"{path}: unknown key {quoted(key)}{_suggestion(key, list(Settings.model_fields))}"
+            )
     return values
 
 
