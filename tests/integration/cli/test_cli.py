@@ -183,7 +183,7 @@ def test_only_a_usable_file_is_trusted(commonplace: CommandLine, tmp_path: Path)
     )
     assert 'got "/' in commonplace("trust", ".").err
     for content, fault in (
-        ("bogus = 1", "unknown key 'bogus'"),
+        ("bogus = 1", 'unknown key "bogus"'),
         ("not toml [[", "is not TOML"),
         ("memory_budget = -1", "expected a number of at least 0, got -1"),
     ):

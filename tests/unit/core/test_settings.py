@@ -126,7 +126,7 @@ def test_the_named_file_is_the_only_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("memory_bugdet = 3\n", "unknown key 'memory_bugdet': did you mean 'memory_budget'"),
+        ("memory_bugdet = 3\n", 'unknown key "memory_bugdet": did you mean "memory_budget"'),
         (
             "memory_budget = -1\n",
             r"memory_budget \(.*commonplace.toml\): .*a number of at least 0, got -1",
@@ -156,7 +156,7 @@ def test_a_bad_file_is_refused_by_key(tmp_path: Path, text: str, message: str) -
 
 def test_an_unknown_variable_is_refused(tmp_path: Path) -> None:
     """A misspelt variable would otherwise be ignored without a word."""
-    with pytest.raises(SettingsError, match="'COMMONPLACE_HOEM': did you mean 'COMMONPLACE_HOME'"):
+    with pytest.raises(SettingsError, match='"COMMONPLACE_HOEM": did you mean "COMMONPLACE_HOME"'):
         load(tmp_path, COMMONPLACE_HOEM="/x")
 
 
