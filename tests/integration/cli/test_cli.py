@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.core.quoting import quoted
 from support.commands import CommandLine, clean_environment
 from support.streams import encode, init, result, says, session
 
@@ -179,7 +180,7 @@ def test_only_a_usable_file_is_trusted(commonplace: CommandLine, tmp_path: Path)
     file = tmp_path / "commonplace.toml"
     missing = commonplace("trust", str(tmp_path))
     assert missing.err == (
-        f"error: directory: expected a directory with a commonplace.toml, got {str(tmp_path)!r}\n"
+        f"error: directory: expected a directory with a commonplace.toml, got {quoted(tmp_path)}\n"
     )
     assert 'got "/' in commonplace("trust", ".").err
     for content, fault in (
@@ -249,7 +250,7 @@ def test_bad_settings_are_one_line_too(commonplace: CommandLine) -> None:
     for command in (["ops", "list"], ["workspace", "search"], ["config", "show"], ["doctor"]):
         done = commonplace(*command, COMMONPLACE_HOEM="x")
         assert (done.status, done.err.count("\n")) == (1, 1)
-        assert "did you mean 'COMMONPLACE_HOME'" in done.err
+        assert 'did you mean "COMMONPLACE_HOME"' in done.err
 
 
 def test_a_home_that_cannot_be_written_is_named(commonplace: CommandLine, tmp_path: Path) -> None:

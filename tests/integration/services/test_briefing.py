@@ -369,7 +369,7 @@ async def test_both_servers_offer_it_as_a_resource(
     [
         ({"budget_tokens": -1}, "budget_tokens: expected a whole number from 0, got -1"),
         ({"budget_tokens": True}, "budget_tokens: expected a whole number from 0, got True"),
-        ({"prompt": None}, "prompt: expected text, got None"),
+        ({"prompt": None}, "prompt: expected text, got nothing"),
     ],
 )
 async def test_bad_input_is_refused(memories: Memories, options: dict[str, Any], said: str) -> None:

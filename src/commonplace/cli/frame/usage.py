@@ -46,6 +46,7 @@ def _message(fault: Mapping[str, Any]) -> str:
         _, is_choice, choices = said.partition(" is not one of ")
         if not is_choice:
             return said
+        choices = choices.replace("'", '"')
         return f"expected one of {choices}, got {quoted(fault['input'])}"
     return f"expected {expected_by(fault)}, got {quoted(fault['input'])}"
 
