@@ -86,7 +86,7 @@ def days(count: int) -> datetime:
             ),
         ),
         (
-            replace(HEALTHY, consolidation=ConsolidationState(has_worker=False), episodes=OLD),
+            replace(HEALTHY, consolidation=ConsolidationState(), has_worker=False, episodes=OLD),
             (
                 "warning consolidation-stuck: Consolidation has not run yet, because no worker is running. "
                 f"{LOST} $ commonplace worker"

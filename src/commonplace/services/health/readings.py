@@ -9,12 +9,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
+import commonplace.knowledge
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, EmbeddingError, ModelBudgetError, SettingsError
 from commonplace.core.settings import CRON_OFF, Settings
 from commonplace.embedding.backend import BackendName
 from commonplace.embedding.model_files import find_model
-from commonplace.knowledge import KnowledgeMemory, RunState, worker_status
+from commonplace.knowledge import KnowledgeMemory, RunState
 from commonplace.llm import can_consolidate, open_consolidation_model
 from commonplace.services.health.rules import (
     BackupState,
@@ -23,8 +24,6 @@ from commonplace.services.health.rules import (
     HealthReading,
 )
 from commonplace.services.opening import Memories, OpenedMemories
-from commonplace.services.review.queue import ReviewQueue
-from commonplace.services.sample import is_loaded
 from commonplace.storage.backup.last_backup import last_backup_at
 from commonplace.storage.clock_guard import ClockGuard
 
@@ -41,6 +40,7 @@ class Aspect(StrEnum):
 
     MACHINE = "the machine"
     EPISODES = "knowledge memory"
+    WORKERS = "the queue of background work"
     EMBEDDING = "the embedding model"
     DIGESTS = "app memory"
     REVIEWS = "the review queue"
@@ -94,15 +94,19 @@ class _HealthReader:
             is_spent = True
         except SettingsError as error:
             fault = str(error)
-        status = await worker_status(knowledge, self.settings)
         runs = await knowledge.runs.list(state=RunState.APPLIED, limit=1)
         return ConsolidationState(
             model_fault=fault,
             is_scheduled=self.settings.consolidation_cron != CRON_OFF,
-            has_worker=any(worker.alive for worker in status.workers),
             last_run_at=runs[0].started_at if runs else None,
             budget_spent=is_spent,
         )
+
+    async def workers(self) -> Mapping[str, Any]:
+        # The queue takes time to import, and a briefing does not need it.
+        worker_status = await asyncio.to_thread(lambda: commonplace.knowledge.worker_status)
+        status = await worker_status(self.opened.knowledge(), self.settings)
+        return {"has_worker": any(worker.alive for worker in status.workers)}
 
     async def embedding(self) -> Mapping[str, Any]:
         knowledge = self.opened.knowledge()
@@ -124,6 +128,8 @@ class _HealthReader:
         return {"failed_digests": len(await self.opened.apps().digests.failed())}
 
     async def reviews(self) -> Mapping[str, Any]:
+        from commonplace.services.review.queue import ReviewQueue  # noqa: PLC0415 - not for a briefing
+
         listing = await ReviewQueue(memories=self._memories()).list_items()
         return {
             "reviews": len(listing.items),
@@ -131,6 +137,8 @@ class _HealthReader:
         }
 
     async def backup(self) -> Mapping[str, Any]:
+        from commonplace.services.sample import is_loaded  # noqa: PLC0415 - not for a briefing
+
         # A database with a URL belongs to an operator, whose tools make its backups.
         days = 0 if self.settings.postgres_url else self.settings.backup_warning_days
         memories = self._memories()
@@ -155,6 +163,7 @@ class _HealthReader:
         return {
             Aspect.MACHINE: self.machine,
             Aspect.EPISODES: self.episodes,
+            Aspect.WORKERS: self.workers,
             Aspect.EMBEDDING: self.embedding,
             Aspect.DIGESTS: self.digests,
             Aspect.REVIEWS: self.reviews,

@@ -72,7 +72,6 @@ class ConsolidationState:
         has_model: Whether the settings name a language model for it.
         model_fault: Why that model cannot be used; empty if it can.
         is_scheduled: Whether the schedule is on.
-        has_worker: Whether a worker is alive.
         last_run_at: When the last run began that was applied; ``None`` if there is none.
         budget_spent: Whether the tokens of today are used up.
     """
@@ -80,7 +79,6 @@ class ConsolidationState:
     has_model: bool = True
     model_fault: str = ""
     is_scheduled: bool = True
-    has_worker: bool = True
     last_run_at: datetime | None = None
     budget_spent: bool = False
 
@@ -107,6 +105,7 @@ class HealthReading:
     Attributes:
         zone: The zone of the dates in texts.
         unreadable: Why each memory that could not be read could not, by its name.
+        has_worker: Whether a worker is alive.
         failed_digests: Conversations of the last week whose digest failed for good.
         reviews: Items that wait for a decision.
         reviews_since: When the oldest of them began to wait, if known.
@@ -120,6 +119,7 @@ class HealthReading:
     home: Path = Path()
     unreadable: Mapping[str, str] = field(default_factory=dict[str, str])
     episodes: EpisodeBacklog = field(default_factory=EpisodeBacklog)
+    has_worker: bool = True
     consolidation: ConsolidationState = field(default_factory=ConsolidationState)
     backup: BackupState = field(default_factory=BackupState)
     failed_digests: int = 0
@@ -215,7 +215,7 @@ def _stuck(reading: HealthReading) -> Iterator[HealthWarning]:
     is_old = reading.now - episodes.oldest_at > STUCK_AFTER
     if not (is_old or state.budget_spent):
         return
-    reason, command = _reason(episodes, state)
+    reason, command = _reason(reading)
     ran = f"since {reading.day(state.last_run_at)}" if state.last_run_at else "yet"
     lost = reading.losing(episodes.waiting, episodes.first_lost_at)
     waiting = f"{plural(episodes.waiting, 'episode')} {_waits(episodes.waiting)}"
@@ -231,15 +231,16 @@ def _stuck(reading: HealthReading) -> Iterator[HealthWarning]:
     )
 
 
-def _reason(episodes: EpisodeBacklog, state: ConsolidationState) -> tuple[str, str]:
+def _reason(reading: HealthReading) -> tuple[str, str]:
     """Return why consolidation does not run, as the end of a sentence, and the command that helps."""
+    episodes, state = reading.episodes, reading.consolidation
     if state.budget_spent:
         return ", because its tokens of today are used up", f"{ALLOW} --daily-tokens NUMBER"
     if episodes.last_error:
         return ", because the last attempt failed", SHOW
     if not state.is_scheduled:
         return ", because its schedule is off", CONSOLIDATE
-    if not state.has_worker:
+    if not reading.has_worker:
         return ", because no worker is running", WORK
     return "", CONSOLIDATE
 
