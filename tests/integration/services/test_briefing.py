@@ -368,7 +368,7 @@ async def test_both_servers_offer_it_as_a_resource(
     ("options", "said"),
     [
         ({"budget_tokens": -1}, "budget_tokens: expected a whole number from 0, got -1"),
-        ({"budget_tokens": True}, "budget_tokens: expected a whole number from 0, got True"),
+        ({"budget_tokens": True}, "budget_tokens: expected a whole number from 0, got true"),
         ({"prompt": None}, "prompt: expected text, got nothing"),
     ],
 )
