@@ -275,6 +275,24 @@ async def test_undo_of_a_run(page: Page, dashboard: Dashboard, screenshot: Scree
     assert episode.consolidation_status == "pending"
 
 
+@pytest.mark.requirement("ONE-06.4")
+async def test_a_refused_action_says_why(page: Page, dashboard: Dashboard, screenshot: Screenshot) -> None:
+    """Beside its button, until the next try; the list that refreshes itself does not take it away."""
+    await dashboard.memories.knowledge.store_episode(content="Closed the shop", butler="shop")
+    await page.goto("/knowledge/runs")
+    await page.get_by_role("button", name="Consolidate now").click()
+    waiting = page.get_by_role("region", name="Waiting")
+    reason = waiting.get_by_role("alert")
+    await expect(reason).to_have_text(
+        re.compile("^No language model is set, so episodes cannot be consolidated")
+    )
+    await screenshot("knowledge-runs-refused")
+    await dashboard.memories.knowledge.store_episode(content="Opened the shop", butler="shop")
+    await page.evaluate("document.body.dispatchEvent(new Event('knowledge-changed'))")
+    await expect(waiting).to_contain_text("2 episodes")
+    await expect(reason).to_be_visible()
+
+
 async def test_dead_letters_are_tried_again(page: Page, dashboard: Dashboard) -> None:
     """Each shows what went wrong; requeued, it waits from its first attempt."""
     knowledge = dashboard.memories.knowledge

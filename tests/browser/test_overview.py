@@ -82,7 +82,12 @@ async def test_what_was_learned_what_fades_and_what_failed(
         await expect(failed).to_contain_text(words)
     dead = page.locator("#load-knowledge .figure", has_text="Dead letters")
     await expect(dead).to_contain_text("1")
-    await expect(page.get_by_text("parts of the service work")).to_be_visible()
+    await expect(page.get_by_text("parts of the service work")).to_have_count(0)
+    health = page.get_by_role("region", name="Health")
+    await expect(health).to_contain_text("No language model is set")
+    await expect(health).to_contain_text("will not be tried again")
+    await health.get_by_role("button", name="Copy: commonplace consolidation allow MODEL").click()
+    assert await page.evaluate("navigator.clipboard.readText()") == "commonplace consolidation allow MODEL"
     await check_accessibility(page)
     await screenshot("overview-filled")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from mcp_types import TextContent
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.quoting import quoted
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.mcp.knowledge.server import build_tools, instructions_for
 from commonplace.mcp.protocol.profiles import Profile, View
@@ -91,7 +92,7 @@ class Toolset:
         tool = self.tools.get(name)
         if tool is None:
             return ToolAnswer(
-                text=f"no tool {name!r}: expected one of {', '.join(self.tools)}", is_error=True
+                text=f"no tool {quoted(name)}: expected one of {', '.join(self.tools)}", is_error=True
             )
         try:
             given: object = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments

@@ -3,6 +3,8 @@ from commonplace.apps.memory import AppMemory as AppMemory
 from commonplace.apps.model.apps import App as App
 from commonplace.apps.model.apps import AppStatus as AppStatus
 from commonplace.apps.model.apps import ListedApp as ListedApp
+from commonplace.apps.model.apps import RegisteredApp as RegisteredApp
+from commonplace.apps.model.apps import RegistrationOutcome as RegistrationOutcome
 from commonplace.apps.model.apps import UninstallReceipt as UninstallReceipt
 from commonplace.apps.model.bounds import MAX_CONTENT_CHARS as MAX_CONTENT_CHARS
 from commonplace.apps.model.bounds import MAX_ID_CHARS as MAX_ID_CHARS

@@ -46,6 +46,7 @@ from commonplace.apps.store.vectors import Vectors
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError
 from commonplace.core.quarantine import Quarantine
+from commonplace.core.quoting import quoted
 from commonplace.core.request_context import current_actor
 from commonplace.core.safe_text import require_safe_text
 from commonplace.core.settings import Settings, load_settings
@@ -457,4 +458,6 @@ async def _get(sql: AppStatements, memory_id: int, app_id: str | None) -> Digest
 
 def _require_installed(app: App) -> None:
     if app.status is not AppStatus.INSTALLED:
-        raise ConflictError("app_id", f"The app {app.app_id!r} is uninstalled. Install it first.", app.app_id)
+        raise ConflictError(
+            "app_id", f"The app {quoted(app.app_id)} is uninstalled. Install it first.", app.app_id
+        )

@@ -37,6 +37,8 @@ A message says what failed, what was expected, what was found, and what to do. E
 are returned as receipts or ``None``.
 """
 
+from commonplace.core.quoting import quoted
+
 
 class CommonplaceError(Exception):
     """The base class of all errors of commonplace."""
@@ -60,10 +62,7 @@ class InvalidInputError(CommonplaceError, ValueError):
     def __init__(self, field: str, expected: str, got: object) -> None:
         self.field = field
         self.expected = expected
-        try:
-            shown = repr(got)
-        except RecursionError:
-            shown = f"a deeply nested {type(got).__name__}"
+        shown = quoted(got)
         if len(shown) > self.SHOWN_CHARS:
             shown = f"{shown[: self.SHOWN_CHARS]}… ({len(shown)} characters)"
         self.got = shown
@@ -123,7 +122,7 @@ class NotFoundError(CommonplaceError, LookupError):
     def __init__(self, kind: str, key: object) -> None:
         self.kind = kind
         self.key = key
-        super().__init__(f"no {kind} with id {key!r}")
+        super().__init__(f"no {kind} with id {quoted(key)}")
 
 
 class SupersededError(NotFoundError):
@@ -136,8 +135,8 @@ class SupersededError(NotFoundError):
 
     def __init__(self, key: object, successor: object | None) -> None:
         super().__init__("fact", key)
-        by = "" if successor is None else f" by the fact {str(successor)!r}; use that fact instead"
-        CommonplaceError.__init__(self, f"the fact {str(key)!r} was superseded{by}")
+        by = "" if successor is None else f" by the fact {quoted(str(successor))}; use that fact instead"
+        CommonplaceError.__init__(self, f"the fact {quoted(str(key))} was superseded{by}")
 
 
 class TenantUnsetError(CommonplaceError):
@@ -155,7 +154,8 @@ class ClaimLostError(CommonplaceError):
 
     def __init__(self, key: str) -> None:
         super().__init__(
-            f"another process has taken over the request with the key {key!r}; send the request again with this key"
+            f"another process has taken over the request with the key {quoted(key)}; "
+            "send the request again with this key"
         )
 
 
@@ -178,8 +178,8 @@ class DatabaseTooNewError(StorageError):
         self.found = found
         self.known = known
         super().__init__(
-            f"{where} has schema revision {found!r}, but this release supports only revisions up to {known!r}: "
-            "install the release that made the database, or use another database"
+            f"{where} has schema revision {quoted(found)}, but this release supports only revisions up to "
+            f"{quoted(known)}: install the release that made the database, or use another database"
         )
 
 
@@ -193,9 +193,9 @@ class DatabaseTooOldError(StorageError):
 
     def __init__(self, where: str, found: str, oldest: str) -> None:
         super().__init__(
-            f"{where} has schema revision {found!r} of a development version, but this release upgrades "
-            f"databases from {oldest!r} on: open it once with commit e3e977d, which upgrades it to {oldest!r}, "
-            "or move it away to start with an empty database"
+            f"{where} has schema revision {quoted(found)} of a development version, but this release upgrades "
+            f"databases from {quoted(oldest)} on: open it once with commit e3e977d, which upgrades it to "
+            f"{quoted(oldest)}, or move it away to start with an empty database"
         )
 
 

@@ -65,7 +65,7 @@ def expected_by(fault: Mapping[str, Any]) -> str:
         bound, limit, unit = _LENGTHS[kind]
         return f"{bound} {plural(context[limit], unit)}"
     if kind in _FORMS:
-        return _FORMS[kind].format_map(context)
+        return _FORMS[kind].format_map(context).replace("'", '"')
     message = str(fault["msg"]).removeprefix("Input should be ")
     return _FORMS_OF_TYPES.get(kind.partition("_")[0], message[:1].lower() + message[1:])
 
@@ -76,15 +76,8 @@ def invalid_input(fault: Mapping[str, Any], *, whole: str) -> InvalidInputError:
     ``fault`` is one of ``ValidationError.errors()``. ``whole`` names the whole value, for a fault that belongs to no
     field.
     """
-    got = _Nothing() if fault["type"] == "missing" else fault.get("input")
+    got = None if fault["type"] == "missing" else fault.get("input")
     return InvalidInputError(field_of(fault) or whole, expected_by(fault), got)
-
-
-class _Nothing:
-    """A missing value, as errors name it."""
-
-    def __repr__(self) -> str:
-        return "nothing"
 
 
 def field_of(fault: Mapping[str, Any]) -> str:

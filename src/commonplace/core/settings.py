@@ -26,6 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 
 from commonplace.core.errors import SettingsError
 from commonplace.core.faults import expected_by
+from commonplace.core.quoting import quoted
 from commonplace.core.trust import WORKSPACE_KEYS, is_trusted
 from commonplace.core.urls import mask_url
 from commonplace.core.zones import find_zone
@@ -173,6 +174,10 @@ class Settings(BaseModel):
     )
     episode_max_entries: Annotated[int, Field(ge=0, le=100_000_000)] = Field(
         default=10_000, description="number of episodes of a tenant that a cleanup keeps"
+    )
+    backup_warning_days: Annotated[int, Field(ge=0)] = Field(
+        default=14,
+        description="age in days from which the last backup is old, and doctor and the overview warn; 0: no warning",
     )
     resident_idle_s: Annotated[float, Field(ge=0)] = Field(
         default=1800.0,
@@ -397,7 +402,9 @@ def _parse(path: Path, content: bytes) -> dict[str, Any]:
         raise SettingsError(f"{path}: is not TOML: {error}") from None
     for key in values:
         if key not in Settings.model_fields:
-            raise SettingsError(f"{path}: unknown key {key!r}{_suggestion(key, list(Settings.model_fields))}")
+            raise SettingsError(
+                f"{path}: unknown key {quoted(key)}{_suggestion(key, list(Settings.model_fields))}"
+            )
     return values
 
 
@@ -405,12 +412,12 @@ def _refuse_unknown_variables(environ: Mapping[str, str]) -> None:
     known = [CONFIG_VARIABLE, *(variable_of(field) for field in Settings.model_fields)]
     for name in environ:
         if name.startswith(PREFIX) and name not in known:
-            raise SettingsError(f"environment: unknown variable {name!r}{_suggestion(name, known)}")
+            raise SettingsError(f"environment: unknown variable {quoted(name)}{_suggestion(name, known)}")
 
 
 def _suggestion(key: str, known: list[str]) -> str:
     near = difflib.get_close_matches(key, known, n=1)
-    return f": did you mean {near[0]!r}?" if near else f": expected one of {', '.join(sorted(known))}"
+    return f": did you mean {quoted(near[0])}?" if near else f": expected one of {', '.join(sorted(known))}"
 
 
 def _explain(error: ValidationError, origins: Mapping[str, str]) -> str:
@@ -419,6 +426,6 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> str:
     for fault in error.errors():
         field = str(fault["loc"][0])
         got = cast("object", fault["input"])
-        shown = repr(mask_url(got)) if isinstance(got, str) else repr(got)
+        shown = quoted(mask_url(got) if isinstance(got, str) else got)
         lines.append(f"{field} ({origins.get(field, 'given')}): expected {expected_by(fault)}, got {shown}")
     return "; ".join(lines)

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from commonplace.core.quoting import quoted
+
 _SYSTEM_ZONE: Final = Path("/etc/localtime")
 
 
@@ -24,7 +26,7 @@ def find_zone(name: str | None) -> tzinfo:
             return ZoneInfo(name)
         except (KeyError, OSError):
             raise ValueError(
-                f"expected the name of a time zone such as Europe/Berlin, got {name!r}"
+                f"expected the name of a time zone such as Europe/Berlin, got {quoted(name)}"
             ) from None
     for found in (os.environ.get("TZ", ""), str(_SYSTEM_ZONE.resolve()).partition("zoneinfo/")[2]):
         with suppress(KeyError, OSError, ValueError):

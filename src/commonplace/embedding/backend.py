@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from commonplace.core.errors import EmbeddingError
+from commonplace.core.quoting import quoted
 from commonplace.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def load_backend(options: EmbeddingOptions) -> EmbeddingBackend:
         module = importlib.import_module(f"commonplace.embedding.{options.backend}_backend")
     except ModuleNotFoundError as error:
         raise EmbeddingError(
-            f"the embedding backend {str(options.backend)!r} needs {error.name!r}, which is not installed: "
+            f"the embedding backend {quoted(str(options.backend))} needs {quoted(error.name)}, which is not installed: "
             f"run `pip install 'commonplace[{options.backend}]'`, or use the backend 'onnx'"
         ) from error
     return cast("_BackendModule", module).load(options)

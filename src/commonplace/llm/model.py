@@ -16,6 +16,7 @@ from commonplace.core.errors import (
     ModelTimeoutError,
     ModelUnavailableError,
 )
+from commonplace.core.quoting import quoted
 from commonplace.llm.answers import AnswerError, ask_again, read_answer
 from commonplace.llm.backend import DEFAULT_OUTPUT_TOKENS, ModelBackend, Reply, Request, Usage
 from commonplace.llm.ledger import Ledger
@@ -167,7 +168,7 @@ class Model:
         """
         if output is not None and self.extractive:
             raise ModelCannotError(
-                f"the model {self.name!r} only picks sentences and cannot decide ({purpose}): "
+                f"the model {quoted(self.name)} only picks sentences and cannot decide ({purpose}): "
                 "set COMMONPLACE_MODEL to a language model"
             )
         request = Request(
@@ -206,7 +207,7 @@ class Model:
                 # The last failure says more than the elapsed time: the address that does not answer, or the server's
                 # error.
                 raise call.failure from None
-            message = f"the model {self.name!r} gave no answer within {allowed_s:g} s ({purpose})"
+            message = f"the model {quoted(self.name)} gave no answer within {allowed_s:g} s ({purpose})"
             raise ModelTimeoutError(message) from None
 
     async def _answer(
@@ -226,7 +227,7 @@ class Model:
             value = read_answer(second.text, output)
         except AnswerError as error:
             raise ModelOutputError(
-                f"the model {self.name!r} at {self.address} answered twice, but not in the form of "
+                f"the model {quoted(self.name)} at {self.address} answered twice, but not in the form of "
                 f"{output.__name__} ({call.purpose}): {error}"
             ) from None
         return self._completion(second, value, reply.usage + second.usage)
@@ -247,7 +248,7 @@ class Model:
         self.ledger.add_answer(call.purpose, reply.usage)
         if reply.cut_off:
             raise ModelOutputError(
-                f"the answer of the model {self.name!r} ({call.purpose}) was cut off at "
+                f"the answer of the model {quoted(self.name)} ({call.purpose}) was cut off at "
                 f"max_output_tokens={request.max_output_tokens}"
             )
         return reply

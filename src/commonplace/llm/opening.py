@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import SettingsError
+from commonplace.core.quoting import quoted
 from commonplace.core.settings import Settings, variable_of
 from commonplace.llm.backend import ModelBackend
 from commonplace.llm.day_file import DayFile
@@ -152,7 +153,7 @@ def _connector(name: str, settings: Settings, environ: Mapping[str, str]) -> Con
         case "anthropic" | "gemini" | "openai" | "ollama" if model:
             return _deferred("api_backend", api_options(settings, environ))
         case _:
-            raise SettingsError(f"unknown model {name!r}: expected one of {MODEL_FORMS}")
+            raise SettingsError(f"unknown model {quoted(name)}: expected one of {MODEL_FORMS}")
 
 
 def _refuse_address(name: str, settings: Settings) -> None:
@@ -160,7 +161,7 @@ def _refuse_address(name: str, settings: Settings) -> None:
     for field in ("model_base_url", "model_api_key_file"):
         if getattr(settings, field) is not None:
             raise SettingsError(
-                f"{variable_of(field)} is set, but the model {name!r} does not use it: "
+                f"{variable_of(field)} is set, but the model {quoted(name)} does not use it: "
                 "unset it, or choose a model behind an API"
             )
 
@@ -236,7 +237,7 @@ def _require_extra(provider: _Provider, *, wanted_by: str) -> None:
     for module in ("pydantic_ai", provider.module):
         if not _is_installed(module):
             raise SettingsError(
-                f"the model {wanted_by!r} needs {module!r}, which is not installed: "
+                f"the model {quoted(wanted_by)} needs {quoted(module)}, which is not installed: "
                 f"run `pip install 'commonplace[{provider.extra}]'`"
             )
 

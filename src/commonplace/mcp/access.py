@@ -12,6 +12,7 @@ from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import Tool, ToolResult
 
 from commonplace.access import Principal, Role
+from commonplace.core.quoting import quoted
 from commonplace.mcp.apps.tools import TOOLS as APP_TOOLS
 from commonplace.mcp.combined import WORKSPACE
 from commonplace.mcp.knowledge.server import TOOLS as KNOWLEDGE_TOOLS
@@ -76,5 +77,6 @@ class RoleGate(Middleware):
         who = self._caller()
         if str(context.message.uri).startswith(BRIEFING_URI) and not who.of_installation:
             raise AuthorizationError(
-                f"{context.message.uri} belongs to the installation, but the token belongs to tenant {who.tenant_id!r}"
+                f"{context.message.uri} belongs to the installation, but the token belongs to tenant "
+                f"{quoted(who.tenant_id)}"
             )

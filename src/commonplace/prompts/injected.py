@@ -40,18 +40,19 @@ def as_data(text: str) -> str:
     return fence(text.strip(), TAG).removeprefix(f"<{TAG}>\n").removesuffix(f"\n</{TAG}>")
 
 
-def framed(texts: Iterable[str], *, today: date | None = None) -> str:
+def framed(texts: Iterable[str], *, today: date | None = None, notice: str = "") -> str:
     """Return the non-empty texts as data in one tag; an empty text if there are none.
 
-    The note names ``today``, because memories may mention days.
+    The note names ``today``, because memories may mention days. A notice is a line of its own below the note.
     """
-    return framed_data([as_data(text) for text in texts], today=today)
+    return framed_data([as_data(text) for text in texts], today=today, notice=notice)
 
 
-def framed_data(texts: Sequence[str], *, today: date | None = None) -> str:
+def framed_data(texts: Sequence[str], *, today: date | None = None, notice: str = "") -> str:
     """Return texts from :func:`as_data` in one tag; see :func:`framed`."""
     shown = [text for text in texts if text]
     note = NOTE if today is None else f"{NOTE}{_TODAY.format(today)}"
+    note += f"\n{notice}" if notice else ""
     return fence(BETWEEN.join([note, *shown]), TAG) if shown else ""
 
 

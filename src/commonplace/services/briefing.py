@@ -41,6 +41,7 @@ from commonplace.knowledge import (
 )
 from commonplace.prompts.data_lines import data_line
 from commonplace.prompts.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
+from commonplace.services.health import Aspect, notice_of, read_health, warnings_of
 from commonplace.services.opening import Memories, OpenedMemories
 from commonplace.services.team_client import TeamClient
 from commonplace.workspace import HEADER as WORKSPACE_TITLE
@@ -55,6 +56,9 @@ DEFAULT_BUDGET_TOKENS: Final = 2400
 
 DEFAULT_TIMEOUT_S: Final = 10.0
 """Time limit for one memory: enough for a first start of the embedded database and the embedding model."""
+
+NOTICE_SHARE: Final = 4
+"""The notice of what will be lost takes at most this fraction of the room."""
 
 SESSIONS: Final = 5
 EPISODES_PER_SESSION: Final = 4
@@ -156,7 +160,14 @@ async def brief(
         if service is not None:
             sources = [_at_service(service, source, prompt, butler, but_session) for source in sources]
         wanted = [source for source in sources if source.name not in besides]
-        return await _build(wanted, budget_tokens=budget_tokens)
+
+        async def notice() -> str:
+            if service is not None:
+                return await _notice_of(service)
+            aspects = [Aspect.MACHINE, *([] if BriefingPart.KNOWLEDGE in besides else [Aspect.EPISODES])]
+            return await _notice(opened, settings, aspects)
+
+        return await _build(wanted, notice, budget_tokens=budget_tokens)
 
 
 async def build_briefing(
@@ -173,7 +184,7 @@ async def build_briefing(
 ) -> Briefing:
     """Build the block for the beginning of a session.
 
-    The same prompt, memories and moment always give the same text.
+    The same prompt, memories and moment always give the same text, but for a line about what will be lost soon.
 
     Args:
         memories: The open memories, with knowledge memory of the session's tenant.
@@ -196,11 +207,34 @@ async def build_briefing(
         for source in _sources(opened, prompt=prompt, app=app, butler=butler, but_session=but_session)
         if sections is None or source.name in sections
     ]
-    return await _build(sources, budget_tokens=budget_tokens, timeout_s=timeout_s, clock=clock)
+
+    async def notice() -> str:
+        of_tenant = sections is not None and OF_KNOWLEDGE.issuperset(sections)
+        aspects = [Aspect.EPISODES, *([] if of_tenant else [Aspect.MACHINE])]
+        return await _notice(opened, memories.knowledge.database.settings, aspects, clock=clock)
+
+    return await _build(sources, notice, budget_tokens=budget_tokens, timeout_s=timeout_s, clock=clock)
+
+
+async def _notice(
+    opened: OpenedMemories, settings: Settings, aspects: Collection[Aspect], *, clock: Clock = utc_now
+) -> str:
+    """Return the line about what will be lost soon; the warnings of the other aspects are never urgent."""
+    return notice_of(warnings_of(await read_health(opened, settings, aspects=aspects, clock=clock)))
+
+
+async def _notice_of(service: TeamClient) -> str:
+    """Return the line about what a service will lose soon; an earlier release of the service has none."""
+    try:
+        return str((await service.get("/api/v1/health")).get("notice", ""))
+    except CommonplaceError as error:
+        _log.info("the health of the service is unknown: %s", error)
+        return ""
 
 
 async def _build(
     sources: Sequence[_Source],
+    notice: Callable[[], Awaitable[str]],
     *,
     budget_tokens: int | None,
     timeout_s: float = DEFAULT_TIMEOUT_S,
@@ -211,8 +245,11 @@ async def _build(
         raise InvalidInputError("budget_tokens", "a whole number from 0", budget)
     room = max(0, budget_chars(budget) - FRAME_CHARS)
     drafts = await asyncio.gather(*(_guarded(source, None, timeout_s) for source in sources))
-    sections = await _fit(sources, drafts, room, timeout_s)
-    text = framed((section.text for section in sections), today=clock().date())
+    line = data_line(await notice()) if any(draft.text for draft in drafts) else ""
+    if len(line) > room // NOTICE_SHARE:
+        line = ""
+    sections = await _fit(sources, drafts, max(0, room - len(line) - 1) if line else room, timeout_s)
+    text = framed((section.text for section in sections), today=clock().date(), notice=line)
     return Briefing(text=text, sections=tuple(sections), tokens=estimate_tokens(text), budget_tokens=budget)
 
 
@@ -303,8 +340,6 @@ def _sources(
 
     async def sessions(chars: int | None) -> tuple[str, Iterable[object]]:
         block = await sessions_block(opened.knowledge(), prompt, butler or GLOBAL_SCOPE, but=but_session)
-        if block and (advice := (await opened.knowledge().runs.expiring()).advice):
-            block = block.replace(SESSIONS_TITLE, f"{SESSIONS_TITLE}\nTell the user: {advice}", 1)
         return cut_lines(block, min(SESSIONS_CHARS, chars or SESSIONS_CHARS), title=SESSIONS_TITLE), ()
 
     sources = [

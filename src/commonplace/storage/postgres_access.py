@@ -16,6 +16,7 @@ from typing import Any, cast
 import asyncpg
 
 from commonplace.core.errors import SettingsError, StorageUnavailableError
+from commonplace.core.quoting import quoted
 from commonplace.core.settings import Settings
 from commonplace.storage.postgres_url import describe_url, is_pooled, mask_password, server_url
 
@@ -216,8 +217,8 @@ def _refuse_behind_pooler(found: asyncpg.Record, where: str) -> None:
         )
     if found["vector_schema"] and not found["is_in_path"]:
         raise StorageUnavailableError(
-            f"{where}: pgvector is in the schema {found['vector_schema']!r}, which is not in the search path, and "
-            "behind a pooler no search path can be set: run ALTER ROLE … SET search_path for the role of the URL"
+            f"{where}: pgvector is in the schema {quoted(found['vector_schema'])}, which is not in the search path, "
+            "and behind a pooler no search path can be set: run ALTER ROLE … SET search_path for the role of the URL"
         )
 
 
@@ -239,12 +240,12 @@ async def _plain_role(connection: asyncpg.Connection, where: str, role: str) -> 
             await connection.execute(grant)
     except asyncpg.InsufficientPrivilegeError as error:
         raise StorageUnavailableError(
-            f"{where}: role {login!r} bypasses row-level security, and the plain role {role!r} "
+            f"{where}: role {quoted(login)} bypasses row-level security, and the plain role {quoted(role)} "
             f"cannot be set up ({error}): connect as a plain role that owns the database"
         ) from error
     if await connection.fetchval(_IS_PRIVILEGED, role):
         raise StorageUnavailableError(
-            f"{where}: role {login!r} bypasses row-level security, and so does {role!r}: "
+            f"{where}: role {quoted(login)} bypasses row-level security, and so does {quoted(role)}: "
             f"ALTER ROLE {role} NOSUPERUSER NOBYPASSRLS"
         )
     logger.info("%s: role %r bypasses row-level security; connections use %r", where, login, role)

@@ -8,6 +8,7 @@ from typing import Final
 from urllib.parse import parse_qs, parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 from commonplace.core.errors import SettingsError
+from commonplace.core.quoting import quoted
 
 _POOLER: Final = "pgbouncer"
 _SEVERAL_HOSTS: Final = ","
@@ -87,7 +88,7 @@ def describe_url(url: str) -> str:
     if parts.scheme not in {"postgresql", "postgres"} or at_signs_elsewhere or parts.fragment:
         raise _malformed()
     database = unquote(parts.path.lstrip("/"))
-    return f"{f'database {database!r}' if database else 'the default database'} at {host_of(url)}"
+    return f"{f'database {quoted(database)}' if database else 'the default database'} at {host_of(url)}"
 
 
 def host_of(url: str) -> str:

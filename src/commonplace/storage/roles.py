@@ -15,6 +15,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 import asyncpg
 
 from commonplace.core.errors import StorageUnavailableError
+from commonplace.core.quoting import quoted
 from commonplace.storage.cluster import APPLICATION_ROLE, SUPERUSER
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.postgres_access import Access, PostgresUrls, connected, prepare_access
@@ -165,7 +166,7 @@ def _require_two_roles(where: str, application: asyncpg.Record, owner: str, *, i
     if application["is_privileged"]:
         reason = "bypasses row-level security: name a plain role"
     elif is_member:
-        reason = f"is the owner {owner!r} or a member of it: name another role"
+        reason = f"is the owner {quoted(owner)} or a member of it: name another role"
     elif application["is_owner"]:
         reason = (
             f'owns the database or objects in it: as a superuser, run REASSIGN OWNED BY "{name}" TO "{owner}" in this '
@@ -173,4 +174,4 @@ def _require_two_roles(where: str, application: asyncpg.Record, owner: str, *, i
         )
     else:
         return
-    raise StorageUnavailableError(f"{where}: the role {name!r} of COMMONPLACE_POSTGRES_URL {reason}")
+    raise StorageUnavailableError(f"{where}: the role {quoted(name)} of COMMONPLACE_POSTGRES_URL {reason}")

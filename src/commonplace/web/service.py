@@ -34,6 +34,7 @@ from commonplace.web.http.tracing import RequestSpans
 from commonplace.web.pages.layout import assets
 from commonplace.web.pages.routes import router as dashboard
 from commonplace.web.rest import briefing, documentation, reviews
+from commonplace.web.rest import health as health_warnings
 from commonplace.web.rest.apps import admin, conversations
 from commonplace.web.rest.apps import routes as rest
 from commonplace.web.rest.knowledge import consolidation, entities, lists, upkeep
@@ -103,7 +104,7 @@ def _router() -> APIRouter:
     answers = may_answer(FOREIGN_HOST, UNAUTHENTICATED, FORBIDDEN, FORGED, TOO_MANY, STORAGE_UNAVAILABLE)
     apps = (admin, rest, conversations)
     knowing = (knowledge, lists, entities, upkeep, consolidation)
-    for part in (*apps, operational, workspace, *knowing, briefing, reviews):
+    for part in (*apps, operational, workspace, *knowing, briefing, reviews, health_warnings):
         router.include_router(part.api.router, responses=answers)
     router.include_router(health.router, responses=may_answer(FOREIGN_HOST, TOO_MANY))
     router.include_router(monitoring.router, responses=answers, dependencies=[Depends(installation_reader)])

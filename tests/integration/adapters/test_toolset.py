@@ -37,11 +37,11 @@ async def test_a_model_calls_tools_by_its_api(memory: KnowledgeMemory) -> None:
 @pytest.mark.parametrize(
     ("name", "arguments", "expected"),
     [
-        ("memory_find", {}, "no tool 'memory_find': expected one of memory_store_episode"),
-        ("memory_search", "[1]", "arguments: expected a JSON object, got '[1]'"),
+        ("memory_find", {}, 'no tool "memory_find": expected one of memory_store_episode'),
+        ("memory_search", "[1]", 'arguments: expected a JSON object, got "[1]"'),
         ("memory_search", "{", "arguments: expected a JSON object"),
-        ("memory_search", "[" * 100_000, "arguments: expected a JSON object, got '[[["),
-        ("memory_search", None, "arguments: expected a JSON object, got None"),
+        ("memory_search", "[" * 100_000, 'arguments: expected a JSON object, got "[[['),
+        ("memory_search", None, "arguments: expected a JSON object, got nothing"),
         ("memory_search", "", "query: expected a value"),
         ("memory_store_rule", {"content": "ghp_abcdefghijklmnopqrstuvwxyz0123456789"}, "a secret"),
     ],

@@ -122,7 +122,7 @@ def test_delete_purge_and_uninstall(calendar: CommandLine) -> None:
     assert calendar("apps", "ingest", "cal", "-", stdin=conversation(2, "x y")).status == 1
     assert calendar("apps", "purge", "cal", "--json").json == {"app_id": "cal", "deleted": 1}
     assert calendar("apps", "uninstall", "cal", "--purge-memories", "--json").json["purged"] == 0
-    assert calendar("apps", "memories", "cal").err == "error: no app with id 'cal'\n"
+    assert calendar("apps", "memories", "cal").err == 'error: no app with id "cal"\n'
 
 
 @pytest.mark.requirement("APP-16.8")
@@ -167,7 +167,7 @@ def test_a_model_that_cannot_be_reached_defers_the_digest_and_says_so(calendar: 
     [
         (
             b"{",
-            "a JSON document (Expecting property name enclosed in double quotes: line 1 column 2 (char 1)), got '-'",
+            'a JSON document (Expecting property name enclosed in double quotes: line 1 column 2 (char 1)), got "-"',
         ),
         (b"[]", "conversation: expected an object, got []"),
         (b'{"conversation_id": "c", "messages": [{"role": "system", "content": "x"}]}', "messages.0.role"),

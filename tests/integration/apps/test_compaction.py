@@ -136,7 +136,7 @@ async def test_without_an_answer_the_first_in_goes(
     async with opened(*digests(11), fault, timeout_s=1) as apps:
         receipt = await eleventh(apps)
         assert (receipt.action, receipt.decider) == ("delete", Decider.FIFO)
-        assert receipt.fallback.startswith(("no such key", "the model 'scripted' gave no answer"))
+        assert receipt.fallback.startswith(("no such key", 'the model "scripted" gave no answer'))
         assert await ids(apps) == list(range(2, 12))
         assert apps.figures.counts().fallbacks == {"compaction": 1}
         assert apps.figures.counts().compactions == {("delete", "fifo"): 1}

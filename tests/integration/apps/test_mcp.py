@@ -124,18 +124,18 @@ async def test_tools_say_what_they_do_and_take(client: Client[Any]) -> None:
         ("conversation_begin", {"app_id": "nobody", "conversation_id": "x"}, "app_id", "nobody"),
         ("conversation_end", {"conversation_id": "nothing"}, "conversation_id", "nothing"),
         ("app_context", {"app_id": "nobody"}, "app_id", "nobody"),
-        ("app_register", {"app_id": "a b"}, "app_id", "'a b'"),
+        ("app_register", {"app_id": "a b"}, "app_id", '"a b"'),
         (
             "conversation_add_messages",
             {"conversation_id": "c-1", "messages": [{"role": "system", "content": "x"}]},
             "messages.0.role",
-            "'system'",
+            '"system"',
         ),
         (
             "conversation_add_messages",
             {"conversation_id": "c-1", "messages": [{"role": "user", "content": "x", "name": "Ada"}]},
             "messages.0.name",
-            "'Ada'",
+            '"Ada"',
         ),
     ],
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.core.quoting import quoted
 from support.commands import CommandLine, clean_environment
 from support.streams import encode, init, result, says, session
 
@@ -141,7 +142,7 @@ def test_an_operator_curates(commonplace: CommandLine) -> None:
             "error: missing.jsonl: cannot be read: No such file or directory\n",
         ),
         (["workspace", "store", "x" * 501], "error: text: expected text of 1 to 500"),
-        (["workspace", "delete", "m-9"], "error: no memory with id 'm-9'"),
+        (["workspace", "delete", "m-9"], 'error: no memory with id "m-9"'),
     ],
 )
 def test_an_error_is_one_line_and_status_1(
@@ -179,11 +180,11 @@ def test_only_a_usable_file_is_trusted(commonplace: CommandLine, tmp_path: Path)
     file = tmp_path / "commonplace.toml"
     missing = commonplace("trust", str(tmp_path))
     assert missing.err == (
-        f"error: directory: expected a directory with a commonplace.toml, got {str(tmp_path)!r}\n"
+        f"error: directory: expected a directory with a commonplace.toml, got {quoted(tmp_path)}\n"
     )
-    assert "got '/" in commonplace("trust", ".").err
+    assert 'got "/' in commonplace("trust", ".").err
     for content, fault in (
-        ("bogus = 1", "unknown key 'bogus'"),
+        ("bogus = 1", 'unknown key "bogus"'),
         ("not toml [[", "is not TOML"),
         ("memory_budget = -1", "expected a number of at least 0, got -1"),
     ):
@@ -248,7 +249,7 @@ def test_bad_settings_are_one_line_too(commonplace: CommandLine) -> None:
     for command in (["ops", "list"], ["workspace", "search"], ["config", "show"], ["doctor"]):
         done = commonplace(*command, COMMONPLACE_HOEM="x")
         assert (done.status, done.err.count("\n")) == (1, 1)
-        assert "did you mean 'COMMONPLACE_HOME'" in done.err
+        assert 'did you mean "COMMONPLACE_HOME"' in done.err
 
 
 def test_a_home_that_cannot_be_written_is_named(commonplace: CommandLine, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from commonplace.operational.store.statements import OperationalStatements
 from commonplace.storage.database import Database, load_queries
 from commonplace.storage.migrations.opening import open_database
 from commonplace.storage.trial import trial
-from support.commands import CommandLine
+from support.commands import CommandLine, Done
 from support.deadlines import DEADLINE_S
 from support.model_api import Decides, Fails, ModelApi, Says
 from support.service import open_app_memory
@@ -140,3 +140,19 @@ def test_the_question_can_be_left_out(commonplace: CommandLine) -> None:
     assert len(api.asked) == 1
     assert [one["ok"] for one in asked.json["checks"] if one["part"] == "language model"] == [True]
     assert "extractive" in commonplace("doctor").out
+
+
+@pytest.mark.requirement("ONE-06.2")
+def test_doctor_warns_of_what_will_be_lost(commonplace: CommandLine, knowledge_url: str) -> None:
+    """With the command that helps; a warning is no failure."""
+
+    def run(*words: str) -> Done:
+        return commonplace(*words, COMMONPLACE_POSTGRES_URL=knowledge_url)
+
+    assert run("knowledge", "store-episode", "--butler", "shop", "Closed the shop").status == 0
+    done = run("doctor", "--no-model", "--json")
+    assert (done.status, done.json["ok"]) == (0, True), done.err
+    (warning,) = (each for each in done.json["warnings"] if each["code"] == "no-model")
+    assert warning["severity"] == "warning"
+    shown = run("doctor", "--no-model").out
+    assert f"warning  {warning['text']}\n         $ commonplace consolidation allow MODEL\n" in shown

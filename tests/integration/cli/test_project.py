@@ -126,7 +126,7 @@ def test_a_merge_in_parts_and_a_merge_of_a_merged_project_are_taken_back(
     assert ports(commonplace, one, database) == ["The cache listens on 2.", "The database listens on 1."]
     typo = project("merge", "typo", other)
     assert (typo.status, typo.out) == (1, "")
-    assert "source: expected a project, or a scope with memories, got 'typo'" in typo.err
+    assert 'source: expected a project, or a scope with memories, got "typo"' in typo.err
 
 
 def test_what_earlier_releases_stored_under_a_name_goes_to_the_projects(

@@ -119,4 +119,4 @@ def test_a_model_that_the_hub_has_not_is_missing(hub: str, tmp_path: Path) -> No
     """The client's own error comes out as one of ours, with the name in it."""
     missing = _find(hub, "team/another", tmp_path, "yes")
     assert missing.returncode == 1
-    assert "ModelMissingError: cannot download the embedding model 'team/another'" in missing.stderr
+    assert 'ModelMissingError: cannot download the embedding model "team/another"' in missing.stderr

@@ -110,7 +110,7 @@ def test_a_pinned_rule_is_in_every_block(knowledge: Knowledge) -> None:
     assert knowledge("recall", "Who won the cup?", "--min-relevance", "0", "--json").json["count"] == 2
     nothing = knowledge("recall", " ")
     assert (nothing.status, nothing.out) == (1, "")
-    assert nothing.err == "error: topic: expected text, such as a question or a name, got ' '\n"
+    assert nothing.err == 'error: topic: expected text, such as a question or a name, got " "\n'
     found = knowledge("search", "Who won the cup?", "--mode", "contextual", "--min-relevance", "0.58")
     assert found.out == "No memories.\n"
 
@@ -217,7 +217,7 @@ def test_a_tenant_is_named_by_an_option(knowledge: Knowledge) -> None:
         (["search", "a", "--entity", "Zoe"], "error: entity: expected the name of an entity"),
         (["search", "a", "--entity", ""], "error: entity: expected a name or an id"),
         (["list", "facts", "--entity", ""], "error: entity: expected a name or an id"),
-        (["get", "fact", NO_ID], f"error: no fact with id '{NO_ID}'"),
+        (["get", "fact", NO_ID], f'error: no fact with id "{NO_ID}"'),
         (["get", "fact", "7"], "error: memory_id: expected a UUID"),
         (["confirm", "episode", NO_ID], "error: memory_type: expected fact or rule"),
         (["forget", "rule", NO_ID], "error: no rule with id"),

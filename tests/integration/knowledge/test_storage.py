@@ -196,7 +196,7 @@ async def test_a_fact_needs_an_entity_that_exists(
 ) -> None:
     """An unknown entity is refused by name, a merged one with the entity to take in its place."""
     unknown = uuid4()
-    with pytest.raises(ValueError, match=f"entity_id: .*does not exist, got '{unknown}'"):
+    with pytest.raises(ValueError, match=f'entity_id: .*does not exist, got "{unknown}"'):
         await fact(knowledge_pool, engine, entity_id=unknown)
     target = await entity(knowledge_pool)
     merged = await entity(knowledge_pool, {"merged_into": str(target)})
@@ -333,7 +333,7 @@ async def test_confirming_a_superseded_fact_names_its_successor(
         await fact(knowledge_pool, engine, content=content, clock=clock) for content in ("a", "b", "c")
     ]
     for old in (first, second):
-        with pytest.raises(SupersededError, match=f"'{old}' was superseded by the fact '{latest}'"):
+        with pytest.raises(SupersededError, match=f'"{old}" was superseded by the fact "{latest}"'):
             await confirm_memory(knowledge_pool, "fact", old, clock=clock)
     await confirm_memory(knowledge_pool, "fact", latest, clock=clock)
 

@@ -746,7 +746,7 @@ async def test_memories_are_searched_filtered_and_sorted(
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"category": "misc"}, "category: expected one of timing, .*got 'misc'"),
+        ({"category": "misc"}, 'category: expected one of timing, .*got "misc"'),
         ({"service": "my service"}, "service: expected 1 to 100 letters"),
         ({"observation": "  "}, "observation: expected text of 1 to 2000"),
         ({"observation": "x" * 2001}, "observation: .*2001 characters"),

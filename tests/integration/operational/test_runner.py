@@ -629,7 +629,7 @@ def test_the_tier_prompts_may_be_the_operators_own(commonplace: CommandLine, tmp
     missing = run_tier(1)
     assert missing.status == 1
     assert "prompts_directory: expected a directory with a readable tier1-observe.md" in missing.err
-    assert f"got '{tmp_path}"[:60] in missing.err
+    assert f'got "{tmp_path}'[:60] in missing.err
     assert not told.exists()
 
 

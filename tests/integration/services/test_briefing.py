@@ -158,12 +158,20 @@ async def test_without_a_prompt_the_latest_sessions_are_told(memories: Memories,
 async def test_sessions_that_expire_without_becoming_knowledge_are_told_of(
     memories: Memories, clock: ManualClock
 ) -> None:
-    """A day before, by the model to its user."""
+    """In the head of the block, two days before, by the model to its user; never in a block that is too small."""
     await memories.knowledge.store_episode(content="Counted the till", butler="shop")
-    assert "Tell the user" not in (await brief(memories, prompt="")).text
+    assert "Tell the user" not in (await brief(memories, prompt="", clock=clock)).text
     clock.advance(days=6, hours=1)
-    text = (await brief(memories, prompt="")).text
-    assert "Tell the user: 1 session expires without becoming knowledge" in text
+    briefing = await brief(memories, prompt="", clock=clock)
+    lines = briefing.text.splitlines()
+    assert lines[2].startswith(
+        "Tell the user: No language model is set, so 1 episode will be lost without becoming knowledge on "
+    )
+    assert lines[2].endswith("The command `commonplace consolidation allow MODEL` helps.")
+    for budget in range(150, 500, 25):
+        small = await brief(memories, prompt="", clock=clock, budget_tokens=budget)
+        assert small.tokens <= budget
+    assert "Tell the user" not in (await brief(memories, prompt="", clock=clock, budget_tokens=200)).text
 
 
 async def test_every_budget_is_kept(memories: Memories) -> None:
@@ -250,7 +258,7 @@ async def test_a_memory_that_fails_or_hangs_leaves_its_section_out(
     problems = {section.name: section.problem for section in briefing.sections if section.problem}
     assert problems == {
         BriefingPart.OPERATIONAL: "no answer within 2 s",
-        BriefingPart.APPS: "no app with id 'unknown'",
+        BriefingPart.APPS: 'no app with id "unknown"',
         BriefingPart.WORKSPACE: "an unexpected error; see the log",
     }
     assert "listens on 5400" in briefing.text
@@ -322,7 +330,7 @@ def test_the_command_refuses_a_bad_budget(commonplace: CommandLine) -> None:
     done = commonplace("context", "--prompt", "x", "--budget", "-1")
 
     assert done.status == 2
-    assert "of at least 0, got '-1'" in done.err
+    assert 'of at least 0, got "-1"' in done.err
 
 
 @pytest.mark.parametrize("server", ["workspace", "knowledge"])
@@ -360,8 +368,8 @@ async def test_both_servers_offer_it_as_a_resource(
     ("options", "said"),
     [
         ({"budget_tokens": -1}, "budget_tokens: expected a whole number from 0, got -1"),
-        ({"budget_tokens": True}, "budget_tokens: expected a whole number from 0, got True"),
-        ({"prompt": None}, "prompt: expected text, got None"),
+        ({"budget_tokens": True}, "budget_tokens: expected a whole number from 0, got true"),
+        ({"prompt": None}, "prompt: expected text, got nothing"),
     ],
 )
 async def test_bad_input_is_refused(memories: Memories, options: dict[str, Any], said: str) -> None:

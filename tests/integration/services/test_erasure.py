@@ -26,7 +26,7 @@ from commonplace.storage.dumps import run_program
 from commonplace.storage.migrations.runner import migrate_postgres, migrate_sqlite
 from commonplace.storage.postgres_access import prepare_access
 from commonplace.workspace import WorkspaceMemory
-from support.commands import CommandLine, CommandServer
+from support.commands import CommandLine, CommandServer, Done
 from support.service import open_memories
 
 NAME = "Ada Lovelace"
@@ -193,8 +193,8 @@ async def test_an_erased_subject_is_in_no_table_and_no_file(
     assert asked.status == 0, asked.err
     assert "No memory was erased" in asked.out
     for shown in (
-        "facts: 3 deleted, 1 of them derived",
-        "memory_events: ",
+        "3 facts will be deleted, 1 of them derived from others",
+        "entries of the audit trail will lose their texts",
         DERIVED,
         "Pages of the analyst time out",
         "tea",
@@ -294,11 +294,32 @@ def test_a_subject_that_is_nowhere_erases_nothing(commonplace: CommandLine, know
     assert done.status == 0, done.err
     done = commonplace("erase", "--subject", "Ann", "--yes", COMMONPLACE_POSTGRES_URL=knowledge_url)
     assert done.status == 0, done.err
-    assert done.out.startswith("No memory matches the subject 'Ann'.\n")
+    assert done.out.startswith('No memory matches the subject "Ann".\n')
     assert "1 text and found no trace" in done.out
     asked = commonplace("erase", "--subject", "Ann", COMMONPLACE_POSTGRES_URL=knowledge_url)
-    assert (asked.out, asked.err) == ("No memory matches the subject 'Ann'.\n", "")
+    assert (asked.out, asked.err) == ('No memory matches the subject "Ann".\n', "")
     assert "Anniversary" in commonplace("ops", "list").out
+
+
+@pytest.mark.requirement("BAK-04.1")
+def test_a_preview_asks_about_other_names(commonplace: CommandLine, knowledge_url: str) -> None:
+    """A part of a name, a longer name, and another name of the entity; a letter is warned of."""
+
+    def run(*words: str) -> Done:
+        return commonplace(*words, COMMONPLACE_POSTGRES_URL=knowledge_url)
+
+    create = ("knowledge", "entity", "create", "Ada Lovelace", "--type", "person", "--alias", "Countess")
+    assert run(*create).status == 0
+    for subject in ("Ada Lovelace", "Ada", "Ada Byron"):
+        assert run("knowledge", "store-fact", subject, "town", f"{subject} lives in London").status == 0
+    whole = run("erase", "--subject", "Ada Lovelace", "--dry-run").out
+    assert whole.startswith("Nothing is erased yet.\n")
+    assert '2 more memories hold "Ada" without the rest of "Ada Lovelace". Is it the same?' in whole
+    assert '"Countess" is another name of the same entity.' in whole
+    part = run("erase", "--subject", "ada", "--dry-run", "--json").json
+    assert part["questions"][0].startswith('"ada" is also a part of "Ada Byron", "Ada Lovelace".')
+    assert part["warnings"] == []
+    assert "is one character" in run("erase", "--subject", "a", "--dry-run", "--json").json["warnings"][0]
 
 
 @pytest.mark.one_table
@@ -395,7 +416,7 @@ async def test_a_source_and_a_tenant_lose_what_is_theirs_alone(
         after = rows_of(knowledge_url)
         assert [text for text in goes if text in after] == []
         assert stays in after
-        assert await preview(settings, selection) == ()
+        assert (await preview(settings, selection)).parts == ()
     after = rows_of(knowledge_url)
     assert all(f"third {kind}" in after for kind in ("episode", "own", "derived"))
     with closing(sqlite3.connect(settings.database_path)) as connection:

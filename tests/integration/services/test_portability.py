@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,9 +67,92 @@ def test_memories_move_and_an_import_can_be_repeated(run: Run, tmp_path: Path) -
     tea.write_text(tea.read_text().replace("Prefers tea to coffee", "Prefers green tea"))
     edited = run("import", str(folder), "--tenant", "other", "--json")
     assert (edited.status, edited.json["replaces"], edited.json["known"]) == (0, 1, 10), edited.err
-    shown = run("export", "-", "--tenant", "other").out
-    assert "Prefers green tea" in shown
-    assert '"content": "Prefers tea to coffee"' not in shown
+    shown = [json.loads(line) for line in run("export", "-", "--tenant", "other").out.splitlines()]
+    past = {item["content"]: item.get("past", False) for item in shown if item["kind"] == "fact"}
+    assert (past["Prefers green tea"], past["Prefers tea to coffee"]) == (False, True)
+
+
+CONVERSATION = {
+    "conversation_id": "c1",
+    "messages": [
+        {"role": "user", "content": "I am allergic to nuts, please remember."},
+        {"role": "assistant", "content": "I will remember it."},
+    ],
+}
+
+
+@pytest.mark.requirement("BAK-03.1")
+@pytest.mark.parametrize("name", ["memories.jsonl", "memories.csv", "memories"])
+def test_an_export_holds_everything_and_comes_back(run: Run, tmp_path: Path, name: str) -> None:
+    """Digests, times, confidence and history; what an import cannot store, it says."""
+    formula = '=HYPERLINK("https://example.org"), it says'
+    assert run("knowledge", "store-fact", "Ada", "team", "Is on the payments team").status == 0
+    assert (
+        run("knowledge", "store-fact", "Ada", "team", "Is on the search team", "--tag", "people").status == 0
+    )
+    assert run("knowledge", "store-rule", formula).status == 0
+    assert run("knowledge", "store-episode", "--butler", "shop", "Closed\nthe shop").status == 0
+    assert run("knowledge", "entity", "create", "Ada", "--type", "person", "--alias", "Countess").status == 0
+    assert run("ops", "add", "--category", "timing", "--confidence", "0.55", "Takes 60 s").status == 0
+    assert run("ops", "edit", "1", "--observation", "Takes 70 s").status == 0
+    assert run("workspace", "store", "Tests need Redis", "--tag", "ci").status == 0
+    (tmp_path / "c1.json").write_text(json.dumps(CONVERSATION))
+    assert run("apps", "register", "cal", "--name", "Calendar").status == 0
+    assert run("apps", "ingest", "cal", str(tmp_path / "c1.json")).status == 0
+    target = tmp_path / name
+    assert run("export", str(target)).status == 0
+
+    before = exported(run, "default")
+    assert {item["kind"] for item in before} == {
+        *("entity", "fact", "rule", "episode", "digest", "operational", "workspace")
+    }
+    (past,) = (item for item in before if item.get("past"))
+    assert (past["content"], past["record"]["validity"]) == ("Is on the payments team", "superseded")
+    assert (
+        past["record"]["created_at"] < past["record"]["last_confirmed_at"]
+        or past["record"]["confidence"] == 1.0
+    )
+    (taken,) = (item for item in before if item["kind"] == "operational")
+    assert taken["confidence"] == 0.55
+    assert [each["text"] for each in taken["record"]["earlier_wordings"]] == ["Takes 60 s"]
+
+    assert run("apps", "uninstall", "cal", "--purge-memories").status == 0
+    assert run("ops", "delete", "1").status == 0
+    assert run("workspace", "delete", "m-1").status == 0
+    done = run("import", str(target), "--tenant", "other", "--keep-sources")
+    assert done.status == 0, done.out
+    assert "7 new" in done.out
+    assert "1 past" in done.out
+    assert "Past memories were not stored" in done.out
+    after = exported(run, "other")
+    assert sorted(map(stored, after)) == sorted(stored(item) for item in before if not item.get("past"))
+
+
+def exported(run: Run, tenant: str) -> list[dict[str, Any]]:
+    """Return the items of an export."""
+    return [json.loads(line) for line in run("export", "-", "--tenant", tenant).out.splitlines()]
+
+
+def stored(item: dict[str, Any]) -> str:
+    """Return what an import stores of an item; entities get another id."""
+    return json.dumps(
+        {name: item[name] for name in sorted(item) if name not in {"record", "id", "entity_id"}}
+    )
+
+
+@pytest.mark.requirement("BAK-03.1")
+def test_a_table_that_cannot_be_read_says_where(run: Run, tmp_path: Path) -> None:
+    """A name that ends like another kind of file is refused, instead of becoming a folder."""
+    table = tmp_path / "items.csv"
+    table.write_text("text,tags\nTests need Redis,\n")
+    assert "line 1: expected the names of columns" in run("import", str(table)).out
+    table.write_text('kind,text,tags\nworkspace,Tests need Redis,"[""a""]"\nfact,Ada,\nworkspace,Hi,a b\n')
+    done = run("import", str(table), "--json")
+    assert (done.json["new"], done.json["refused"]) == (1, 2)
+    assert [each["text"] for each in done.json["items"]] == ["line 3", "line 4"]
+    refused = run("export", str(tmp_path / "memories.xlsx"))
+    assert (refused.status, (tmp_path / "memories.xlsx").exists()) == (1, False)
+    assert "a name that ends in .jsonl or .csv, or a folder" in refused.err
 
 
 @pytest.mark.requirement("LIF-05.1")
@@ -98,9 +182,9 @@ async def test_an_export_leaves_out_only_what_was_forgotten(
         drafts = [FactDraft(subject=f"s{n}", predicate="p", content="c") for n in range(PAGE + 1)]
         receipts = await memory.store_facts(drafts)
         exported: list[str] = []
-        async for item in export_knowledge(memory):
-            assert isinstance(item, FactDraft)
-            exported.append(item.subject)
+        async for each in export_knowledge(memory):
+            assert isinstance(each.item, FactDraft)
+            exported.append(each.item.subject)
             if len(exported) == 1:
                 await memory.forget("fact", receipts[-1].id)
         assert len(set(exported)) == PAGE + 1
@@ -162,7 +246,7 @@ def test_an_import_into_a_project_is_read_by_its_sessions(
     both = run("import", str(source), "--project", project.name, "--scope", "dev")
     done = run("import", str(source), "--project", project.name)
 
-    assert (unknown.status, "no project with id 'nowhere'" in unknown.err) == (1, True)
+    assert (unknown.status, 'no project with id "nowhere"' in unknown.err) == (1, True)
     assert (both.status, "no scope beside --project" in both.err) == (1, True)
     assert done.status == 0, done.err
     (rule,) = run("knowledge", "list", "rules", "--json").json["rules"]

@@ -283,9 +283,9 @@ async def test_the_service_raises_typed_errors(memories: Memories) -> None:
     queue = queue_of(memories)
     with pytest.raises(InvalidInputError, match=f"one of same, refines, corrects, distinct for {key}, got"):
         await queue.decide(key, "retry")
-    with pytest.raises(InvalidInputError, match=r"^verdict: expected one of same, .+, retry, got 'maybe'"):
+    with pytest.raises(InvalidInputError, match=r'^verdict: expected one of same, .+, retry, got "maybe"'):
         await queue.decide(key, "maybe")
-    with pytest.raises(NotFoundError, match="no review with id 'k77'"):
+    with pytest.raises(NotFoundError, match='no review with id "k77"'):
         await queue.decide("k77", "same")
     with pytest.raises(NotFoundError, match="memory in quarantine"):
         await queue.decide("w:1", "confirm")

@@ -19,6 +19,7 @@ from uuid import uuid4
 
 import pytest
 
+from commonplace.core.clock import parse_timestamp
 from commonplace.core.errors import (
     DatabaseTooNewError,
     InvalidInputError,
@@ -33,6 +34,7 @@ from commonplace.operational import OperationalMemory
 from commonplace.projects import Projects
 from commonplace.storage.backup.archive import MANIFEST, Manifest, digests, pack, unpack, verify
 from commonplace.storage.backup.copies import KNOWLEDGE, MEMORIES, SQLITE, servers
+from commonplace.storage.backup.last_backup import last_backup_at
 from commonplace.storage.backup.restoring import WORKSPACES, restore
 from commonplace.storage.backup.taking import DIRECTORY, KEPT, back_up, back_up_before
 from commonplace.storage.cluster import APPLICATION_ROLE, SUPERUSER
@@ -436,10 +438,10 @@ def test_the_commands(commonplace: CommandLine, tmp_path: Path) -> None:
 
 
 def test_a_backup_with_another_name_goes_into_a_directory(commonplace: CommandLine, tmp_path: Path) -> None:
-    """A missing directory is created, with or without a slash; a file is never replaced; ``x.zip`` is no directory."""
+    """With or without a slash; a file is never replaced; ``x.zip`` is no directory."""
     assert commonplace("workspace", "store", "The tests need Redis").status == 0
     for given, directory in (("nodir/", "nodir"), ("other", "other"), ("a/named.tgz", "a")):
-        done = commonplace("backup", f"{tmp_path}/{given}", "--json")
+        done = commonplace("backup", f"{tmp_path}/{given}", "--json", "--parents")
         assert done.status == 0, done.err
         verify(Path(done.json["file"]))
         assert Path(done.json["file"]).parent == tmp_path / directory
@@ -451,6 +453,20 @@ def test_a_backup_with_another_name_goes_into_a_directory(commonplace: CommandLi
         assert not (tmp_path / name).is_dir()
     (tmp_path / "x.zip").mkdir()
     assert commonplace("backup", str(tmp_path / "x.zip")).status == 0
+
+
+def test_a_backup_into_a_missing_directory_is_refused(commonplace: CommandLine, tmp_path: Path) -> None:
+    """A disk that is not mounted would not get it. The home remembers the last backup that was made."""
+    assert commonplace("workspace", "store", "The tests need Redis").status == 0
+    for given in ("mnt/backups", "mnt/backups/one.tar.gz"):
+        refused = commonplace("backup", str(tmp_path / given))
+        assert refused.status == 1
+        assert "to create it, add --parents" in refused.err
+    assert not (tmp_path / "mnt").exists()
+    assert last_backup_at(commonplace.home) is None
+    done = commonplace("backup", str(tmp_path / "mnt" / "backups"), "--parents", "--json")
+    assert done.status == 0, done.err
+    assert last_backup_at(commonplace.home) == parse_timestamp(done.json["made_at"])
 
 
 @pytest.mark.parametrize("part", ["workspaces", "revisions"])

@@ -160,7 +160,7 @@ async def test_a_database_without_pgvector_is_refused_with_advice(embedded_clust
 
 async def test_a_server_out_of_reach_is_named_without_the_password() -> None:
     """The error names host and database; neither it nor what caused it shows the password."""
-    with pytest.raises(StorageUnavailableError, match=r"database 'notes' at 127\.0\.0\.1:1") as raised:
+    with pytest.raises(StorageUnavailableError, match=r'database "notes" at 127\.0\.0\.1:1') as raised:
         await open_pool("postgresql://ann:hunter2@127.0.0.1:1/notes")
     assert "hunter2" not in str(raised.value)
     assert raised.value.__cause__ is None

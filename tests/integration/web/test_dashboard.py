@@ -288,7 +288,7 @@ async def test_a_card_that_fails_takes_no_other_with_it() -> None:
     found = await read_cards(cards, Request({"type": "http"}))
     assert [(one.error, dict(one.values)) for one in found] == [
         ("the database does not answer", {}),
-        ("day: expected a date, got 'never'", {}),
+        ('day: expected a date, got "never"', {}),
         ("", {"count": 1}),
     ]
 

@@ -174,6 +174,39 @@ async def test_health_is_found_out_by_reading(client: httpx2.AsyncClient) -> Non
     assert health["parts"]["apps"]["ms"] > 0
 
 
+@pytest.mark.requirement("ONE-06.2")
+async def test_rest_doctor_and_overview_tell_the_same(
+    settings: Settings, knowledge_url: str, clock: ManualClock
+) -> None:
+    """A token of another tenant reads only about its own episodes, and a session is told of what is urgent."""
+    there = settings.model_copy(update={"postgres_url": knowledge_url})
+    async with open_memories(there, clock=clock) as memories, Tokens.open(there) as tokens:
+        await memories.knowledge.store_episode(content="Closed the shop", butler="shop")
+        other = memories.knowledge.acting_for(tenant_id="other", actor="test")
+        await other.store_episode(content="Opened the garden", butler="garden")
+        await other.store_episode(content="Closed the garden", butler="garden")
+        token = (await tokens.create(role="reader", tenant_id="other")).secret
+        clock.advance(days=6)
+        async with (
+            serving(memories, tokens=tokens) as url,
+            httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as client,
+        ):
+            report = (await client.get("/api/v1/health")).json()
+            page = (await client.get("/overview/health")).text
+            theirs = await client.get("/api/v1/health", headers={"Authorization": f"Bearer {token}"})
+    (warning,) = (each for each in report["warnings"] if each["code"] == "no-model")
+    assert warning["severity"] == "urgent"
+    assert warning["text"].startswith(
+        "No language model is set, so 1 episode will be lost without becoming knowledge"
+    )
+    assert report["notice"] == f"Tell the user: {warning['text']} The command `{warning['command']}` helps."
+    assert all(each["text"] in page and each["command"] in page for each in report["warnings"])
+    assert "parts of the service work" not in page
+    assert [each["text"][:45] for each in theirs.json()["warnings"]] == [
+        "No language model is set, so 2 episodes will "
+    ]
+
+
 async def test_health_can_be_asked_for_without_its_words(client: httpx2.AsyncClient) -> None:
     """As `wget --spider` and `curl --head` do, by which containers are watched."""
     answer = await client.head("/healthz")
@@ -188,8 +221,9 @@ async def test_every_operation_is_described(client: httpx2.AsyncClient) -> None:
     for operation in operations:
         assert operation["summary"]
         assert operation["description"]
-        (done,) = [status for status in operation["responses"] if status < "300"]
-        assert operation["responses"][done]["description"] != "Successful Response"
+        done = [answer for status, answer in operation["responses"].items() if status < "300"]
+        assert done
+        assert all(answer["description"] != "Successful Response" for answer in done)
         for parameter in operation.get("parameters", []):
             assert parameter["description"], parameter
         for status, answer in operation["responses"].items():

@@ -1,6 +1,7 @@
 """What the service answers to requests that it cannot or will not do: always a problem, never a traceback."""
 
 import json
+import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime
@@ -74,6 +75,33 @@ async def test_a_bad_parameter_is_named(client: httpx2.AsyncClient) -> None:
         assert problem["field"] == field
         assert problem["expected"]
         assert "got" in problem
+
+
+FORMS_OF_PYTHON = re.compile(r"(?<!\w)'|\bNone\b|\bTrue\b|\bFalse\b|<class|[a-z]Error\b|\bdict\b|\bStr\b|b'")
+"""Texts in single quotes, and names of values and types."""
+
+
+@pytest.mark.requirement("ONE-06.4")
+async def test_no_problem_shows_a_form_of_the_programming_language(client: httpx2.AsyncClient) -> None:
+    """Every route of the API, with parameters, ids and bodies of the wrong kind."""
+    paths = (await client.get("/openapi.json")).json()["paths"]
+    details: list[str] = []
+    for path, methods in paths.items():
+        where = re.sub(r"{[^}]*}", "no-such.id", path)
+        for method in methods:
+            for query in ("", "?limit=x&offset=-1&type=no&since=never", "?unknown=1"):
+                for body in (
+                    None,
+                    [],
+                    {"unknown": None, "content": 5, "text": None, "tags": "a b"},
+                    {"content": "a"},
+                ):
+                    answer = await client.request(method.upper(), f"{where}{query}", json=body)
+                    if "problem+json" in answer.headers.get("content-type", ""):
+                        problem = answer.json()
+                        details += [str(problem.get(field) or "") for field in ("detail", "expected", "got")]
+    assert len(details) > 1_000
+    assert {text for text in details if FORMS_OF_PYTHON.search(text)} == set()
 
 
 @pytest.mark.requirement("APP-10.4")

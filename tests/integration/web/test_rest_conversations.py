@@ -39,6 +39,21 @@ async def client(memory: AppMemory) -> AsyncIterator[httpx2.AsyncClient]:
         yield client
 
 
+async def test_an_app_that_is_there_is_not_created_again(client: httpx2.AsyncClient) -> None:
+    """The answer says what happened; an uninstalled app comes back."""
+    outcomes = []
+    for document in ({"appId": "calendar"}, {"appId": "calendar", "name": "Dates"}, {"appId": "calendar"}):
+        answer = await client.post("/api/v1/apps", json=document)
+        outcomes.append((answer.status_code, answer.json()["outcome"], answer.json()["name"]))
+    assert outcomes == [
+        (200, "already registered", "Calendar"),
+        (200, "renamed", "Dates"),
+        (200, "already registered", "Dates"),
+    ]
+    new = await client.post("/api/v1/apps", json={"appId": "mail"})
+    assert (new.status_code, new.json()["outcome"]) == (201, "registered")
+
+
 async def begin(client: httpx2.AsyncClient, conversation_id: str = "c-1", **values: str) -> httpx2.Response:
     """Begin a conversation."""
     return await client.post(CONVERSATIONS, json={"conversationId": conversation_id, **values})
@@ -199,5 +214,5 @@ async def test_nothing_is_added_to_an_ended_conversation(client: httpx2.AsyncCli
     assert (answer.status_code, answer.json()["type"]) == (409, "/docs#state-conflict")
     assert (
         answer.json()["detail"]
-        == "The conversation 'c-1' has ended. Begin a new conversation with another id."
+        == 'The conversation "c-1" has ended. Begin a new conversation with another id.'
     )

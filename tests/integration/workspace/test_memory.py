@@ -49,12 +49,12 @@ async def test_the_tools_answer_as_specified(memory: WorkspaceMemory, clock: Man
 @pytest.mark.parametrize(
     ("tool", "arguments", "error"),
     [
-        ("memory_store", {}, "text: expected text of 1 to 500 characters, got None"),
+        ("memory_store", {}, "text: expected text of 1 to 500 characters, got nothing"),
         ("memory_store", {"text": " \n"}, "text: expected text of 1 to 500 characters"),
         (
             "memory_store",
             {"text": "x" * 501},
-            "text: expected text of 1 to 500 characters, got '501 characters'",
+            'text: expected text of 1 to 500 characters, got "501 characters"',
         ),
         (
             "memory_store",
@@ -64,8 +64,8 @@ async def test_the_tools_answer_as_specified(memory: WorkspaceMemory, clock: Man
         ("memory_store", {"text": "x", "scope": "team"}, "scope: expected one of user, workspace, session"),
         ("memory_store", {"text": "x", "memory": "y"}, "arguments: expected text and tags and scope"),
         ("memory_search", {"query": 5}, "query: expected text, got 5"),
-        ("memory_delete", {}, "id: expected the id of a memory, such as m-4, got None"),
-        ("memory_delete", {"id": "m-7"}, "no memory with id 'm-7'; use memory_search to find"),
+        ("memory_delete", {}, "id: expected the id of a memory, such as m-4, got nothing"),
+        ("memory_delete", {"id": "m-7"}, 'no memory with id "m-7"; use memory_search to find'),
         ("memory_update", {}, "tool: expected one of memory_store, memory_search, memory_delete"),
     ],
 )

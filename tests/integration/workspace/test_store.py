@@ -157,7 +157,7 @@ def test_a_delete_removes_one_line_and_keeps_all_others_byte_for_byte(tmp_path: 
 def test_an_unknown_id_cannot_be_deleted(tmp_path: Path) -> None:
     """Before anything was stored, once it is gone, and where it never was."""
     store = MemoryStore(tmp_path)
-    with pytest.raises(NotFoundError, match="no memory with id 'm-1'"):
+    with pytest.raises(NotFoundError, match='no memory with id "m-1"'):
         store.delete(1)
     assert list(tmp_path.iterdir()) == []
     store.store(draft())

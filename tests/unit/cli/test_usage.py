@@ -98,17 +98,17 @@ def test_a_wrong_choice_is_the_beginning_of_its_message() -> None:
     """Of an argument and of an option."""
     for words in (("get", "xyz", "abc"), ("search", "abc", "--type", "xyz")):
         shown = CliRunner().invoke(app, ["knowledge", *words], env={"COLUMNS": "200"}).output
-        assert ": expected one of 'episode', 'fact', 'rule', got 'xyz'" in shown
+        assert ': expected one of "episode", "fact", "rule", got "xyz"' in shown
         assert "Value error" not in shown
 
 
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("--limit", "0", "expected a number of at least 1, got '0'"),
-        ("--limit", "99999999", "expected a number of at most 1000000, got '99999999'"),
-        ("--limit", "x", "expected a whole number, got 'x'"),
-        ("--category", "x", "expected one of 'timing', 'dependency'"),
+        ("--limit", "0", 'expected a number of at least 1, got "0"'),
+        ("--limit", "99999999", 'expected a number of at most 1000000, got "99999999"'),
+        ("--limit", "x", 'expected a whole number, got "x"'),
+        ("--category", "x", 'expected one of "timing", "dependency"'),
     ],
 )
 def test_an_invalid_value_is_refused_in_the_form_of_all_errors(option: str, value: str, said: str) -> None:

@@ -126,12 +126,12 @@ def test_the_named_file_is_the_only_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("memory_bugdet = 3\n", "unknown key 'memory_bugdet': did you mean 'memory_budget'"),
+        ("memory_bugdet = 3\n", 'unknown key "memory_bugdet": did you mean "memory_budget"'),
         (
             "memory_budget = -1\n",
             r"memory_budget \(.*commonplace.toml\): .*a number of at least 0, got -1",
         ),
-        ('memory_budget = "many"\n', "memory_budget .*a whole number, got 'many'"),
+        ('memory_budget = "many"\n', 'memory_budget .*a whole number, got "many"'),
         ("= 3\n", "is not TOML"),
         ('database = "mysql://x"\n', "database .*expected a path or a postgresql:// URL"),
         ('postgres_url = "x"\n', "postgres_url .*expected a postgresql:// URL"),
@@ -156,7 +156,7 @@ def test_a_bad_file_is_refused_by_key(tmp_path: Path, text: str, message: str) -
 
 def test_an_unknown_variable_is_refused(tmp_path: Path) -> None:
     """A misspelt variable would otherwise be ignored without a word."""
-    with pytest.raises(SettingsError, match="'COMMONPLACE_HOEM': did you mean 'COMMONPLACE_HOME'"):
+    with pytest.raises(SettingsError, match='"COMMONPLACE_HOEM": did you mean "COMMONPLACE_HOME"'):
         load(tmp_path, COMMONPLACE_HOEM="/x")
 
 
@@ -216,6 +216,6 @@ def test_a_schedule_that_is_none_is_refused_by_name(tmp_path: Path) -> None:
     """With what was expected and what came."""
     with pytest.raises(
         SettingsError,
-        match=r"cleanup_cron \(environment COMMONPLACE_CLEANUP_CRON\).*five fields.*got 'hourly'",
+        match=r'cleanup_cron \(environment COMMONPLACE_CLEANUP_CRON\).*five fields.*got "hourly"',
     ):
         load(tmp_path, COMMONPLACE_CLEANUP_CRON="hourly")

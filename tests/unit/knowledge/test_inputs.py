@@ -76,7 +76,7 @@ def test_metadata_may_be_nested_as_far_as_people_do() -> None:
     for levels in (17, 100_000):
         with pytest.raises(InvalidInputError, match="metadata: expected JSON of at most 16 levels"):
             inputs.require_metadata(nested(levels), allow_secrets=False)
-    with pytest.raises(InvalidInputError, match=r"tags: expected .*, got a deeply nested dict"):
+    with pytest.raises(InvalidInputError, match=r"tags: expected .*, got a value nested too deeply"):
         inputs.require_tags([nested(100_000)], allow_secrets=False)
     assert inputs.require_metadata(nested(16), allow_secrets=False) == nested(16)
     assert inputs.require_metadata(None, allow_secrets=False) == {}

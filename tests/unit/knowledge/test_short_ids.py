@@ -57,6 +57,6 @@ def test_other_texts_are_refused(text: str) -> None:
 def test_the_short_id_of_another_type_is_refused() -> None:
     """A fact cannot be marked as a rule."""
     with pytest.raises(
-        InvalidInputError, match="rule_id: expected the id of a memory of type rule, got 'f:3k7q2'"
+        InvalidInputError, match='rule_id: expected the id of a memory of type rule, got "f:3k7q2"'
     ):
         parse_id("f:3k7q2", RULE, field="rule_id")

@@ -54,9 +54,9 @@ def test_no_password_survives(end: str) -> None:
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("postgresql://ann:secret@db:5432/notes", "database 'notes' at db:5432"),
-        ("postgres://db1:5432,db2:5433/notes", "database 'notes' at db1:5432,db2:5433"),
-        ("postgresql://ann@/notes?host=/run/pg&port=5432", "database 'notes' at /run/pg"),
+        ("postgresql://ann:secret@db:5432/notes", 'database "notes" at db:5432'),
+        ("postgres://db1:5432,db2:5433/notes", 'database "notes" at db1:5432,db2:5433'),
+        ("postgresql://ann@/notes?host=/run/pg&port=5432", 'database "notes" at /run/pg'),
         ("postgresql://", "the default database at the default host"),
     ],
 )

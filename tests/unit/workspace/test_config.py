@@ -49,7 +49,7 @@ def test_all_four_settings_are_read(tmp_path: Path, mode: str) -> None:
         ('{"memory": {"max_total": 0}}', "memory.max_total: expected a whole number of 1 or more, got 0"),
         (
             '{"memory": {"max_total": "500"}}',
-            "memory.max_total: expected a whole number of 1 or more, got '500'",
+            'memory.max_total: expected a whole number of 1 or more, got "500"',
         ),
         ('{"memory": {"max_inject_chars": true}}', "memory.max_inject_chars: expected a whole number"),
         ('{"memory": {"max_inject_count": 1.5}}', "memory.max_inject_count: expected a whole number"),

@@ -84,7 +84,7 @@ def test_a_scope_is_one_of_three() -> None:
     assert require_scope(None) == "workspace"
     assert [require_scope(scope) for scope in ("user", "Workspace", " session ")] == list(NoteScope)
     with pytest.raises(
-        InvalidInputError, match="scope: expected one of user, workspace, session, got 'team'"
+        InvalidInputError, match='scope: expected one of user, workspace, session, got "team"'
     ):
         require_scope("team")
 

@@ -26,6 +26,32 @@ class App(Noun):
     uninstalled_at: datetime | None
 
 
+class RegistrationOutcome(StrEnum):
+    """What a registration did."""
+
+    REGISTERED = "registered"
+    REINSTALLED = "reinstalled"
+    """The app was uninstalled; its memories are back."""
+    RENAMED = "renamed"
+    UNCHANGED = "already registered"
+
+    @classmethod
+    def of(cls, before: App | None, after: App) -> "RegistrationOutcome":
+        """Return the outcome from the app before and after."""
+        if before is None:
+            return cls.REGISTERED
+        if before.status is AppStatus.UNINSTALLED:
+            return cls.REINSTALLED
+        return cls.UNCHANGED if before.name == after.name else cls.RENAMED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredApp(App):
+    """An app with the outcome of its registration."""
+
+    outcome: RegistrationOutcome
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedApp:
     """An app and its number of memories."""

@@ -19,6 +19,7 @@ from commonplace.apps.store.statements import AppStatements
 from commonplace.core.errors import ConflictError
 from commonplace.core.pages import require_page
 from commonplace.core.quarantine import Quarantine
+from commonplace.core.quoting import quoted
 from commonplace.storage.store import Store
 
 log = logging.getLogger(__name__)
@@ -79,7 +80,7 @@ class Injection:
             else:
                 return None
         if not conversation.unanswered:
-            message = f"The conversation {conversation_id!r} is answered, so no answer is due."
+            message = f"The conversation {quoted(conversation_id)} is answered, so no answer is due."
             raise ConflictError("conversation_id", message, conversation_id)
         return await self._focus_on(InjectionPoint.UNANSWERED, conversation)
 

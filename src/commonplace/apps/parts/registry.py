@@ -1,6 +1,13 @@
 """The registry of apps. Source: APP-09, R-APP-1."""
 
-from commonplace.apps.model.apps import App, AppStatus, ListedApp, UninstallReceipt
+from commonplace.apps.model.apps import (
+    App,
+    AppStatus,
+    ListedApp,
+    RegisteredApp,
+    RegistrationOutcome,
+    UninstallReceipt,
+)
 from commonplace.apps.model.conversations import Conversation
 from commonplace.apps.model.memories import ALL_ROWS
 from commonplace.apps.model.names import require_app_id, require_name
@@ -17,7 +24,7 @@ class AppRegistry:
     def __init__(self, store: Store[AppStatements]) -> None:
         self._store = store
 
-    async def register(self, app_id: str, *, name: str | None = None) -> App:
+    async def register(self, app_id: str, *, name: str | None = None) -> RegisteredApp:
         """Install or rename an app; an uninstalled app comes back with its memories.
 
         Args:
@@ -29,8 +36,10 @@ class AppRegistry:
         """
         key, shown = require_app_id(app_id), None if name is None else require_name(name)
         async with self._store.writing() as sql:
+            before = await sql.get_app(app_id=key)
             row = await sql.register_app(app_id=key, name=shown, moment=self._store.moment())
-        return App.from_row(row)
+        was = None if before is None else App.from_row(before)
+        return RegisteredApp.from_row({**row, "outcome": RegistrationOutcome.of(was, App.from_row(row))})
 
     async def get(self, app_id: str) -> App:
         """Return an app, installed or not.

@@ -14,6 +14,7 @@ from typing import Final
 
 from commonplace.apps.model.conflicts import Contradiction
 from commonplace.apps.model.memories import Digest
+from commonplace.core.quoting import quoted
 from commonplace.language.importance_cues import DATE, TIME, plain
 from commonplace.language.sentences import split_sentences
 from commonplace.language.values import concepts, kind_of, share, values
@@ -147,16 +148,16 @@ def _compare(older: str, newer: str) -> str | None:
     """Return the reason why a newer sentence contradicts an older one; ``None`` if it does not."""
     changed = bool(_CHANGE.search(plain(newer)))
     if changed and _tells(_LIVES, older) and (_tells(_LIVES, newer) or _tells(_MOVED, newer)):
-        return f"another address: {older!r}, {newer!r}"
+        return f"another address: {quoted(older)}, {quoted(newer)}"
     matters = _matter(older), _matter(newer)
     if changed and _is_other_week(older, newer, *matters):
-        return f"other days: {older!r}, {newer!r}"
+        return f"other days: {quoted(older)}, {quoted(newer)}"
     if _names(older) != _names(newer) or not _same_matter(*matters, changed=changed):
         return None
     apart = _are_named_apart(older, newer)
     opposes = _opposition(older, newer) if not apart and (changed or matters[0] == matters[1]) else None
     how = opposes or _other_value(older, newer, changed=changed, apart=apart)
-    return f"{how}: {older!r}, {newer!r}" if how else None
+    return f"{how}: {quoted(older)}, {quoted(newer)}" if how else None
 
 
 def _tells(verb: re.Pattern[str], text: str) -> bool:
@@ -182,7 +183,7 @@ def _opposition(older: str, newer: str) -> str | None:
     for pair in _OPPOSITES:
         mine, theirs = pair & left, pair & right
         if len(mine) == len(theirs) == 1 and mine != theirs:
-            return f"{min(mine)!r} against {min(theirs)!r}"
+            return f"{quoted(min(mine))} against {quoted(min(theirs))}"
     return None
 
 
@@ -194,7 +195,7 @@ def _other_value(older: str, newer: str, *, changed: bool, apart: bool) -> str |
         mine, theirs = (value.partition(":")[2] for value in differing[0])
         return f"{mine} against {theirs}" if holds and not apart else None
     gone, come = capitalised(older) - concepts(newer), capitalised(newer) - concepts(older)
-    return f"{min(gone)!r} against {min(come)!r}" if changed and gone and come else None
+    return f"{quoted(min(gone))} against {quoted(min(come))}" if changed and gone and come else None
 
 
 def _are_named_apart(older: str, newer: str) -> bool:

@@ -8,6 +8,7 @@ from commonplace.apps.model.names import optional_user, require_id
 from commonplace.apps.store.statements import AppStatements
 from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import ConflictError, InvalidInputError
+from commonplace.core.quoting import quoted
 from commonplace.storage.rows import read_row
 
 
@@ -66,13 +67,15 @@ async def say(
 
 def ended_error(conversation_id: str) -> ConflictError:
     """Return the error for a change that needs an active conversation."""
-    message = f"The conversation {conversation_id!r} has ended. Begin a new conversation with another id."
+    message = (
+        f"The conversation {quoted(conversation_id)} has ended. Begin a new conversation with another id."
+    )
     return ConflictError("conversation_id", message, conversation_id)
 
 
 def active_error(conversation_id: str) -> ConflictError:
     """Return the error for a change that needs an ended conversation."""
-    message = f"The conversation {conversation_id!r} is still active. End it first."
+    message = f"The conversation {quoted(conversation_id)} is still active. End it first."
     return ConflictError("conversation_id", message, conversation_id)
 
 

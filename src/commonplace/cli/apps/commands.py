@@ -100,7 +100,7 @@ async def register(
 ) -> Answer:
     """Install or rename an app; an uninstalled app comes back with its memories."""
     registered = await memory.registry.register(app_id, name=name)
-    return Answer(registered, f"registered {registered.app_id} ({registered.name})")
+    return Answer(registered, f"{registered.outcome} {registered.app_id} ({registered.name})")
 
 
 @command("list")

@@ -45,12 +45,14 @@ async def backup(
             help="An earlier backup beside FILE. The new backup holds only the changes since BASE and needs BASE.",
         ),
     ] = None,
+    parents: Annotated[bool, typer.Option("--parents", help="Create missing directories.")] = False,
 ) -> Answer:
     """Copy all memories of this home to one compressed file while they are in use.
 
     The backup holds the state at one moment: operational, app and knowledge memory, tokens, the list of projects,
     transcripts, and the workspace memory of the current workspace and of all known projects. The file is verified
-    before it gets its name. A backup that fails leaves no file. A missing directory is created.
+    before it gets its name. A backup that fails leaves no file. A missing directory is refused without --parents,
+    because it may be on a disk that is not mounted.
     """
     configured = settings()
     projects = [project.path for project in Projects(configured.home).list_projects()]
@@ -60,6 +62,7 @@ async def backup(
         target.absolute(),
         workspaces=[configured.workspace, *(workspace or []), *projects],
         since=since,
+        makes_parents=parents,
     )
     return Answer(receipt, describe(receipt))
 

@@ -11,7 +11,7 @@ import shlex
 import tempfile
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -35,6 +35,8 @@ from commonplace.llm import (
 )
 from commonplace.operational import MemoryFilter, OperationalMemory
 from commonplace.projects import Projects
+from commonplace.services.health import HealthWarning, read_health, warnings_of
+from commonplace.services.opening import OpenedMemories
 from commonplace.storage.abandoned import AbandonedCluster, abandoned_clusters
 from commonplace.storage.backup.archive import disk_errors
 from commonplace.storage.backup.restoring import check as check_restorable
@@ -207,7 +209,7 @@ def relink(cluster: AbandonedCluster) -> str:
 async def check_knowledge(settings: Settings) -> str:
     """Write, read, search and delete an episode of a separate tenant."""
     async with KnowledgeMemory.open(settings) as memory:
-        stats, expiring = await memory.stats(), await memory.runs.expiring()
+        stats = await memory.stats()
         doubtful = sum(each.reason in DOUBTFUL for each in await memory.reviews.waiting(limit=MOST_WAITING))
         scratch = memory.acting_for(tenant_id=TENANT, actor="doctor")
         stored = await scratch.store_episode(content=WORD, butler="doctor")
@@ -230,7 +232,7 @@ async def check_knowledge(settings: Settings) -> str:
     found = f"wrote, read, searched, deleted; {', '.join(counts)} in {where}"
     if doubtful:
         found += f"; {plural(doubtful, 'memory', 'memories')} held or flagged: commonplace review"
-    return f"{found}; {expiring.advice}" if expiring.episodes else found
+    return found
 
 
 async def check_project(settings: Settings) -> str:
@@ -287,6 +289,12 @@ async def run_checks(settings: Settings, *, ask_model: bool = True) -> AsyncIter
     for part, check in CHECKS.items():
         if part != MODEL or ask_model:
             yield await _outcome(part, check(settings))
+
+
+async def current_warnings(settings: Settings) -> list[HealthWarning]:
+    """Return the warnings about memories that will be lost and work that is stuck, the most severe first."""
+    async with AsyncExitStack() as stack:
+        return warnings_of(await read_health(await OpenedMemories.open(stack, settings), settings))
 
 
 async def check_backup(file: Path) -> AsyncIterator[Check]:

@@ -5,11 +5,19 @@ from typing import Annotated
 
 import typer
 
-from commonplace.cli.commands.checks import Check, check_backup, relink, run_checks, unlinked
+from commonplace.cli.commands.checks import (
+    Check,
+    check_backup,
+    current_warnings,
+    relink,
+    run_checks,
+    unlinked,
+)
 from commonplace.cli.frame.command import Answer, commands
 from commonplace.cli.frame.output import JsonOption, console, shown
 from commonplace.cli.frame.run import settings
 from commonplace.core.text import plural
+from commonplace.services.health import HealthWarning, Severity
 
 app = typer.Typer(add_completion=False)
 
@@ -18,6 +26,16 @@ def check_line(check: Check) -> str:
     """Return a check as a line of console markup."""
     mark = "[green]ok    [/]" if check.ok else "[bold red]FAILED[/]"
     return f"{mark} {check.part:<18} {shown(check.found)} [dim]({check.took_ms} ms)[/]"
+
+
+def warning_line(warning: HealthWarning) -> str:
+    """Return a warning as lines of console markup: what is lost or stuck, and the command that helps."""
+    colour = {Severity.URGENT: "bold red", Severity.WARNING: "yellow", Severity.NOTICE: "cyan"}[
+        warning.severity
+    ]
+    lines = [f"[{colour}]{warning.severity:<8}[/] {shown(warning.text)}"]
+    lines += [f"[dim]{shown(warning.detail)}[/]"] if warning.detail else []
+    return "\n         ".join([*lines, f"[dim]$[/] {shown(warning.command)}"])
 
 
 @commands(app)()
@@ -37,7 +55,8 @@ async def doctor(
 ) -> Answer:
     """Check each part with a real write, read, search and delete. Exit status 1 if a part fails.
 
-    The check of the language model asks one short question, which may cost tokens.
+    The check of the language model asks one short question, which may cost tokens. Warnings follow: memories that will
+    be lost, and work that is stuck. They do not change the exit status.
     """
     out = console()
     if databases:
@@ -48,7 +67,13 @@ async def doctor(
         if not as_json:
             out.print(check_line(check))
     ok = all(check.ok for check in checks)
-    return Answer({"ok": ok, "checks": checks}, _note() if backup is None else "", error=None if ok else "")
+    if backup is not None:
+        return Answer({"ok": ok, "checks": checks}, error=None if ok else "")
+    warnings = await current_warnings(settings())
+    if not as_json:
+        for warning in warnings:
+            out.print(warning_line(warning))
+    return Answer({"ok": ok, "checks": checks, "warnings": warnings}, _note(), error=None if ok else "")
 
 
 def _note() -> str:

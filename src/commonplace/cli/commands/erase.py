@@ -1,6 +1,5 @@
 """``commonplace erase``: delete memories for good."""
 
-from collections.abc import Iterable
 from typing import Annotated
 
 import typer
@@ -10,28 +9,34 @@ from commonplace.cli.frame.output import JsonOption
 from commonplace.cli.frame.question import confirmed
 from commonplace.cli.frame.run import settings
 from commonplace.core.errors import CommonplaceError, InvalidInputError
+from commonplace.core.quoting import quoted
 from commonplace.core.text import plural
-from commonplace.services.erasure.erasing import ErasedPart, ErasureReceipt, erase, preview, whole_tenant
+from commonplace.services.erasure.erasing import (
+    ErasureReceipt,
+    Preview,
+    erase,
+    preview,
+    whole_tenant,
+)
 from commonplace.services.erasure.selection import By, Selection
+from commonplace.services.erasure.wording import lines_of
 
 app = typer.Typer(add_completion=False)
 
 
-def _lines(parts: Iterable[ErasedPart]) -> list[str]:
-    """Return a description of the erased rows, memory by memory."""
-    lines: list[str] = []
-    memory = ""
-    for part in sorted(parts, key=lambda each: (each.memory, each.place)):
-        lines += [part.memory] if part.memory != memory else []
-        memory = part.memory
-        derived = f", {part.derived} of them derived" if part.derived else ""
-        lines.append(f"  {part.place}: {part.count} {part.action}{derived}")
-        lines += [f"    {' '.join(sample.split())}" for sample in part.samples]
-    return lines
+def _foretell(foreseen: Preview) -> str:
+    """Return what an erasure will do, with what to think of before."""
+    lines = lines_of(foreseen.parts, is_done=False)
+    return "\n".join(["Nothing is erased yet.", *lines, *_asides(foreseen)])
+
+
+def _asides(foreseen: Preview) -> list[str]:
+    warnings = [f"warning: {each}" for each in foreseen.warnings]
+    return [*warnings, *(f"question: {each}" for each in foreseen.questions)]
 
 
 def _describe(receipt: ErasureReceipt, title: str) -> str:
-    lines = [title, *_lines(receipt.parts), ""]
+    lines = [title, *lines_of(receipt.parts, is_done=True), ""]
     searched = f"The proof searched all tables and files for {plural(receipt.searched_texts, 'text')}"
     if receipt.remains:
         lines += [f"{searched} and still found some in:", *(f"  {each}" for each in receipt.remains)]
@@ -89,11 +94,17 @@ async def erase_memories(
     """
     configured = settings()
     selection = _selection(subject, source, session, tenant, with_derived=not keep_derived)
-    parts = await preview(configured, selection)
-    shown = Answer({"erased": False, "parts": parts}, "\n".join(["Found:", *_lines(parts)]))
-    nothing = "" if parts else f"No memory matches the {selection.by} {selection.value!r}."
+    foreseen = await preview(configured, selection)
+    document = {
+        "erased": False,
+        "parts": foreseen.parts,
+        "warnings": foreseen.warnings,
+        "questions": foreseen.questions,
+    }
+    nothing = "" if foreseen.parts else f"No memory matches the {selection.by} {quoted(selection.value)}."
+    shown = Answer(document, "\n".join([nothing, *_asides(foreseen)]) if nothing else _foretell(foreseen))
     if dry_run or ((as_json or nothing) and not yes):
-        return Answer(shown.document, nothing) if nothing else shown
+        return shown
     if not yes:
         typer.echo(shown.text)
         if not await confirmed("Erase these memories permanently?"):

@@ -1,9 +1,10 @@
-"""``commonplace export``: memories as JSON Lines, or as a folder of Markdown."""
+"""``commonplace export``: memories as JSON Lines, as a table, or as a folder of Markdown."""
 
 from typing import Annotated
 
 import typer
 
+from commonplace.apps import AppMemory
 from commonplace.cli.frame.command import Answer, commands
 from commonplace.cli.frame.export_target import written
 from commonplace.cli.frame.output import TargetArgument
@@ -23,10 +24,11 @@ async def export_memories(
     *,
     tenant: Annotated[str | None, typer.Option(help="Tenant whose knowledge memory is exported.")] = None,
 ) -> Answer:
-    """Export all searchable memories to JSON Lines, or to a folder of Markdown that people can edit.
+    """Export all memories to JSON Lines, to a table in CSV, or to a folder of Markdown that people can edit.
 
-    The export holds knowledge, operational and workspace memory; for an app, run `commonplace apps export`. The export
-    omits times, confidence and history; `commonplace backup` keeps everything. An export that fails leaves no file.
+    The export holds facts, rules, episodes, entities, digests, lessons and notes, with their times, their confidence
+    and memories that were superseded. It omits forgotten memories. `commonplace import` reads it back and says what it
+    cannot restore; `commonplace backup` keeps everything. An export that fails leaves no file.
     """
     configured = settings()
     tenant_id = DEFAULT_TENANT if tenant is None else tenant
@@ -34,6 +36,7 @@ async def export_memories(
         KnowledgeMemory.open(configured, tenant_id=tenant_id) as knowledge,
         OperationalMemory.open(configured) as operational,
         WorkspaceMemory.open(configured) as workspace,
+        AppMemory.open(configured) as apps,
     ):
-        items = [item async for item in export(knowledge, operational, workspace)]
+        items = [item async for item in export(knowledge, operational, workspace, apps)]
     return written(items, target)

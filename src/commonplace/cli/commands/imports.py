@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from commonplace.apps import AppMemory
 from commonplace.cli.frame.command import Answer, commands
 from commonplace.cli.frame.output import AllowSecrets, table
 from commonplace.cli.frame.run import settings
@@ -18,13 +19,17 @@ from commonplace.operational import OperationalMemory
 from commonplace.projects import Projects
 from commonplace.services.transfer.importers import IMPORTERS, ImportSource, source_of
 from commonplace.services.transfer.importing import Imported, Importer, ItemOutcome, counts
-from commonplace.services.transfer.items import Item, Read, Unreadable
+from commonplace.services.transfer.items import Item, PastItem, Read, Unreadable
 from commonplace.storage.backup.archive import disk_errors
 from commonplace.workspace import WorkspaceMemory
 
 app = typer.Typer(add_completion=False)
 
 TEXT_CHARS = 80
+NOT_KEPT = (
+    "Past memories were not stored, and facts and rules begin with new times and confidence. To keep them, use "
+    "`commonplace backup` and `commonplace restore`."
+)
 
 
 @commands(app)("import")
@@ -62,6 +67,10 @@ async def import_memories(
     fact, which stays as superseded. If the existing fact is more trusted, the new fact is held until you decide with
     commonplace review. Imported memories get the source "import"; with --keep-sources, they keep the sources in the
     file. Text that looks like a secret is refused. Exit status 1 if an item was refused.
+
+    From an export, digests and the confidence of lessons come back as they were. Memories that were no longer current
+    are counted and not stored. Facts and rules begin with new ids, times, confidence and use; to keep these, use
+    commonplace backup and restore.
     """
     configured = settings()
     if project is not None:
@@ -81,8 +90,9 @@ async def import_memories(
         KnowledgeMemory.open(configured, tenant_id=tenant_id, source=trust) as knowledge,
         OperationalMemory.open(configured) as operational,
         WorkspaceMemory.open(configured) as workspace,
+        AppMemory.open(configured) as apps,
     ):
-        importer = Importer(knowledge, operational, workspace, allow_secrets=allow_secrets)
+        importer = Importer(knowledge, operational, workspace, apps, allow_secrets=allow_secrets)
         done = await importer.plan(items)
         if not dry_run:
             done = await importer.store(done)
@@ -101,7 +111,7 @@ def _scoped(items: Read, scope: str | None) -> Read:
         yield replace(item, scope=scope) if scope is not None and is_global else item
 
 
-def _sourced(item: Item | Unreadable) -> Item | Unreadable:
+def _sourced(item: Item | PastItem | Unreadable) -> Item | PastItem | Unreadable:
     """Return an item with a source: that of an import, unless it names another one."""
     is_sourced = isinstance(item, FactDraft | RuleDraft | EpisodeDraft)
     return replace(item, source=item.source or Trust.IMPORT) if is_sourced else item
@@ -119,6 +129,8 @@ def _answer(source: str, done: list[Imported], *, dry_run: bool) -> Answer:
         {"outcome": each.outcome, "kind": each.kind, "text": each.text, "reason": each.reason}
         for each in (done if dry_run else shown)
     ]
+    if found[ItemOutcome.PAST]:
+        title += f"\n{NOT_KEPT}"
     return Answer(
         {"source": source, "dry_run": dry_run, **found, "items": items},
         table("outcome", "kind", "text", title=title, rows=rows) if rows else title,

@@ -13,6 +13,7 @@ from commonplace.cli.frame.ids import lesson_id
 from commonplace.cli.frame.output import console, shown
 from commonplace.cli.frame.run import settings, source
 from commonplace.core.errors import InvalidInputError, SettingsError
+from commonplace.core.quoting import quoted
 from commonplace.core.text import trim_to
 from commonplace.llm import Script, names_language_model
 from commonplace.operational import (
@@ -109,7 +110,7 @@ def _check_use(review_id: str, verdict: str | None, *, by_model: bool) -> None:
     try:
         key = ItemId.parse(review_id)
     except InvalidInputError:
-        raise typer.BadParameter(f"expected {FORMS}, got {review_id!r}", param_hint="ID") from None
+        raise typer.BadParameter(f"expected {FORMS}, got {quoted(review_id)}", param_hint="ID") from None
     verdicts = [*key.verdicts, *([] if key.kind is ItemKind.QUARANTINED else [UNDO])]
     if verdict not in verdicts:
         got = "nothing" if verdict is None else verdict

@@ -24,7 +24,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 TargetArgument = Annotated[
     Path,
     typer.Argument(
-        metavar="TARGET", help="A new .jsonl file, or a new folder for Markdown; - prints to standard output."
+        metavar="TARGET", help="A new .jsonl or .csv file, or a new folder for Markdown; - prints JSON Lines."
     ),
 ]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the changes without making them.")]

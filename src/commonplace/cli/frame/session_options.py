@@ -6,6 +6,8 @@ from typing import Annotated, Final
 
 import typer
 
+from commonplace.core.quoting import quoted
+
 _SPAN: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)([smhdw])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _LONGEST: Final = timedelta(days=3650)
@@ -21,7 +23,7 @@ def parse_span(text: str) -> timedelta:
     span = timedelta(seconds=float(found[1]) * _SECONDS[found[2]]) if found else timedelta()
     if not timedelta(seconds=1) <= span <= _LONGEST:
         raise typer.BadParameter(
-            f"expected a duration from 1s to 3650d, such as 90s, 60m, 6h, 1d or 8w, got {text!r}"
+            f"expected a duration from 1s to 3650d, such as 90s, 60m, 6h, 1d or 8w, got {quoted(text)}"
         )
     return span
 

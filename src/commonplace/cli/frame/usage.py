@@ -12,6 +12,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from commonplace.cli.frame.streams import decoded_argument
 from commonplace.core.faults import expected_by
+from commonplace.core.quoting import quoted
 
 if TYPE_CHECKING:
     _Base = TyperCommand
@@ -68,8 +69,9 @@ def _message(fault: Mapping[str, Any]) -> str:
         _, is_choice, choices = said.partition(" is not one of ")
         if not is_choice:
             return said
-        return f"expected one of {choices}, got {fault['input']!r}"
-    return f"expected {expected_by(fault)}, got {fault['input']!r}"
+        choices = choices.replace("'", '"')
+        return f"expected one of {choices}, got {quoted(fault['input'])}"
+    return f"expected {expected_by(fault)}, got {quoted(fault['input'])}"
 
 
 class _Option(TyperOption):

@@ -13,9 +13,9 @@ command = commands(app, opened)
 
 @command()
 async def export(memory: KnowledgeMemory, target: TargetArgument) -> Answer:
-    """Export facts, rules, episodes and entities to JSON Lines, or to a folder of Markdown that people can edit.
+    """Export facts, rules, episodes and entities to JSON Lines, to a table in CSV, or to a folder of Markdown.
 
-    The export omits times, confidence and history; `commonplace backup` keeps everything.
+    The export holds times, confidence and superseded facts. It omits forgotten memories.
     """
     from commonplace.cli.frame.export_target import written  # noqa: PLC0415 - the forms take time to import
     from commonplace.services.transfer.exporting import export_knowledge  # noqa: PLC0415

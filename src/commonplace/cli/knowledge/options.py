@@ -17,6 +17,7 @@ from commonplace.core.clock import utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.json_values import json_safe
 from commonplace.core.parameter_groups import BuiltBy
+from commonplace.core.quoting import quoted
 from commonplace.core.request_context import DEFAULT_TENANT
 from commonplace.core.sources import Source
 from commonplace.core.text import trim_to
@@ -334,5 +335,5 @@ def json_object(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise typer.BadParameter(f'expected a JSON object such as {{"team": "infra"}}, got {text!r}')
+        raise typer.BadParameter(f'expected a JSON object such as {{"team": "infra"}}, got {quoted(text)}')
     return cast("dict[str, Any]", value)

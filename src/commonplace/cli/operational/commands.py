@@ -84,7 +84,8 @@ async def ingest(
 ) -> Answer:
     """Store the sessions of a transcript and print a receipt for every marker.
 
-    Exit status 1 if a valid marker could not be stored. Run the same command again to store it.
+    Exit status 1 if the transcript holds no session, or if a valid marker could not be stored. Run the same command
+    again to store it.
     """
     out, rejected_lines = console(), 0
 
@@ -110,8 +111,11 @@ async def ingest(
     if failed:
         markers = plural(len(failed), "marker")
         error = f"{markers} could not be stored: {failed[0].reason}; run the command again"
-    lines = [_session_line(report) for report in reports] or ["The transcript contains no session."]
-    return Answer({"sessions": reports}, lambda out: out.print("\n".join(lines)), error)
+    if not reports:
+        where = "standard input" if source == "-" else source
+        error = f"{where}: found no session; expected the output of `claude --output-format stream-json`"
+    lines = [_session_line(report) for report in reports]
+    return Answer({"sessions": reports}, lambda out: out.print("\n".join(lines)) if lines else None, error)
 
 
 def _session_line(report: SessionReport) -> str:

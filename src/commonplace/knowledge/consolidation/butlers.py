@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from commonplace.core.errors import CommonplaceError, InvalidInputError
-from commonplace.core.text import plural
 from commonplace.knowledge.consolidation import leases
 from commonplace.knowledge.consolidation.attempt import Approve, ConsolidationTools, Failed, attempt
 from commonplace.knowledge.consolidation.dry_run import PlannedRun, runs_of
@@ -47,17 +46,6 @@ class ExpiringEpisodes(Noun):
 
     episodes: int
     first_at: datetime | None
-
-    @property
-    def advice(self) -> str:
-        """A warning about the coming expiry, with the remedy; empty if no episode expires."""
-        if not self.episodes or self.first_at is None:
-            return ""
-        verb = "expires" if self.episodes == 1 else "expire"
-        return (
-            f"{plural(self.episodes, 'session')} {verb} without becoming knowledge, the first on "
-            f"{self.first_at:%Y-%m-%d at %H:%M} UTC. `commonplace consolidation show` says how to keep them."
-        )
 
 
 class Consolidation:

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from commonplace.core.choices import require_one_of
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.quoting import quoted
 from commonplace.core.text import require_text
 from commonplace.knowledge.consolidation.answer_blocks import find_block, read_list
 from commonplace.knowledge.consolidation.results import (
@@ -79,7 +80,7 @@ def parse_consolidation(text: str, episode_ids: Sequence[UUID] = ()) -> Consolid
     values = search.block.values
     unknown = [key for key in values if key not in KEYS]
     if unknown:
-        shown = ", ".join(f"{key[:40]!r}" for key in unknown[:_SHOWN_KEYS])
+        shown = ", ".join(f"{quoted(key[:40])}" for key in unknown[:_SHOWN_KEYS])
         reading.note(f"{len(unknown)} unknown keys left out: {shown}")
     return ConsolidationResult(
         updated_facts=reading.actions(values, "updated_facts", _updated_fact),

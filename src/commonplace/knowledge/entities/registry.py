@@ -15,6 +15,7 @@ import asyncpg
 from commonplace.core.choices import require_one_of
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError
+from commonplace.core.quoting import quoted
 from commonplace.knowledge.model.entity_fields import (
     MERGED_INTO,
     RESERVED_METADATA,
@@ -95,7 +96,7 @@ class Entity(Noun):
 def require_tenant(own: str, tenant_id: str | None) -> None:
     """Raise :class:`InvalidInputError` for a tenant other than the request's own; ``None`` is accepted."""
     if tenant_id not in (None, own):
-        raise InvalidInputError("tenant_id", f"the tenant of this request ({own!r})", tenant_id)
+        raise InvalidInputError("tenant_id", f"the tenant of this request ({quoted(own)})", tenant_id)
 
 
 class EntityRegistry:

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from commonplace.core.clock import parse_timestamp
 from commonplace.core.errors import ConflictError, InvalidInputError
+from commonplace.core.quoting import quoted
 from commonplace.knowledge.entities.merging import lock_facts, payload_of, point_facts, set_validities
 from commonplace.knowledge.entities.registry import Entity, lock_entities, require_tenant, write_entity
 from commonplace.knowledge.model.entity_fields import MERGED_INTO
@@ -146,7 +147,7 @@ async def _restore_both(
         replace(target, aliases=_aliases_without(target, record), metadata=metadata),
         updated_at=_updated_at(target, record, "target"),
     )
-    kept = (*plan.kept, *(f"metadata {key!r} of the target" for key in changed_keys))
+    kept = (*plan.kept, *(f"metadata {quoted(key)} of the target" for key in changed_keys))
     counts = {
         "facts_restored": len(plan.changes),
         "aliases_removed": len(target.aliases) - len(poorer.aliases),

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
+from commonplace.core.quoting import quoted
 from commonplace.core.sources import RANKS, Source
 from commonplace.storage.database import Columns
 from commonplace.storage.rows import Noun, read_row
@@ -207,7 +208,8 @@ def _conflicts(facts: Mapping[UUID, FactState], places: Mapping[UUID, MergedFiel
             fact = facts[fact_id]
             rivals[place.entity_id, fact.scope, fact.predicate].append(fact_id)
     return tuple(
-        f"facts {' and '.join(sorted(map(str, ids)))} would both be active for {predicate!r} in scope {scope!r}"
+        f"facts {' and '.join(sorted(map(str, ids)))} would both be active for {quoted(predicate)} "
+        f"in scope {quoted(scope)}"
         for (_, scope, predicate), ids in rivals.items()
         if len(ids) > 1
     )

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from commonplace.core.clock import Clock
 from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError
+from commonplace.core.quoting import quoted
 from commonplace.knowledge.browse.single_memories import read_one
 from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.model.inputs import require_id, require_ids, require_memory_type, require_scope
@@ -216,7 +217,7 @@ def _wanted(source: str, target: str, sessions: Collection[UUID | str] | None) -
     require_scope(source, field="source")
     require_scope(target, field="target")
     if source == target:
-        raise InvalidInputError("target", f"a scope other than {source!r}", target)
+        raise InvalidInputError("target", f"a scope other than {quoted(source)}", target)
     return None if sessions is None else require_ids(sessions, field="sessions")
 
 

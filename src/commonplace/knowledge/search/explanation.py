@@ -94,7 +94,10 @@ def explain_recall(
         for name in ("relevance", "importance", "recency", "confidence")
     ]
     most, _, _ = max(parts, key=lambda part: part[1] * part[2])
-    sums = ", ".join(f"{name} {value:.2f} times {weight:g}" for name, value, weight in parts)
+    sums = ", ".join(
+        "never used before" if name == "recency" and not value else f"{name} {value:.2f} times {weight:g}"
+        for name, value, weight in parts
+    )
     scored = f"It scores {score.composite:.3f}, most of it for {most}: {sums}."
     matches = _match_sentence(scores.likeness or 0.0, floor=min_relevance)
     decay = _decay(memory, now)

@@ -16,6 +16,7 @@ import asyncpg
 from procrastinate.schema import SchemaManager
 
 from commonplace.core.errors import DatabaseTooNewError, StorageUnavailableError
+from commonplace.core.quoting import quoted
 from commonplace.storage.postgres_access import Access, connect
 from commonplace.storage.postgres_database import translated_errors
 
@@ -93,7 +94,7 @@ async def _noted(connection: asyncpg.Connection, where: str, steps: list[Step]) 
     if not await connection.fetchval(_HAS_TABLE, f"{SCHEMA}.schema_steps"):
         if has_jobs:
             raise StorageUnavailableError(
-                f"{where}: the schema {SCHEMA!r} belongs to another program that uses Procrastinate: "
+                f"{where}: the schema {quoted(SCHEMA)} belongs to another program that uses Procrastinate: "
                 "give knowledge memory a database of its own"
             )
         return set()

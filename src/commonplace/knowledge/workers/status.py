@@ -11,7 +11,8 @@ from commonplace.core.settings import Settings
 from commonplace.knowledge.store.statements import QueueStatements
 from commonplace.knowledge.workers.outcomes import SILENT_S
 from commonplace.knowledge.workers.queue_work import queue_work
-from commonplace.knowledge.workers.schedule import Schedule, last_ticks, schedules
+from commonplace.knowledge.workers.schedule import Schedule, Upkeep, last_ticks, schedules
+from commonplace.llm import can_consolidate
 from commonplace.storage.database import Columns
 from commonplace.storage.rows import Noun, read_row
 
@@ -55,6 +56,8 @@ class ScheduleOutcome(StrEnum):
     RUNNING = "running"
     FAILED = "failed"
     DONE = "done"
+    NO_MODEL = "no model"
+    """Consolidation only counted episodes, because no language model is set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +147,10 @@ async def worker_status(memory: "KnowledgeMemory", settings: Settings) -> Worker
             workers=WorkerState.from_rows(await sql.list_workers()),
             jobs=_by_state(await sql.count_jobs()),
             oldest_waiting_at=await sql.oldest_waiting_at(),
-            schedules=[await _read(sql, each, last.get(each.upkeep.fan_out), now) for each in wanted],
+            schedules=[
+                _without_model(await _read(sql, each, last.get(each.upkeep.fan_out), now), settings)
+                for each in wanted
+            ],
             failures=FailedJob.from_rows(await sql.list_failures(limit=MAX_FAILURES)),
         )
 
@@ -164,6 +170,16 @@ async def _read(
     if jobs["todo"] or jobs["doing"]:
         outcome = ScheduleOutcome.RUNNING
     return replace(_never(schedule, now), last_at=last_at, ran_at=ran_at, outcome=outcome, jobs=dict(jobs))
+
+
+def _without_model(state: ScheduleState, settings: Settings) -> ScheduleState:
+    """Return a state that does not call a consolidation done that could not consolidate anything."""
+    is_idle = state.upkeep == Upkeep.CONSOLIDATION and state.outcome is ScheduleOutcome.DONE
+    return (
+        replace(state, outcome=ScheduleOutcome.NO_MODEL)
+        if is_idle and not can_consolidate(settings)
+        else state
+    )
 
 
 def _never(schedule: Schedule, now: datetime) -> ScheduleState:

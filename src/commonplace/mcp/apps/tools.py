@@ -8,7 +8,6 @@ from typing_extensions import TypedDict
 from commonplace.apps import (
     APP_ID,
     COMPLETED,
-    App,
     AppMemory,
     Conversation,
     DigestOutcome,
@@ -16,6 +15,7 @@ from commonplace.apps import (
     Messages,
     Name,
     Reason,
+    RegisteredApp,
     as_document,
 )
 from commonplace.mcp.protocol.parameters import JSON
@@ -59,10 +59,11 @@ async def app_register(
     *,
     app_id: AppId,
     name: Name | None = None,
-) -> App:
+) -> RegisteredApp:
     """Install an app, or rename it.
 
-    An app that was uninstalled comes back with its memories. Returns the app.
+    An app that was uninstalled comes back with its memories. Returns the app, and the outcome: registered,
+    reinstalled, renamed or already registered.
 
     Parameters:
         name: The name that models see. Default: the id.

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import asyncpg
 
@@ -19,9 +19,17 @@ from commonplace.services.erasure import files
 from commonplace.services.erasure.compaction import QUEUE_SCHEMA, compact_postgres, compact_sqlite
 from commonplace.services.erasure.files import Texts
 from commonplace.services.erasure.finding import Finder, FoundRows, proof_texts
+from commonplace.services.erasure.parts import ErasedPart
 from commonplace.services.erasure.rows import PostgresRows, Rows, SQLiteRows
 from commonplace.services.erasure.selection import By, Selection, distinctive
 from commonplace.services.erasure.tables import Redacted
+from commonplace.services.erasure.wording import (
+    MEMORY_TABLES,
+    cautions,
+    is_common,
+    other_names,
+    shorter_name,
+)
 from commonplace.storage import sqlite
 from commonplace.storage.backup.archive import disk_errors
 from commonplace.storage.backup.copies import MEMORIES, PostgresServer, servers
@@ -32,6 +40,10 @@ from commonplace.workspace import Note, WorkspaceMemory
 
 WORKSPACE: Final = "workspace memory"
 FILES: Final = "files"
+NAMES: Final = ("canonical_name", "subject")
+"""Columns with the name of what a memory is about."""
+MAX_WORDS: Final = 4
+"""The words of a subject of which each is looked for alone."""
 MAX_SAMPLES: Final = 5
 SAMPLE_CHARS: Final = 100
 
@@ -50,24 +62,6 @@ INSERT INTO memory_events (tenant_id, actor, event_type, payload)
 VALUES (current_setting('commonplace.tenant_id'), 'operator', 'memory_erased', CAST($1 AS jsonb))
 """
 _RECORD_EVENT: Final = "INSERT INTO events (level, message, created_at) VALUES ('info', $1, $2)"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErasedPart:
-    """The erased rows of one table, or lines of one file.
-
-    Attributes:
-        action: ``deleted``, or ``redacted`` for a row that stays without its texts.
-        derived: How many rows were erased only because they were derived from others.
-        samples: The beginnings of some of the texts.
-    """
-
-    memory: str
-    place: str
-    action: str
-    count: int
-    derived: int = 0
-    samples: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +89,8 @@ class _Collected:
         default_factory=dict[tuple[str, str, str], ErasedPart]
     )
     pieces: set[str] = field(default_factory=set[str])
+    names: set[str] = field(default_factory=set[str])
+    aliases: set[str] = field(default_factory=set[str])
 
     def add(self, part: ErasedPart) -> None:
         key = (part.memory, part.place, part.action)
@@ -125,27 +121,83 @@ class _Collected:
             self.add(ErasedPart(memory=table.memory, place=table.name, action="redacted", count=count))
         self.pieces |= proof_texts(found)
 
+    def add_names(self, found: Iterable[FoundRows], pattern: str) -> None:
+        """Note the names that a subject matches, and the other names of the entities that have such a name."""
+        is_match = re.compile(pattern, re.IGNORECASE).search
+        for each in found:
+            for row in each.rows.values():
+                names = [str(row[name]) for name in NAMES if row.get(name)]
+                also = _texts_of(row.get("aliases")) if each.table.name == "entities" else []
+                self.names |= {name for name in (*names, *also) if is_match(name)}
+                self.aliases |= {name for name in (*names, *also) if also and not is_match(name)}
+
 
 _Work = Callable[[Rows, Finder, str | None], Awaitable[None]]
 
 
-async def preview(settings: Settings, selection: Selection) -> tuple[ErasedPart, ...]:
-    """Return the parts that :func:`erase` would erase, without changing anything.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What an erasure would do.
+
+    Attributes:
+        parts: The rows and lines that would be erased.
+        warnings: Why the subject may match more than is meant.
+        questions: Names that may or may not mean the subject.
+    """
+
+    parts: tuple[ErasedPart, ...]
+    warnings: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+
+
+async def preview(settings: Settings, selection: Selection) -> Preview:
+    """Return what :func:`erase` would erase, without changing anything.
 
     Raises:
         StorageError: A database or a file cannot be read.
     """
+    collected = await _collected(settings, selection)
+    parts = tuple(collected.parts.values())
+    if selection.by is not By.SUBJECT:
+        return Preview(parts=parts)
+    questions = other_names(selection.value, collected.names, collected.aliases)
+    words = selection.value.split()
+    for word in words if 1 < len(words) <= MAX_WORDS else ():
+        if len(word) > 1 and not is_common(word.casefold()):
+            wider = await _collected(settings, replace(selection, value=word))
+            more = _memories(wider.parts.values()) - _memories(parts)
+            questions += [shorter_name(selection.value, word, more)] if more > 0 else []
+    return Preview(parts=parts, warnings=tuple(cautions(selection.value)), questions=tuple(questions))
+
+
+def _memories(parts: Iterable[ErasedPart]) -> int:
+    return sum(part.count for part in parts if part.place in MEMORY_TABLES or part.memory == WORKSPACE)
+
+
+def _texts_of(value: object) -> list[str]:
+    """Return the texts of a column with a JSON list or an array."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return []
+    return [str(each) for each in cast("list[object]", value)] if isinstance(value, list) else []
+
+
+async def _collected(settings: Settings, selection: Selection) -> _Collected:
     collected = _Collected()
 
     async def work(_rows: Rows, finder: Finder, _tenant: str | None) -> None:
         found = await finder.find()
         collected.add_rows(found, await finder.redact(found, apply=False))
+        if selection.pattern is not None:
+            collected.add_names(found, selection.pattern)
 
     await _in_workspaces(settings, selection, collected, apply=False)
     async with servers(settings) as found:
         await _in_databases(settings, found, selection, work)
     await asyncio.to_thread(_in_files, settings, selection, collected, apply=False)
-    return tuple(collected.parts.values())
+    return collected
 
 
 async def erase(settings: Settings, selection: Selection) -> ErasureReceipt:

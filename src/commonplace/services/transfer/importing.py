@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from commonplace.core.errors import InvalidInputError, SecretRefusedError
+from commonplace.apps import AppMemory
+from commonplace.core.clock import format_timestamp
+from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError, SecretRefusedError
 from commonplace.core.request_context import current_context, request_context
 from commonplace.core.secrets import find_secret_in_json
 from commonplace.core.sources import RANKS, Source
@@ -17,9 +19,11 @@ from commonplace.services.transfer.exporting import export, export_facts
 from commonplace.services.transfer.items import (
     KINDS,
     TEXT_FIELD,
+    DigestItem,
     EntityItem,
     Item,
     OperationalItem,
+    PastItem,
     Unreadable,
     WorkspaceItem,
     identity,
@@ -41,6 +45,8 @@ class ItemOutcome(StrEnum):
     HELD = "held"
     """A fact that contradicts a more trusted one; it waits for a person."""
     KNOWN = "known"
+    PAST = "past"
+    """A memory that was no longer current when it was exported; it is not stored."""
     REFUSED = "refused"
 
 
@@ -48,22 +54,27 @@ class ItemOutcome(StrEnum):
 class Imported:
     """An item with the outcome of its import; ``reason`` says why it was refused."""
 
-    item: Item | Unreadable
+    item: Item | PastItem | Unreadable
     outcome: ItemOutcome
     reason: str = ""
 
     @property
     def kind(self) -> str:
         """The kind of the item; empty if it could not be read."""
-        return "" if isinstance(self.item, Unreadable) else kind_of(self.item)
+        return "" if isinstance(self.item, Unreadable) else kind_of(_item(self.item))
 
     @property
     def text(self) -> str:
         """The text of the item, with the key of a fact; for an item that could not be read, its place."""
         if isinstance(self.item, Unreadable):
             return self.item.place
-        key = f"{self.item.subject} {self.item.predicate}: " if isinstance(self.item, FactDraft) else ""
-        return f"{key}{getattr(self.item, TEXT_FIELD[kind_of(self.item)])}"
+        item = _item(self.item)
+        key = f"{item.subject} {item.predicate}: " if isinstance(item, FactDraft) else ""
+        return f"{key}{getattr(item, TEXT_FIELD[kind_of(item)])}"
+
+
+def _item(item: Item | PastItem) -> Item:
+    return item.item if isinstance(item, PastItem) else item
 
 
 def counts(imported: Iterable[Imported]) -> dict[str, int]:
@@ -85,17 +96,19 @@ class Importer:
         knowledge: KnowledgeMemory,
         operational: OperationalMemory,
         workspace: WorkspaceMemory,
+        apps: AppMemory,
         *,
         allow_secrets: bool = False,
     ) -> None:
         self._knowledge = knowledge
         self._operational = operational
         self._workspace = workspace
+        self._apps = apps
         self._allow_secrets = allow_secrets
         self._entities: dict[str, str] = {}
         self._same: dict[str, str] = {}
 
-    async def plan(self, read: Iterable[Item | Unreadable]) -> list[Imported]:
+    async def plan(self, read: Iterable[Item | PastItem | Unreadable]) -> list[Imported]:
         """Return the outcome that an import would have for each item, without writing anything.
 
         Unreadable parts come first, then the items in the order in which they are stored.
@@ -107,23 +120,22 @@ class Importer:
         trusts: dict[tuple[object, ...], Source] = {}
         entities: dict[tuple[object, ...], str] = {}
         first: dict[tuple[object, ...], str] = {}
-        async for item in export(self._knowledge, self._operational, self._workspace):
+        async for exported in export(self._knowledge, self._operational, self._workspace, self._apps):
+            if exported.is_past:
+                continue
+            item = exported.item
             known.add(identity(item))
             if isinstance(item, FactDraft):
                 trusts[_fact_key(item)] = Source(item.source)
             elif isinstance(item, EntityItem):
                 entities[identity(item)] = item.id
-        held = [each async for each in export_facts(self._knowledge, Validity.HELD)]
-        waiting = {(identity(each), Source(each.source)) for each in held}
-        planned: list[Imported] = []
-        items: list[Item] = []
-        for each in read:
-            if isinstance(each, Unreadable):
-                reason = f"{each.place}: {each.reason}"
-                planned.append(Imported(item=each, outcome=ItemOutcome.REFUSED, reason=reason))
-            else:
-                items.append(each)
-        for item in sorted(items, key=lambda each: list(KINDS).index(kind_of(each))):
+        waiting = {
+            (identity(each.item), Source(each.item.source))
+            async for each in export_facts(self._knowledge, Validity.HELD)
+            if isinstance(each.item, FactDraft)
+        }
+        planned, items = _sorted(read)
+        for item in items:
             if isinstance(item, EntityItem):
                 self._same[item.id] = first.setdefault(identity(item), item.id)
                 if identity(item) in entities:
@@ -181,7 +193,7 @@ class Importer:
         """Store items of one kind together. If one item is refused, nothing is stored, and each item is tried alone."""
         try:
             held = await self._store_items(
-                [each.item for each in batch if not isinstance(each.item, Unreadable)]
+                [each.item for each in batch if not isinstance(each.item, PastItem | Unreadable)]
             )
         except (InvalidInputError, SecretRefusedError) as error:
             if len(batch) == 1:
@@ -200,11 +212,11 @@ class Importer:
         await self._knowledge.store_episodes(episodes, allow_secrets=allow)
         with _as_import():
             for item in items:
-                if isinstance(item, EntityItem | OperationalItem | WorkspaceItem):
+                if isinstance(item, EntityItem | DigestItem | OperationalItem | WorkspaceItem):
                     await self._store_one(item)
         return {place for place, receipt in enumerate(receipts) if receipt.contradicts_id is not None}
 
-    async def _store_one(self, item: EntityItem | OperationalItem | WorkspaceItem) -> None:
+    async def _store_one(self, item: EntityItem | DigestItem | OperationalItem | WorkspaceItem) -> None:
         allow = self._allow_secrets
         match item:
             case EntityItem():
@@ -216,6 +228,8 @@ class Importer:
                     allow_secrets=allow,
                 )
                 self._entities[item.id] = str(made.id)
+            case DigestItem():
+                await self._store_digest(item)
             case OperationalItem():
                 await self._operational.add(
                     category=item.category,
@@ -227,10 +241,43 @@ class Importer:
             case WorkspaceItem():
                 await self._workspace.store(item.text, tags=item.tags, scope=item.scope, allow_secrets=allow)
 
+    async def _store_digest(self, item: DigestItem) -> None:
+        """Store a digest with its times; its app is installed if it is not there."""
+        try:
+            await self._apps.registry.get(item.app_id)
+        except NotFoundError:
+            await self._apps.registry.register(item.app_id, name=item.app_name)
+        memory = {
+            "content": item.content,
+            "createdAt": format_timestamp(item.created_at),
+            "updatedAt": format_timestamp(item.updated_at),
+            "userId": item.user_id,
+            "sourceConversationId": item.source_conversation_id,
+            "metadata": dict(item.metadata or {}),
+        }
+        receipt = await self._apps.import_document(item.app_id, {"memories": [memory]})
+        for refusal in receipt.refused:
+            raise ConflictError("digest", f"the digest {refusal.reason}", item.content)
+
     def _with_entity(self, fact: FactDraft) -> FactDraft:
         """Return a fact with the id of its entity in this home; no entity if it was refused or is missing."""
         given = str(fact.entity_id)
         return replace(fact, entity_id=self._entities.get(self._same.get(given, given)))
+
+
+def _sorted(read: Iterable[Item | PastItem | Unreadable]) -> tuple[list[Imported], list[Item]]:
+    """Return the outcomes of what is not stored in any case, and the items in the order in which they are stored."""
+    planned: list[Imported] = []
+    items: list[Item] = []
+    for each in read:
+        if isinstance(each, Unreadable):
+            reason = f"{each.place}: {each.reason}"
+            planned.append(Imported(item=each, outcome=ItemOutcome.REFUSED, reason=reason))
+        elif isinstance(each, PastItem):
+            planned.append(Imported(item=each, outcome=ItemOutcome.PAST))
+        else:
+            items.append(each)
+    return planned, sorted(items, key=lambda item: list(KINDS).index(kind_of(item)))
 
 
 def _as_import() -> AbstractContextManager[object]:
@@ -248,7 +295,7 @@ def _as_stored(planned: Imported, *, is_held: bool) -> Imported:
     return replace(planned, outcome=ItemOutcome.HELD if is_held else ItemOutcome.REPLACES)
 
 
-def _batch_size(item: Item | Unreadable) -> int:
+def _batch_size(item: Item | PastItem | Unreadable) -> int:
     """Return how many items of this kind are stored in one transaction."""
     return BATCH if isinstance(item, FactDraft | RuleDraft | EpisodeDraft) else 1
 

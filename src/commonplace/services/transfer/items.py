@@ -10,14 +10,20 @@ An item is an object with ``kind`` and the fields below; fields with ``?`` may b
 ``rule``        ``content``, ``scope``?, ``tags``?, ``source_butler``?, ``metadata``?, ``source``?
 ``episode``     ``content``, ``butler``, ``session_id``?, ``importance``?, ``created_at``?, ``metadata``?,
                 ``source``?
+``digest``      ``app_id``, ``content``, ``created_at``, ``updated_at``, ``app_name``?, ``user_id``?,
+                ``source_conversation_id``?, ``metadata``?
 ``operational``  ``category``, ``observation``, ``service``?, ``confidence``?
 ``workspace``   ``text``, ``scope``?, ``tags``?
 ==============  =====================================================================================================
+
+An export adds two fields that an import reads and does not store: ``record``, an object with everything else that is
+known about the memory (ids, times, confidence, use, earlier wordings), and ``past``, which is true for a memory that is
+no longer current, such as a superseded fact.
 """
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
 from typing import Any, Final, cast
 
@@ -35,6 +41,20 @@ class EntityItem:
     name: str
     entity_type: str = "other"
     aliases: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DigestItem:
+    """A digest of an app."""
+
+    app_id: str
+    content: str
+    created_at: datetime
+    updated_at: datetime
+    app_name: str | None = None
+    user_id: str | None = None
+    source_conversation_id: str | None = None
     metadata: Mapping[str, Any] | None = None
 
 
@@ -57,7 +77,28 @@ class WorkspaceItem:
     tags: tuple[str, ...] = ()
 
 
-Item = EntityItem | FactDraft | RuleDraft | EpisodeDraft | OperationalItem | WorkspaceItem
+Item = EntityItem | FactDraft | RuleDraft | EpisodeDraft | DigestItem | OperationalItem | WorkspaceItem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastItem:
+    """A memory that is no longer current; an import counts it and does not store it."""
+
+    item: Item
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedItem:
+    """An item with everything else that is known about its memory.
+
+    Attributes:
+        record: What an import cannot store, by field, as JSON values.
+        is_past: Whether the memory is no longer current.
+    """
+
+    item: Item
+    record: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    is_past: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +109,7 @@ class Unreadable:
     reason: str
 
 
-Read = Iterator[Item | Unreadable]
+Read = Iterator[Item | PastItem | Unreadable]
 """The result of reading a source."""
 
 KINDS: Final[dict[str, type[Item]]] = {
@@ -76,12 +117,13 @@ KINDS: Final[dict[str, type[Item]]] = {
     "fact": FactDraft,
     "rule": RuleDraft,
     "episode": EpisodeDraft,
+    "digest": DigestItem,
     "operational": OperationalItem,
     "workspace": WorkspaceItem,
 }
 """The items by kind, in the order in which they are stored: entities come before the facts about them."""
 
-TEXT_FIELD: Final = {"fact": "content", "rule": "content", "episode": "content"} | {
+TEXT_FIELD: Final = dict.fromkeys(("fact", "rule", "episode", "digest"), "content") | {
     "operational": "observation",
     "workspace": "text",
     "entity": "name",
@@ -96,19 +138,31 @@ def kind_of(item: Item) -> str:
 
 def identity(item: Item) -> tuple[object, ...]:
     """Return the key that is equal for two items that are the same memory, wherever and whenever they were stored."""
+    key: tuple[object, ...]
     match item:
         case EntityItem():
-            return ("entity", item.name.casefold(), item.entity_type)
+            key = ("entity", item.name.casefold(), item.entity_type)
         case FactDraft():
-            return ("fact", item.scope, item.subject, item.predicate, item.content.strip())
+            key = ("fact", item.scope, item.subject, item.predicate, item.content.strip())
         case RuleDraft():
-            return ("rule", item.scope, item.content.strip())
+            key = ("rule", item.scope, item.content.strip())
         case EpisodeDraft():
-            return ("episode", item.butler, str(item.session_id or ""), item.content.strip())
+            key = ("episode", item.butler, str(item.session_id or ""), item.content.strip())
+        case DigestItem():
+            key = ("digest", item.app_id, item.user_id, item.content.strip(), item.created_at)
         case OperationalItem():
-            return ("operational", item.category, item.service, item.observation.strip())
+            key = ("operational", item.category, item.service, item.observation.strip())
         case WorkspaceItem():
-            return ("workspace", " ".join(item.text.split()))
+            key = ("workspace", " ".join(item.text.split()))
+    return key
+
+
+def exported_json(exported: ExportedItem) -> dict[str, Any]:
+    """Return the JSON object of an item in an export."""
+    document = to_json(exported.item)
+    if exported.is_past:
+        document["past"] = True
+    return document | ({"record": dict(exported.record)} if exported.record else {})
 
 
 def to_json(item: Item) -> dict[str, Any]:
@@ -128,7 +182,7 @@ def to_json(item: Item) -> dict[str, Any]:
     return document
 
 
-def from_json(document: object) -> Item:
+def from_json(document: object) -> Item | PastItem:
     """Return the item of a JSON object.
 
     Raises:
@@ -147,7 +201,8 @@ def from_json(document: object) -> Item:
             values[each.name] = _value(each.name, given[each.name])
         elif each.default is MISSING and each.default_factory is MISSING:
             raise InvalidInputError(kind, f"a field `{each.name}`", given)
-    return cls(**values)
+    item = cls(**values)
+    return PastItem(item=item) if given.get("past") is True else item
 
 
 def _value(name: str, value: object) -> object:
@@ -189,6 +244,7 @@ _READERS: Final[dict[str, tuple[Callable[[object], object], str]]] = {
     "tags": (_texts, "a list of texts"),
     "aliases": (_texts, "a list of texts"),
     "metadata": (_object, "an object"),
+    "updated_at": (_moment, "an ISO 8601 timestamp with an offset"),
     "created_at": (_moment, "an ISO 8601 timestamp with an offset"),
     "valid_from": (_moment, "an ISO 8601 timestamp with an offset"),
     "valid_to": (_moment, "an ISO 8601 timestamp with an offset"),

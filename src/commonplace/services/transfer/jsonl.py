@@ -5,13 +5,21 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.services.transfer.items import Item, Read, Unreadable, from_json, to_json
+from commonplace.services.transfer.items import (
+    ExportedItem,
+    Item,
+    PastItem,
+    Read,
+    Unreadable,
+    exported_json,
+    from_json,
+)
 
 
-def lines(items: Iterable[Item]) -> Iterator[str]:
+def lines(items: Iterable[ExportedItem]) -> Iterator[str]:
     """Yield the line of each item, without a newline."""
     for item in items:
-        yield json.dumps(to_json(item), ensure_ascii=False)
+        yield json.dumps(exported_json(item), ensure_ascii=False)
 
 
 def read(path: Path) -> Read:
@@ -19,7 +27,7 @@ def read(path: Path) -> Read:
     return read_lines(path, lambda document: iter([from_json(document)]))
 
 
-def read_lines(path: Path, items_of: Callable[[object], Iterator[Item]]) -> Read:
+def read_lines(path: Path, items_of: Callable[[object], Iterator[Item | PastItem]]) -> Read:
     """Yield the items of each line, or the reason why the line cannot be read.
 
     ``items_of`` returns the items of a JSON value, and may raise ``InvalidInputError``.

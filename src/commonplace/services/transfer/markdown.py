@@ -18,13 +18,22 @@ from typing import Any, Final, cast
 import yaml
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.services.transfer.items import KINDS, TEXT_FIELD, Item, Read, Unreadable, from_json, to_json
+from commonplace.services.transfer.items import (
+    KINDS,
+    TEXT_FIELD,
+    ExportedItem,
+    Read,
+    Unreadable,
+    exported_json,
+    from_json,
+)
 
 FOLDERS: Final = {
     "entity": "entities",
     "fact": "facts",
     "rule": "rules",
     "episode": "episodes",
+    "digest": "digests",
     "operational": "operational",
     "workspace": "workspace",
 }
@@ -32,7 +41,7 @@ MAX_NAME_CHARS: Final = 60
 _FRONT: Final = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
-def write(items: Iterable[Item], folder: Path) -> int:
+def write(items: Iterable[ExportedItem], folder: Path) -> int:
     """Write each item to its own file, and return the number of items.
 
     Raises:
@@ -40,7 +49,7 @@ def write(items: Iterable[Item], folder: Path) -> int:
     """
     count = 0
     for item in items:
-        document = to_json(item)
+        document = exported_json(item)
         kind = document.pop("kind")
         text = document.pop(TEXT_FIELD[kind])
         named = f"{document['subject']} {document['predicate']}" if kind == "fact" else text

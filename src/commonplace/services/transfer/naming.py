@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from commonplace.knowledge import FactDraft
-from commonplace.services.transfer.items import Item, Read, Unreadable
+from commonplace.services.transfer.items import Item, PastItem, Read, Unreadable
 
 HASH_CHARS: Final = 8
 
@@ -20,7 +20,7 @@ def predicate_of(kind: str, text: str) -> str:
     return f"{kind} {digest[:HASH_CHARS]}"
 
 
-def with_distinct_keys(items: Iterable[Item | Unreadable]) -> Read:
+def with_distinct_keys(items: Iterable[Item | PastItem | Unreadable]) -> Read:
     """Yield the items of one source; if another fact has the same key, append a hash of the text to the predicate.
 
     Without the hash, the second of two texts of one key would supersede the first.

@@ -19,6 +19,7 @@ import asyncpg
 from commonplace.core.directories import make_directories
 from commonplace.core.settings import Settings
 from commonplace.storage import clock_guard, sqlite
+from commonplace.storage.backup import last_backup
 from commonplace.storage.cluster import DATABASE, SUPERUSER
 from commonplace.storage.dumps import run_program
 from commonplace.storage.embedded import join_server
@@ -38,7 +39,9 @@ LOCK: Final = "memories.lock"
 PROJECTS: Final = "projects.json"
 SESSIONS: Final = "claude-code"
 
-NOT_KEPT: Final = frozenset({"postgres", "postgres.incoming", "models", "logs", "backups", clock_guard.FILE})
+NOT_KEPT: Final = frozenset(
+    {"postgres", "postgres.incoming", "models", "logs", "backups", clock_guard.FILE, last_backup.FILE}
+)
 """Parts of a home that are copied in another way, can be recreated, or describe this machine."""
 
 BACKUP_SUFFIXES: Final = (".tar.gz", ".tgz")

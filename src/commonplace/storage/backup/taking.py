@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from commonplace.core.clock import format_timestamp, utc_now
+from commonplace.core.clock import format_timestamp, parse_timestamp, utc_now
 from commonplace.core.directories import make_directories
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.settings import Settings
@@ -26,6 +26,7 @@ from commonplace.storage.backup.archive import (
     pack,
 )
 from commonplace.storage.backup.copies import PostgresServer, copy_everything, servers
+from commonplace.storage.backup.last_backup import note_backup
 
 DIRECTORY: Final = "backups"
 """The directory in a home for the backups made before upgrades and restores."""
@@ -80,6 +81,7 @@ async def back_up(
     *,
     workspaces: Iterable[Path] = (),
     since: Path | None = None,
+    makes_parents: bool = False,
 ) -> BackupReceipt:
     """Copy all memories of a home to one file while the home is in use; verify the file before it gets its name.
 
@@ -88,19 +90,33 @@ async def back_up(
         target: The file, which must not exist.
         workspaces: The directories whose workspace memory is copied too.
         since: A backup in the same directory; the new backup holds only the changes since then.
+        makes_parents: Create missing directories. Without it, they are refused, because a disk may not be mounted.
 
     Raises:
-        InvalidInputError: The file exists, or ``since`` is in another directory.
+        InvalidInputError: The file exists, its directory does not, or ``since`` is in another directory.
         NotFoundError: The home has no memories.
         StorageError: A database cannot be read, or the backup cannot be written; nothing is left of it.
     """
     _require_new(target)
+    if not makes_parents:
+        _require_directory(target.parent)
     if since is not None:
         _require_base(since, target)
     async with servers(settings) as found:
         if not found and not settings.database_path.exists():
             raise NotFoundError("database in", str(settings.home))
-        return await _write(settings, found, target, workspaces, since)
+        receipt = await _write(settings, found, target, workspaces, since)
+    note_backup(settings.home, parse_timestamp(receipt.made_at))
+    return receipt
+
+
+def _require_directory(path: Path) -> None:
+    if not path.is_dir():
+        raise InvalidInputError(
+            "FILE",
+            "a directory that exists (if it is on another disk, mount the disk; to create it, add --parents)",
+            str(path),
+        )
 
 
 def _require_new(target: Path) -> None:

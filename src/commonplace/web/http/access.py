@@ -17,6 +17,7 @@ from fastapi import Depends, Request
 from starlette.requests import HTTPConnection
 
 from commonplace.access import LOCAL, Principal, Role
+from commonplace.core.quoting import quoted
 from commonplace.core.request_context import request_context
 from commonplace.core.sources import Source
 from commonplace.knowledge import KnowledgeMemory
@@ -82,7 +83,7 @@ def caller_of(connection: HTTPConnection) -> Caller:
 
 def of_another_tenant(who: Principal) -> str:
     """Return why a caller of a tenant other than the installation's is refused."""
-    return f"only the tenant of the installation has access; the token is for tenant {who.tenant_id!r}"
+    return f"only the tenant of the installation has access; the token is for tenant {quoted(who.tenant_id)}"
 
 
 def at_once(function: Callable[_P, _R]) -> Callable[_P, Awaitable[_R]]:

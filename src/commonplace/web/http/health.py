@@ -20,12 +20,14 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from commonplace.core.errors import CommonplaceError, StorageUnavailableError
+from commonplace.core.request_context import DEFAULT_TENANT
 from commonplace.core.settings import Settings
 from commonplace.embedding.backend import BackendName
 from commonplace.embedding.model_files import find_model
 from commonplace.knowledge import worker_status
 from commonplace.llm.ledger import Ledger
-from commonplace.services.opening import Memories
+from commonplace.services.health import WITHOUT_KNOWLEDGE, Aspect, HealthWarning, read_health, warnings_of
+from commonplace.services.opening import Memories, OpenedMemories
 from commonplace.web.http.access import OpenMemories, known_caller
 from commonplace.web.http.problems import UNHEALTHY, Problem
 from commonplace.web.http.refusals import problem_response
@@ -114,6 +116,19 @@ class Checks:
             checks["background work"] = self._background
         parts = await asyncio.gather(*(_look(check) for check in checks.values()))
         return dict(zip(checks, parts, strict=True))
+
+    async def warnings(self, memories: Memories) -> list[HealthWarning]:
+        """Return the warnings for a caller, the most severe first.
+
+        Args:
+            memories: The memories of the caller. A caller of another tenant sees only what concerns its episodes.
+        """
+        settings, knowledge = self.memories.knowledge.database.settings, memories.knowledge
+        aspects = set(Aspect) if knowledge.tenant_id == DEFAULT_TENANT else {Aspect.EPISODES}
+        if not knowledge.database.was_tried:
+            aspects &= WITHOUT_KNOWLEDGE
+        opened = OpenedMemories.of(memories)
+        return warnings_of(await read_health(opened, settings, aspects=aspects, clock=knowledge.clock))
 
     async def _operational(self) -> State:
         await self.memories.operational.cooldowns.list(limit=1)

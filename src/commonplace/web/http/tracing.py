@@ -13,6 +13,7 @@ from typing import Any, Final
 from starlette.types import Receive, Scope, Send
 
 from commonplace.core.errors import SettingsError
+from commonplace.core.quoting import quoted
 from commonplace.core.tracing import span, trace_with
 from commonplace.core.urls import mask_url
 from commonplace.web.http.metrics.requests import method_of, route_of
@@ -56,7 +57,7 @@ def _provider(endpoint: str) -> Any:  # noqa: ANN401 - the type is in an optiona
         resources = import_module("opentelemetry.sdk.resources")
     except ModuleNotFoundError as error:
         raise SettingsError(
-            f"otel_endpoint is {mask_url(endpoint)!r}, and {error.name} is not installed: "
+            f"otel_endpoint is {quoted(mask_url(endpoint))}, and {error.name} is not installed: "
             "pip install 'commonplace[otel]', or remove the setting"
         ) from None
     resource = resources.Resource.create({"service.name": SERVICE, "service.version": version(SERVICE)})

@@ -1,7 +1,7 @@
 """Routes of the REST API, which document themselves."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -90,6 +90,7 @@ class Api:
         result: str,
         *problems: ProblemKind,
         status: int = HTTPStatus.OK,
+        also: Mapping[int, str] | None = None,
     ) -> Callable[[_Route], _Route]:
         """Return the decorator for a route.
 
@@ -99,6 +100,7 @@ class Api:
             result: The content of the answer, for the documentation.
             problems: Problems that the route may answer.
             status: The status of the answer.
+            also: Further statuses with the same content, and when they are answered.
         """
         method, _, path = request.partition(" ")
 
@@ -108,18 +110,20 @@ class Api:
             operation = camel_case(route.__name__)
             PARAMETERS[operation] = parameters
             returned: Any = inspect.signature(route).return_annotation
+            shape = SHAPES.get(returned, returned)
+            others = {code: {"model": shape, "description": when} for code, when in (also or {}).items()}
             self.router.add_api_route(
                 path,
                 route,
                 methods=[method],
                 status_code=status,
-                response_model=SHAPES.get(returned, returned),
+                response_model=shape,
                 dependencies=[Depends(role)],
                 operation_id=operation,
                 summary=summary.removesuffix("."),
                 description=description.strip(),
                 response_description=result,
-                responses=may_answer(*problems),
+                responses=may_answer(*problems) | others,
             )
             return route
 

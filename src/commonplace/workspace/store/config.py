@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from commonplace.core.errors import SettingsError
+from commonplace.core.quoting import quoted
 from commonplace.workspace.model.config import InjectMode, MemoryConfig
 
 FILE_NAME: Final = "agent.json"
@@ -73,4 +74,4 @@ def _count(key: str, value: object) -> int:
 
 
 def _bad(key: str, expected: str, got: object) -> SettingsError:
-    return SettingsError(f"{key}: expected {expected}, got {got!r}")
+    return SettingsError(f"{key}: expected {expected}, got {quoted(got)}")

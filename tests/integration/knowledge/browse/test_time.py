@@ -337,7 +337,7 @@ async def test_a_date_alone_asks_about_the_whole_day(knowledge: KnowledgeMemory)
     today, yesterday = (f"{stored_at - timedelta(days=days):%Y-%m-%d}" for days in (0, 1))
     for name in ("as_of", "valid_at"):
         for day, expected in ((today, [receipt.id]), (yesterday, [])):
-            asked = Narrowing(**{name: day})
+            asked = Narrowing(as_of=day) if name == "as_of" else Narrowing(valid_at=day)
             found = await knowledge.search("Uma", narrowing=asked)
             assert [each.memory.id for each in found] == expected
             assert [

@@ -59,7 +59,7 @@ async def test_what_is_stored_takes_words(settings: Settings, knowledge_url: str
         fact = await knowledge.store_fact(
             subject="Ada", predicate="lives", content="x", valid_from="last friday", valid_to="5 May"
         )
-        stored = await knowledge.get("fact", fact.id)
+        stored = await knowledge.read("fact", fact.id)
         assert stored.valid_from == datetime(2026, 11, 19, 23, tzinfo=UTC)
         assert stored.valid_to == datetime(2027, 5, 5, 21, 59, 59, 999999, UTC)
         episode = await knowledge.store_episode(content="x", butler="b", created_at="yesterday")

@@ -249,4 +249,4 @@ async def test_a_model_that_is_set_wrongly_is_said_and_episodes_are_counted(
         await ask(client, "memory_store_episode", content="something", butler="ops")
         run = await ask(client, "memory_run_consolidation")
     assert (run["groups"], run["consolidated"]) == ({"ops": 1}, False)
-    assert "unknown model 'nonsense:x'" in run["hint"]
+    assert 'unknown model "nonsense:x"' in run["hint"]

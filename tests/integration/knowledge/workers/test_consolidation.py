@@ -78,7 +78,7 @@ async def test_without_a_language_model_the_result_says_so(
         assert "COMMONPLACE_MODEL" in done["result"]["note"]
         assert await fetch(pool, "tenant-a", STATES) == ["pending"]
         seen = await worker_status(memory, settings)
-        assert (seen.jobs, seen.schedules[2].outcome) == ({"succeeded": 2}, "done")
+        assert (seen.jobs, seen.schedules[2].outcome) == ({"succeeded": 2}, "no model")
 
 
 async def test_a_model_that_fails_is_a_failed_job_that_is_tried_again(
@@ -233,7 +233,7 @@ async def test_a_run_that_succeeded_when_it_was_tried_again_has_not_failed(
             clock.advance(seconds=60)
             await _come_due(pool)
             await until(lambda: _ended(pool, 3), what="the second attempt")
-        status = await worker_status(memory, settings)
+        status = await worker_status(memory, settings.with_model("openai:scripted"))
         assert (status.schedules[2].outcome, status.schedules[2].jobs) == ("done", {"succeeded": 2})
         assert status.jobs["failed"] == 1
 

@@ -133,7 +133,7 @@ def test_a_key_that_is_too_long_for_storing_is_reported(key: str) -> None:
     """With its length, and without its text."""
     result = parsed(new_facts=[{**FACT, key: "x" * 257}])
     assert result.parse_errors == [
-        f"new_facts[0].{key}: expected text of 1 to 256 characters, got '257 characters'"
+        f'new_facts[0].{key}: expected text of 1 to 256 characters, got "257 characters"'
     ]
 
 
@@ -241,7 +241,7 @@ def test_confirmations_that_are_no_ids_are_skipped_and_reported() -> None:
     result = parsed(confirmations=[*bad, str(ID), OTHER.hex, f" {ID}"])
     assert result.confirmations == [ID, OTHER]
     assert len(result.parse_errors) == len(bad) + 1
-    assert result.parse_errors[0] == "confirmations[0]: expected a UUID, got 'x'"
+    assert result.parse_errors[0] == 'confirmations[0]: expected a UUID, got "x"'
     assert result.parse_errors[-1] == f"confirmations[{len(bad) + 2}]: the same as an earlier entry, left out"
     assert result.refused == len(bad)
 
@@ -307,7 +307,7 @@ def test_missing_and_null_lists_are_empty() -> None:
 def test_unknown_keys_are_named_and_left_out() -> None:
     """They are reported and refuse nothing."""
     result = parsed(new_facts=[], thoughts="…", deletions=[str(ID)])
-    assert result.parse_errors == ["2 unknown keys left out: 'thoughts', 'deletions'"]
+    assert result.parse_errors == ['2 unknown keys left out: "thoughts", "deletions"']
     assert not result.unreadable
 
 
@@ -333,7 +333,7 @@ def test_a_flood_is_cut_and_its_report_stays_short() -> None:
     """Of actions and of faults."""
     many = parsed(new_rules=[{"content": f"Rule {number}."} for number in range(5_000)])
     assert len(many.new_rules) == MAX_ACTIONS
-    assert many.parse_errors == ["new_rules: expected at most 200 entries, got '5000 entries'"]
+    assert many.parse_errors == ['new_rules: expected at most 200 entries, got "5000 entries"']
     faulty = parsed(confirmations=["x"] * 150, new_facts=[{}] * 150)
     assert len(faulty.parse_errors) == MAX_ERRORS
     assert faulty.parse_errors[-1] == "and 201 more"

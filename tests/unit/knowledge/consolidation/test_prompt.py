@@ -279,5 +279,5 @@ def test_no_episodes_or_too_many_are_refused() -> None:
     """With how many would do."""
     with pytest.raises(InvalidInputError, match="episodes: expected at least one episode"):
         prompt()
-    with pytest.raises(InvalidInputError, match=f"1 to {MAX_EPISODES} of these episodes, .* '51 episodes'"):
+    with pytest.raises(InvalidInputError, match=f'1 to {MAX_EPISODES} of these episodes, .* "51 episodes"'):
         prompt(*["x"] * (MAX_EPISODES + 1))

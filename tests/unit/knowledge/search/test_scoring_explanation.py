@@ -97,6 +97,12 @@ def test_a_recall_shows_parts_that_sum_to_the_score() -> None:
         "The best result needs 0.58, or nothing is shown." in explanation.why
     )
     assert explanation.min_relevance == 0.58
+    assert ", never used before, confidence" in explanation.why
+    used, _ = found(last_referenced_at=NOW)
+    again = explain_recall(
+        used, scores, score(used, 0.9, weights, NOW), weights, min_relevance=0.58, limit=LIMIT, now=NOW
+    )
+    assert ", recency 1.00 times 0.2, confidence" in again.why
 
 
 def test_a_contextual_result_names_words_in_it_and_around_it() -> None:

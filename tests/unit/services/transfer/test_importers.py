@@ -1,26 +1,33 @@
 """Importers on files that the real programs wrote, and the forms of an export."""
 
+import csv
 import json
 import pickle
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
 from datetime import UTC, datetime
+from io import StringIO
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from commonplace.cli.frame.export_target import write
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.knowledge import EpisodeDraft, FactDraft, RuleDraft
-from commonplace.services.transfer import jsonl, markdown
+from commonplace.services.transfer import jsonl, markdown, table
 from commonplace.services.transfer.importers import IMPORTERS, ImportSource, mem0, source_of
 from commonplace.services.transfer.items import (
+    DigestItem,
     EntityItem,
+    ExportedItem,
     Item,
     OperationalItem,
+    PastItem,
+    Read,
     Unreadable,
     WorkspaceItem,
     from_json,
@@ -46,25 +53,63 @@ ITEMS: tuple[Item, ...] = (
     ),
     RuleDraft(content="Never push to `main`", tags=("git",)),
     EpisodeDraft(content="The disk was full", butler="ops", created_at=AT),
+    DigestItem(
+        app_id="cal",
+        content="Meets on Monday",
+        created_at=AT,
+        updated_at=AT,
+        user_id="u",
+        metadata={"tags": ["a"]},
+    ),
     OperationalItem(category="timing", observation="Takes 60 s", service="caddy", confidence=0.4),
     WorkspaceItem(text="Tests need Redis", scope="user", tags=("test",)),
 )
+EXPORTED = [ExportedItem(item=item, record={"id": "7", "confidence": 0.5}) for item in ITEMS]
 
 
-def test_an_export_is_read_back_in_both_forms(tmp_path: Path) -> None:
+def test_an_export_is_read_back_in_each_form(tmp_path: Path) -> None:
     """All fields come back, also texts that YAML would take for something else."""
     lines = tmp_path / "export.jsonl"
-    lines.write_text("".join(f"{line}\n" for line in jsonl.lines(ITEMS)), encoding="utf-8")
+    lines.write_text("".join(f"{line}\n" for line in jsonl.lines(EXPORTED)), encoding="utf-8")
     folder = tmp_path / "export"
-    assert markdown.write([*ITEMS, *ITEMS], folder) == 2 * len(ITEMS)
+    assert markdown.write([*EXPORTED, *EXPORTED], folder) == 2 * len(ITEMS)
     wanted = [to_json(item) for item in ITEMS]
     assert [to_json(item) for item in items_of(jsonl.read(lines))] == wanted
     found = sorted((to_json(item) for item in items_of(markdown.read(folder))), key=json.dumps)
     assert found == sorted([*wanted, *wanted], key=json.dumps)
-    assert (source_of(lines), source_of(folder)) == ("jsonl", "markdown")
+    rows = tmp_path / "export.csv"
+    write(EXPORTED, rows)
+    assert [to_json(item) for item in items_of(table.read(rows))] == wanted
+    assert (source_of(lines), source_of(folder), source_of(rows)) == ("jsonl", "markdown", "csv")
 
 
-@pytest.mark.parametrize("name", ["export.jsonl", "export", "empty"])
+@pytest.mark.parametrize("name", ["export.jsonl", "export", "export.csv"])
+def test_a_past_memory_is_read_as_past(tmp_path: Path, name: str) -> None:
+    """In each form; otherwise an import would make it current."""
+    write([ExportedItem(item=each, is_past=True) for each in ITEMS], tmp_path / name)
+    found = list(IMPORTERS[source_of(tmp_path / name)](tmp_path / name))
+    assert all(isinstance(each, PastItem) for each in found)
+    assert len(found) == len(ITEMS)
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), min_size=1))
+@example(["=1+1", "'=1+1", "''=1+1", "-a", "@b", "'", "'a", "\r\n", "\t=", '"', "TRUE", "null"])
+def test_any_text_survives_a_table(texts: list[str]) -> None:
+    """Also a text that a spreadsheet would run as a formula, and which no cell may begin with."""
+    items = [RuleDraft(content=text, scope=f"s{text}") for text in texts if text]
+    with NamedTemporaryFile(suffix=".csv") as file:
+        path = Path(file.name)
+        path.unlink()
+        write([ExportedItem(item=item) for item in items], path)
+        assert list(table.read(path)) == items
+        cells = [
+            cell for row in csv.reader(StringIO(path.read_text("utf-8-sig"), newline="")) for cell in row
+        ]
+        path.touch()
+    assert not [cell for cell in cells if cell[:1] in {"=", "+", "-", "@", "\t", "\r"}]
+
+
+@pytest.mark.parametrize("name", ["export.jsonl", "export.csv", "export", "empty"])
 def test_an_export_that_fails_leaves_nothing(tmp_path: Path, name: str) -> None:
     """A full disk ends it in the middle; then it can be repeated. An empty directory stays."""
     target = tmp_path / name
@@ -72,20 +117,20 @@ def test_an_export_that_fails_leaves_nothing(tmp_path: Path, name: str) -> None:
         target.mkdir()
     before = list(tmp_path.iterdir())
     with small_disk(150), pytest.raises(OSError, match="File too large"):
-        write(ITEMS, target)
+        write(EXPORTED, target)
     assert list(tmp_path.iterdir()) == before
     assert not target.is_dir() or not list(target.iterdir())
-    write(ITEMS, target)
+    write(EXPORTED, target)
     assert len(list(IMPORTERS[source_of(target)](target))) == len(ITEMS)
     with pytest.raises(InvalidInputError):
-        write(ITEMS, target)
+        write(EXPORTED, target)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1), st.text(min_size=1))
 def test_any_text_survives_json(content: str, scope: str) -> None:
     """The identity of an item stays, so an import can be repeated."""
     item = RuleDraft(content=content, scope=scope)
-    assert identity(from_json(json.loads(json.dumps(to_json(item))))) == identity(item)
+    assert from_json(json.loads(json.dumps(to_json(item)))) == item
 
 
 @pytest.mark.parametrize(
@@ -118,7 +163,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_read(tmp_path: Path) -> No
         b'{"kind": "rule", "content": "Be kind"}',
     )
     path.write_bytes(b"\n".join(lines))
-    markdown.write([RuleDraft(content="Be kind")], folder)
+    markdown.write([ExportedItem(item=RuleDraft(content="Be kind"))], folder)
     (folder / "facts").mkdir()
     (folder / "facts" / "a.md").write_text("---\nsubject: S\n---\n\ntext\n")
     (folder / "facts" / "b.md").write_text("---\n[\n---\n\ntext\n")
@@ -130,7 +175,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_read(tmp_path: Path) -> No
                 "line 1": "fact: expected a field `content`",
                 "line 2": "expected JSON",
                 "line 3": "kind: expected one of",
-                "line 4": "importance: expected a number, got 'high'",
+                "line 4": 'importance: expected a number, got "high"',
                 "line 5": "expected JSON in UTF-8",
             },
         ),
@@ -151,14 +196,14 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_read(tmp_path: Path) -> No
             assert "__init__" not in refused[place]
 
 
-def items_of(read: Iterable[Item | Unreadable]) -> list[Item]:
-    """Return what a reader found; all of it is readable."""
+def items_of(read: Read) -> list[Item]:
+    """Return what a reader found; all of it is readable and current."""
     found = list(read)
-    assert not [each for each in found if isinstance(each, Unreadable)]
-    return [each for each in found if not isinstance(each, Unreadable)]
+    assert not [each for each in found if isinstance(each, PastItem | Unreadable)]
+    return [each for each in found if not isinstance(each, PastItem | Unreadable)]
 
 
-def facts(items: Iterable[Item | Unreadable]) -> dict[tuple[str, str], str]:
+def facts(items: Iterable[Item | PastItem | Unreadable]) -> dict[tuple[str, str], str]:
     """Return the contents of facts by subject and predicate."""
     return {(item.subject, item.predicate): item.content for item in items if isinstance(item, FactDraft)}
 
@@ -295,7 +340,7 @@ def test_the_code_in_a_point_of_qdrant_is_not_run(mem0_stores: dict[str, Path], 
     assert not (tmp_path / "made").exists()
 
 
-def with_point(folder: Path, pickled: bytes) -> list[Item | Unreadable]:
+def with_point(folder: Path, pickled: bytes) -> list[Item | PastItem | Unreadable]:
     """Store a point in a collection of Qdrant, and return the result of reading the folder."""
     with (
         closing(sqlite3.connect(folder / "collection" / "mem0" / "storage.sqlite")) as connection,

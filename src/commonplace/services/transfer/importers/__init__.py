@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
-from commonplace.services.transfer import jsonl, markdown
+from commonplace.services.transfer import jsonl, markdown, table
 from commonplace.services.transfer.importers import (
     basic_memory,
     claude_mem,
@@ -31,6 +31,7 @@ class ImportSource(StrEnum):
     """The program or format that items come from."""
 
     JSONL = "jsonl"
+    CSV = "csv"
     MARKDOWN = "markdown"
     INSTRUCTIONS = "instructions"
     MCP_MEMORY = "mcp-memory"
@@ -45,6 +46,7 @@ def _with_distinct_keys(read: Callable[[Path], Read]) -> Callable[[Path], Read]:
 
 IMPORTERS: Final[Mapping[ImportSource, Callable[[Path], Read]]] = {
     ImportSource.JSONL: jsonl.read,
+    ImportSource.CSV: table.read,
     ImportSource.MARKDOWN: markdown.read,
     ImportSource.INSTRUCTIONS: instructions.read,
     ImportSource.MCP_MEMORY: _with_distinct_keys(mcp_memory.read),
@@ -55,6 +57,7 @@ IMPORTERS: Final[Mapping[ImportSource, Callable[[Path], Read]]] = {
 """The importer of each source."""
 
 _HAS_OBSERVATIONS: Final = "SELECT 1 FROM sqlite_master WHERE name = 'observations'"
+_BY_SUFFIX: Final = {".csv": ImportSource.CSV, ".md": ImportSource.INSTRUCTIONS}
 _DATABASES: Final = frozenset({".db", ".sqlite", ".sqlite3"})
 
 
@@ -78,8 +81,8 @@ def source_of(path: Path, given: ImportSource | None = None) -> ImportSource:
         return _kind_of_lines(path)
     if path.suffix in _DATABASES and path.is_file():
         return _kind_of_database(path)
-    if path.suffix == ".md" and path.is_file():
-        return ImportSource.INSTRUCTIONS
+    if path.suffix.lower() in _BY_SUFFIX and path.is_file():
+        return _BY_SUFFIX[path.suffix.lower()]
     names = ", ".join(ImportSource)
     raise InvalidInputError("source", f"a file or folder of {names}, or --from with one of these", str(path))
 

@@ -59,7 +59,7 @@ async def register(request: Request, memories: OpenMemories, given: Annotated[Ap
     except InvalidInputError as error:
         errors = {error.field: message_of(error)}
         return render_dialog(request, "apps/new.html", values=given, errors=errors)
-    return done(request, f"{app.name} is registered.", location=PATH, changed=CHANGED)
+    return done(request, f"{app.name}: {app.outcome}.", location=PATH, changed=CHANGED)
 
 
 @router.get("/{appId}/uninstall", dependencies=ADMINISTERING)

@@ -32,14 +32,15 @@ SHOWN: Final = 3
 """The maximum number of problems, or of fading memories, on a card."""
 MOST_LEARNED: Final = 8
 WEEK: Final = timedelta(days=7)
-HEALTH_S: Final = 5.0
-"""Longer than the time limit of the health check for a part."""
+HEALTH_S: Final = 8.0
+"""Longer than the time limits of the health check and of the warnings for a part."""
 
 
 async def health(request: Request) -> dict[str, Any]:
-    """Read the health of each part of the service."""
-    parts = await cast("Checks", request.app.state.checks).run()
-    return {"parts": parts, "state": state_of(parts)}
+    """Read the health of each part of the service, and the warnings."""
+    checks = cast("Checks", request.app.state.checks)
+    parts, warnings = await asyncio.gather(checks.run(), checks.warnings(memories(request)))
+    return {"parts": parts, "state": state_of(parts), "warnings": warnings}
 
 
 async def start(request: Request) -> dict[str, Any]:
@@ -127,7 +128,7 @@ HEALTH: Final = Card(
     read=health,
     url="",
     key="health",
-    every_s=15,
+    every_s=30,
     timeout_s=HEALTH_S,
 )
 
@@ -183,7 +184,6 @@ PROBLEMS: Final = [
         hides_empty=True,
     ),
     knowledge_cards.FAILED,
-    knowledge_cards.EXPIRING,
     Card(
         title="Waiting for a decision",
         template="cards/reviews.html",

@@ -262,7 +262,10 @@ def _source_url(memory: Memory) -> str:
 def _parts_of_score(found: SearchResult) -> str:
     """Return the composite score with the contribution of each part."""
     components = found.explanation.components if found.explanation else None
-    parts = ", ".join(f"{name} {part.contribution:.2f}" for name, part in (components or {}).items())
+    parts = ", ".join(
+        "never used before" if name == "recency" and not part.value else f"{name} {part.contribution:.2f}"
+        for name, part in (components or {}).items()
+    )
     return f"{found.scores.composite_score or 0.0:.2f}: {parts}"
 
 

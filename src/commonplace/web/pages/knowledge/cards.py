@@ -71,12 +71,6 @@ async def _failed_jobs(request: Request) -> list[FailedJob]:
     return (await worker_status(memories(request).knowledge, settings)).failures[:FAILURES]
 
 
-async def expiring(request: Request) -> dict[str, Any]:
-    """Read the tenant's episodes that expire soon without being consolidated; nothing if there are none."""
-    found = await knowledge_of(request).runs.expiring()
-    return {"expiring": found} if found.episodes else {}
-
-
 def is_starting(request: Request) -> bool:
     """Return whether the database has not been opened yet."""
     return not memories(request).knowledge.database.was_tried
@@ -103,7 +97,4 @@ FADING: Final = _card(
 )
 FAILED: Final = _card(
     "Failed background work", failed, key="knowledge-failed", url="/knowledge/runs", hides_empty=True
-)
-EXPIRING: Final = _card(
-    "Expiring episodes", expiring, key="knowledge-expiring", url="/knowledge/runs", hides_empty=True
 )

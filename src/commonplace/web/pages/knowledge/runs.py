@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.errors import ConflictError, InvalidInputError
 from commonplace.core.text import plural
-from commonplace.knowledge import KnowledgeMemory, RunRecord, RunState, model_spawner
+from commonplace.knowledge import KnowledgeMemory, RunRecord, RunState, Spawner, model_spawner
 from commonplace.web.http.access import KnowledgeOfCaller, admin, reader
 from commonplace.web.pages.knowledge.listing import CHANGED, ItemId, Name
 from commonplace.web.pages.layout.errors import message_of, pages
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 PATH: Final = "/knowledge/runs"
 REQUEUE: Final = "requeue"
-NEEDED: Final = "a language model; the extractive model cannot consolidate"
+NO_MODEL: Final = (
+    "No language model is set, so episodes cannot be consolidated. Run `commonplace consolidation allow MODEL`, then "
+    "restart the service."
+)
 
 STATES: Final = (("", "Any"), *((state, state.title()) for state in RunState))
 
@@ -59,6 +62,7 @@ async def runs_page(
         pager=pager,
         states=STATES,
         groups=await knowledge.runs.pending(),
+        no_model="" if _spawner(request) else NO_MODEL,
         last=None if pager.narrows else await latest_run(knowledge),
     )
 
@@ -78,17 +82,22 @@ async def start(request: Request, knowledge: KnowledgeOfCaller, butler: Name = "
     """Consolidate waiting episodes of one butler or of all.
 
     Raises:
-        InvalidInputError: No language model is configured.
+        ConflictError: No language model is configured.
     """
-    model: Model | None = request.app.state.model
-    spawner = None if model is None else model_spawner(model)
+    spawner = _spawner(request)
     if spawner is None:
-        raise InvalidInputError("COMMONPLACE_MODEL", NEEDED, "none")
+        raise ConflictError("model", NO_MODEL, "no model")
     report = await knowledge.runs.consolidate(spawner, butler=butler.strip() or None)
     notice = f"{plural(report.episodes_consolidated, 'episode')} consolidated."
     if report.errors:
         notice += f" {plural(len(report.errors), 'error')}: {report.errors[0]}"
     return done(request, notice, changed=CHANGED)
+
+
+def _spawner(request: Request) -> Spawner | None:
+    """Return what asks the language model; ``None`` if no language model is configured."""
+    model: Model | None = request.app.state.model
+    return None if model is None else model_spawner(model)
 
 
 @router.get("/{run_id:uuid}")

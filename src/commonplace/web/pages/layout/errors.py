@@ -17,7 +17,14 @@ from starlette.exceptions import HTTPException
 
 from commonplace.access import Principal
 from commonplace.core.errors import CommonplaceError, ConflictError, InvalidInputError
-from commonplace.web.http.problems import FAULT, UNAUTHENTICATED, Problem, ProblemError, problem_of
+from commonplace.web.http.problems import (
+    FAULT,
+    STATE_CONFLICT,
+    UNAUTHENTICATED,
+    Problem,
+    ProblemError,
+    problem_of,
+)
 from commonplace.web.http.refusals import first_fault
 from commonplace.web.pages.layout.rendering import render, wants_fragment
 from commonplace.web.pages.layout.waiting_counts import total_waiting
@@ -77,9 +84,10 @@ def pages(path: str, role: Callable[[Request], Awaitable[Principal]]) -> APIRout
 def error_page(request: Request, problem: Problem) -> HTMLResponse:
     """Return an error page, or one line of text for HTMX."""
     if wants_fragment(request):
-        return HTMLResponse(
-            f"{problem.title}: {problem.detail}", status_code=problem.status, media_type="text/plain"
-        )
+        # A conflict is told in whole sentences.
+        is_conflict = problem.title == STATE_CONFLICT.title
+        text = problem.detail if is_conflict else f"{problem.title}: {problem.detail}"
+        return HTMLResponse(text, status_code=problem.status, media_type="text/plain")
     return render(request, "error.html", http_status=problem.status, problem=problem)
 
 

@@ -6,6 +6,7 @@
   const toasts = document.getElementById("toasts");
   const connection = document.getElementById("connection");
   const TOAST_MS = 5000;
+  const BAD_TOAST_MS = 15000;
 
   // --- messages ---------------------------------------------------------------------------------------------------
 
@@ -14,12 +15,19 @@
     line.className = `toast ${tone || "ok"}`;
     line.textContent = text;
     toasts.append(line);
-    setTimeout(() => line.remove(), TOAST_MS);
+    setTimeout(() => line.remove(), tone === "bad" ? BAD_TOAST_MS : TOAST_MS);
+  };
+
+  // The place for a message about an element: its form, or the part around a form that is only a button.
+  const FIELDS = "textarea, select, input:not([type=hidden])";
+  const placeOf = (element) => {
+    const form = element.closest("form");
+    return (form?.querySelector(FIELDS) ? form : null) || element.closest("[data-errors], dialog");
   };
 
   // Show a message in the form or row that caused it, else as a toast.
   const tell = (element, text) => {
-    const place = element.closest("form, [data-errors], dialog");
+    const place = placeOf(element);
     if (!place || !document.contains(place) || place.matches("[data-tidy]")) return toast(text, "bad");
     let line = place.querySelector("[data-told]");
     if (!line) {
@@ -60,6 +68,13 @@
     if (!elt.matches("[data-live]")) tell(elt, "Your login has ended. Nothing was changed. Log in again in another tab.");
   });
 
+  // A refused form is shown again with its errors. Any other refusal is one line of text, which is no part of the page.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const { xhr } = event.detail;
+    if (xhr.status < 400 || !(xhr.getResponseHeader("Content-Type") || "").startsWith("text/plain")) return;
+    event.detail.shouldSwap = false;
+    event.detail.isError = true;
+  });
   document.addEventListener("htmx:responseError", (event) => {
     const answer = event.detail.xhr;
     if (event.detail.elt.matches("[data-live]") && answer.status >= 500) return connected(false);
@@ -78,7 +93,9 @@
     if (!event.detail.elt.matches("[data-live]")) tell(event.detail.elt, "The service is unreachable. Nothing was changed.");
   });
   document.addEventListener("htmx:afterRequest", (event) => {
-    if (event.detail.successful) connected(true);
+    if (!event.detail.successful) return;
+    connected(true);
+    if (!event.detail.elt.matches("[data-live]")) placeOf(event.detail.elt)?.querySelector("[data-told]")?.remove();
   });
   // The next message replaces an offer to undo.
   document.addEventListener("toast", (event) => {
@@ -105,7 +122,7 @@
         if (old.matches("[data-editing], [data-keep]")) return false;
         return !holdsForm(old) || [...now.classList].every((name) => old.classList.contains(name));
       },
-      beforeNodeRemoved: (old) => !(old instanceof Element && (old.matches("[data-editing]") || holdsForm(old))),
+      beforeNodeRemoved: (old) => !(old instanceof Element && (old.matches("[data-editing], [data-told]") || holdsForm(old))),
       beforeAttributeUpdated: (name, node) =>
         !(name === "open" && node.matches("details, dialog")) && !(name === "selected" && node.matches("option")),
     });

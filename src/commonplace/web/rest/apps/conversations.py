@@ -3,9 +3,16 @@
 from http import HTTPStatus
 from typing import Annotated, Final
 
-from fastapi import Body, Depends, Path, Query
+from fastapi import Body, Depends, Path, Query, Response
 
-from commonplace.apps import COMPLETED, App, Conversation, MemoryContext, Reason
+from commonplace.apps import (
+    COMPLETED,
+    Conversation,
+    MemoryContext,
+    Reason,
+    RegisteredApp,
+    RegistrationOutcome,
+)
 from commonplace.core.errors import NotFoundError
 from commonplace.web.http.access import installation_reader, installation_writer
 from commonplace.web.http.app_parameters import AppId, OpenAppMemory, UserId
@@ -45,13 +52,25 @@ async def conversation(
 ConversationId = Annotated[str, Depends(conversation)]
 
 
-@api("POST /apps", installation_writer, "The app", *BODY, status=HTTPStatus.CREATED)
-async def install_app(memory: OpenAppMemory, wanted: Annotated[NewApp, Body(description="the app")]) -> App:
+@api(
+    "POST /apps",
+    installation_writer,
+    "The app, which was not there",
+    *BODY,
+    status=HTTPStatus.CREATED,
+    also={HTTPStatus.OK: "The app, which was there; `outcome` says whether it was renamed"},
+)
+async def install_app(
+    memory: OpenAppMemory, wanted: Annotated[NewApp, Body(description="the app")], response: Response
+) -> RegisteredApp:
     """Install or rename an app.
 
     An uninstalled app returns with its memories.
     """
-    return await memory.registry.register(wanted.app_id, name=wanted.name)
+    app = await memory.registry.register(wanted.app_id, name=wanted.name)
+    if app.outcome is not RegistrationOutcome.REGISTERED:
+        response.status_code = HTTPStatus.OK
+    return app
 
 
 @api(

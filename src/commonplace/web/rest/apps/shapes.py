@@ -24,6 +24,7 @@ from commonplace.apps import (
     Metadata,
     Name,
     QueuedDigest,
+    RegisteredApp,
     Statistics,
 )
 from commonplace.core.instructions import Flag
@@ -106,6 +107,11 @@ class InstalledAppShape(Shape):
     Attributes:
         name: the name that models see
     """
+
+
+@shows(RegisteredApp)
+class RegisteredAppShape(InstalledAppShape):
+    """An app with the outcome of its registration."""
 
 
 class AppShape(InstalledAppShape):
