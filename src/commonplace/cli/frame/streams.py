@@ -8,7 +8,7 @@ import codecs
 import os
 import sys
 from io import TextIOWrapper
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, cast
 
 PLAIN: Final = "commonplace.plain"
 """The name of the error handler for output."""
@@ -32,7 +32,7 @@ def prepare_streams() -> None:
     for name in ("stdout", "stderr"):
         stream: object = getattr(sys, name)
         if isinstance(stream, TextIOWrapper):
-            setattr(sys, name, _prepared(stream))
+            setattr(sys, name, _prepared(cast("TextIOWrapper[BinaryIO]", stream)))
 
 
 def _prepared(stream: "TextIOWrapper[BinaryIO]") -> "TextIOWrapper[BinaryIO]":
