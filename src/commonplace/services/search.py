@@ -18,6 +18,7 @@ from commonplace.apps.memory import AppMemory
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.settings import Settings
 from commonplace.knowledge import (
+    EVERYTHING,
     Episode,
     Fact,
     KnowledgeMemory,
@@ -111,8 +112,8 @@ async def search_all(
     Returns:
         The results of each memory, that with the most alike item first; without a query, in the order of ``PARTS``.
     """
-    opened = OpenedMemories.of(memories)
-    return await _search(opened, query, parts=parts, limit=limit, as_of=as_of)
+    opened, narrowing = OpenedMemories.of(memories), Narrowing(as_of=as_of)
+    return await search_opened(opened, query, parts=parts, limit=limit, narrowing=narrowing)
 
 
 async def search_home(settings: Settings, query: str = "", *, limit: int = LIMIT) -> list[MemoryResults]:
@@ -122,15 +123,21 @@ async def search_home(settings: Settings, query: str = "", *, limit: int = LIMIT
     """
     async with AsyncExitStack() as stack:
         opened = await OpenedMemories.open(stack, settings)
-        return await _search(opened, query, parts=PARTS, limit=limit, as_of=None)
+        return await search_opened(opened, query, limit=limit)
 
 
-async def _search(
-    opened: OpenedMemories, query: str, *, parts: Collection[BriefingPart], limit: int, as_of: datetime | None
+async def search_opened(
+    opened: OpenedMemories,
+    query: str = "",
+    *,
+    parts: Collection[BriefingPart] = PARTS,
+    limit: int = LIMIT,
+    narrowing: Narrowing = EVERYTHING,
 ) -> list[MemoryResults]:
+    """Search memories that may not all be open. The narrowing is for knowledge memory; see :func:`search_all`."""
     wanted = query.strip()[:MAX_QUERY_CHARS]
     readers: Mapping[BriefingPart, Callable[[], Awaitable[Sequence[ListedMemory]]]] = {
-        BriefingPart.KNOWLEDGE: lambda: _knowledge(opened.knowledge(), wanted, limit, as_of),
+        BriefingPart.KNOWLEDGE: lambda: _knowledge(opened.knowledge(), wanted, limit, narrowing),
         BriefingPart.OPERATIONAL: lambda: _lessons(opened.operational(), wanted, limit),
         BriefingPart.APPS: lambda: _digests(opened.apps(), wanted, limit),
         BriefingPart.WORKSPACE: lambda: _notes(opened.workspace(), wanted, limit),
@@ -185,16 +192,15 @@ async def _guarded(
 
 
 async def _knowledge(
-    knowledge: KnowledgeMemory, query: str, limit: int, as_of: datetime | None
+    knowledge: KnowledgeMemory, query: str, limit: int, narrowing: Narrowing
 ) -> list[ListedMemory]:
-    narrowing = Narrowing(as_of=as_of)
     if not query:
-        validity = "active" if as_of is None else None
+        validity = "active" if narrowing.as_of is None else None
         facts = await knowledge.lists.facts(validity=validity, narrowing=narrowing, limit=limit)
-        if as_of is not None:
+        if narrowing.as_of is not None:
             return [_memory(one) for one in facts]
-        rules = await knowledge.lists.rules(forgotten=False, limit=limit)
-        episodes = await knowledge.lists.episodes(live=True, limit=limit)
+        rules = await knowledge.lists.rules(forgotten=False, narrowing=narrowing, limit=limit)
+        episodes = await knowledge.lists.episodes(live=True, narrowing=narrowing, limit=limit)
         newest = sorted([*facts, *rules, *episodes], key=lambda one: one.created_at, reverse=True)
         return [_memory(one) for one in newest[:limit]]
     found = await knowledge.search(
@@ -205,7 +211,8 @@ async def _knowledge(
         narrowing=narrowing,
         explain=True,
     )
-    entities = await _entities(knowledge, query, limit)
+    # Entities belong to no scope.
+    entities = await _entities(knowledge, query, limit) if narrowing.scope is None else []
     whys = ((each.memory, each.explanation.why if each.explanation else "") for each in found)
     return [*entities, *(replace(_memory(memory), why=why) for memory, why in whys)]
 

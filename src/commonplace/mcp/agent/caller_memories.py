@@ -1,0 +1,206 @@
+"""The memories as one agent uses them: in its name, in its scope, and without the decisions of a person."""
+
+from collections.abc import Awaitable, Callable, Collection
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Final
+
+from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError
+from commonplace.core.request_context import RequestContext, request_context
+from commonplace.core.sources import Source
+from commonplace.knowledge import GLOBAL_SCOPE, Narrowing
+from commonplace.mcp.agent.answers import (
+    WAITING,
+    ChangeReceipt,
+    MemoryRecord,
+    receipt,
+    record,
+    waits_for_a_person,
+    whole_record,
+)
+from commonplace.mcp.agent.tools import AgentQuery, FoundMemories
+from commonplace.services.briefing import BriefingPart
+from commonplace.services.catalog.catalog import Catalog
+from commonplace.services.catalog.entries import CatalogChange, CatalogEntry, HistoryStep, MemoryState
+from commonplace.services.memory_ids import MemoryId, MemoryKind
+from commonplace.services.opening import OpenedMemories
+from commonplace.services.search import PARTS, ListedMemory, search_opened
+
+_SCOPED: Final = frozenset({MemoryKind.FACT, MemoryKind.RULE, MemoryKind.EPISODE})
+_PARTS: Final = {
+    MemoryKind.LESSON: BriefingPart.OPERATIONAL,
+    MemoryKind.DIGEST: BriefingPart.APPS,
+    MemoryKind.NOTE: BriefingPart.WORKSPACE,
+}
+_MORE: Final = 3
+"""A search for some kinds looks at this many times as many memories."""
+
+_HIDDEN: Final = WAITING | {MemoryState.REPLACED, MemoryState.FORGOTTEN, MemoryState.EXPIRED}
+
+Brief = Callable[..., Awaitable[str]]
+"""Returns the briefing for ``prompt``, ``butler`` and ``budget_tokens``."""
+
+
+class CallerMemories:
+    """The memories of an agent.
+
+    Args:
+        opened: The memories, as far as the caller may use them.
+        home: The home of the journal.
+        caller: The tenant and the name of the agent.
+        brief: Writes the briefing.
+        own: The scope of the caller's project, which answers leave out.
+        parts: The memories that a search covers.
+    """
+
+    def __init__(
+        self,
+        opened: OpenedMemories,
+        home: Path,
+        *,
+        caller: RequestContext,
+        brief: Brief,
+        own: str | None = None,
+        parts: Collection[BriefingPart] = PARTS,
+    ) -> None:
+        self._opened = opened
+        self._catalog = Catalog(opened, home)
+        self._caller = caller
+        self._brief = brief
+        self._own = own
+        self._parts = parts
+
+    async def search(self, query: AgentQuery) -> FoundMemories:
+        """Return the memories that match, the best first, without those that a person must decide about."""
+        shown: list[MemoryRecord] = []
+        withheld = 0
+        with self._acting():
+            items, problems = await self._items(query)
+            for item in items:
+                entry = await self._entry(item)
+                if entry is None or not self._is_in_scope(entry, query.scope):
+                    continue
+                withheld += entry.state is MemoryState.FLAGGED
+                if entry.state not in _HIDDEN:
+                    shown.append(self._result(item, entry, explain=query.explain))
+                if len(shown) == query.limit:
+                    break
+        note = f"{withheld} more look like instructions; the user decides: commonplace review"
+        found: FoundMemories = {"results": shown}
+        if withheld:
+            found["note"] = note
+        if problems:
+            found["problems"] = problems
+        return found
+
+    async def get(self, memory_id: str, *, history: bool) -> MemoryRecord:
+        """Return a memory in any state."""
+        with self._acting():
+            entry = await self._catalog.show(memory_id)
+            steps: list[HistoryStep] = list(await self._catalog.history(entry.id)) if history else []
+        return whole_record(entry, steps, own=self._own)
+
+    async def context(self, prompt: str, *, butler: str | None, budget_tokens: int | None) -> str:
+        """Return the briefing for a prompt."""
+        with self._acting():
+            return await self._brief(prompt=prompt, butler=butler, budget_tokens=budget_tokens)
+
+    async def add(self, do: Callable[[Catalog], Awaitable[CatalogChange]]) -> ChangeReceipt:
+        """Store a memory in the name of the agent."""
+        with self._acting():
+            return receipt(await do(self._catalog))
+
+    async def change(
+        self, memory_id: str, do: Callable[[Catalog], Awaitable[CatalogChange]]
+    ) -> ChangeReceipt:
+        """Change a memory in the name of the agent.
+
+        Raises:
+            ConflictError: The memory waits for a decision of a person.
+        """
+        with self._acting():
+            await self._changeable(memory_id)
+            return receipt(await do(self._catalog))
+
+    async def mark_helpful(self, memory_id: str) -> ChangeReceipt:
+        """Count a helpful application of a rule.
+
+        Raises:
+            InvalidInputError: The memory is not a rule.
+            ConflictError: The rule waits for a decision of a person.
+        """
+        with self._acting():
+            rule_id = await self._rule(memory_id, "helpful")
+            rule = await self._opened.knowledge().mark_helpful(rule_id.full)
+        return {"done": "marked helpful", "id": str(rule_id), "note": f"The rule is {rule.maturity}."}
+
+    async def mark_harmful(self, memory_id: str, reason: str | None) -> ChangeReceipt:
+        """Count a harmful application of a rule; for errors see :meth:`mark_helpful`."""
+        with self._acting():
+            rule_id = await self._rule(memory_id, "harmful")
+            rule = await self._opened.knowledge().mark_harmful(rule_id.full, reason=reason)
+        return {"done": "marked harmful", "id": str(rule_id), "note": f"The rule is {rule.maturity}."}
+
+    async def _rule(self, memory_id: str, outcome: str) -> MemoryId:
+        entry = await self._changeable(memory_id)
+        if entry.kind is not MemoryKind.RULE:
+            raise InvalidInputError("outcome", f"no outcome, because {entry.id} is not a rule", outcome)
+        return entry.memory_id
+
+    def _acting(self) -> AbstractContextManager[RequestContext]:
+        who = self._caller
+        return request_context(tenant_id=who.tenant_id, actor=who.actor, source=Source.AGENT)
+
+    async def _changeable(self, memory_id: str) -> CatalogEntry:
+        """Return the memory that an id stands for, unless a person must decide about it."""
+        entry = await self._catalog.show(memory_id)
+        if entry.replaced_by is not None:
+            entry = await self._catalog.show(entry.replaced_by)
+        if entry.state in WAITING:
+            raise waits_for_a_person(entry)
+        return entry
+
+    async def _items(self, query: AgentQuery) -> tuple[list[ListedMemory], list[str]]:
+        """Return the items of all memories, the most alike first, and why a memory did not answer."""
+        narrowing = Narrowing(scope=query.scope, since=query.since, until=query.until)
+        parts = {_PARTS.get(kind, BriefingPart.KNOWLEDGE) for kind in query.kinds}
+        results = await search_opened(
+            self._opened,
+            query.text,
+            parts=[part for part in self._parts if not parts or part in parts],
+            limit=query.limit * (_MORE if query.kinds else 1),
+            narrowing=narrowing,
+        )
+        items = [
+            item
+            for each in results
+            for item in each.items
+            if (not query.kinds or item.kind in query.kinds)
+            and (narrowing.since is None or item.at >= narrowing.since)
+            and (narrowing.until is None or item.at < narrowing.until)
+        ]
+        if query.text:
+            items.sort(key=lambda item: -(item.likeness or 0.0))
+        else:
+            items.sort(key=lambda item: item.at, reverse=True)
+        problems = [f"{each.memory}: {each.problem}" for each in results if each.problem]
+        return items, problems
+
+    async def _entry(self, item: ListedMemory) -> CatalogEntry | None:
+        """Return the memory of a result; ``None`` if it was deleted in the meantime."""
+        try:
+            return await self._catalog.show(str(MemoryId.of(item.kind, item.id)))
+        except (NotFoundError, ConflictError):
+            return None
+
+    def _result(self, item: ListedMemory, entry: CatalogEntry, *, explain: bool) -> MemoryRecord:
+        shown = record(entry, own=self._own)
+        if explain:
+            shown["why"] = item.why
+            if item.likeness is not None:
+                shown["likeness"] = item.likeness
+        return shown
+
+    @staticmethod
+    def _is_in_scope(entry: CatalogEntry, scope: str | None) -> bool:
+        return scope is None or entry.kind not in _SCOPED or entry.about in {scope, GLOBAL_SCOPE}
