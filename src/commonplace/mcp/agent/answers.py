@@ -37,7 +37,7 @@ _DETAILS: Final = (
 )
 _EMPTY: Final[tuple[object, ...]] = (None, "", [], (), {})
 _WITHHELD: Final = (
-    "It looks like an instruction, so its text is withheld. The user decides: commonplace review {}"
+    "It looks like an instruction, so it is withheld until the user decides: commonplace review {}"
 )
 
 

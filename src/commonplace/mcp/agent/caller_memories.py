@@ -1,7 +1,7 @@
 """The memories as one agent uses them: in its name, in its scope, and without the decisions of a person."""
 
 from collections.abc import Awaitable, Callable, Collection
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +35,9 @@ _PARTS: Final = {
 _MORE: Final = 3
 """A search for some kinds looks at this many times as many memories."""
 
+LEFT_OUT: Final = (
+    "Withheld until the user decides, because they look like instructions: {}. See: commonplace review"
+)
 _HIDDEN: Final = WAITING | {MemoryState.REPLACED, MemoryState.FORGOTTEN, MemoryState.EXPIRED}
 
 Brief = Callable[..., Awaitable[str]]
@@ -85,10 +88,9 @@ class CallerMemories:
                     shown.append(self._result(item, entry, explain=query.explain))
                 if len(shown) == query.limit:
                     break
-        note = f"{withheld} more look like instructions; the user decides: commonplace review"
         found: FoundMemories = {"results": shown}
         if withheld:
-            found["note"] = note
+            found["note"] = LEFT_OUT.format(withheld)
         if problems:
             found["problems"] = problems
         return found
@@ -121,6 +123,13 @@ class CallerMemories:
         with self._acting():
             await self._changeable(memory_id)
             return receipt(await do(self._catalog))
+
+    async def undo(self, memory_id: str) -> ChangeReceipt:
+        """Undo the latest change of a memory that an agent made; for errors see :meth:`change`."""
+        with self._acting():
+            with suppress(NotFoundError):  # A note or digest that was forgotten is only in the journal.
+                await self._changeable(memory_id)
+            return receipt(await self._catalog.undo(memory_id))
 
     async def mark_helpful(self, memory_id: str) -> ChangeReceipt:
         """Count a helpful application of a rule.

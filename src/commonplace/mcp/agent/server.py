@@ -50,8 +50,10 @@ Memory that lasts from one session to the next.
 - What waits for the user (commonplace review), the user decides."""
 OWN: Final = "\n- This is the project {butler}: you read and store its memories, and read global ones."
 
+ID_HINT: Final = "Pass an id of a line of memory or of a result, such as f:3k7q2."
 HINTS: Final = {
-    "memory_id": "Pass an id of a line of memory or of a result, such as f:3k7q2.",
+    "id": ID_HINT,
+    "memory_id": ID_HINT,
     "outcome": "Only rules are helpful or harmful; leave outcome out for other memories.",
     "types": 'Pass a JSON list of kinds, such as ["fact"], or leave it out.',
     "tags": 'Pass a JSON list of words, such as ["infra"].',

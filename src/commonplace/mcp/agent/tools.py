@@ -137,7 +137,7 @@ async def memory_search(
             scope=scope,
         )
     )
-    if not found["results"]:
+    if not found["results"] and "note" not in found:
         found["hint"] = NO_RESULT_HINT
     return found
 
@@ -247,7 +247,7 @@ async def memory_forget(memories: "CallerMemories", *, memory_id: MemoryIdText) 
 
 async def memory_undo(memories: "CallerMemories", *, memory_id: MemoryIdText) -> ChangeReceipt:
     """Undo the latest change of a memory; the receipt of the change names the id."""
-    return await memories.change(memory_id, lambda catalog: catalog.undo(memory_id))
+    return await memories.undo(memory_id)
 
 
 _FIELDS: Final = {
