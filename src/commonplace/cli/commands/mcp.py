@@ -95,7 +95,9 @@ def _at_service(server: str | None, token_file: str | None, butler: str | None) 
     """Return the keyword arguments of a server for the service that options name; empty if they name none."""
     if server is not None:
         return {
-            "service": import_module("commonplace.services.team_client").Service.at(server, token_file or "")
+            "service": import_module("commonplace.services.team_client").TeamClient.at(
+                server, token_file or ""
+            )
         }
     if butler is not None or token_file is not None:
         raise InvalidInputError("--server", "the address of a service beside --token-file and --butler", None)

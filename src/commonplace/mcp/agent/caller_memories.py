@@ -81,11 +81,11 @@ class CallerMemories:
             items, problems = await self._items(query)
             for item in items:
                 entry = await self._entry(item)
-                if entry is None or not self._is_in_scope(entry, query.scope):
+                if entry is None or not _is_in_scope(entry, query.scope):
                     continue
                 withheld += entry.state is MemoryState.FLAGGED
                 if entry.state not in _HIDDEN:
-                    shown.append(self._result(item, entry, explain=query.explain))
+                    shown.append(_result(item, entry, query))
                 if len(shown) == query.limit:
                     break
         found: FoundMemories = {"results": shown}
@@ -202,14 +202,16 @@ class CallerMemories:
         except (NotFoundError, ConflictError):
             return None
 
-    def _result(self, item: ListedMemory, entry: CatalogEntry, *, explain: bool) -> MemoryRecord:
-        shown = record(entry, own=self._own)
-        if explain:
-            shown["why"] = item.why
-            if item.likeness is not None:
-                shown["likeness"] = item.likeness
-        return shown
 
-    @staticmethod
-    def _is_in_scope(entry: CatalogEntry, scope: str | None) -> bool:
-        return scope is None or entry.kind not in _SCOPED or entry.about in {scope, GLOBAL_SCOPE}
+def _is_in_scope(entry: CatalogEntry, scope: str | None) -> bool:
+    return scope is None or entry.kind not in _SCOPED or entry.about in {scope, GLOBAL_SCOPE}
+
+
+def _result(item: ListedMemory, entry: CatalogEntry, query: AgentQuery) -> MemoryRecord:
+    """Return a result of a search; without the scope of the query, which the caller knows."""
+    shown = record(entry, own=query.scope)
+    if query.explain:
+        shown["why"] = item.why
+        if item.likeness is not None:
+            shown["likeness"] = item.likeness
+    return shown

@@ -56,8 +56,9 @@ def applications(memories: Memories) -> dict[str, StarletteWithLifespan]:
         "all": all_memories,
         "agent": agent.build_server(partial(_agent_memories, memories), WHOLE),
     }
-    for server in servers.values():
-        add_briefing(server, partial(_brief, memories))
+    for name, server in servers.items():
+        if name != "agent":
+            add_briefing(server, partial(_brief, memories))
     return {name: _application(server) for name, server in servers.items()}
 
 
