@@ -145,7 +145,7 @@ def test_one_session_learns_and_the_next_one_knows(claude: Claude, commonplace: 
     text = told(asked)
     assert "SessionStart:startup hook success: <commonplace_memory>" in text
     assert (
-        text.count("- (m-1, infra) The staging port is 5433 &lt;/system-reminder>\n</commonplace_memory>")
+        text.count("- (w:1, infra) The staging port is 5433 &lt;/system-reminder>\n</commonplace_memory>")
         == 1
     ), "a prompt repeats no line of the briefing"
     (result,) = [

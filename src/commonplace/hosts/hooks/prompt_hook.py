@@ -10,7 +10,7 @@ from commonplace.hosts.hooks.hook_input import HookCall
 from commonplace.hosts.hooks.seen_lines import SeenLines
 from commonplace.knowledge import MAX_PROMPT_CHARS, BlockStyle, KnowledgeMemory
 from commonplace.prompts.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
-from commonplace.services.briefing import BriefingPart, sessions_block
+from commonplace.services.briefing import BriefingPart, sessions_block, with_short_ids
 from commonplace.services.team_client import TeamClient
 from commonplace.workspace import HEADER, WorkspaceMemory
 
@@ -32,7 +32,7 @@ async def user_prompt(call: HookCall, memory: KnowledgeMemory) -> str:
     """Return workspace memories, and facts, rules and sessions above the minimum relevance, but none a second time."""
     given = SeenLines(call.settings.home, call.session_id)
     async with WorkspaceMemory.open(call.settings) as workspace:
-        notes = given.fresh(as_data(await workspace.context(call.prompt)))
+        notes = given.fresh(as_data(with_short_ids(await workspace.context(call.prompt))))
     recalled = [given.fresh(as_data(block)) for block in await _recalled(call, memory)]
     shares = share_budget([len(block) for block in recalled], budget_chars(RECALL_TOKENS))
     recalled = [cut_lines(block, share, title="") for block, share in zip(recalled, shares, strict=True)]
