@@ -2,14 +2,13 @@
 
 import asyncio
 from importlib import import_module
-from typing import Final
+from typing import Final, NoReturn
 
 from fastmcp import Client
 
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import KnowledgeMemory
-from commonplace.mcp.agent.caller_memories import CallerMemories
 from commonplace.mcp.agent.server import build_server
 from commonplace.mcp.knowledge.server import add_to
 from commonplace.mcp.protocol.profiles import View
@@ -40,5 +39,5 @@ async def _list_all() -> None:
             await client.list_resources()
 
 
-async def _no_memories() -> CallerMemories:
+async def _no_memories() -> NoReturn:
     raise AssertionError("the preload calls no tool")

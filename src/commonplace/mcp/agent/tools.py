@@ -60,7 +60,7 @@ class AddedKind(StrEnum):
     LESSON = "lesson"
 
 
-class Outcome(StrEnum):
+class ConfirmationOutcome(StrEnum):
     """What an agent says of a memory: that it holds, or how a rule worked out."""
 
     HOLDS = "holds"
@@ -222,7 +222,7 @@ async def memory_confirm(
     memories: "CallerMemories",
     *,
     memory_id: MemoryIdText,
-    outcome: Annotated[str, one_of(Outcome)] = Outcome.HOLDS,
+    outcome: Annotated[str, one_of(ConfirmationOutcome)] = ConfirmationOutcome.HOLDS,
     reason: str | None = None,
 ) -> ChangeReceipt:
     """Say that a memory still holds, so that it does not fade, or that a rule you followed helped or harmed.
@@ -231,12 +231,12 @@ async def memory_confirm(
         outcome: helpful and harmful: rules only.
         reason: The harm, in one sentence.
     """
-    match require_one_of(Outcome, outcome, field="outcome"):
-        case Outcome.HOLDS:
+    match require_one_of(ConfirmationOutcome, outcome, field="outcome"):
+        case ConfirmationOutcome.HOLDS:
             return await memories.change(memory_id, lambda catalog: catalog.confirm(memory_id))
-        case Outcome.HELPFUL:
+        case ConfirmationOutcome.HELPFUL:
             return await memories.mark_helpful(memory_id)
-        case Outcome.HARMFUL:
+        case ConfirmationOutcome.HARMFUL:
             return await memories.mark_harmful(memory_id, reason)
 
 
