@@ -79,9 +79,9 @@ def everything(
     token_file: TokenFile = None,
     butler: Butler = None,
 ) -> None:
-    """Serve all memories together, as `commonplace install` does with --profile agent: eight tools with short texts.
+    """Serve all memories together.
 
-    With --profile full, the tools are those of the three other servers, and the names of workspace tools begin with
+    With --profile agent, as `commonplace install` sets up: eight tools over all memories. With --profile full, the tools are those of the three other servers, and the names of workspace tools begin with
     workspace_. Two more tools list the items that wait for a decision, and decide about them. With --server, the
     service provides knowledge memory, the other memories are on this machine, and these two tools are left out.
     """

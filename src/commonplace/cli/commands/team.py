@@ -24,7 +24,9 @@ ServerOption = Annotated[
 ]
 ProfileOption = Annotated[
     Profile,
-    typer.Option(help="agent: eight tools over all memories. full: all tools, at five times the tokens."),
+    typer.Option(
+        help="agent: eight tools over all memories. full: all tools, which cost 9,500 tokens in each request."
+    ),
 ]
 TokenFileOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="The file with the token for the service.")
