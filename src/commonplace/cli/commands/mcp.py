@@ -81,9 +81,10 @@ def everything(
 ) -> None:
     """Serve all memories together.
 
-    With --profile agent, as `commonplace install` sets up: eight tools over all memories. With --profile full, the tools are those of the three other servers, and the names of workspace tools begin with
-    workspace_. Two more tools list the items that wait for a decision, and decide about them. With --server, the
-    service provides knowledge memory, the other memories are on this machine, and these two tools are left out.
+    With --profile agent, as `commonplace install` sets up: eight tools over all memories. With --profile full, the
+    tools are those of the three other servers, and the names of workspace tools begin with workspace_. Two more tools
+    list the items that wait for a decision, and decide about them. With --server, the service provides knowledge
+    memory, the other memories are on this machine, and these two tools are left out.
     """
     at = _at_service(server, token_file, butler)
     view = View(butler=butler, prefix=prefix, profile=profile)
