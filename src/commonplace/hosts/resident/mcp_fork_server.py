@@ -33,6 +33,7 @@ PRELOAD: Final = "commonplace.hosts.resident.preload"
 
 LATER: Final = (
     "commonplace.services.briefing",
+    "commonplace.mcp.agent.caller_memories",
     "commonplace.operational.memory",
     "commonplace.embedding.onnx_backend",
 )

@@ -2,16 +2,16 @@
 
 import asyncio
 from importlib import import_module
-from typing import Final
+from typing import Final, NoReturn
 
 from fastmcp import Client
 
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import KnowledgeMemory
+from commonplace.mcp.agent.server import build_server
 from commonplace.mcp.knowledge.server import add_to
 from commonplace.mcp.protocol.profiles import View
-from commonplace.mcp.protocol.server import new_server
 
 NEEDED: Final = (
     "commonplace.cli.main",
@@ -31,9 +31,13 @@ def preload() -> None:
 
 async def _list_all() -> None:
     async with KnowledgeMemory.open(Settings(), engine=EmbeddingEngine(), lazy=True) as memory:
-        server = new_server("preload", "")
-        add_to(server, memory, view=View(butler="preload"))
+        server = build_server(_no_memories, View(butler="preload"))
+        add_to(server, memory, view=View(butler="preload", prefix="knowledge"))
         async with Client(server) as client:
             await client.list_tools()
             await client.list_prompts()
             await client.list_resources()
+
+
+async def _no_memories() -> NoReturn:
+    raise AssertionError("the preload calls no tool")
