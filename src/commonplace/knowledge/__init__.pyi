@@ -132,6 +132,7 @@ from commonplace.knowledge.store.idempotency_claims import RequestClaim as Reque
 from commonplace.knowledge.store.idempotency_store import KeptAnswer as KeptAnswer
 from commonplace.knowledge.store.idempotency_store import KeptAnswers as KeptAnswers
 from commonplace.knowledge.store.idempotency_store import RequestConflict as RequestConflict
+from commonplace.knowledge.store.unit_of_work import prepare_statements as prepare_statements
 from commonplace.knowledge.upkeep.audit import AuditEvent as AuditEvent
 from commonplace.knowledge.upkeep.audit import AuditTrail as AuditTrail
 from commonplace.knowledge.upkeep.cleanup import CleanupReceipt as CleanupReceipt

@@ -14,8 +14,8 @@ import pytest
 
 from commonplace.core.settings import Settings, load_settings
 from commonplace.hosts.hooks.hook_input import HookCall
-from commonplace.hosts.resident import client
-from commonplace.hosts.resident.mcp_fork_server import _request  # pyright: ignore[reportPrivateUsage]
+from commonplace.hosts.resident import client, fork_client
+from commonplace.hosts.resident.fork_server import _request  # pyright: ignore[reportPrivateUsage]
 from commonplace.hosts.resident.resident_socket import ResidentSocket
 from commonplace.hosts.resident.server import Resident
 from commonplace.hosts.resident.upkeep import BackgroundConsolidation
@@ -41,16 +41,16 @@ def test_a_hook_with_a_relative_place_does_its_own_work(
     monkeypatch.chdir(tmp_path)
     Path("model").mkdir()
     Path("commonplace.toml").touch()
-    assert client._home({"COMMONPLACE_HOME": str(tmp_path), **relative}) is None
+    assert client.home_of({"COMMONPLACE_HOME": str(tmp_path), **relative}) is None
 
 
 def test_a_relative_place_in_the_file_counts_unless_a_variable_replaces_it(tmp_path: Path) -> None:
     """Names of models and URLs are no places."""
     (tmp_path / "commonplace.toml").write_text('database = "x.db"\n')
     environ = {"COMMONPLACE_HOME": str(tmp_path)}
-    assert client._home(environ) is None
+    assert client.home_of(environ) is None
     named = {"COMMONPLACE_DATABASE": "postgresql://h/d", "COMMONPLACE_EMBEDDING_MODEL": "BAAI/bge-small"}
-    assert client._home(environ | named) == str(tmp_path)
+    assert client.home_of(environ | named) == str(tmp_path)
 
 
 def test_a_process_that_the_kernel_does_not_name_is_not_killed() -> None:
@@ -68,7 +68,7 @@ def test_a_request_that_ends_early_or_is_no_object_is_refused(
     """The fork would read for ever."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        socket.send_fds(theirs, [struct.pack(client.LENGTH, announced)], [])
+        socket.send_fds(theirs, [struct.pack(fork_client.LENGTH, announced)], [])
         theirs.sendall(sent)
         theirs.shutdown(socket.SHUT_WR)
         with pytest.raises(error):
@@ -80,7 +80,7 @@ def test_a_request_arrives_with_its_streams(tmp_path: Path) -> None:
     ours, theirs = socket.socketpair()
     document = json.dumps({"build": "b"}).encode()
     with ours, theirs, (tmp_path / "stream").open("w") as stream:
-        socket.send_fds(theirs, [struct.pack(client.LENGTH, len(document))], [stream.fileno()])
+        socket.send_fds(theirs, [struct.pack(fork_client.LENGTH, len(document))], [stream.fileno()])
         theirs.sendall(document)
         request, streams = _request(ours)
         assert (request, len(streams)) == ({"build": "b"}, 1)

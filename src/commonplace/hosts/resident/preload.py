@@ -1,14 +1,18 @@
-"""Preload of MCP servers: imports and builds everything that their first answers need, before they are forked."""
+"""Preload of the fork server: imports and builds everything that forks need for their first answers.
+
+Nothing here opens a connection or starts a thread, because neither survives a fork.
+"""
 
 import asyncio
+from functools import partial
 from importlib import import_module
 from typing import Final
 
 from fastmcp import Client
 
-from commonplace.core.settings import Settings
-from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge import KnowledgeMemory
+from commonplace.core.settings import Settings, load_settings
+from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, prepare_model
+from commonplace.knowledge import KnowledgeMemory, prepare_statements
 from commonplace.mcp.knowledge.server import add_to
 from commonplace.mcp.protocol.profiles import View
 from commonplace.mcp.protocol.server import new_server
@@ -19,7 +23,19 @@ NEEDED: Final = (
     "commonplace.mcp.workspace.server",
     "mcp.server.stdio",
 )
-"""Further modules that the command imports."""
+"""Further modules that the first answers of MCP servers need."""
+
+_MODULES: Final = (
+    "commonplace.services.briefing",
+    "commonplace.operational.memory",
+    "commonplace.embedding.onnx_backend",
+    "aiosqlite",
+    "anyio._backends._asyncio",
+    "encodings.ascii",
+    "rich.markdown",
+    "typer._adapters",
+)
+"""Modules that commands and servers import later."""
 
 
 def preload() -> None:
@@ -37,3 +53,21 @@ async def _list_all() -> None:
             await client.list_tools()
             await client.list_prompts()
             await client.list_resources()
+
+
+def _prepare_commands() -> None:
+    import_module("commonplace.cli.main").prepare()
+
+
+def _prepare_model() -> None:
+    """Open the model of this home, if an embedding was computed here before: a first one writes files."""
+    prepare_model(EmbeddingOptions.from_settings(load_settings(read_current_directory=False).settings))
+
+
+LATER: Final = (
+    _prepare_commands,
+    *(partial(import_module, name) for name in _MODULES),
+    prepare_statements,
+    _prepare_model,
+)
+"""Steps that make commands, and later answers of servers, fast. They run while no command waits."""
