@@ -241,6 +241,14 @@ class EmbeddedPostgres:
             self._membership = membership
             return membership.url()
 
+    async def url(self) -> str:
+        """Return the application's URL; start or join the server only if this instance has not done so.
+
+        Raises:
+            EmbeddedPostgresError: The server cannot be set up or started.
+        """
+        return self._membership.url() if self._membership is not None else await self.start()
+
     async def _join(self) -> Membership:
         """Join in a thread. A thread cannot be cancelled, so it leaves the server again if the caller is gone."""
         joined: list[Membership] = []
