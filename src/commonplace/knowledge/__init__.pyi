@@ -123,6 +123,7 @@ from commonplace.knowledge.search.context_assembly import MAX_PROMPT_CHARS as MA
 from commonplace.knowledge.search.context_block import CONTEXT_HEADER as CONTEXT_HEADER
 from commonplace.knowledge.search.context_block import BlockStyle as BlockStyle
 from commonplace.knowledge.search.likeness import measure_likeness as measure_likeness
+from commonplace.knowledge.search.prepared_statements import prepare_statements as prepare_statements
 from commonplace.knowledge.search.results import Explanation as Explanation
 from commonplace.knowledge.search.results import Scores as Scores
 from commonplace.knowledge.search.results import SearchResult as SearchResult
@@ -132,7 +133,6 @@ from commonplace.knowledge.store.idempotency_claims import RequestClaim as Reque
 from commonplace.knowledge.store.idempotency_store import KeptAnswer as KeptAnswer
 from commonplace.knowledge.store.idempotency_store import KeptAnswers as KeptAnswers
 from commonplace.knowledge.store.idempotency_store import RequestConflict as RequestConflict
-from commonplace.knowledge.store.unit_of_work import prepare_statements as prepare_statements
 from commonplace.knowledge.upkeep.audit import AuditEvent as AuditEvent
 from commonplace.knowledge.upkeep.audit import AuditTrail as AuditTrail
 from commonplace.knowledge.upkeep.cleanup import CleanupReceipt as CleanupReceipt

@@ -80,7 +80,9 @@ async def open_current_pool(server: EmbeddedPostgres, is_current: Check) -> asyn
     url = await server.url()
     access = Access(url=url, where=describe_url(url), role=None, vector_schema="public")
     try:
-        return await _pool(access, server, "commonplace", MAX_POOL_SIZE, STATEMENT_TIMEOUT_S, check=is_current)
+        return await _pool(
+            access, server, "commonplace", MAX_POOL_SIZE, STATEMENT_TIMEOUT_S, check=is_current
+        )
     except _OutdatedError:
         return None
 

@@ -10,9 +10,11 @@ from typing import Final
 
 from fastmcp import Client
 
+from commonplace import apps, knowledge, operational
 from commonplace.core.settings import Settings, load_settings
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, prepare_model
-from commonplace.knowledge import KnowledgeMemory, prepare_statements
+from commonplace.hosts.resident.huge_pages import use_huge_pages
+from commonplace.knowledge import KnowledgeMemory
 from commonplace.mcp.knowledge.server import add_to
 from commonplace.mcp.protocol.profiles import View
 from commonplace.mcp.protocol.server import new_server
@@ -34,6 +36,7 @@ _MODULES: Final = (
     "encodings.ascii",
     "rich.markdown",
     "typer._adapters",
+    "typer._click.decorators",
 )
 """Modules that commands and servers import later."""
 
@@ -67,7 +70,10 @@ def _prepare_model() -> None:
 LATER: Final = (
     _prepare_commands,
     *(partial(import_module, name) for name in _MODULES),
-    prepare_statements,
+    operational.prepare_statements,
+    apps.prepare_statements,
+    knowledge.prepare_statements,
     _prepare_model,
+    use_huge_pages,
 )
 """Steps that make commands, and later answers of servers, fast. They run while no command waits."""

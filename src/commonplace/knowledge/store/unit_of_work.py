@@ -48,13 +48,6 @@ def kind_queries(kind: MemoryType) -> StatementSet[KindStatements]:
     return load_queries(KindStatements, directories, "postgresql", gaps=gaps)
 
 
-def prepare_statements() -> None:
-    """Read the named statements before a process forks, so that its forks need not."""
-    queries()
-    for kind in MemoryType:
-        kind_queries(kind)
-
-
 def of_kind(kind: MemoryType, sql: Statements) -> KindStatements:
     """Return the statements of one kind of memory, on the connection of other statements."""
     return kind_queries(kind).on(sql.connection)
