@@ -9,11 +9,10 @@ import os
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import Final
 
 from commonplace.core.interpreter import COLLECT_AFTER
 
-ALONE: Final = frozenset(
+ALONE = frozenset(
     {
         *("backup", "restore"),  # They stop the database server, or need it to themselves.
         *("demo", "doctor", "install", "plugin", "uninstall"),  # They test or change this installation.
@@ -23,10 +22,10 @@ ALONE: Final = frozenset(
 )
 """Commands that never run in a fork. Every other command does, so that a new command needs no line here."""
 
-ALONE_IN_GROUP: Final = frozenset({("ops", "run"), ("ops", "watch")})
+ALONE_IN_GROUP = frozenset({("ops", "run"), ("ops", "watch")})
 """Commands that start an agent for a long time, in this terminal."""
 
-COMPLETION: Final = "_COMMONPLACE_COMPLETE"
+COMPLETION = "_COMMONPLACE_COMPLETE"
 """The variable with which a shell asks for completions."""
 
 

@@ -248,8 +248,6 @@ def configure(cluster: Cluster) -> Path:
         "log_rotation_age": "1d",
         "log_rotation_size": "0",
         "log_truncate_on_rotation": "on",
-        # Otherwise each connection loads the library at its first vector, which takes 10 ms.
-        "shared_preload_libraries": "vector",
     }
     quoted = {name: value.replace("\\", "\\\\").replace("'", "''") for name, value in settings.items()}
     _write(cluster, CONFIGURATION, [f"{name} = '{value}'" for name, value in quoted.items()])

@@ -13,10 +13,13 @@ import struct
 import sys
 import time
 from types import FrameType
-from typing import TextIO
 
 from commonplace.hosts.resident.client import PREPARE, START_S, build, home_of, spawn, started
 from commonplace.hosts.resident.resident_socket import FORKS, ResidentSocket
+
+TYPE_CHECKING = False  # typing takes time to import
+if TYPE_CHECKING:
+    from typing import TextIO
 
 FORK_S = 10.0
 """Seconds that a command waits for a fork before it imports its modules itself."""
@@ -156,7 +159,7 @@ def _ask(connection: socket.socket, arguments: list[str]) -> int:
     return int(struct.unpack(TAKEN, connection.recv(struct.calcsize(TAKEN), socket.MSG_WAITALL))[0])
 
 
-def _form(stream: TextIO) -> list[object]:
+def _form(stream: "TextIO") -> list[object]:
     """Return the encoding of a standard stream, and when the stream passes text on."""
     return [
         stream.encoding,

@@ -73,6 +73,7 @@ LATER: Final = (
     operational.prepare_statements,
     apps.prepare_statements,
     knowledge.prepare_statements,
+    knowledge.compile_patterns,
     _prepare_model,
     use_huge_pages,
 )
