@@ -36,14 +36,30 @@ PRELOAD: Final = "commonplace.hosts.resident.preload"
 """The module that prepares everything that forks need."""
 
 READ_ONCE: Final = (
+    "ANDROID_DATA",
+    "BEARTYPE_IS_COLOR",
+    "EAGER_IMPORT",
     "FASTMCP_ENV_FILE",
     "HOME",
+    "NPY_PROMOTION_STATE",
+    "NUMPY_MADVISE_HUGEPAGE",
     "OPENBLAS_MAIN_FREE",
     "OTEL_PROPAGATORS",
     "OTEL_PYTHON_CONTEXT",
+    "OTEL_PYTHON_TRACER_PROVIDER",
+    "PROMETHEUS_DISABLE_CREATED_SERIES",
+    "PROMETHEUS_LEGACY_NAME_VALIDATION",
+    "PROMETHEUS_MULTIPROC_DIR",
+    "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION",
+    "PSUTIL_DEBUG",
     "PSYCOPG_IMPL",
+    "PSYCOPG_WAIT_FUNC",
     "PYDANTIC_DISABLE_PLUGINS",
+    "PYDANTIC_SETTINGS_DEBUG",
+    "PY_KEY_VALUE_DISABLE_BEARTYPE",
     "RAPIDFUZZ_IMPLEMENTATION",
+    "SPHINX_BUILD",
+    "TEMPORARILY_DISABLE_PROTOBUF_VERSION_CHECK",
     "TYPER_USE_RICH",
     "WRAPT_DISABLE_EXTENSIONS",
     "XDG_DATA_HOME",
@@ -173,7 +189,10 @@ def _stream(
 ) -> io.TextIOWrapper:
     """Return a standard stream as the interpreter opens it."""
     binary = open(  # noqa: SIM115 - a descriptor, which stays open
-        descriptor, "wb" if descriptor else "rb", buffering=0 if write_through else -1, closefd=False
+        descriptor,
+        "wb" if descriptor else "rb",
+        buffering=0 if write_through and descriptor else -1,
+        closefd=False,
     )
     return io.TextIOWrapper(
         binary,
