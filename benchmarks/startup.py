@@ -1,8 +1,8 @@
 """Measure the start of commonplace: import, help, the handshake of an MCP server, and commands in a home with memories.
 
 Each round starts a new process for each case, in turn with the bare interpreter (``python -c pass``). The MCP server is
-timed from its start to the answer to ``initialize``. Commands are timed warm, in forks of the resident process, and cold,
-when no process of the home runs: neither the resident process nor the database server.
+timed from its start to the answer to ``initialize``. Commands are timed warm, in forks of the resident process, and
+cold, when no process of the home runs: neither the resident process nor the database server.
 
     python benchmarks/startup.py [--rounds N] [--json]
 """

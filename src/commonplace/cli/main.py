@@ -12,6 +12,7 @@ import typer
 import typer.main
 
 from commonplace.cli.frame.lazy import CommandEntry, LazyGroup, built
+from commonplace.cli.frame.progress import show_progress
 from commonplace.cli.start import may_fork
 from commonplace.core.errors import CommonplaceError
 
@@ -120,6 +121,8 @@ def prepare() -> None:
 def main() -> None:
     """Run the command line and exit: 0 success, 1 error, 2 wrong usage, 130 interrupted."""
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    if may_fork(sys.argv[1:]):
+        show_progress()
     try:
         _parser()(prog_name="commonplace")
     except CommonplaceError as error:

@@ -15,7 +15,7 @@ def public_names(package: str, directory: str) -> tuple[list[str], Callable[[str
     """
     with open(f"{directory}/__init__.pyi", encoding="utf-8") as stub:  # noqa: PTH123
         words = [line.split() for line in stub]
-    # from MODULE import NAME as NAME
+    # A line of the stub has the words: from, the module, import, the name, as, the name.
     home_of = {line[3]: line[1] for line in words if line[:1] == ["from"] and line[4:] == ["as", line[3]]}
 
     def load(name: str) -> object:

@@ -52,6 +52,7 @@ from types import TracebackType
 from typing import Self
 
 from commonplace.core.errors import EmbeddedPostgresError
+from commonplace.core.progress import begin_step
 from commonplace.storage import reaper
 from commonplace.storage.cluster import (
     APPLICATION_ROLE,
@@ -199,6 +200,7 @@ def _ensure_server(cluster: Cluster, deadline: float) -> Path:
                 started_at = time.monotonic()
                 finish_upgrade(cluster)
                 if not cluster.data.exists():
+                    begin_step("Creating the database of this home, once")
                     create_data(cluster, lock)
                 upgrade_major(cluster, lock)
                 sockets = configure(cluster)

@@ -313,3 +313,19 @@ def test_a_typed_command_starts_the_process_and_a_script_does_not(tmp_path: Path
     os.close(screen)
     wait_until((prepared.home / "resident" / "forks").exists, what="the fork server")
     end(prepared.home)
+
+
+@pytest.mark.requirement("ONE-04.3")
+def test_a_first_use_shows_its_steps(tmp_path: Path) -> None:
+    """All of them on a terminal, one line elsewhere, and none at the second use."""
+    fact = ("knowledge", "store-fact", "Ada", "lives_in", "Ada lives in Rome.")
+    seen = Prepared(tmp_path / "seen", tmp_path)
+    command, screen = terminal(seen, *fact, COMMONPLACE_RESIDENT_IDLE_S="0")
+    with command:
+        shown = read_until(screen, "")
+    os.close(screen)
+    assert [line.split()[0] for line in shown.splitlines()] == ["Creating", "Creating", "Preparing", "stored"]
+    piped = Prepared(tmp_path / "piped", tmp_path)
+    status, out, err = piped.alone(*fact)
+    assert (status, len(out.splitlines()), len(err.splitlines())) == (0, 1, 1)
+    assert piped.alone("knowledge", "list", "facts")[2] == b""

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 
 import asyncpg
 
+from commonplace.core.progress import begin_step
 from commonplace.storage import sqlite
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.postgres_access import PostgresUrls, connected, prepare_access
@@ -103,6 +104,7 @@ async def migrate_postgres(
     ) as connection:
         found = await postgres_revisions(connection)
     if HEADS[branch] not in found:
+        begin_step("Creating or upgrading the tables of knowledge memory")
         await _prepare(branch, found, before)
         await _upgrades().upgrade_postgres(access, branch, target)
 
