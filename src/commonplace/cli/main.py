@@ -11,9 +11,9 @@ from typing import Annotated, Any, ClassVar
 import typer
 import typer.main
 
+from commonplace.cli.frame.forkable import may_fork
 from commonplace.cli.frame.lazy import CommandEntry, LazyGroup, built
 from commonplace.cli.frame.progress import show_progress
-from commonplace.cli.start import may_fork
 from commonplace.core.errors import CommonplaceError
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from commonplace.cli import start
+from commonplace.cli.frame.forkable import may_fork
 from commonplace.core.settings import Settings, load_settings
 from commonplace.hosts.hooks.hook_input import HookCall
 from commonplace.hosts.resident import client, fork_client
@@ -205,7 +205,7 @@ print(os.getcwd(), dict(os.environ), oct(os.umask(0)), time.tzname[0], sys.argv,
 )
 def test_every_command_but_a_few_runs_in_a_fork(arguments: list[str], *, may: bool) -> None:
     """A new command needs no line in a list."""
-    assert start.may_fork(arguments) is may
+    assert may_fork(arguments) is may
 
 
 @pytest.mark.requirement("ONE-04.2")
