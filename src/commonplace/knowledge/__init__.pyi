@@ -112,8 +112,6 @@ from commonplace.knowledge.parts.reembedding import Reembedding as Reembedding
 from commonplace.knowledge.parts.reviews import KnowledgeReviews as KnowledgeReviews
 from commonplace.knowledge.parts.runs import ConsolidationRuns as ConsolidationRuns
 from commonplace.knowledge.parts.upkeep import KnowledgeUpkeep as KnowledgeUpkeep
-from commonplace.knowledge.prepared import compile_patterns as compile_patterns
-from commonplace.knowledge.prepared import prepare_statements as prepare_statements
 from commonplace.knowledge.reembedding.moves import MoveProgress as MoveProgress
 from commonplace.knowledge.reembedding.moves import MoveState as MoveState
 from commonplace.knowledge.reembedding.moves import MoveStatus as MoveStatus
@@ -125,6 +123,8 @@ from commonplace.knowledge.search.context_assembly import MAX_PROMPT_CHARS as MA
 from commonplace.knowledge.search.context_block import CONTEXT_HEADER as CONTEXT_HEADER
 from commonplace.knowledge.search.context_block import BlockStyle as BlockStyle
 from commonplace.knowledge.search.likeness import measure_likeness as measure_likeness
+from commonplace.knowledge.search.prepared import compile_patterns as compile_patterns
+from commonplace.knowledge.search.prepared import prepare_statements as prepare_statements
 from commonplace.knowledge.search.results import Explanation as Explanation
 from commonplace.knowledge.search.results import Scores as Scores
 from commonplace.knowledge.search.results import SearchResult as SearchResult

@@ -37,11 +37,8 @@ class Prepared:
     def start(self, *arguments: str, cwd: Path | None = None, **options: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401 - of Popen
         """Start a command."""
         variables = options.pop("variables", {})
-        streams = {
-            "stdin": subprocess.DEVNULL,
-            "stdout": subprocess.PIPE,
-            "stderr": subprocess.PIPE,
-        } | options
+        streams: dict[str, Any] = {"stdin": subprocess.DEVNULL}
+        streams |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
         return subprocess.Popen(
             [COMMAND, *arguments], cwd=cwd or self.workspace, env=self.environment | variables, **streams
         )

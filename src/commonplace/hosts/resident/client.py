@@ -234,9 +234,13 @@ def process_at(connection: socket.socket) -> int:
 
 
 def spawn(home: str, *arguments: str) -> int:
-    """Start a resident process apart from the terminal of this one, and return its id."""
+    """Start a resident process, and return its id."""
     # -P: modules in the current directory, the workspace, must not be imported.
-    command = [sys.executable, "-P", "-m", "commonplace.hosts.resident.start", home, *arguments]
+    return _spawn([sys.executable, "-P", "-m", "commonplace.hosts.resident.start", home, *arguments])
+
+
+def _spawn(command: list[str]) -> int:
+    """Start a process apart from the terminal of this one, and return its id."""
     devnull = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
     try:
         return os.posix_spawn(command[0], command, os.environ, file_actions=devnull, setsid=True)

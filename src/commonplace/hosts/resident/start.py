@@ -76,7 +76,7 @@ def start_forks(home: str) -> socket.socket:
     with theirs:
         subprocess.Popen(  # noqa: S603 - this interpreter and our own module
             [sys.executable, "-P", "-m", "commonplace.hosts.resident.fork_server", home],
-            stdin=theirs,
+            stdin=theirs.fileno(),
             env=os.environ | ONE_THREAD,
         )
     ours.settimeout(0.0)
