@@ -39,10 +39,10 @@ class Prepared:
         variables = options.pop("variables", {})
         streams: dict[str, Any] = {"stdin": subprocess.DEVNULL}
         streams |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
-        process: subprocess.Popen[bytes] = subprocess.Popen(
+        start: Any = subprocess.Popen
+        return start(
             [COMMAND, *arguments], cwd=cwd or self.workspace, env=self.environment | variables, **streams
         )
-        return process
 
     def run(self, *arguments: str, **options: Any) -> tuple[int, bytes, bytes]:  # noqa: ANN401 - of Popen
         """Run a command; return its exit status and its output."""
