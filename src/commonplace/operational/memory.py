@@ -44,9 +44,14 @@ from commonplace.operational.transcript.stream import read_events
 from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.database import Database
 from commonplace.storage.migrations.opening import open_database
-from commonplace.storage.store import Store
+from commonplace.storage.store import Store, read_statements
 
 SQL_DIRECTORY: Final = Path(__file__).parent / "store" / "sql"
+
+
+def prepare_statements() -> None:
+    """Read the named statements for SQLite before a process forks, so that its forks need not."""
+    read_statements(OperationalStatements, SQL_DIRECTORY, "sqlite")
 
 
 class OperationalMemory:
