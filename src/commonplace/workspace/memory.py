@@ -194,9 +194,12 @@ class WorkspaceMemory:
         """Put a deleted memory back under its id, and return it.
 
         Raises:
+            InvalidInputError: The value is no note.
             ConflictError: A memory has this id.
             StorageUnavailableError: The file cannot be written; nothing was written.
         """
+        if not isinstance(memory, Note):  # pyright: ignore[reportUnnecessaryIsInstance] - from other programs
+            raise InvalidInputError("memory", "a note", memory)
         return await self._run(lambda: self._store.restore(memory))
 
     async def context(self, message: str) -> str:

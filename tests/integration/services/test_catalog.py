@@ -188,7 +188,7 @@ async def test_confirming_and_pinning_are_undone(catalog: Catalog, memories: Mem
             await catalog.confirm(ids[kind])
         with pytest.raises(ConflictError, match="Only facts and rules can be pinned"):
             await catalog.pin(ids[kind])
-    with pytest.raises(ConflictError, match="commonplace erase --subject 'Ada Lovelace'"):
+    with pytest.raises(ConflictError, match='commonplace erase --subject "Ada Lovelace"'):
         await catalog.forget(ids[MemoryKind.ENTITY])
 
 
@@ -212,9 +212,9 @@ async def test_only_a_person_lets_prompts_show_a_flagged_memory(catalog: Catalog
 async def test_what_is_no_memory_is_refused(catalog: Catalog) -> None:
     """An unknown id, an id of an unknown kind, a secret as new text, a text that is empty."""
     lesson = (await catalog.add_lesson("Takes 60s", category="timing")).entry.id
-    with pytest.raises(NotFoundError, match="no lesson with id 'o:99'"):
+    with pytest.raises(NotFoundError, match='no lesson with id "o:99"'):
         await catalog.show("o:99")
-    with pytest.raises(NotFoundError, match="no fact with id 'f:3k7q2'"):
+    with pytest.raises(NotFoundError, match='no fact with id "f:3k7q2"'):
         await catalog.forget("f:3k7q2")
     with pytest.raises(NotFoundError, match="no memory with id"):
         await catalog.show("00000000-0000-4000-8000-000000000000")

@@ -147,7 +147,7 @@ async def test_a_newer_database_is_refused(server: Server) -> None:
     """Clearly, and without touching it."""
     await server.migrate()
     await server.run("UPDATE alembic_version SET version_num = 'ops_999' RETURNING 1")
-    with pytest.raises(DatabaseTooNewError, match=rf"'ops_999'.*'{HEADS['operational']}'"):
+    with pytest.raises(DatabaseTooNewError, match=rf'"ops_999".*"{HEADS["operational"]}"'):
         await server.migrate()
     assert await server.run("SELECT version_num FROM alembic_version") == [("ops_999",)]
 
@@ -180,7 +180,7 @@ async def test_a_database_of_an_older_development_version_is_refused(
     await server.migrate("ops_005")
     await server.run(STAMP.replace("REVISION", found))
     with pytest.raises(
-        DatabaseTooOldError, match=rf"'{found}'.*from '{oldest}' on.*commit e3e977d.*move it away"
+        DatabaseTooOldError, match=rf'"{found}".*from "{oldest}" on.*commit e3e977d.*move it away'
     ):
         await server.migrate()
     assert await server.run("SELECT version_num FROM alembic_version") == [(found,)]

@@ -55,5 +55,5 @@ def test_common_words_count_only_alone() -> None:
 def test_every_word_of_a_text_is_found_in_it(text: str) -> None:
     """Whatever characters it has."""
     for word in text.split():
-        words = query_words(word)
-        assert not bare(word) or any(each.share_in(BareText(text)) for each in words)
+        if any(map(str.isalnum, bare(word))):
+            assert any(each.share_in(BareText(text)) for each in query_words(word))

@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from commonplace.core.choices import require_items
+from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.browse.entries import ListedEntity
 from commonplace.knowledge.browse.lists import require_page
+from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.kinds import Memory, MemoryType
 from commonplace.knowledge.model.narrowing import EVERYTHING, Narrowing
 from commonplace.knowledge.search.request import make_request
@@ -66,8 +69,9 @@ class LiteralSearch:
             Those with the rarest words first, then the newest.
         """
         require_page(limit)
+        wanted = inputs.require_memory_type(kind, field="kind")
         request = make_request(limit=limit, narrowing=narrowing, now=self._session.clock())
-        table = next(each for each in TABLES.values() if each.memory_type is kind)
+        table = next(each for each in TABLES.values() if each.memory_type is wanted)
         parameters = {
             **request.parameters,
             **_of_words(words),
@@ -131,6 +135,8 @@ def _escaped(spelling: str) -> str:
 
 
 def _of_words(words: Sequence[QueryWord]) -> Mapping[str, object]:
+    if not all(isinstance(each, QueryWord) for each in require_items(words, field="words")):
+        raise InvalidInputError("words", "a list of words of a query", words)
     patterns = [word_pattern(each) for each in words]
     return {"patterns": patterns, "any_word": "|".join(patterns) or None}
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError
+from commonplace.core.quoting import quoted
 from commonplace.core.request_context import DEFAULT_TENANT, current_context
 from commonplace.knowledge import EpisodeDraft, FactDraft, FactReceipt, RuleDraft
 from commonplace.services.catalog.digests import Digests
@@ -287,15 +288,19 @@ def fact_note(receipt: FactReceipt) -> str:
         when = "." if until is None else f" from {until:%Y-%m-%d} on; until then the old value holds."
         sentences.append(f"It replaces {old}{when}")
     if receipt.current_text is not None:
-        sentences.append(f"Its period has ended, so it is history; {receipt.current_text!r} stays current.")
+        sentences.append(
+            f"Its period has ended, so it is history; {quoted(receipt.current_text)} stays current."
+        )
     if receipt.contradicts_id is not None:
         other = MemoryId.of(MemoryKind.FACT, receipt.contradicts_id)
         sentences.append(f"It is held, because it contradicts the more trusted {other}: commonplace review")
     if receipt.near is not None:
         near = MemoryId.of(MemoryKind.FACT, receipt.near.id)
-        sentences.append(f"{near} has nearly this key, {receipt.near.subject!r} {receipt.near.predicate!r}.")
+        sentences.append(
+            f"{near} has nearly this key, {quoted(receipt.near.subject)} {quoted(receipt.near.predicate)}."
+        )
     if receipt.period is not None:
-        sentences.append(f"Its period was read from the words {receipt.period.words!r}.")
+        sentences.append(f"Its period was read from the words {quoted(receipt.period.words)}.")
     return " ".join(sentences)
 
 

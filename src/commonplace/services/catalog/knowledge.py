@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from commonplace.core.quoting import quoted
 from commonplace.knowledge import (
     PINNED,
     Entity,
@@ -152,9 +153,7 @@ class Knowledge:
         """Retract a fact, mark a rule or let an episode expire."""
         if memory_id.kind is MemoryKind.ENTITY:
             entry = await self.get(memory_id)
-            reason = (
-                f"Forget its facts, or delete everything about it: commonplace erase --subject {entry.text!r}"
-            )
+            reason = f"Forget its facts, or delete everything about it: commonplace erase --subject {quoted(entry.text)}"
             raise not_for(memory_id, "forget", reason)
         before = await self.get(memory_id)
         after = await self._memory.forget(memory_id.kind, memory_id.full)
