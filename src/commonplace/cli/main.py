@@ -6,7 +6,7 @@ import signal
 import sys
 from functools import cache
 from importlib.metadata import version
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Final
 
 import typer
 import typer.main
@@ -15,79 +15,89 @@ from commonplace.cli.frame.forkable import may_fork
 from commonplace.cli.frame.lazy import CommandEntry, LazyGroup, built
 from commonplace.cli.frame.progress import show_progress
 from commonplace.cli.frame.streams import prepare_streams
-from commonplace.core.errors import CommonplaceError
+from commonplace.core.errors import CommonplaceError, NotFoundError
+
+LOOK: Final = "Look"
+CHANGE: Final = "Change"
+CONNECT: Final = "Connect"
+KEEP_SAFE: Final = "Keep safe"
+OPERATE: Final = "Operate"
+"""The panels of ``commonplace --help``, in their order, each of at most seven commands."""
+
+ONE_BY_ONE: Final = "The memories one by one: ops, apps, workspace, knowledge. For MCP clients: mcp."
 
 
 class Commands(LazyGroup):
-    """The subcommands."""
+    """The subcommands; those without a panel are typed by programs, or belong to one memory."""
 
     entries: ClassVar = {
-        "demo": CommandEntry("demo.tour", "Tour of the memories; needs no setup."),
-        "sample": CommandEntry(
-            "commands.sample", "Sample memories for trying the dashboard and the commands."
+        "know": CommandEntry("commands.know", "Search all memories: what do my agents know?", LOOK),
+        "list": CommandEntry("catalog.listing", "List memories of one kind: facts, rules, lessons …", LOOK),
+        "show": CommandEntry("catalog.show", "Show a memory with its state, source and dates.", LOOK),
+        "history": CommandEntry(
+            "catalog.history", "Show how a memory changed, or what is known over time.", LOOK
         ),
-        "know": CommandEntry("commands.know", "One search over all four memories: what do my agents know?"),
-        "list": CommandEntry("catalog.listing", "List memories of one kind: facts, rules, lessons, notes …"),
-        "show": CommandEntry("catalog.show", "Show one memory with its state, source and dates."),
-        "history": CommandEntry("catalog.history", "Show how one memory changed."),
-        "add": CommandEntry("catalog.adding", "Add a fact, rule, lesson, note or episode."),
-        "edit": CommandEntry("catalog.edit", "Correct the text of a memory."),
-        "confirm": CommandEntry("catalog.confirm", "Say that a memory still holds."),
-        "pin": CommandEntry("catalog.pin", "Show a fact or rule in every prompt."),
-        "unpin": CommandEntry("catalog.unpin", "Show a fact or rule only where it is relevant."),
-        "forget": CommandEntry("catalog.forget", "Remove memories from every search and prompt."),
-        "undo": CommandEntry("catalog.undo", "Undo the latest change."),
+        "review": CommandEntry("commands.review", "Memories that wait for your decision.", LOOK),
+        "context": CommandEntry(
+            "commands.context", "The briefing that an agent gets for a prompt; --why gives reasons.", LOOK
+        ),
+        "add": CommandEntry("catalog.adding", "Add a fact, rule, lesson, note or episode.", CHANGE),
+        "edit": CommandEntry("catalog.edit", "Correct the text of a memory.", CHANGE),
+        "confirm": CommandEntry("catalog.confirm", "Say that a memory still holds.", CHANGE),
+        "pin": CommandEntry("catalog.pin", "Show a fact or rule in every prompt.", CHANGE),
+        "unpin": CommandEntry("catalog.unpin", "Show a fact or rule only where it is relevant.", CHANGE),
+        "forget": CommandEntry(
+            "catalog.forget", "Hide memories from searches and prompts; undo restores.", CHANGE
+        ),
+        "undo": CommandEntry("catalog.undo", "Undo the latest change.", CHANGE),
+        "install": CommandEntry("commands.install", "Connect an agent host: Claude Code, Codex …", CONNECT),
+        "uninstall": CommandEntry("commands.uninstall", "Disconnect an agent host.", CONNECT),
+        "project": CommandEntry(
+            "commands.project", "Projects that own memories: list, rename, merge.", CONNECT
+        ),
+        "consolidation": CommandEntry(
+            "commands.consolidation", "The model that turns sessions into facts and rules.", CONNECT
+        ),
+        "token": CommandEntry("commands.token", "Access tokens for the service.", CONNECT),
+        "backup": CommandEntry(
+            "commands.backup", "Copy all memories to one file, while they are in use.", KEEP_SAFE
+        ),
+        "restore": CommandEntry("commands.restore", "Restore all memories from a backup.", KEEP_SAFE),
+        "export": CommandEntry("commands.export", "Write memories to files that people can read.", KEEP_SAFE),
+        "import": CommandEntry(
+            "commands.imports", "Read memories from an export or another program.", KEEP_SAFE
+        ),
+        "erase": CommandEntry(
+            "commands.erase", "Erase everything about a subject; there is no undo.", KEEP_SAFE
+        ),
+        "serve": CommandEntry(
+            "commands.serve", "Run the service: dashboard, REST and MCP over HTTP.", OPERATE
+        ),
+        "worker": CommandEntry(
+            "commands.worker", "Run background work: decay, cleanup, consolidation.", OPERATE
+        ),
+        "doctor": CommandEntry(
+            "commands.doctor", "Check each part, with what to do about problems.", OPERATE
+        ),
+        "config": CommandEntry("commands.config", "Settings and their sources.", OPERATE),
+        "demo": CommandEntry("demo.tour", "Tour of the memories; needs no setup.", OPERATE),
+        "sample": CommandEntry("commands.sample", "Sample memories to try commands on.", OPERATE),
+        "admin": CommandEntry("commands.admin", "Rare work: clock, trust, plugin, partitions …", OPERATE),
         "ops": CommandEntry("operational.commands", "Operational memory: lessons of a scheduled ops agent."),
         "apps": CommandEntry("apps.commands", "App memory: digests of ended conversations."),
-        "workspace": CommandEntry(
-            "workspace.commands", "Workspace memory: short facts stored beside the code."
-        ),
+        "workspace": CommandEntry("workspace.commands", "Workspace memory: notes stored beside the code."),
         "knowledge": CommandEntry(
             "knowledge.commands", "Knowledge memory: episodes, facts, rules and entities."
         ),
-        "serve": CommandEntry("commands.serve", "The service: dashboard, REST, MCP and metrics over HTTP."),
-        "token": CommandEntry("commands.token", "Access tokens for the service."),
-        "review": CommandEntry("commands.review", "Memories that wait for your decision."),
-        "context": CommandEntry(
-            "commands.context", "Briefing: one block for a prompt from all four memories."
-        ),
-        "worker": CommandEntry(
-            "commands.worker", "Background work: scheduled decay, cleanup and consolidation."
-        ),
-        "consolidation": CommandEntry(
-            "commands.consolidation", "Model and budget that turn sessions into knowledge."
-        ),
-        "host": CommandEntry(
-            "commands.host", "A minimal host: sessions with memory, configured by butler.toml."
-        ),
         "mcp": CommandEntry("commands.mcp", "MCP servers on standard input and output."),
-        "project": CommandEntry(
-            "commands.project", "Projects that own memories: list, rename, merge, promote."
-        ),
-        "install": CommandEntry(
-            "commands.install",
-            "Connect agent hosts such as Claude Code or Codex to the memories.",
-        ),
-        "plugin": CommandEntry("commands.plugin", "Write a Claude Code plugin and its marketplace."),
-        "uninstall": CommandEntry("commands.uninstall", "Disconnect agent hosts from the memories."),
         "hook": CommandEntry("commands.hook", "Handle an event of an agent host."),
-        "backup": CommandEntry("commands.backup", "Copy all memories to one file, while they are in use."),
-        "restore": CommandEntry("commands.restore", "Restore all memories from a backup."),
-        "export": CommandEntry("commands.export", "Export memories to JSON Lines or a folder of Markdown."),
-        "import": CommandEntry("commands.imports", "Import memories from an export or another program."),
-        "erase": CommandEntry("commands.erase", "Delete everything about a subject permanently."),
-        "doctor": CommandEntry(
-            "commands.doctor", "Check each part with a real write, read, search and delete."
-        ),
-        "clock": CommandEntry("commands.clock", "Check the clock that decay and cleanup depend on."),
-        "trust": CommandEntry("commands.trust", "Trust the commonplace.toml in a directory."),
-        "config": CommandEntry("commands.config", "Settings and their sources."),
     }
 
 
 app = typer.Typer(
     cls=Commands,
     help="Persistent memory for AI agents.",
+    epilog=ONE_BY_ONE,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
@@ -138,7 +148,7 @@ def main() -> None:
     try:
         _parser()(prog_name="commonplace")
     except CommonplaceError as error:
-        typer.echo(f"error: {error}", err=True)
+        typer.echo(f"error: {_message(error)}", err=True)
         sys.exit(1)
     except BrokenPipeError:
         # The reader has closed the output, as in `… | head`, so the interpreter must not flush to it.
@@ -151,3 +161,12 @@ def main() -> None:
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
+
+
+def _message(error: CommonplaceError) -> str:
+    """Return the message of an error; a missing memory is named by the id that commands print."""
+    if not isinstance(error, NotFoundError):
+        return str(error)
+    from commonplace.cli.frame.ids import missing  # noqa: PLC0415 - the ids import the memories
+
+    return missing(error)

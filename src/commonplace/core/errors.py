@@ -251,7 +251,7 @@ class ClockError(CommonplaceError):
     def __init__(self, fault: str) -> None:
         super().__init__(
             f"{fault}; decay, expiry and cleanup wait, because a wrong clock would delete memories. Set the clock, or "
-            "confirm that it is right: commonplace clock --confirm"
+            "confirm that it is right: commonplace admin clock --confirm"
         )
 
 

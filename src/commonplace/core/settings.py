@@ -390,7 +390,7 @@ def _refuse_untrusted(path: Path, content: bytes, values: Mapping[str, Any], hom
     if refused and not is_trusted(path, content, home=home):
         raise SettingsError(
             f"{path}: sets {', '.join(refused)}, but is not trusted: a cloned repository could redirect your memories. "
-            f"Read the file, then run `commonplace trust {shlex.quote(str(path.parent))}`, or remove these keys"
+            f"Read the file, then run `commonplace admin trust {shlex.quote(str(path.parent))}`, or remove these keys"
         )
 
 

@@ -60,6 +60,7 @@ _FORM: Final = re.compile(
     rf"|(?P<numbered>[oaw]):(?:m-)?(?P<number>{_NUMBER})"
     rf"|m-(?P<note>{_NUMBER}))\]?"
 )
+_BEGINNING: Final = re.compile(r"[0-9a-f]{4,31}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +117,11 @@ def parse_memory_id(text: str) -> MemoryId | UUID:
         return MemoryId(kind=MemoryKind.NOTE, key=match["note"])
     kind = _KINDS[match["letter"] or match["numbered"]]
     return MemoryId(kind=kind, key=match["head"] or match["number"])
+
+
+def is_beginning(text: str) -> bool:
+    """Return whether a text is the beginning of a UUID: 4 digits or more, which do not say the kind."""
+    return _BEGINNING.fullmatch(text.strip().lower().replace("-", "")) is not None
 
 
 def _is_uuid(text: str) -> bool:

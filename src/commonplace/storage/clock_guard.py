@@ -5,7 +5,7 @@ seen: the time, the machine's uptime and its boot id. Later, the time must have 
 reboot the uptime says nothing, so the time must be within a day of the last sighting or of the newest row, or be
 synchronised with a time server.
 
-Work continues when the time is plausible again, or when an operator confirms it: ``commonplace clock --confirm``.
+Work continues when the time is plausible again, or when an operator confirms it: ``commonplace admin clock --confirm``.
 Source: HRD-05.
 """
 

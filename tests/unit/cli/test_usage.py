@@ -73,7 +73,7 @@ def test_help_shows_no_value_for_flags() -> None:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        (["kn"], {"know", "knowledge"}),
+        (["kn"], {"know"}),
         (["knowledge", "store-"], {"store-episode", "store-fact", "store-rule"}),
         (["knowledge", "store-fact", "a", "b", "c", "--perm"], {"--permanence"}),
         (["ops", "list", "--sort", "re"], {"recency"}),

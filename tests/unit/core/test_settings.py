@@ -84,7 +84,8 @@ def test_an_untrusted_directory_cannot_redirect_storage(tmp_path: Path, line: st
     file, home = Path("commonplace.toml").absolute(), tmp_path / "home"
     file.write_text(f"memory_budget = 5\n{line}\n")
     with pytest.raises(
-        SettingsError, match=rf"sets {line.split(maxsplit=1)[0]}, but is not trusted.*`commonplace trust /"
+        SettingsError,
+        match=rf"sets {line.split(maxsplit=1)[0]}, but is not trusted.*`commonplace admin trust /",
     ):
         load(tmp_path)
     trust(file, file.read_bytes(), home=home)

@@ -124,7 +124,7 @@ def days(count: int) -> datetime:
             replace(HEALTHY, episodes=DEAD),
             (
                 "warning dead-letters: 2 episodes failed and will not be tried again; 2 episodes will be lost without "
-                "becoming knowledge, the first on 30 November. $ commonplace knowledge dead-letters"
+                "becoming knowledge, the first on 30 November. $ commonplace admin dead-letters"
             ),
         ),
         (
@@ -138,7 +138,7 @@ def days(count: int) -> datetime:
             replace(HEALTHY, clock_fault="the clock says 2031"),
             (
                 "warning clock-implausible: Forgetting is paused, because the clock says 2031. Set the clock, "
-                "or confirm that it is right. $ commonplace clock --confirm"
+                "or confirm that it is right. $ commonplace admin clock --confirm"
             ),
         ),
         (replace(HEALTHY, free_bytes=DISK_LOW_BYTES), None),

@@ -60,7 +60,7 @@ def test_the_guard_holds_until_the_clock_is_back_or_confirmed(tmp_path: Path) ->
     guard.require()
     now[0] = seen(days=400, uptime_days=0.01)
     for _ in range(2):
-        with pytest.raises(ClockError, match=r"the clock says 2027.*commonplace clock --confirm"):
+        with pytest.raises(ClockError, match=r"the clock says 2027.*commonplace admin clock --confirm"):
             guard.require(NOON)
     ClockGuard(tmp_path / "home", clock=ManualClock(NOON), look=lambda: now[0]).require(NOON)
     now[0] = seen(days=0.02, uptime_days=0.02)

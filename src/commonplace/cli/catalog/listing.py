@@ -4,8 +4,9 @@ from typing import Annotated, Final
 
 import typer
 
-from commonplace.cli.catalog.opening import entry_line, opened_catalog
+from commonplace.cli.catalog.opening import entry_document, entry_line, opened_catalog
 from commonplace.cli.frame.command import Answer, commands
+from commonplace.cli.frame.output import print_lines
 from commonplace.cli.frame.run import settings
 from commonplace.core.clock import utc_now
 from commonplace.language.times import TimeReader
@@ -65,8 +66,8 @@ def _add(name: str, kind: MemoryKind, place: str) -> None:
         entries = await catalog.list(kind, narrowing)
         more = [f"[dim]The first {limit}. For more, add --limit.[/]"] if len(entries) == limit else []
         lines = [*map(entry_line, entries), *more] if entries else [f"No {name}."]
-        document = {"count": len(entries), name: entries}
-        return Answer(document, lambda out: out.print("\n".join(lines)))
+        document = {"count": len(entries), name: list(map(entry_document, entries))}
+        return Answer(document, lambda out: print_lines(out, lines))
 
     listed.__doc__ = f"List {name}, newest first." if name != "entities" else "List entities by name."
     command(name)(listed)

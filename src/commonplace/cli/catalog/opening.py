@@ -2,13 +2,14 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
 from commonplace.cli.frame.command import Answer
-from commonplace.cli.frame.output import shown
+from commonplace.cli.frame.output import print_lines, shown
 from commonplace.cli.frame.run import settings, source
+from commonplace.core.json_values import json_safe
 from commonplace.core.request_context import DEFAULT_TENANT
 from commonplace.core.text import collapse_whitespace
 from commonplace.knowledge import KnowledgeMemory
@@ -18,6 +19,11 @@ from commonplace.services.opening import OpenedMemories
 
 IdArgument = Annotated[
     str, typer.Argument(metavar="ID", help="The ID as commands print it, such as f:3k7q2, o:12, a:7 or w:3.")
+]
+
+IdOrNameArgument = Annotated[
+    str,
+    typer.Argument(metavar="ID|NAME", help="The ID as commands print it, or the name of a person or thing."),
 ]
 
 _DONE: Final = {
@@ -62,11 +68,22 @@ def entry_line(entry: CatalogEntry) -> str:
     return f"[cyan]{entry.id}[/]{about}  {shown(collapse_whitespace(entry.text))}{state}"
 
 
+def entry_document(entry: CatalogEntry) -> dict[str, Any]:
+    """Return a memory as a JSON object: ``id`` is its full id, ``short_id`` the one that commands print."""
+    document = json_safe(entry)
+    return {"id": document.pop("full_id"), "short_id": document.pop("id"), **document}
+
+
+def _change_document(change: CatalogChange) -> dict[str, Any]:
+    return json_safe(change) | {"entry": entry_document(change.entry)}
+
+
 def change_answer(*changes: CatalogChange) -> Answer:
     """Return the receipts of changes: what changed, and the command that undoes it."""
-    document = changes[0] if len(changes) == 1 else {"count": len(changes), "changes": changes}
+    documents = list(map(_change_document, changes))
+    document = documents[0] if len(documents) == 1 else {"count": len(documents), "changes": documents}
     lines = [line for change in changes for line in _lines(change)]
-    return Answer(document, lambda out: out.print("\n".join(lines)))
+    return Answer(document, lambda out: print_lines(out, lines))
 
 
 def _lines(change: CatalogChange) -> list[str]:

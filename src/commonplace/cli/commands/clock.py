@@ -1,4 +1,4 @@
-"""``commonplace clock``: the clock that decay, expiry and cleanup depend on."""
+"""``commonplace admin clock``: the clock that decay, expiry and cleanup depend on."""
 
 from typing import Annotated
 

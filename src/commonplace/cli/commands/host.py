@@ -1,4 +1,4 @@
-"""``commonplace host``: sessions of a butler that start with its memories and end with an episode."""
+"""``commonplace admin host``: sessions of a butler that start with its memories and end with an episode."""
 
 import os
 from pathlib import Path

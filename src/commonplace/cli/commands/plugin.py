@@ -1,4 +1,4 @@
-"""``commonplace plugin``: commonplace as a plugin of Claude Code."""
+"""``commonplace admin plugin``: commonplace as a plugin of Claude Code."""
 
 from pathlib import Path
 from typing import Annotated

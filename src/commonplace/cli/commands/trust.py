@@ -1,4 +1,4 @@
-"""``commonplace trust``: trust in the ``commonplace.toml`` of a directory."""
+"""``commonplace admin trust``: trust in the ``commonplace.toml`` of a directory."""
 
 import os
 from pathlib import Path

@@ -51,7 +51,7 @@ def commands(
     """
     shared = [] if opened is None else list(signature(opened).parameters.values())
 
-    def command(name: str | None = None) -> Callable[[_Work], _Work]:
+    def command(name: str | None = None, *, hidden: bool = False) -> Callable[[_Work], _Work]:
         def add(work: _Work) -> _Work:
             own = flat_parameters(work)[opened is not None :]
 
@@ -71,7 +71,7 @@ def commands(
                 [each.replace(kind=Parameter.KEYWORD_ONLY) for each in parameters.values()]
             )
             called.__name__, called.__doc__ = work.__name__, work.__doc__
-            app.command(name)(called)
+            app.command(name, hidden=hidden)(called)
             return work
 
         return add
@@ -106,9 +106,14 @@ def listing(
     row: Callable[[_T], Sequence[object]],
     *,
     if_empty: str,
+    document: Callable[[_T], object] | None = None,
 ) -> Answer:
-    """Return a list as an answer: as JSON, its length and its items under a name; for people, a table of the items."""
-    document = {"count": len(found), name: found}
+    """Return a list as an answer: as JSON, its length and its items under a name; for people, a table of the items.
+
+    ``document`` returns an item as JSON, if it is more than the item's own form.
+    """
+    items = found if document is None else [document(each) for each in found]
     return Answer(
-        document, lambda out: out.print(table(*columns, rows=map(row, found)) if found else if_empty)
+        {"count": len(found), name: items},
+        lambda out: out.print(table(*columns, rows=map(row, found)) if found else if_empty),
     )

@@ -14,10 +14,17 @@ from commonplace.cli.frame import usage
 
 @dataclass(frozen=True, slots=True)
 class CommandEntry:
-    """A command: its module in this package, which has the attribute ``app``, and its line in the list of commands."""
+    """A command.
+
+    Attributes:
+        module: Its module in this package, which has the attribute ``app``.
+        help: Its line in the list of commands.
+        panel: The panel of the list that shows it; without a panel, the list leaves it out.
+    """
 
     module: str
     help: str
+    panel: str | None = None
 
     def load(self) -> typer.Typer:
         """Import the command; a group without its own help gets the line of the list."""
@@ -32,7 +39,7 @@ class _Deferred(TyperCommand):
     """A placeholder in the list that loads the real command when called."""
 
     def __init__(self, name: str, entry: CommandEntry) -> None:
-        super().__init__(name, help=entry.help)
+        super().__init__(name, help=entry.help, rich_help_panel=entry.panel, hidden=entry.panel is None)
         self._entry = entry
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the signature is typer's

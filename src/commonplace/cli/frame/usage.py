@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from commonplace.cli.frame.streams import decoded_argument
+from commonplace.cli.frame.suggestions import unknown_command
 from commonplace.core.faults import expected_by
 from commonplace.core.quoting import quoted
 
@@ -130,9 +131,28 @@ class Command(_NamedValues, TyperCommand):
 class CommandGroup(_NamedValues, TyperGroup):
     """A group of commands."""
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - the signature is typer's
+        """Return the command that the first word names; for another word, suggest the nearest commands."""
+        word = args[0]
+        if self.get_command(ctx, word) is None and not word.startswith("-") and not ctx.resilient_parsing:
+            top = ctx.find_root().command
+            ctx.fail(
+                unknown_command(
+                    word,
+                    _listed(self),
+                    top_level=_listed(top) if isinstance(top, TyperGroup) else (),
+                    in_group=ctx.parent is not None,
+                )
+            )
+        return super().resolve_command(ctx, args)
+
+
+def _listed(group: TyperGroup) -> list[str]:
+    return [name for name, command in group.commands.items() if not command.hidden]
+
 
 def use_in(app: typer.Typer) -> None:
-    """Make all commands of a group and its subgroups show their values by name."""
+    """Make all commands of a group and its subgroups show their values by name and suggest the nearest command."""
     app.info.cls = CommandGroup
     for command in app.registered_commands:
         if command.cls is TyperCommand:

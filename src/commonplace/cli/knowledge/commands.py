@@ -8,18 +8,11 @@ import typer
 
 from commonplace.cli.bounds import bounded
 from commonplace.cli.frame.command import Answer, commands
+from commonplace.cli.frame.ids import with_short_id
 from commonplace.cli.frame.output import AllowSecrets
 from commonplace.cli.frame.run import source as door
-from commonplace.cli.knowledge import (
-    consolidation,
-    entities,
-    exporting,
-    history,
-    lists,
-    partitions,
-    reembed,
-    upkeep,
-)
+from commonplace.cli.knowledge import consolidation, entities, history, lists, reembed, upkeep
+from commonplace.cli.knowledge.identity import current_id, document
 from commonplace.cli.knowledge.options import (
     AsOfOption,
     IdArgument,
@@ -27,6 +20,7 @@ from commonplace.cli.knowledge.options import (
     TypeArgument,
     Within,
     WithinBlock,
+    entity_of,
     json_object,
     opened,
     record,
@@ -35,7 +29,6 @@ from commonplace.cli.knowledge.options import (
 from commonplace.core.bounds import BudgetTokens, Share
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.core.instructions import in_words
-from commonplace.core.json_values import json_safe
 from commonplace.core.sources import Source
 from commonplace.knowledge import (
     DEFAULT_BUDGET_TOKENS,
@@ -53,9 +46,9 @@ from commonplace.knowledge import (
     Period,
     Permanence,
     SearchMode,
-    json_fields,
     short_id,
 )
+from commonplace.services.memory_ids import MemoryKind
 from commonplace.services.review.ids import ItemId, ItemKind
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
@@ -108,7 +101,8 @@ async def store_episode(
     )
     if receipt.id is None:
         raise StorageUnavailableError(f"not stored: {receipt.reason}")
-    return Answer({"id": receipt.id}, f"stored episode {receipt.id}")
+    episode = short_id(MemoryType.EPISODE, receipt.id)
+    return Answer({"id": receipt.id, "short_id": episode}, f"stored episode {episode}")
 
 
 @command("store-fact")
@@ -128,7 +122,9 @@ async def store_fact(
     ] = Permanence.STANDARD,
     scope: StoreScope = GLOBAL_SCOPE,
     tag: TagOption = None,
-    entity: Annotated[str | None, typer.Option(help="Id of the entity that the subject refers to.")] = None,
+    entity: Annotated[
+        str | None, typer.Option(help="The ID or name of the entity that the subject refers to.")
+    ] = None,
     valid_from: Annotated[
         str | None,
         typer.Option(metavar="TIME", help="When the fact became true: a date or a time, such as 2026-05-01."),
@@ -158,27 +154,34 @@ async def store_fact(
         permanence=permanence,
         scope=scope,
         tags=tag,
-        entity_id=entity,
+        entity_id=None if entity is None else await entity_of(memory, entity),
         valid_from=valid_from,
         valid_to=valid_to,
         source=source,
         metadata=metadata,
         allow_secrets=allow_secrets,
     )
+    fact = short_id(MemoryType.FACT, receipt.id)
+    text = f"stored fact {fact}{_effect(receipt)}{_near(receipt)}{_period_text(receipt.period)}"
+    return Answer(with_short_id(MemoryKind.FACT, receipt), text)
+
+
+def _effect(receipt: FactReceipt) -> str:
     effect = _flagged(receipt.flags)
     if receipt.current_id is not None:
         effect = f"\nkept as history: {receipt.current_text!r} stays current{effect}"
     if receipt.superseded_id is not None:
         until = receipt.superseded_until
         when = "" if until is None else f" from {until:%Y-%m-%d}; until then"
-        replaced = f"\nreplaced fact {receipt.superseded_id}{when}: {receipt.superseded_text}"
+        old = short_id(MemoryType.FACT, receipt.superseded_id)
+        replaced = f"\nreplaced fact {old}{when}: {receipt.superseded_text}"
         effect = f"{replaced}{_both(receipt.review_id)}{effect}"
     if receipt.contradicts_id is not None:
+        other = short_id(MemoryType.FACT, receipt.contradicts_id)
         effect = (
-            f"\nheld, because it contradicts the more trusted fact {receipt.contradicts_id}; "
-            "decide with: commonplace review"
+            f"\nheld, because it contradicts the more trusted fact {other}; decide with: commonplace review"
         )
-    return Answer(receipt, f"stored fact {receipt.id}{effect}{_near(receipt)}{_period_text(receipt.period)}")
+    return effect
 
 
 def _near(receipt: FactReceipt) -> str:
@@ -227,7 +230,8 @@ async def store_rule(
         metadata=metadata,
         allow_secrets=allow_secrets,
     )
-    return Answer(receipt, f"stored rule {receipt.id}{_flagged(receipt.flags)}")
+    text = f"stored rule {short_id(MemoryType.RULE, receipt.id)}{_flagged(receipt.flags)}"
+    return Answer(with_short_id(MemoryKind.RULE, receipt), text)
 
 
 def _flagged(flags: Sequence[str]) -> str:
@@ -254,7 +258,7 @@ async def search(
     narrowing: Within = EVERYTHING,
     explain: ExplainOption = False,
 ) -> Answer:
-    """Find memories, best match first."""
+    """Find episodes, facts and rules, best match first."""
     found = await memory.search(
         query,
         types=kind,
@@ -290,16 +294,17 @@ async def recall(
         narrowing=narrowing,
         explain=explain,
     )
-    return results(found, if_empty="No memories found.")
+    return results(found, if_empty="No facts or rules.")
 
 
 @command()
 async def get(
     memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument, *, as_of: AsOfOption = None
 ) -> Answer:
-    """Print all fields of a memory, and count a use unless --as-of is given."""
-    found = await memory.get(memory_type, memory_id, as_of=as_of)
-    return record(json_safe(found), json_fields(found))
+    """Print all fields of an episode, fact or rule, and count a use unless --as-of is given."""
+    wanted = await current_id(memory, memory_type, memory_id) if as_of is None else memory_id
+    fields = document(await memory.get(memory_type, wanted, as_of=as_of))
+    return record(fields, fields)
 
 
 @command()
@@ -337,10 +342,8 @@ async def context(
 
 app.add_typer(lists.app, name="list")
 app.add_typer(history.app)
-app.add_typer(exporting.app)
 app.add_typer(upkeep.app)
 app.add_typer(consolidation.app)
 app.add_typer(consolidation.runs_app, name="runs")
 app.add_typer(reembed.app)
-app.add_typer(partitions.app, name="partitions")
 app.add_typer(entities.app, name="entity")

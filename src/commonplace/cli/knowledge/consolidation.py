@@ -1,4 +1,4 @@
-"""``commonplace knowledge consolidate``, ``dead-letters`` and ``runs``."""
+"""``commonplace knowledge consolidate`` and ``runs``."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -22,6 +22,7 @@ from commonplace.knowledge import (
     Limit,
     Run,
     RunState,
+    short_id,
 )
 
 SHOWN_CHARS = 120
@@ -85,7 +86,7 @@ async def consolidate_command(
 
 def _show_plan(out: Console, plan: ConsolidationPlan) -> None:
     rows = [
-        (each.sign, each.what, _cut(each.before), _cut(each.after), each.evidence_count)
+        (each.sign, each.what, cut(each.before), cut(each.after), each.evidence_count)
         for each in plan.changes
     ]
     title = f"{plural(len(plan.lease.episodes), 'episode')} of {plan.lease.butler}"
@@ -130,28 +131,6 @@ def _show_planned(out: Console, report: ConsolidationReport) -> None:
         out.print(table("run", "butler", "episodes", "from (UTC)", "to (UTC)", rows=rows))
 
 
-@command("dead-letters")
-async def dead_letters(
-    memory: KnowledgeMemory,
-    *,
-    requeue: Annotated[
-        bool, typer.Option("--requeue", help="Retry the dead letters, with all attempts available again.")
-    ] = False,
-    butler: ButlerOption = None,
-) -> Answer:
-    """List dead letters (episodes with no retries left) with their last errors, or requeue them."""
-    if requeue:
-        number = await memory.dead_letters.requeue(butler=butler)
-        return Answer({"requeued": number}, f"requeued {plural(number, 'episode')}")
-    return listing(
-        "dead_letters",
-        await memory.dead_letters.list(butler=butler),
-        ("id", "butler", "since (UTC)", "attempts", "last error"),
-        lambda each: (each.id, each.butler, each.created_at, each.retry_count, _cut(each.last_error)),
-        if_empty="No dead letters.",
-    )
-
-
 @runs_command("list")
 async def list_runs(
     memory: KnowledgeMemory,
@@ -172,9 +151,9 @@ async def show_run(memory: KnowledgeMemory, run_id: IdArgument) -> Answer:
     rows = [
         (
             each.action.replace("_", " "),
-            each.memory_id,
+            short_id(each.action.memory_type, each.memory_id),
             f"{each.subject} {each.predicate}" if each.subject else "",
-            _cut(each.content),
+            cut(each.content),
             each.state,
         )
         for each in record.actions
@@ -222,5 +201,6 @@ def _run_row(run: Run) -> tuple[object, ...]:
     )
 
 
-def _cut(text: str | None) -> str | None:
+def cut(text: str | None) -> str | None:
+    """Return a text cut for a table."""
     return None if text is None else trim_to(text, SHOWN_CHARS)

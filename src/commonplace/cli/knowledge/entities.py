@@ -6,6 +6,7 @@ import typer
 
 from commonplace.cli.frame.command import Answer, commands, listing
 from commonplace.cli.frame.output import AllowSecrets
+from commonplace.cli.knowledge.identity import document
 from commonplace.cli.knowledge.lists import LimitOption
 from commonplace.cli.knowledge.options import (
     AsOfOption,
@@ -18,7 +19,7 @@ from commonplace.cli.knowledge.options import (
     record,
 )
 from commonplace.core.json_values import json_safe
-from commonplace.knowledge import LIST_LIMIT, EntityType, KnowledgeMemory, MemoryType, short_id
+from commonplace.knowledge import LIST_LIMIT, Entity, EntityType, KnowledgeMemory, MemoryType, short_id
 
 app = typer.Typer(help="The people, organizations and places that facts are about.", no_args_is_help=True)
 command = commands(app, opened)
@@ -39,7 +40,7 @@ async def create(
     metadata: MetadataOption = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
-    """Add an entity. The combination of name and type must be unique."""
+    """Add an entity. No other entity may have its name and type."""
     entity = await memory.entities.create(
         canonical_name=name,
         entity_type=kind,
@@ -47,14 +48,14 @@ async def create(
         metadata=metadata,
         allow_secrets=allow_secrets,
     )
-    return record(entity, json_safe(entity))
+    return _record(entity)
 
 
 @command()
 async def get(memory: KnowledgeMemory, entity: EntityArgument, *, as_of: AsOfOption = None) -> Answer:
     """Print an entity. If it was merged, survivor_id names the entity that replaced it."""
     found = await memory.entities.get(await entity_of(memory, entity), as_of=as_of)
-    return record(found, json_safe(found))
+    return _record(found)
 
 
 @command()
@@ -87,7 +88,7 @@ async def relations(
 @command()
 async def update(
     memory: KnowledgeMemory,
-    entity_id: Annotated[str, typer.Argument(metavar="ID", help="The id of the entity.")],
+    entity_id: EntityArgument,
     *,
     name: Annotated[str | None, typer.Option(help="The new name.")] = None,
     alias: AliasOption = None,
@@ -97,13 +98,13 @@ async def update(
 ) -> Answer:
     """Change an entity. New aliases replace the old list; metadata keys are set one by one."""
     entity = await memory.entities.update(
-        entity_id,
+        await entity_of(memory, entity_id),
         canonical_name=name,
         aliases=[] if no_aliases else alias,
         metadata=metadata,
         allow_secrets=allow_secrets,
     )
-    return record(entity, json_safe(entity))
+    return _record(entity)
 
 
 @command()
@@ -130,7 +131,7 @@ async def resolve(
         found,
         ("id", "name", "type", "aliases", "match", "score"),
         lambda each: (
-            each.entity_id,
+            short_id("entity", each.entity_id),
             each.canonical_name,
             each.entity_type,
             ", ".join(each.aliases),
@@ -148,7 +149,8 @@ async def merge(
     target_id: Annotated[str, typer.Argument(metavar="TARGET", help="The entity that stays.")],
 ) -> Answer:
     """Merge two entries for the same entity; names and facts move to the target."""
-    receipt = await memory.entities.merge(source_id, target_id)
+    source, target = await entity_of(memory, source_id), await entity_of(memory, target_id)
+    receipt = await memory.entities.merge(source, target)
     conflicts = [
         f"{each.predicate}: kept {each.kept_text!r}, superseded {each.superseded_text!r}"
         for each in receipt.conflicts
@@ -164,3 +166,8 @@ async def unmerge(
     """Undo a merge. Fields that changed since the merge stay, and the output lists them."""
     receipt = await memory.entities.unmerge(source_id)
     return record(receipt, json_safe(receipt))
+
+
+def _record(entity: Entity) -> Answer:
+    fields = document(entity)
+    return record(fields, fields)

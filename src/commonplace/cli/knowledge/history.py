@@ -1,14 +1,14 @@
-"""``commonplace knowledge diff`` and ``timeline``: the past of facts and rules."""
+"""``commonplace knowledge diff``: the facts and rules that came and went."""
 
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from commonplace.cli.frame.command import Answer, commands, listing
+from commonplace.cli.frame.command import Answer, commands
 from commonplace.cli.frame.output import shown
 from commonplace.cli.knowledge.lists import LimitOption, OffsetOption
-from commonplace.cli.knowledge.options import ScopeOption, about, entity_of, opened
+from commonplace.cli.knowledge.options import ScopeOption, about, opened
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.json_values import json_safe
 from commonplace.knowledge import MAX_LIMIT, KnowledgeMemory
@@ -55,34 +55,3 @@ async def diff(
             out.print("No fact or rule was added or removed.")
 
     return Answer(json_safe(changed), text)
-
-
-@command()
-async def timeline(
-    memory: KnowledgeMemory,
-    subject: Annotated[
-        str,
-        typer.Argument(
-            metavar="SUBJECT", help="The person or thing that the facts are about.", show_default=False
-        ),
-    ] = "",
-    *,
-    entity: Annotated[
-        str | None,
-        typer.Option(metavar="ENTITY", help="The id or name of an entity, instead of a subject."),
-    ] = None,
-    limit: LimitOption = MAX_LIMIT,
-    offset: OffsetOption = 0,
-) -> Answer:
-    """Print the facts of a subject in the order in which they became true."""
-    entity_id = await entity_of(memory, entity) if entity is not None else None
-    return listing(
-        "facts",
-        await memory.history.timeline(subject, entity_id=entity_id, limit=limit, offset=offset),
-        ("from (UTC)", "to (UTC)", "state", "predicate", "text"),
-        lambda each: (
-            *(each.valid_from or each.created_at, each.valid_to or ""),
-            *(each.validity, each.predicate, each.content),
-        ),
-        if_empty="No facts.",
-    )

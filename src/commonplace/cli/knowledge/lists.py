@@ -1,12 +1,12 @@
 """``commonplace knowledge list``: facts, rules, episodes and entities, the newest first or by name."""
 
-import sys
 from typing import Annotated
 
 import typer
 
 from commonplace.cli.bounds import bounded
 from commonplace.cli.frame.command import Answer, commands, listing
+from commonplace.cli.knowledge.identity import document
 from commonplace.cli.knowledge.options import WithinFacts, WithinRules, about, opened
 from commonplace.core.bounds import Offset
 from commonplace.knowledge import (
@@ -17,14 +17,13 @@ from commonplace.knowledge import (
     KnowledgeMemory,
     Limit,
     Maturity,
-    Memory,
     Narrowing,
     RuleCriteria,
     Validity,
     short_id,
 )
 
-app = typer.Typer(help="Lists of facts, rules, episodes and entities.", no_args_is_help=True)
+app = typer.Typer(help="Lists with filters for facts, rules, episodes and entities.", no_args_is_help=True)
 command = commands(app, opened)
 
 PAGE = 50
@@ -47,7 +46,7 @@ async def facts(
     limit: LimitOption = PAGE,
     offset: OffsetOption = 0,
 ) -> Answer:
-    """List facts."""
+    """List facts by their state, period, subject or source."""
     found = await memory.lists.facts(
         validity=validity or (None if narrowing.is_past else Validity.ACTIVE),
         narrowing=narrowing,
@@ -61,13 +60,14 @@ async def facts(
         found,
         ("id", "fact", "scope", "confidence", "since (UTC)"),
         lambda fact: (
-            shown_id(fact),
+            short_id(fact.memory_type, fact.id),
             about(fact, later.get(fact.id)),
             fact.scope,
             f"{fact.effective_confidence:.2f}",
             fact.created_at,
         ),
         if_empty="No facts.",
+        document=document,
     )
 
 
@@ -81,7 +81,7 @@ async def rules(
     limit: LimitOption = PAGE,
     offset: OffsetOption = 0,
 ) -> Answer:
-    """List rules."""
+    """List rules by their state or source."""
     found = await memory.lists.rules(
         forgotten=forgotten,
         narrowing=narrowing,
@@ -93,8 +93,15 @@ async def rules(
         "rules",
         found,
         ("id", "rule", "scope", "maturity", "since (UTC)"),
-        lambda rule: (shown_id(rule), about(rule), rule.scope, rule.maturity, rule.created_at),
+        lambda rule: (
+            short_id(rule.memory_type, rule.id),
+            about(rule),
+            rule.scope,
+            rule.maturity,
+            rule.created_at,
+        ),
         if_empty="No rules.",
+        document=document,
     )
 
 
@@ -112,7 +119,7 @@ async def episodes(
     limit: LimitOption = PAGE,
     offset: OffsetOption = 0,
 ) -> Answer:
-    """List episodes."""
+    """List episodes by the state of their consolidation."""
     found = await memory.lists.episodes(
         status=status, narrowing=Narrowing(scope=butler), live=not expired, limit=limit, offset=offset
     )
@@ -121,13 +128,14 @@ async def episodes(
         found,
         ("id", "episode", "butler", "status", "since (UTC)"),
         lambda episode: (
-            shown_id(episode),
+            short_id(episode.memory_type, episode.id),
             about(episode),
             episode.butler,
             episode.consolidation_status,
             episode.created_at,
         ),
         if_empty="No episodes.",
+        document=document,
     )
 
 
@@ -143,7 +151,7 @@ async def entities(
     limit: LimitOption = PAGE,
     offset: OffsetOption = 0,
 ) -> Answer:
-    """List entities. Entities have no short ids."""
+    """List entities by name, with the number of their facts."""
     found = await memory.lists.entities(
         name=name, entity_type=kind, merged=merged, limit=limit, offset=offset
     )
@@ -152,16 +160,12 @@ async def entities(
         found,
         ("id", "name", "type", "aliases", "facts"),
         lambda entity: (
-            entity.id,
+            short_id("entity", entity.id),
             entity.canonical_name,
             entity.entity_type,
             ", ".join(entity.aliases),
             entity.facts,
         ),
         if_empty="No entities.",
+        document=document,
     )
-
-
-def shown_id(memory: Memory) -> str:
-    """Return the short id for people, or the full id for programs; every command takes either."""
-    return short_id(memory.memory_type, memory.id) if sys.stdout.isatty() else str(memory.id)

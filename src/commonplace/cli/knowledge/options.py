@@ -12,16 +12,26 @@ from commonplace.cli.bounds import bounded
 from commonplace.cli.frame.command import Answer
 from commonplace.cli.frame.output import shown, table
 from commonplace.cli.frame.run import settings, source
+from commonplace.cli.knowledge.identity import document
 from commonplace.core.bounds import Share
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import InvalidInputError
-from commonplace.core.json_values import json_safe
 from commonplace.core.parameter_groups import BuiltBy
 from commonplace.core.quoting import quoted
 from commonplace.core.request_context import DEFAULT_TENANT
 from commonplace.core.sources import Source
 from commonplace.core.text import trim_to
-from commonplace.knowledge import Fact, KnowledgeMemory, Memory, MemoryType, Narrowing, Scores, SearchResult
+from commonplace.knowledge import (
+    Fact,
+    KnowledgeMemory,
+    Memory,
+    MemoryType,
+    Narrowing,
+    Scores,
+    SearchResult,
+    short_id,
+)
+from commonplace.services.memory_ids import MemoryKind, is_beginning, parse_memory_id
 
 SHOWN_CHARS: Final = 300
 """Maximum number of characters of a text in a table; ``--json`` and ``get`` show the whole text."""
@@ -94,7 +104,9 @@ ExactScopeOption = Annotated[
     typer.Option("--scope", help="Only this scope, without the global one.", show_default="all scopes"),
 ]
 TypeArgument = Annotated[MemoryType, typer.Argument(metavar="TYPE", help="episode, fact or rule.")]
-EntityArgument = Annotated[str, typer.Argument(metavar="ENTITY", help="The id or name of an entity.")]
+EntityArgument = Annotated[
+    str, typer.Argument(metavar="ENTITY", help="The ID or name of an entity, such as n:4h1tz or Ada.")
+]
 IdArgument = Annotated[
     str, typer.Argument(metavar="ID", help="A UUID, the start of a UUID, or a short id such as f:3k7q2.")
 ]
@@ -130,18 +142,25 @@ async def entity_of(memory: KnowledgeMemory, name: str) -> UUID:
     Raises:
         InvalidInputError: No entity or several entities have the name.
     """
-    with suppress(ValueError):
-        return UUID(name)
+    with suppress(InvalidInputError):
+        if isinstance(parsed := parse_memory_id(name), UUID):
+            return parsed
+        if parsed.kind is MemoryKind.ENTITY:
+            return (await memory.entities.get(parsed.full)).id
     if not name.strip():
         raise InvalidInputError("entity", "a name or an id", name)
     found = await memory.entities.resolve(name)
+    if not found and is_beginning(name):
+        return (await memory.entities.get(name)).id
     best = [each for each in found if each.name_match is found[0].name_match]
     if len(best) != 1:
-        known = ", ".join(f"{each.canonical_name} ({each.entity_id})" for each in best[:3])
+        known = ", ".join(
+            f"{short_id('entity', each.entity_id)} ({each.canonical_name})" for each in best[:3]
+        )
         similar = (
             "the name of an entity; to find similar names: commonplace knowledge entity resolve NAME --fuzzy"
         )
-        form = f"the id of one of {known}" if known else similar
+        form = f"one of {known}" if known else similar
         raise InvalidInputError("entity", form, name)
     return best[0].entity_id
 
@@ -271,7 +290,7 @@ def results(found: Sequence[SearchResult], *, if_empty: str = "No memories.") ->
         (
             number,
             each.memory.memory_type,
-            each.memory.id,
+            short_id(each.memory.memory_type, each.memory.id),
             about(each.memory, each.until_then),
             _score(each.scores),
             each.memory.created_at,
@@ -285,7 +304,7 @@ def results(found: Sequence[SearchResult], *, if_empty: str = "No memories.") ->
         if each.explanation is not None
     ]
     return Answer(
-        json_safe({"count": len(found), "results": found}),
+        {"count": len(found), "results": [document(each) for each in found]},
         lambda out: out.print(shown_table, *reasons, sep="\n"),
     )
 
@@ -310,10 +329,10 @@ def _score(scores: Scores) -> str:
     return next((f"{value:.4f}" for value in values if value is not None), "")
 
 
-def record(document: object, fields: Mapping[str, object]) -> Answer:
+def record(value: object, fields: Mapping[str, object]) -> Answer:
     """Return one record, shown as one line for each non-empty field."""
     rows = [(name, _value(value)) for name, value in fields.items() if value not in (None, [], {}, ())]
-    return Answer(document, table("field", "value", rows=rows))
+    return Answer(value, table("field", "value", rows=rows))
 
 
 def _value(value: object) -> str:

@@ -1,4 +1,4 @@
-"""``commonplace knowledge partitions``: large tenants get tables of their own."""
+"""``commonplace admin partitions``: large tenants get tables of their own."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -55,7 +55,7 @@ def _partitions(found: Sequence[Partition]) -> Answer:
         )
         for each in found
     ]
-    empty = "The tables have no partitions. Prepare them with: commonplace knowledge partitions prepare"
+    empty = "The tables have no partitions. Prepare them with: commonplace admin partitions prepare"
     return Answer(
         {"partitions": found},
         table("tenant", "episodes", "facts", "rules", "MB", rows=rows) if found else empty,

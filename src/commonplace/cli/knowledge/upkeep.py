@@ -11,6 +11,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from commonplace.cli.frame.command import Answer, commands
 from commonplace.cli.frame.output import AllowSecrets, JsonOption, table
+from commonplace.cli.knowledge.identity import current_id, document
 from commonplace.cli.knowledge.options import IdArgument, ScopeOption, TenantOption, TypeArgument, opened
 from commonplace.core.json_values import json_safe
 from commonplace.core.request_context import DEFAULT_TENANT
@@ -18,8 +19,11 @@ from commonplace.knowledge import (
     CleanupReceipt,
     DecayReceipt,
     KnowledgeMemory,
+    Memory,
+    MemoryType,
     Rule,
     UpkeepProgress,
+    short_id,
 )
 
 
@@ -57,11 +61,12 @@ command_with_progress = commands(app, _opened_with_progress)
 @command()
 async def confirm(memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument) -> Answer:
     """Confirm that a fact or rule still holds; its decay restarts."""
-    await memory.confirm(memory_type, memory_id)
-    return _done("confirmed", memory_type, memory_id)
+    return _done(
+        "confirmed", await memory.confirm(memory_type, await current_id(memory, memory_type, memory_id))
+    )
 
 
-@command()
+@command(hidden=True)
 async def edit(
     memory: KnowledgeMemory,
     memory_type: TypeArgument,
@@ -70,36 +75,22 @@ async def edit(
     *,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
-    """Change the text of a fact or rule. A new memory replaces the old one, which stays in the audit trail."""
-    edited = await memory.edit(memory_type, memory_id, text, allow_secrets=allow_secrets)
-    return Answer(json_safe(edited), f"{memory_type} {memory_id} is now {memory_type} {edited.id}")
-
-
-@command()
-async def pin(memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument) -> Answer:
-    """Show a fact or rule in the block of every prompt; adds the tag pinned."""
-    await memory.pin(memory_type, memory_id)
-    return _done("pinned", memory_type, memory_id)
-
-
-@command()
-async def unpin(memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument) -> Answer:
-    """Show a fact or rule only where it is relevant; removes the tag pinned."""
-    await memory.pin(memory_type, memory_id, pinned=False)
-    return _done("unpinned", memory_type, memory_id)
+    """Give a fact or rule of a tenant another text, as `commonplace edit` does."""
+    key = await current_id(memory, memory_type, memory_id)
+    edited = document(await memory.edit(memory_type, key, text, allow_secrets=allow_secrets))
+    return Answer(edited, f"edited: {memory_type} {edited['short_id']}")
 
 
 @command()
 async def forget(memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument) -> Answer:
-    """Remove a memory from every search and prompt; the audit trail keeps it."""
-    await memory.forget(memory_type, memory_id)
-    return _done("forgot", memory_type, memory_id)
+    """Remove an episode, fact or rule from searches and prompts; the audit trail keeps it."""
+    return _done("forgot", await memory.forget(memory_type, await current_id(memory, memory_type, memory_id)))
 
 
 @command()
 async def helpful(memory: KnowledgeMemory, rule_id: IdArgument) -> Answer:
     """Record that a rule was followed and helped."""
-    return _standing(await memory.mark_helpful(rule_id))
+    return _standing(await memory.mark_helpful(await current_id(memory, MemoryType.RULE, rule_id)))
 
 
 @command()
@@ -110,12 +101,13 @@ async def harmful(
     reason: Annotated[str | None, typer.Option(help="The harm that the rule did.")] = None,
 ) -> Answer:
     """Record that a rule was followed and did harm. Harm counts four times as much as help."""
-    return _standing(await memory.mark_harmful(rule_id, reason=reason))
+    key = await current_id(memory, MemoryType.RULE, rule_id)
+    return _standing(await memory.mark_harmful(key, reason=reason))
 
 
 @command()
 async def stats(memory: KnowledgeMemory, *, scope: ScopeOption = None) -> Answer:
-    """Count memories by state."""
+    """Count episodes, facts and rules by state."""
     counted = await memory.stats(scope=scope)
     rows = [
         (kind, state, "" if value is None else f"{round(value, 2):g}")
@@ -149,12 +141,14 @@ async def sweep(upkeep: _Upkeep) -> Answer:
 
 def _standing(rule: Rule) -> Answer:
     standing = f"effectiveness {rule.effectiveness_score:.2f} after {rule.applied_count}"
-    return Answer(json_safe(rule), f"rule {rule.id} is {rule.maturity}, {standing}")
+    fields = document(rule)
+    return Answer(fields, f"rule {fields['short_id']} is {rule.maturity}, {standing}")
 
 
-def _done(done: str, memory_type: str, memory_id: str) -> Answer:
-    document = {"ok": True, "memory_type": memory_type, "id": memory_id}
-    return Answer(document, f"{done} {memory_type} {memory_id}")
+def _done(done: str, memory: Memory) -> Answer:
+    kind, name = memory.memory_type, short_id(memory.memory_type, memory.id)
+    receipt = {"ok": True, "memory_type": kind, "id": memory.id, "short_id": name}
+    return Answer(receipt, f"{done} {kind} {name}")
 
 
 def _counts(receipt: CleanupReceipt | DecayReceipt) -> Answer:

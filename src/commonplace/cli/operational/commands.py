@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import AsyncGenerator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -9,11 +10,11 @@ import typer
 
 from commonplace.cli.bounds import bounded
 from commonplace.cli.frame.command import Answer, commands, listing
-from commonplace.cli.frame.ids import LESSON_ID, lesson_id
-from commonplace.cli.frame.output import AllowSecrets, JsonOption, console, table
+from commonplace.cli.frame.ids import LESSON_ID, lesson_id, with_short_id
+from commonplace.cli.frame.output import AllowSecrets, JsonOption, console
 from commonplace.cli.frame.run import settings
 from commonplace.cli.operational import run as ops_run
-from commonplace.cli.operational.output import effect_line, receipt_line
+from commonplace.cli.operational.output import effect_line, numbered, receipt_line
 from commonplace.core.bounds import BudgetTokens
 from commonplace.core.confidence import clamp
 from commonplace.core.errors import ClockError, StorageUnavailableError
@@ -33,6 +34,7 @@ from commonplace.operational import (
     decide_after_session,
     format_confidence,
 )
+from commonplace.services.memory_ids import MemoryKind
 
 CHUNK_BYTES: Final = 1 << 16
 MOST_LISTED: Final = 1_000_000
@@ -93,7 +95,7 @@ async def ingest(
         nonlocal rejected_lines
         rejected_lines += receipt.kind is ReceiptKind.LINE
         if receipt.kind is not ReceiptKind.LINE or rejected_lines <= SHOWN_LINES:
-            out.print(receipt_line(receipt))
+            out.print(receipt_line(receipt, numbered))
 
     try:
         reports = await memory.ingest(
@@ -138,13 +140,11 @@ async def context(
     ] = None,
     service: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A service that the session will check; its memories are chosen first. Repeatable."
-        ),
+        typer.Option(help="A service that the session will check; its lessons are chosen first. Repeatable."),
     ] = None,
     decay: Annotated[bool, typer.Option(help="Run the staleness check first, as sessions do.")] = True,
 ) -> Answer:
-    """Print the block for the next session's system prompt; print nothing if there are no memories."""
+    """Print the block for the next session's system prompt; print nothing if there are no lessons."""
     if decay:
         try:
             await memory.upkeep.decay()
@@ -156,33 +156,33 @@ async def context(
 
 @command("decay")
 async def run_decay(memory: OperationalMemory) -> Answer:
-    """Run the staleness check: after 30 days without reinforcement, a memory loses 0.1 confidence per week.
+    """Run the staleness check: after 30 days without reinforcement, a lesson loses 0.1 confidence per week.
 
     Each week is charged once, however often the check runs.
     """
     effects = await memory.upkeep.decay()
-    lines = [*map(effect_line, effects), f"{plural(len(effects), 'memory', 'memories')} decayed"]
+    lines = [*map(effect_line, effects), f"{plural(len(effects), 'lesson')} decayed"]
     return Answer({"decayed": effects}, lambda out: out.print("\n".join(lines)))
 
 
 @command("list")
-async def list_memories(
+async def list_lessons(
     memory: OperationalMemory,
     *,
     service: ServiceOption = None,
     category: Annotated[MemoryCategory | None, typer.Option(help="Only this category.")] = None,
     search: Annotated[str | None, typer.Option(help="Text in the observation.")] = None,
     active: Annotated[
-        bool | None, typer.Option("--active/--inactive", help="Only active or only inactive memories.")
+        bool | None, typer.Option("--active/--inactive", help="Only active or only inactive lessons.")
     ] = None,
     sort: Annotated[
         Sort, typer.Option(help="service: grouped by service; confidence, recency: highest first.")
     ] = "service",
     limit: Annotated[
-        int, typer.Option(min=1, max=MOST_LISTED, help="Maximum number of memories.")
+        int, typer.Option(min=1, max=MOST_LISTED, help="Maximum number of lessons.")
     ] = MOST_LISTED,
 ) -> Answer:
-    """Print memories, active and inactive ones."""
+    """Print lessons of all states, with their confidence."""
     general = service == GENERAL
     wanted = MemoryFilter(
         service=None if general else service,
@@ -193,7 +193,7 @@ async def list_memories(
         sort=sort,
         limit=limit,
     )
-    return _memories(await memory.list_memories(wanted))
+    return _lessons(await memory.list_memories(wanted))
 
 
 @command()
@@ -208,7 +208,7 @@ async def add(
     ] = DEFAULT_CONFIDENCE,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
-    """Add a memory by hand."""
+    """Add a lesson with a confidence of its own."""
     receipt = await memory.add(
         category=category,
         observation=observation,
@@ -217,7 +217,7 @@ async def add(
         allow_secrets=allow_secrets,
     )
     _tell_clamped(confidence)
-    return _memories([receipt.memory])
+    return _lessons([receipt.memory])
 
 
 @command()
@@ -231,42 +231,24 @@ async def edit(
     confidence: Annotated[
         float | None,
         typer.Option(
-            help="0.0 to 1.0; other values are clamped. Below 0.3 the memory becomes inactive, above 0.3 active."
+            help="0.0 to 1.0; other values are clamped. Below 0.3 the lesson becomes inactive, above 0.3 active."
         ),
     ] = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
-    """Change the text or the confidence of a memory."""
+    """Change the text or the confidence of a lesson."""
     edited = await memory.edit(
         [memory_id], observation=observation, confidence=confidence, allow_secrets=allow_secrets
     )
     _tell_clamped(confidence)
-    return _memories(edited)
+    return _lessons(edited)
 
 
 @command()
 async def delete(memory: OperationalMemory, ids: Annotated[list[int], LESSON_ID]) -> Answer:
-    """Delete memories permanently: all of them, or none if an id is unknown."""
+    """Delete lessons permanently: all of them, or none if an ID is unknown. There is no undo."""
     deleted = await memory.delete(ids)
     return Answer({"deleted": deleted}, f"deleted {', '.join(map(lesson_id, deleted))}")
-
-
-@command()
-async def wordings(memory: OperationalMemory, memory_id: IdArgument) -> Answer:
-    """Print every wording that a memory has had, with the number that `restore` takes."""
-    found = await memory.wordings.list(memory_id)
-    rows = [(one.number, one.text, one.uses, one.first_at) for one in found]
-    return Answer({"wordings": found}, table("number", "wording", "uses", "first (UTC)", rows=rows))
-
-
-@command()
-async def restore(
-    memory: OperationalMemory,
-    memory_id: IdArgument,
-    number: Annotated[int, typer.Argument(metavar="NUMBER", help="The number that `wordings` prints.")],
-) -> Answer:
-    """Restore an earlier wording of a memory; the confidence stays the same."""
-    return _memories([await memory.wordings.restore(memory_id, number)])
 
 
 def _tell_clamped(confidence: float | None) -> None:
@@ -276,12 +258,19 @@ def _tell_clamped(confidence: float | None) -> None:
         typer.echo(f"note: confidence {confidence:g} was clamped to {kept}", err=True)
 
 
-def _memories(found: list[Lesson]) -> Answer:
-    columns = ("id", "service", "category", "observation", "confidence", "active", "updated (UTC)", "session")
-    return listing("memories", found, columns, _row, if_empty="No memories.")
+def _lessons(lessons: list[Lesson]) -> Answer:
+    columns = ("id", "service", "category", "lesson", "confidence", "active", "updated (UTC)", "session")
+    return listing(
+        "memories",
+        lessons,
+        columns,
+        _row,
+        if_empty="No lessons.",
+        document=partial(with_short_id, MemoryKind.LESSON),
+    )
 
 
-def _row(memory: Lesson) -> tuple[object, ...]:
-    active = "no" if not memory.active else "flagged" if memory.flags else "yes"
-    head = (lesson_id(memory.id), memory.service or GENERAL, memory.category, memory.observation)
-    return (*head, format_confidence(memory.confidence), active, memory.updated_at, memory.session_id)
+def _row(lesson: Lesson) -> tuple[object, ...]:
+    active = "no" if not lesson.active else "flagged" if lesson.flags else "yes"
+    head = (lesson_id(lesson.id), lesson.service or GENERAL, lesson.category, lesson.observation)
+    return (*head, format_confidence(lesson.confidence), active, lesson.updated_at, lesson.session_id)

@@ -1,13 +1,20 @@
 """Receipts and changed confidences on a terminal."""
 
+from collections.abc import Callable
+
 from commonplace.cli.frame.ids import lesson_id
 from commonplace.cli.frame.output import flagged_line, shown
 from commonplace.operational import Effect, Receipt, ReceiptOutcome, format_confidence
 from commonplace.services.review.ids import quarantined_id
 
 
-def receipt_line(receipt: Receipt) -> str:
-    """Return a receipt as a line of console markup, with the number of the memory that holds the observation."""
+def numbered(number: int) -> str:
+    """Return the name of a lesson as `ops ingest` has always printed it; scripts read that output."""
+    return f"#{number}"
+
+
+def receipt_line(receipt: Receipt, name: Callable[[int], str] = lesson_id) -> str:
+    """Return a receipt as a line of console markup; ``name`` writes the number of the lesson with the observation."""
     colours = {
         ReceiptOutcome.CREATED: "green",
         ReceiptOutcome.REINFORCED: "cyan",
@@ -18,8 +25,8 @@ def receipt_line(receipt: Receipt) -> str:
     about = ":".join(part for part in (receipt.category, receipt.service) if part)
     line = f"[{colours.get(receipt.outcome, 'dim')}]{receipt.outcome:<10}[/] {receipt.kind} "
     line += shown(f"[{about}] " if about else "") + shown(receipt.text)
-    if receipt.confidence is not None:
-        line += f" [bold]({format_confidence(receipt.confidence)})[/] #{receipt.record_id}"
+    if receipt.confidence is not None and receipt.record_id is not None:
+        line += f" [bold]({format_confidence(receipt.confidence)})[/] {name(receipt.record_id)}"
     if receipt.reason and not receipt.contradicted:
         line += f"\n           [dim]{shown(receipt.reason)}[/]"
     for effect in receipt.contradicted:

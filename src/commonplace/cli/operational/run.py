@@ -72,7 +72,7 @@ PromptOption = Annotated[
 ]
 ServicesOption = Annotated[
     list[str] | None,
-    typer.Option("--service", help="A service to check; its memories are chosen first. Repeatable."),
+    typer.Option("--service", help="A service to check; its lessons are chosen first. Repeatable."),
 ]
 
 
@@ -86,7 +86,7 @@ def run_once(
     claude: ClaudeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a session of the agent, show it live, and store its memories as they arrive.
+    """Run a session of the agent, show it live, and store its lessons as they arrive.
 
     Exit status 1 if the session failed, took too long, or ended without a result; 130 after Ctrl-C, 143 after SIGTERM.
     A second Ctrl-C kills the session at once. An unreachable database does not stop the session.

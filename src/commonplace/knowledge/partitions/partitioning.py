@@ -112,7 +112,7 @@ async def _require_shared(pool: asyncpg.Pool, tenant: str) -> None:
     async with work_of(pool, tenant, readonly=True) as sql:
         is_known = await sql.tenant_is_known(tenant=tenant)
     if not found:
-        message = "The tables have no partitions yet. Run `commonplace knowledge partitions prepare` first."
+        message = "The tables have no partitions yet. Run `commonplace admin partitions prepare` first."
         raise ConflictError("tenant", message, tenant)
     if not is_known:
         raise NotFoundError("tenant", tenant)

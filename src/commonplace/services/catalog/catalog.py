@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
-from uuid import UUID
 
 from commonplace.core.clock import Clock, utc_now
-from commonplace.core.errors import ConflictError, NotFoundError
+from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError
 from commonplace.core.quoting import quoted
 from commonplace.core.request_context import DEFAULT_TENANT, current_context
 from commonplace.core.sources import Source
@@ -26,7 +25,7 @@ from commonplace.services.catalog.knowledge import Knowledge
 from commonplace.services.catalog.lessons import Lessons
 from commonplace.services.catalog.notes import Notes
 from commonplace.services.catalog.shelf import Shelf, ShelfChange
-from commonplace.services.memory_ids import MemoryId, MemoryKind, parse_memory_id
+from commonplace.services.memory_ids import MemoryId, MemoryKind, is_beginning, parse_memory_id
 from commonplace.services.opening import OpenedMemories
 
 _OVER: Final = frozenset({MemoryState.REPLACED, MemoryState.FORGOTTEN, MemoryState.EXPIRED})
@@ -46,14 +45,22 @@ class Catalog:
         self._clock = clock
 
     async def show(self, memory_id: str) -> CatalogEntry:
-        """Return the memory with an id, in any state, without counting a use.
+        """Return the memory with an id, or the entity with a name, in any state, without counting a use.
 
         Raises:
-            InvalidInputError: The text is no id, or several memories have the short id.
+            InvalidInputError: The text is neither an id nor a name, or fits several memories.
             NotFoundError: No memory has the id.
             StorageError: Its memory cannot be read.
         """
-        return await self._get(await self._parse(memory_id))
+        return await self._get(await self._named(memory_id))
+
+    async def about(self, entity: CatalogEntry) -> Sequence[CatalogEntry]:
+        """Return the current facts about an entity, newest first.
+
+        Raises:
+            StorageError: Knowledge memory cannot be read.
+        """
+        return await self._knowledge().about(entity.memory_id)
 
     async def list(self, kind: MemoryKind, narrowing: CatalogFilter) -> Sequence[CatalogEntry]:
         """Return the memories of a kind that pass a filter, newest first; entities by name.
@@ -64,8 +71,16 @@ class Catalog:
         return await self._shelf(kind).list(kind, narrowing)
 
     async def history(self, memory_id: str) -> Sequence[HistoryStep]:
-        """Return the changes of the memory with an id, oldest first. For errors see :meth:`show`."""
-        key = await self._parse(memory_id)
+        """Return the changes of the memory with an id, or the facts about a name over time, oldest first.
+
+        For errors see :meth:`show`.
+        """
+        try:
+            key = await self._named(memory_id)
+        except (InvalidInputError, NotFoundError):
+            if _is_name(memory_id) and (facts := await self._knowledge().timeline(memory_id)):
+                return facts
+            raise
         return await self._shelf(key.kind).history(key)
 
     async def add_fact(self, draft: FactDraft, *, allow_secrets: bool = False) -> CatalogChange:
@@ -231,14 +246,28 @@ class Catalog:
         except NotFoundError:
             raise NotFoundError(memory_id.kind, str(memory_id)) from None
 
+    async def _named(self, text: str) -> MemoryId:
+        """Return the id that a text is, or that of the entity with this name."""
+        try:
+            return await self._parse(text)
+        except (InvalidInputError, NotFoundError):
+            ids = await self._knowledge().named(text) if _is_name(text) else ()
+            if len(ids) > 1:
+                raise _several(ids, text) from None
+            if not ids:
+                raise
+            return ids[0]
+
     async def _parse(self, text: str) -> MemoryId:
-        parsed = parse_memory_id(text)
-        if not isinstance(parsed, UUID):
+        parsed = text.strip() if is_beginning(text) else parse_memory_id(text)
+        if isinstance(parsed, MemoryId):
             return parsed
-        memory_id = await self._knowledge().find(parsed)
-        if memory_id is None:
+        ids = await self._knowledge().find(parsed)
+        if not ids:
             raise NotFoundError("memory", text)
-        return memory_id
+        if len(ids) > 1:
+            raise _several(ids, text)
+        return ids[0]
 
     def _knowledge(self) -> Knowledge:
         return Knowledge(self._memories.knowledge())
@@ -278,6 +307,14 @@ def fact_note(receipt: FactReceipt) -> str:
     if receipt.period is not None:
         sentences.append(f"Its period was read from the words {quoted(receipt.period.words)}.")
     return " ".join(sentences)
+
+
+def _is_name(text: str) -> bool:
+    return bool(text.strip()) and ":" not in text
+
+
+def _several(ids: Sequence[MemoryId], text: str) -> InvalidInputError:
+    return InvalidInputError("id", f"one of {', '.join(map(str, ids))}, because several memories fit", text)
 
 
 def _tenant_id() -> str:

@@ -55,16 +55,46 @@ class Knowledge:
             return _entity_entry(await self._memory.entities.get(memory_id.full))
         return await self._entry(await self._memory.read(memory_id.kind.value, memory_id.full))
 
-    async def find(self, key: UUID) -> MemoryId | None:
-        """Return the id of the memory or entity with a UUID, if there is one."""
+    async def find(self, key: UUID | str) -> Sequence[MemoryId]:
+        """Return the ids of the memories and entities with a UUID, or with one that begins with some digits.
+
+        Raises:
+            InvalidInputError: Several memories of one kind have the digits.
+        """
+        found: list[MemoryId] = []
         for kind in (MemoryKind.FACT, MemoryKind.RULE, MemoryKind.EPISODE, MemoryKind.ENTITY):
-            memory_id = MemoryId.of(kind, key)
             try:
-                await self.get(memory_id)
+                found.append(MemoryId.of(kind, await self._full_id(kind, key)))
             except LookupError:
                 continue
-            return memory_id
-        return None
+        return found
+
+    async def _full_id(self, kind: MemoryKind, key: UUID | str) -> UUID:
+        if kind is MemoryKind.ENTITY:
+            return (await self._memory.entities.get(key)).id
+        return (await self._memory.read(kind.value, key)).id
+
+    async def named(self, name: str) -> Sequence[MemoryId]:
+        """Return the ids of the entities that a name, an alias or a part of a name fits best."""
+        candidates = await self._memory.entities.resolve(name)
+        return [
+            MemoryId.of(MemoryKind.ENTITY, each.entity_id)
+            for each in candidates
+            if each.name_match is candidates[0].name_match
+        ]
+
+    async def about(self, entity_id: MemoryId) -> Sequence[CatalogEntry]:
+        """Return the current facts about an entity, newest first."""
+        narrowing = Narrowing(entity_id=(await self._memory.entities.get(entity_id.full)).id)
+        facts = await self._memory.lists.facts(
+            narrowing=narrowing, validity=Validity.ACTIVE, limit=MAX_LISTED
+        )
+        return [memory_entry(each, now=self._memory.clock()) for each in facts]
+
+    async def timeline(self, subject: str = "", *, entity_id: str | None = None) -> Sequence[HistoryStep]:
+        """Return the facts about a subject or an entity, past ones included, in the order in which they became true."""
+        facts = await self._memory.history.timeline(subject, entity_id=entity_id)
+        return [_value_step(each, event=each.predicate) for each in facts]
 
     async def list(self, kind: MemoryKind, narrowing: CatalogFilter) -> Sequence[CatalogEntry]:
         """Return memories, newest first, or entities by name."""
@@ -150,34 +180,28 @@ class Knowledge:
         return await self._changed(after)
 
     async def history(self, memory_id: MemoryId) -> Sequence[HistoryStep]:
-        """Return the values of a fact over time, or the changes in the audit trail."""
+        """Return the values of a fact, the facts about an entity, and the changes in the audit trail."""
         entry = await self.get(memory_id)
         events = await self._memory.events.list(memory_id=entry.full_id, limit=MAX_LISTED)
         steps = [
             HistoryStep(at=each.created_at, event=each.event_type, actor=each.actor or "")
             for each in reversed(events)
         ]
-        if memory_id.kind is not MemoryKind.FACT:
-            return steps
-        values = [
-            HistoryStep(
-                at=each.valid_from or each.created_at,
-                event="value",
-                actor=each.source_butler or "",
-                text=f"{MemoryId.of(MemoryKind.FACT, each.id)} {each.content}",
-            )
-            for each in await self._memory.history.chain(entry.full_id)
-        ]
+        values: Sequence[HistoryStep] = []
+        if memory_id.kind is MemoryKind.FACT:
+            values = [_value_step(each) for each in await self._memory.history.chain(entry.full_id)]
+        elif memory_id.kind is MemoryKind.ENTITY:
+            values = await self.timeline(entity_id=entry.full_id)
         return sorted([*values, *steps], key=lambda step: step.at)
 
     async def _changed(self, memory: Memory) -> ShelfChange:
         return ShelfChange(entry=await self._entry(memory))
 
     async def _entry(self, memory: Memory) -> CatalogEntry:
-        replaced_by = await self._successor(memory)
+        replaced_by = await self.successor(memory)
         return memory_entry(memory, now=self._memory.clock(), replaced_by=replaced_by)
 
-    async def _successor(self, memory: Memory) -> MemoryId | None:
+    async def successor(self, memory: Memory) -> MemoryId | None:
         """Return the id of the current memory that stands in the place of a replaced fact or rule."""
         if isinstance(memory, Fact) and memory.validity is Validity.SUPERSEDED:
             chain = await self._memory.history.chain(memory.id)
@@ -197,6 +221,15 @@ class Knowledge:
             if key is not None and (await self._memory.read("rule", key)).is_current:
                 return MemoryId.of(MemoryKind.RULE, key)
         return None
+
+
+def _value_step(fact: Fact, *, event: str = "value") -> HistoryStep:
+    return HistoryStep(
+        at=fact.valid_from or fact.created_at,
+        event=event,
+        actor=fact.source_butler or "",
+        text=f"{MemoryId.of(MemoryKind.FACT, fact.id)} {fact.content}",
+    )
 
 
 def memory_entry(memory: Memory, *, now: datetime, replaced_by: MemoryId | None = None) -> CatalogEntry:
