@@ -1,0 +1,284 @@
+"""Phrases that make a period of days, in English, German, Spanish, French and Portuguese.
+
+Each span of days is one character in these patterns; see :func:`character`.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from commonplace.language.day_spans import SpanKind
+
+MOST_SPANS: Final = 16
+_FIRST: Final = 0xE000
+_KINDS: Final = list(SpanKind)
+
+
+def character(kind: SpanKind, place: int) -> str:
+    """Return the character that stands for a span in a sentence."""
+    return chr(_FIRST + _KINDS.index(kind) * MOST_SPANS + place)
+
+
+def _any(*kinds: SpanKind) -> str:
+    """Return a pattern of the characters of some kinds."""
+    blocks = (f"{character(kind, 0)}-{character(kind, MOST_SPANS - 1)}" for kind in kinds)
+    return f"[{''.join(blocks)}]"
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phrase:
+    """Words that make a day the beginning or the end of a period.
+
+    Attributes:
+        pattern: The words, with the day as the group ``date``.
+        begins: Whether the day begins the period.
+        reading: How the day is chosen from the days that may be meant.
+        shift: The number of days between that day and the one that the period begins or ends with.
+    """
+
+    pattern: re.Pattern[str]
+    begins: bool
+    reading: str
+    shift: int = 0
+
+
+_POINT: Final = _any(SpanKind.DAY, SpanKind.NEAR, SpanKind.WEEKDAY)
+_STRETCH: Final = _any(SpanKind.STRETCH)
+_DATE: Final = _any(SpanKind.DAY, SpanKind.NEAR, SpanKind.WEEKDAY, SpanKind.STRETCH, SpanKind.END)
+_ANY_DAYS: Final = _any(SpanKind.DAY, SpanKind.NEAR, SpanKind.WEEKDAY, SpanKind.STRETCH)
+_LENGTH: Final = _any(SpanKind.LENGTH)
+_AHEAD: Final = _any(SpanKind.AHEAD)
+_THE: Final = r"(?:(?:the|den|dem|der|die|das|le|la|les|el|los|las|o|a|os|as|ao|à|aos|às|dia|día|the\smonth\sof|month\sof)\s|l['\u2019])?"
+_ON: Final = r"(?:\s(?:on|in|am|im|le|el|em|en|no))?"
+
+_OPENING: Final = (
+    r"(?:from|vom|von|du|de|des|del|desde(?:\sel|\sla|\so|\sa)?|da|do|das|dos|(?P<between>between|zwischen|entre))"
+)
+_TO: Final = (
+    r",?(?:\s(?:to|until|till|through|thru|up\sto|bis|bis\szum|bis\sund\smit|bis\seinschließlich|au|à|jusqu['\u2019]au"
+    r"|jusqu['\u2019]à|al|a|hasta|hasta\sel|hasta\sla|até|até\so|até\sa|ao|à|(?P<joint>and|und|et|y|e|&))\s|\s?[–—-]\s?)"
+)
+FROM_TO: Final = _compiled(
+    rf"(?:\b{_OPENING}\s)?{_THE}(?P<first>{_DATE}){_TO}{_THE}(?P<last>{_DATE})(?:\s(?:inclus|inclusive|included|incluido"
+    r"|einschließlich))?"
+)
+_STARTING: Final = (
+    r"(?:starting|beginning|from|as\sof|effective|ab|vom|beginnend|à\spartir\sd[eu]|à\scompter\sd[eu]|dès|a\spartir\sdel?"
+    r"|a\spartir\sd[eao]|desde|a\scontar\sdel?)"
+)
+_FOR: Final = r"(?:for|für|während|pendant|pour|durant|durante|por)"
+LENGTH_FROM: Final = _compiled(rf"\b{_FOR}\s(?P<length>{_LENGTH}),?\s{_STARTING}{_ON}\s{_THE}(?P<date>{_POINT})")
+FROM_LENGTH: Final = _compiled(
+    rf"\b{_STARTING}{_ON}\s{_THE}(?P<date>{_POINT}),?(?:[\w\s]*?)\s(?:(?:and|und|et|y|e)\s)?{_FOR}\s(?P<length>{_LENGTH})"
+    r"(?:,\s\S+\s(?:eingerechnet|inbegriffen|included|inclus|incluido))?"
+)
+AHEAD: Final = _compiled(
+    rf"(?:\b(?:{_FOR}|over|during|within|in|en|em|nas|nos|dans|au\scours\sd(?:e|es))\s)?{_THE}(?P<length>{_AHEAD})"
+)
+
+FOR_LENGTH: Final = _compiled(rf"\b{_FOR}\s(?P<length>{_LENGTH})")
+
+_SINCE: Final = rf"\b(?:since|seit|depuis|desde(?!\s(?:el\s|la\s|a\s|o\s)?{_any(SpanKind.WEEKDAY)}))"
+"""In Spanish and Portuguese, "desde el lunes" may be the last Monday or the next."""
+_FROM: Final = (
+    r"(?:\b(?:as\sof|as\sfrom|with\seffect\sfrom|effective|starting|beginning|ab|mit\swirkung\s(?:vom|ab)"
+    r"|à\spartir\sd[eu]|à\scompter\sd[eu]|dès|a\spartir\sd(?:el?|[ao])|a\scontar\sd(?:el?|[ao])|desde\sya\sy\sdesde)"
+    r"|^from|(?P<on>\bfrom))"
+)
+_ONWARDS: Final = r"(?:on(?:wards?)?\b|and\slater|forward|an\b|en\sadelante|em\sdiante)"
+_INCLUDED: Final = r"(?:\s(?:inclusive|included|inclus|incluse|einschließlich|inklusive|incluido|incluida|incluído))"
+_UNTIL: Final = (
+    r"\b(?:until|till|til|up\suntil|up\sto|bis(?:\szum|\szur)?|hasta|até|jusqu['\u2019](?:à|au|en|aux))"
+)
+_THROUGH: Final = (
+    r"\b(?:through|until\sand\sincluding|up\sto\sand\sincluding|bis\sund\smit|bis\seinschließlich|bis\sinklusive"
+    r"|hasta\sfinales\sde|jusqu['\u2019]à\sla\sfin\sd[eu])"
+)
+_UP_TO: Final = (
+    r"\b(?:up\sto\sbut\snot\sincluding|until\sbut\snot\sincluding|until\sbut\sexcluding|bis\sausschließlich|bis\svor)"
+)
+
+BEGINS: Final = (
+    Phrase(
+        pattern=_compiled(rf"{_SINCE}\s{_THE}(?P<date>{_DATE})"),
+        begins=True,
+        reading="since",
+    ),
+    Phrase(
+        pattern=_compiled(rf"{_FROM}{_ON}\s{_THE}(?P<date>{_DATE})(?P<onwards>,?\s{_ONWARDS})?"),
+        begins=True,
+        reading="from",
+    ),
+    Phrase(
+        pattern=_compiled(rf"(?<!\bfrom )(?P<date>{_POINT}|{_STRETCH})\s(?:onwards?|and\slater|en\sadelante|em\sdiante)\b"),
+        begins=True,
+        reading="from",
+    ),
+    Phrase(
+        pattern=_compiled(
+            rf"^(?:after|nach|après|después\sde(?:l)?|tras|depois\sd[eo]|após)\s{_THE}(?P<date>{_any(SpanKind.DAY)})"
+        ),
+        begins=True,
+        reading="from",
+        shift=1,
+    ),
+    Phrase(
+        pattern=_compiled(
+            r"\b(?:takes?\seffect|comes?\sinto\s(?:force|effect)|tritt|treten|entren?t?\sen\svigueur|entran?\se[nm]\svigor)"
+            rf"(?:\s(?:on|am|le|el|a|em))?\s(?P<date>{_any(SpanKind.DAY, SpanKind.NEAR)})(?:\sin\skraft)?"
+        ),
+        begins=True,
+        reading="from",
+    ),
+)
+ENDS: Final = (
+    Phrase(
+        pattern=_compiled(rf"{_UP_TO}\s{_THE}(?P<date>{_DATE})"),
+        begins=False,
+        reading="exact",
+        shift=-1,
+    ),
+    Phrase(
+        pattern=_compiled(rf"{_THROUGH}\s{_THE}(?P<date>{_DATE}){_INCLUDED}?"),
+        begins=False,
+        reading="through",
+    ),
+    Phrase(
+        pattern=_compiled(rf"{_UNTIL}\s{_THE}(?P<date>{_DATE}),?{_INCLUDED}"),
+        begins=False,
+        reading="through",
+    ),
+    Phrase(
+        pattern=_compiled(rf"{_UNTIL}\s{_THE}(?P<date>{_DATE})(?!,?{_INCLUDED})"),
+        begins=False,
+        reading="until",
+    ),
+    Phrase(
+        pattern=_compiled(
+            r"\b(?:ends?|expires?|runs\sout|lapses|endet|läuft|gilt\snoch|prend\sfin|se\stermine|expire|finit|termina|acaba"
+            rf"|finaliza|caduca|expira)(?:\s(?:on|at|am|le|à|el|a|em|no|en))?\s{_THE}"
+            rf"(?P<date>{_any(SpanKind.DAY, SpanKind.NEAR, SpanKind.END)})(?:\s(?:ab|aus))?"
+        ),
+        begins=False,
+        reading="through",
+    ),
+    Phrase(
+        pattern=_compiled(
+            rf"^(?:before|vor|avant|antes\sd(?:el?|[ao]))\s{_THE}(?P<date>{_any(SpanKind.DAY)})"
+        ),
+        begins=False,
+        reading="exact",
+        shift=-1,
+    ),
+)
+_BETWEEN: Final = r"(?:between|zwischen|entre)"
+RANGE: Final = _compiled(
+    rf"(?:\b(?:(?P<between>{_BETWEEN})|{_OPENING.replace('?P<between>', '?:')}|during|in|on|am|im|le|el|em|nos\sdias)\s)?"
+    rf"{_THE}(?P<range>{_any(SpanKind.RANGE)})(?:\s(?:inclus|inclusive|included|incluido|einschließlich))?"
+)
+DURING: Final = _compiled(
+    r"(?:\b(?P<in>(?P<strong>during|throughout|während|durant|pendant|durante|au\scours\sd[eu]|all(?:\sof)?|the\s(?:whole|entire)|(?:den\s|das\s|die\s)?ganzen?|tout\sle|toute\sla|todo\sel|toda\sla|todo\so|toda\sa"
+    r"|for\sthe\s(?:month|week)\sof|only\sin"
+    r"|nur\sim|seulement\sen|sólo\sen|solo\sen|(?:só|apenas|somente)\sem)|in|im|en|em|no|na|nos|nas|over|for|für|au)\s"
+    r"(?:(?:the|der|den|dem|des|le|la|les|el|los|las|o|a|whole|entire|ganzen?|gesamten?|tout|toute|todo|toda|all)\s"
+    r"|l['\u2019]|(?:mois|mes|mês|month|monat|semaine|semana)\s(?:d[eo]\s|of\s|d['\u2019])?)*|\b(?:on|am|le|el|nos?|em|den)\s)?"
+    rf"(?P<date>{_ANY_DAYS})"
+)
+
+UNSURE: Final = _compiled(
+    r"\?|\b(?:if|unless|whether|when|wenn|falls|ob|sobald|si|cuando|quand|quando|might|maybe|perhaps|probably|possibly"
+    r"|vielleicht|wahrscheinlich|möglicherweise|vermutlich|quizás?|tal\svez|talvez|peut-être|probablement|provavelmente"
+    r"|wants?|wanted|wish(?:es)?|hopes?|plans?|planned|would|could|should|möchten?|quiere|veut|quer|hofft|espère"
+    r"|will\s(?:bis|ab|seit))\b"
+)
+CONTENT: Final = _compiled(
+    r"\b(?:(?:file|files|log|logs|list|table|report|changelog|page|archive|document|datei|liste|bericht|tabelle|archiv"
+    r"|fichier|archivo|informe|arquivo|relatório)\s(?:covers?|holds?)|lists|contains?|shows|tracks?|tracking|records"
+    r"|reicht|umfasst|enthält|zeigt|contiene|muestra|contient|contém|mostra)\b"
+)
+DEADLINE: Final = _compiled(
+    r"\b(?:due|deadline|submit\w*|register|apply|confirm|pay|fällig|frist|geplant|angekündigt|abgabe\w*|abgegeben|abgeben"
+    r"|ein(?:zu)?reichen|eingereicht|erledig\w*|fertig\w*|(?:be)?zahl\w*|anmeld\w*|bestätig\w*|melden|entregar|plazo|vence"
+    r"|pagar|inscri\w*|rendre|échéance|délai|payer|soll\w*|muss|müssen|debe\w*|doit|doivent|must|prazo|entregue|devem?"
+    r"|tem\sde|têm\sde|needs?\sto|please|bitte|veuillez|merci\sde|por\sfavor|has\sto|have\sto\s(?:submit|send|hand|finish|deliver)|hat\sZeit|tiene\sque|tienen\sque"
+    r"|remettre|renvoyer|envoyer|schicken|senden|enviar)\b"
+)
+DENIED: Final = _compiled(
+    r"(?:\b(?:not|never|nicht|nie|nunca|pas|não|no(?=\s\w+[ae]n?\b(?!.*\baté\b)))\b|n['\u2019]t\b|\bn['\u2019]|\bne\b)"
+)
+COLLECTION: Final = _compiled(
+    r"(?<!\bno\s)(?<!\bkeine\s)\b(?:changes|releases|versions|commits|data|logs?|events|messages|entries|records|reports?|backups?|files|orders"
+    r"|tickets|results|invoices|issues|änderungen|daten|einträge|berichte?|rechnungen|cambios|datos|registros|informes?"
+    r"|modifications|données|rapports?|changements|milliseconds|seconds|minutes|hours|days|\w*sekunden|minuten|stunden"
+    r"|tage|segundos|minutos|días|secondes|jours|cases|expenses?|sales|alterações|dados|relatórios?|faturas)\s$"
+)
+PAST: Final = _compiled(
+    r"\b(?:was|were|had|did|went|came|left|got|began|became|took|gave|met|sent|bought|sold|broke|built|paid|made|said|ran"
+    r"|fell|lost|joined|started|ended|moved|visited|signed|opened|launched|happened|arrived|returned|replaced|changed|war"
+    r"|waren|hatten?|wurden?|kam|kamen|ging|begann|worden|gewesen|geboren|fue|fueron|estaba|estuvo|era|hubo|tuvo|vino|nació"
+    r"|cambió|empezó|terminó|llegó|ha\ssido|était|étaient|avait|avaient|a\sété|ont\sété|est\sné|est\snée|a\seu|est\sarrivée?"
+    r"|foi|foram|estava|esteve|houve|teve|veio|nasceu|mudou|começou|terminou|chegou|last|letzte\w*|vergangene\w*|ago)\b"
+)
+LASTED: Final = _compiled(
+    r"\b(?:lived|worked|studied|taught|served|led|owned|rented|attended|was|were|wohnte|lebte|arbeitete|studierte|leitete"
+    r"|war|waren|vivió|trabajó|estudió|fue|vivait|habitait|travaillait|vécu|travaillé|étudié|était|viveu|morou|trabalhou"
+    r"|estudou|foi)\b(?!\s(?:from|von|de|desde)\b)"
+)
+"""Verbs of a sentence in which "from 2010 to 2015" means years: a port may change from 2010 to 2015."""
+
+ABSENT: Final = _compiled(
+    r"\b(?:will|won['\u2019]t|wird|werden|sera|seront|será|serán|estará|estarán|serão|estarão|va\sa|vai|vão|away|absent|leave"
+    r"|holidays?|vacation|travell?ing|abroad|sick|ill|fehlt|verreist|urlaub|ferien|krank|auf\sreisen|abwesend|congé"
+    r"|vacances|absente?|malade|vacaciones|viaje|ausente|baja|trip|dienstreise|geschäftsreise|voyage|déplacement|férias|viagem|doente|next\sweek)\b"
+)
+"""Words of a sentence in which "from Monday to Wednesday" means those of one week, not opening hours."""
+
+ABSENCE: Final = _compiled(
+    r"\b(?:is|are|ist|sind|est|sont|está|están|estão)\s(?:\S+\s){0,4}?(?:away|absent|leave|holidays?|vacation|travell?ing|abroad|sick"
+    r"|closed|out|down|offline|blocked|unavailable|frozen|verreist|urlaub|ferien|krank|geschlossen|gesperrt|abwesend|congé"
+    r"|vacances|absente?s?|malade|fermée?s?|vacaciones|viaje|ausentes?|baja|cerrad[oa]s?|férias|doente|fechad[oa]s?|fora)\b"
+)
+"""Words of a sentence in which "for three weeks" counts from now, and is no term of a guarantee or a process."""
+
+EVENT: Final = _compiled(
+    r"\b(?:meeting|appointment|birthday|anniversary|born|wedding|party|exam|interview|audit|termin|sitzung|besprechung"
+    r"|geburtstag|prüfung|hochzeit|réunion|rendez-vous|anniversaire|examen|reunión|cita|cumpleaños|boda|reunião|consulta"
+    r"|aniversário|exame|like[sd]?\sto\ssay|says|deadline|by|ships?|launch(?:es)?)\b"
+)
+"""Words of a sentence about an event, which stays true when its day is over."""
+
+STATE: Final = _compiled(
+    r"\b(?:closed|shut|out|away|absent|off|unavailable|blocked|down|offline|unreachable|frozen|no|nobody|none|only|all\sday"
+    r"|geschlossen|zu|gesperrt|abwesend|fehlt|kein\w*|niemand|nur|ganztags|nicht|fermée?s?|absente?s?|indisponible|aucune?"
+    r"|seulement|personne|ne|cerrad[oa]s?|ausente|nadie|ningún|ninguna|sólo|solo|fechad[oa]s?|ninguém|só|apenas|não|leave"
+    r"|holidays?|vacation|urlaub|ferien|congé|vacances|vacaciones|férias|replaces?|covers|übernimmt|vertritt|remplace"
+    r"|sustituye|substitui|will|wird|werden|sera|seront|será|serán|estará|serão|estarão|habrá|haverá)\b"
+)
+"""Words of a sentence about a state, which ends with its days."""
+
+ALWAYS: Final = _compiled(
+    r"\b(?:always|usually|normally|typically|generally|often|annually|yearly|immer|meist\w*|normalerweise|jährlich|jeweils"
+    r"|gewöhnlich|toujours|généralement|habituellement|d['\u2019]habitude|siempre|normalmente|suele\w*|sempre|geralmente"
+    r"|costuma\w*)\b"
+)
+GOVERNED: Final = _compiled(r"\b(?:from|by|before|after|since|until|to|than|ab|bis|seit|vor|nach|depuis|antes)\s$")
+"""Words before days that are no time in which something holds."""
+
+ATTACHED: Final = _compiled(r"(?:\b(?:of|vom|von|dated|des|du|de|del|do|da|d['\u2019])\s?(?:the\s|\w+,\s)?)$")
+NEXT_SENTENCE: Final = re.compile(
+    r"(?<!\b[A-Za-z])(?<!\b(?:Dr|Mr|Ms|St|Nr|No|Fr|Hr|Sr|ca))(?<!\b(?:Mrs|Sra|Dra|Mme|bzw))(?<!\b(?:Prof|inkl|Mlle))"
+    r"[.!?;]\s+\S"
+)
+CLOSED: Final = re.compile(r"\s*(?:$|[.,;:)](?!\d))")
+CLOSED_BEFORE: Final = re.compile(r"[,;:]\s$")
+CONTINUED: Final = _compiled(
+    r"\s(?:in|im|at|am|auf|bei|beim|an|en|à|au|aux|chez|as|als|for|für|por|para|pour|on|with|mit|con|avec|and|und|y|et"
+    r"|but|aber|pero|mais|because|weil|porque|parce|e|com|em|no|na|inclus\w*|onwards?)\b"
+)
+BELONGS: Final = re.compile(r"\s(?:\d|of\b|des?\b|del\b|d['\u2019])|['\u2019]", re.IGNORECASE)
+VERB_FIRST: Final = _compiled(r"(?:seit|ab|bis|hasta|desde|até|jusqu|depuis|à\spartir|a\spartir|dès)")
+SUBJECT: Final = re.compile(r"\s(?:the(?!\s\d)|our|we|he|she|they|it)\b")
