@@ -34,7 +34,6 @@ WEEKDAYS: Final = tuple(f"{names}|{more}".strip("|") for names, more in zip(_WEE
 
 DAYS_AWAY: Final = {
     "vorgestern": -2,
-    "the day before yesterday": -2,
     "day before yesterday": -2,
     "avant-hier": -2,
     "anteayer": -2,
@@ -56,7 +55,6 @@ DAYS_AWAY: Final = {
     "mañana": 1,
     "demain": 1,
     "amanhã": 1,
-    "the day after tomorrow": 2,
     "day after tomorrow": 2,
     "übermorgen": 2,
     "pasado mañana": 2,
@@ -104,11 +102,11 @@ ORDINALS: Final = (
 NEXT: Final = r"next|nächste[nmrs]?"
 """Words that may skip the rest of this week."""
 
-COMING: Final = r"coming|this\scoming|upcoming|kommende[nmrs]?|próxim[oa]|prochaine?|que\sviene|que\svem"
+COMING: Final = r"coming|this\scoming|upcoming|kommende[nmrs]?|próximo|próxima|prochaine?|que\sviene|que\svem"
 """Words that mean the nearest of its kind that has not begun."""
 
 THIS: Final = r"this|the\scurrent|current|diese[nmrs]?|ce|cette|cet|este|esta|neste|nesta|laufende[nmrs]?"
-LAST: Final = r"last|letzte[nmrs]?|vergangene[nmrs]?|vorige[nmrs]?|pasad[oa]|passad[oa]|dernière|dernier"
+LAST: Final = r"last|letzte[nmrs]?|vergangene[nmrs]?|vorige[nmrs]?|pasado|pasada|passado|passada|dernière|dernier"
 AFTER_NEXT: Final = r"übernächste[nmrs]?"
 
 HOLIDAYS: Final = {

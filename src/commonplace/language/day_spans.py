@@ -17,12 +17,12 @@ from commonplace.language.calendar_days import (
     easter,
     iso_week,
     month_of,
-    months_from,
     one_day,
     quarter_of,
     real_date,
     stretch_around,
 )
+from commonplace.language.cues import spellings
 
 WEEK: Final = timedelta(days=7)
 
@@ -143,13 +143,14 @@ def _span_at(text: str, word: re.Match[str], today: date) -> DaySpan | None:
         return None
     if word[0][0].isdigit():
         return _after_date(text, _read_at(text, start, today, _NUMERIC), today)
-    if word[0][:2].casefold() not in _BEGINNINGS:
+    patterns = _WORDED.get(word[0].casefold())
+    if patterns is None:
         return None
     if weekday := _WEEKDAY_FIRST.match(text, start):
         dated = _read_at(text, weekday.end(), today, _DATES)
         if dated is not None and dated.kind is SpanKind.DAY:
             return replace(dated, start=start, remark=_disagreement(dated, weekday["name"]))
-    return _after_date(text, _read_at(text, start, today, _WORDED), today)
+    return _after_date(text, _read_at(text, start, today, patterns), today)
 
 
 def _after_date(text: str, span: DaySpan | None, today: date) -> DaySpan | None:
@@ -553,35 +554,67 @@ _OTHER: Final = _compiled(
 )
 _DATES: Final = _A_DATE
 _NUMERIC: Final = (*_RANGES, *_A_DATE, *_NAMED_STRETCHES, *_LENGTHS)
-_WORDED: Final = (
-    *_RHYTHMS,
-    *_OTHER[:1],
-    *_RANGES,
-    *_A_DATE,
-    *_BLURS,
-    *_ENDS,
-    *_RELATIVE,
-    *_NAMED_STRETCHES,
-    *_LENGTHS,
-    *_OTHER[1:],
-    *_MONTH_ALONE,
+
+_Patterns = tuple[tuple[re.Pattern[str], _Read], ...]
+
+
+def _first_words(*patterns: str) -> frozenset[str]:
+    """Return the first word of each spelling of some patterns."""
+    found = (re.match(r"\w+", each.casefold()) for each in spellings("|".join(patterns).replace(r"\s", " ")))
+    return frozenset(match[0] for match in found if match)
+
+
+_WHICH_WORDS: Final = _first_words(
+    words.NEXT, words.COMING.replace(r"|que\sviene|que\svem", ""), words.THIS, words.LAST, words.AFTER_NEXT
 )
+_WORDED_RULES: Final = (
+    (_first_words("every|each|jede[nmrs]?|jeweils|chaque|tous|toutes|cada|todos|todas|toda"), _RHYTHMS[:1]),
+    (_first_words(*words.ORDINALS), _RHYTHMS[1:2]),
+    (
+        _first_words("los|les|quartas|segundas|terças|quintas|sextas", *(f"{each}s" for each in spellings("|".join(words.WEEKDAYS)))),
+        _RHYTHMS[2:],
+    ),
+    (_first_words(*words.HOLIDAYS, *words.FIXED_HOLIDAYS), _OTHER[:1]),
+    (_first_words(*words.MONTHS), (*_RANGES[1:2], *_A_DATE[-1:], *_NAMED_STRETCHES[3:4])),
+    (
+        _first_words(
+            "mid|mitte|mi|mediados|meados|middle|beginning|start|early|late|anfang|début|comienzos|principios|início|around",
+            "about|circa|etwa|gegen|vers|hacia|the",
+        ),
+        _BLURS[:1],
+    ),
+    (_first_words(*words.WEEKDAYS), _BLURS[1:]),
+    (
+        _first_words("the|very|end|ende|last|den|dem|letzte[nmrs]?|la|le|el|o|fin|dernier|último|finales|finais|final|fim"),
+        _ENDS[:1],
+    ),
+    (_first_words("monatsende|jahresende|quartalsende|wochenende|month|year"), _ENDS[1:]),
+    (_first_words("next|coming|following|nächsten|kommenden|próximos|próximas|the|las|los|les|as|os|die|den|der"), _LENGTHS[:3]),
+    (_first_words("the|die|la", *words.UNITS.values()), _RELATIVE[:1]),
+    (_WHICH_WORDS | {"the", "la", "a"}, _RELATIVE[1:2]),
+    (_WHICH_WORDS, _RELATIVE[2:3]),
+    (_first_words(*words.WEEKDAYS), _RELATIVE[3:4]),
+    (_WHICH_WORDS, _RELATIVE[4:]),
+    (_first_words("q1|q2|q3|q4|the", *words.ORDINALS), _NAMED_STRETCHES[:1]),
+    (_first_words("h1|h2|the", *words.ORDINALS), _NAMED_STRETCHES[1:2]),
+    (_first_words("calendar|kalenderwochen?|kw|cw|weeks?|wochen?|semaines?|semanas?"), _NAMED_STRETCHES[2:3]),
+    (_first_words(*words.NUMBERS), _LENGTHS[1:]),
+    (_first_words(*words.DAYS_AWAY), _OTHER[1:2]),
+    (_first_words(*words.WEEKDAYS), _OTHER[2:]),
+    (_first_words(*words.MONTHS), _MONTH_ALONE),
+)
+"""The patterns of spans that begin with a word, by their first words; the first that matches counts."""
 
 
-def _beginnings() -> frozenset[str]:
-    """Return the first two letters of every word with which a span can begin."""
-    listed = (
-        *words.MONTHS, *words.WEEKDAYS, *words.DAYS_AWAY, *words.UNITS.values(), *words.NUMBERS, *words.ORDINALS,
-        *words.HOLIDAYS, *words.FIXED_HOLIDAYS, words.NEXT, words.COMING, words.THIS, words.LAST, words.AFTER_NEXT,
-        "every|each|jede|jeweils|chaque|tous|toutes|cada|todos|todas|toda|los|les|segundas|terças|quartas|quintas|sextas",
-        "mid|mitte|mi|mediados|meados|middle|beginning|start|early|late|anfang|début|comienzos|principios|início|around",
-        "about|circa|etwa|gegen|vers|hacia|end|last|letzte|fin|dernier|último|finales|finais|fim|year|month",
-        "monatsende|jahresende|quartalsende|wochenende|kw|cw|kalenderwoche|calendar|q1|q2|q3|q4|h1|h2|following|very",
-    )
-    return frozenset(word[:2] for word in "|".join(listed).split("|"))
+def _by_first_word() -> dict[str, _Patterns]:
+    first_words = {word for starts, _ in _WORDED_RULES for word in starts}
+    return {
+        word: tuple(each for starts, patterns in _WORDED_RULES if word in starts for each in patterns)
+        for word in first_words
+    }
 
 
-_BEGINNINGS: Final = _beginnings()
+_WORDED: Final = _by_first_word()
 
 
 def _cue() -> re.Pattern[str]:

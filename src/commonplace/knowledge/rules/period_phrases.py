@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from commonplace.language.cues import Cues, spellings
 from commonplace.language.day_spans import SpanKind
 
 MOST_SPANS: Final = 16
@@ -34,12 +35,14 @@ class Phrase:
     """Words that make a day the beginning or the end of a period.
 
     Attributes:
+        cues: The first words, without which the pattern cannot match.
         pattern: The words, with the day as the group ``date``.
         begins: Whether the day begins the period.
         reading: How the day is chosen from the days that may be meant.
         shift: The number of days between that day and the one that the period begins or ends with.
     """
 
+    cues: frozenset[str]
     pattern: re.Pattern[str]
     begins: bool
     reading: str
@@ -104,21 +107,25 @@ _UP_TO: Final = (
 
 BEGINS: Final = (
     Phrase(
+        cues=frozenset(spellings("since|seit|desde|depuis")),
         pattern=_compiled(rf"{_SINCE}\s{_THE}(?P<date>{_DATE})"),
         begins=True,
         reading="since",
     ),
     Phrase(
+        cues=frozenset(spellings("as|with|effective|starting|beginning|ab|mit|à|dès|a|desde|from")),
         pattern=_compiled(rf"{_FROM}{_ON}\s{_THE}(?P<date>{_DATE})(?P<onwards>,?\s{_ONWARDS})?"),
         begins=True,
         reading="from",
     ),
     Phrase(
+        cues=frozenset(spellings("onwards?|later|en|em")),
         pattern=_compiled(rf"(?<!\bfrom )(?P<date>{_POINT}|{_STRETCH})\s(?:onwards?|and\slater|en\sadelante|em\sdiante)\b"),
         begins=True,
         reading="from",
     ),
     Phrase(
+        cues=frozenset(spellings("after|nach|après|después|tras|depois|após")),
         pattern=_compiled(
             rf"^(?:after|nach|après|después\sde(?:l)?|tras|depois\sd[eo]|após)\s{_THE}(?P<date>{_any(SpanKind.DAY)})"
         ),
@@ -127,6 +134,7 @@ BEGINS: Final = (
         shift=1,
     ),
     Phrase(
+        cues=frozenset(spellings("takes?|comes?|come|tritt|treten|entrent|entre|entran?")),
         pattern=_compiled(
             r"\b(?:takes?\seffect|comes?\sinto\s(?:force|effect)|tritt|treten|entren?t?\sen\svigueur|entran?\se[nm]\svigor)"
             rf"(?:\s(?:on|am|le|el|a|em))?\s(?P<date>{_any(SpanKind.DAY, SpanKind.NEAR)})(?:\sin\skraft)?"
@@ -137,27 +145,32 @@ BEGINS: Final = (
 )
 ENDS: Final = (
     Phrase(
+        cues=frozenset(spellings("up|until|bis")),
         pattern=_compiled(rf"{_UP_TO}\s{_THE}(?P<date>{_DATE})"),
         begins=False,
         reading="exact",
         shift=-1,
     ),
     Phrase(
+        cues=frozenset(spellings("through|until|up|bis|hasta|jusqu")),
         pattern=_compiled(rf"{_THROUGH}\s{_THE}(?P<date>{_DATE}){_INCLUDED}?"),
         begins=False,
         reading="through",
     ),
     Phrase(
+        cues=frozenset(spellings("until|till?|up|bis|hasta|até|jusqu")),
         pattern=_compiled(rf"{_UNTIL}\s{_THE}(?P<date>{_DATE}),?{_INCLUDED}"),
         begins=False,
         reading="through",
     ),
     Phrase(
+        cues=frozenset(spellings("until|till?|up|bis|hasta|até|jusqu")),
         pattern=_compiled(rf"{_UNTIL}\s{_THE}(?P<date>{_DATE})(?!,?{_INCLUDED})"),
         begins=False,
         reading="until",
     ),
     Phrase(
+        cues=frozenset(spellings("ends?|expires?|runs|lapses|endet|läuft|gilt|prend|se|expire|finit|termina|acaba|finaliza|caduca|expira")),
         pattern=_compiled(
             r"\b(?:ends?|expires?|runs\sout|lapses|endet|läuft|gilt\snoch|prend\sfin|se\stermine|expire|finit|termina|acaba"
             rf"|finaliza|caduca|expira)(?:\s(?:on|at|am|le|à|el|a|em|no|en))?\s{_THE}"
@@ -167,6 +180,7 @@ ENDS: Final = (
         reading="through",
     ),
     Phrase(
+        cues=frozenset(spellings("before|vor|avant|antes")),
         pattern=_compiled(
             rf"^(?:before|vor|avant|antes\sd(?:el?|[ao]))\s{_THE}(?P<date>{_any(SpanKind.DAY)})"
         ),
@@ -189,81 +203,97 @@ DURING: Final = _compiled(
     rf"(?P<date>{_ANY_DAYS})"
 )
 
-UNSURE: Final = _compiled(
-    r"\?|\b(?:if|unless|whether|when|wenn|falls|ob|sobald|si|cuando|quand|quando|might|maybe|perhaps|probably|possibly"
-    r"|vielleicht|wahrscheinlich|möglicherweise|vermutlich|quizás?|tal\svez|talvez|peut-être|probablement|provavelmente"
-    r"|wants?|wanted|wish(?:es)?|hopes?|plans?|planned|would|could|should|möchten?|quiere|veut|quer|hofft|espère"
-    r"|will\s(?:bis|ab|seit))\b"
+UNSURE: Final = Cues.of(
+    "if|unless|whether|when|wenn|falls|ob|sobald|si|cuando|quand|quando|might|maybe|perhaps|probably|possibly|vielleicht",
+    "wahrscheinlich|möglicherweise|vermutlich|quizás?|tal vez|talvez|peut être|probablement|provavelmente|wants?|wanted",
+    "wish|wishes|hopes?|plans?|planned|would|could|should|möchten?|quiere|veut|quer|hofft|espère|will bis|will ab|will seit",
 )
-CONTENT: Final = _compiled(
-    r"\b(?:(?:file|files|log|logs|list|table|report|changelog|page|archive|document|datei|liste|bericht|tabelle|archiv"
-    r"|fichier|archivo|informe|arquivo|relatório)\s(?:covers?|holds?)|lists|contains?|shows|tracks?|tracking|records"
-    r"|reicht|umfasst|enthält|zeigt|contiene|muestra|contient|contém|mostra)\b"
+"""Words of a question, a condition, a guess or a wish."""
+
+_FILES: Final = (
+    *("file", "files", "log", "logs", "list", "table", "report", "changelog", "page", "archive", "document", "datei", "liste"),
+    *("bericht", "tabelle", "archiv", "fichier", "archivo", "informe", "arquivo", "relatório"),
 )
-DEADLINE: Final = _compiled(
-    r"\b(?:due|deadline|submit\w*|register|apply|confirm|pay|fällig|frist|geplant|angekündigt|abgabe\w*|abgegeben|abgeben"
-    r"|ein(?:zu)?reichen|eingereicht|erledig\w*|fertig\w*|(?:be)?zahl\w*|anmeld\w*|bestätig\w*|melden|entregar|plazo|vence"
-    r"|pagar|inscri\w*|rendre|échéance|délai|payer|soll\w*|muss|müssen|debe\w*|doit|doivent|must|prazo|entregue|devem?"
-    r"|tem\sde|têm\sde|needs?\sto|please|bitte|veuillez|merci\sde|por\sfavor|has\sto|have\sto\s(?:submit|send|hand|finish|deliver)|hat\sZeit|tiene\sque|tienen\sque"
-    r"|remettre|renvoyer|envoyer|schicken|senden|enviar)\b"
+CONTENT: Final = Cues.of(
+    "lists|contains?|shows|tracks?|tracking|records|reicht|umfasst|enthält|zeigt|contiene|muestra|contient|contém|mostra",
+    *(f"{noun} {verb}" for noun in _FILES for verb in ("cover", "covers", "hold", "holds")),
 )
-DENIED: Final = _compiled(
-    r"(?:\b(?:not|never|nicht|nie|nunca|pas|não|no(?=\s\w+[ae]n?\b(?!.*\baté\b)))\b|n['\u2019]t\b|\bn['\u2019]|\bne\b)"
+"""Words of a sentence about the content of something."""
+
+DEADLINE: Final = Cues.of(
+    "due|deadline|submit*|register|apply|confirm|pay|fällig|frist|geplant|angekündigt|abgabe*|abgegeben|abgeben|einreichen",
+    "einzureichen|eingereicht|erledig*|fertig*|zahl*|bezahl*|anmeld*|bestätig*|melden|entregar|plazo|vence|pagar|inscri*",
+    "rendre|rendue?s?|échéance|délai|payer|soll*|muss|müssen|debe*|doit|doivent|must|prazo|entregue|devem?|tem de|têm de",
+    "needs? to|please|bitte|veuillez|merci de|por favor|has to|have to submit|have to send|have to hand|have to finish",
+    "have to deliver|hat zeit|tiene que|tienen que|remettre|renvoyer|envoyer|schicken|senden|enviar",
 )
-COLLECTION: Final = _compiled(
-    r"(?<!\bno\s)(?<!\bkeine\s)\b(?:changes|releases|versions|commits|data|logs?|events|messages|entries|records|reports?|backups?|files|orders"
-    r"|tickets|results|invoices|issues|änderungen|daten|einträge|berichte?|rechnungen|cambios|datos|registros|informes?"
-    r"|modifications|données|rapports?|changements|milliseconds|seconds|minutes|hours|days|\w*sekunden|minuten|stunden"
-    r"|tage|segundos|minutos|días|secondes|jours|cases|expenses?|sales|alterações|dados|relatórios?|faturas)\s$"
+"""Words of a sentence about a task, which has a last day but does not hold until then."""
+
+COLLECTION: Final = Cues.of(
+    "changes|releases|versions|commits|data|logs?|events|messages|entries|records|reports?|backups?|files|orders|tickets",
+    "results|invoices|issues|änderungen|daten|einträge|berichte?|rechnungen|cambios|datos|registros|informes?|modifications",
+    "données|rapports?|changements|milliseconds|seconds|minutes|hours|days|millisekunden|sekunden|minuten|stunden|tage",
+    "segundos|minutos|días|secondes|jours|cases|expenses?|sales|alterações|dados|relatórios?|faturas",
 )
-PAST: Final = _compiled(
-    r"\b(?:was|were|had|did|went|came|left|got|began|became|took|gave|met|sent|bought|sold|broke|built|paid|made|said|ran"
-    r"|fell|lost|joined|started|ended|moved|visited|signed|opened|launched|happened|arrived|returned|replaced|changed|war"
-    r"|waren|hatten?|wurden?|kam|kamen|ging|begann|worden|gewesen|geboren|fue|fueron|estaba|estuvo|era|hubo|tuvo|vino|nació"
-    r"|cambió|empezó|terminó|llegó|ha\ssido|était|étaient|avait|avaient|a\sété|ont\sété|est\sné|est\snée|a\seu|est\sarrivée?"
-    r"|foi|foram|estava|esteve|houve|teve|veio|nasceu|mudou|começou|terminou|chegou|last|letzte\w*|vergangene\w*|ago)\b"
+"""Nouns to which a phrase after them belongs."""
+
+PAST: Final = Cues.of(
+    "was|were|had|did|went|came|left|got|began|became|took|gave|met|sent|bought|sold|broke|built|paid|made|said|ran|fell",
+    "lost|joined|started|ended|moved|visited|signed|opened|launched|happened|arrived|returned|replaced|changed|war|waren",
+    "hatten?|hatte|wurden?|wurde|kam|kamen|ging|begann|worden|gewesen|geboren|fue|fueron|estaba|estuvo|era|hubo|tuvo|vino",
+    "nació|cambió|empezó|terminó|llegó|ha sido|était|étaient|avait|avaient|a été|ont été|est née?|a eu|est arrivée?|foi|foram",
+    "estava|esteve|houve|teve|veio|nasceu|mudou|começou|terminou|chegou|last|letzte[nmrs]?|vergangene[nmrs]?|ago|founded",
+    "married|gegründet|fundad[ao]?|fondée?",
 )
-LASTED: Final = _compiled(
+"""Words of a sentence about the past."""
+
+LASTED: Final = re.compile(
     r"\b(?:lived|worked|studied|taught|served|led|owned|rented|attended|was|were|wohnte|lebte|arbeitete|studierte|leitete"
     r"|war|waren|vivió|trabajó|estudió|fue|vivait|habitait|travaillait|vécu|travaillé|étudié|était|viveu|morou|trabalhou"
-    r"|estudou|foi)\b(?!\s(?:from|von|de|desde)\b)"
+    r"|estudou|foi)\b(?!\s(?:from|von|de|desde)\b)",
+    re.IGNORECASE,
 )
 """Verbs of a sentence in which "from 2010 to 2015" means years: a port may change from 2010 to 2015."""
 
-ABSENT: Final = _compiled(
-    r"\b(?:will|won['\u2019]t|wird|werden|sera|seront|será|serán|estará|estarán|serão|estarão|va\sa|vai|vão|away|absent|leave"
-    r"|holidays?|vacation|travell?ing|abroad|sick|ill|fehlt|verreist|urlaub|ferien|krank|auf\sreisen|abwesend|congé"
-    r"|vacances|absente?|malade|vacaciones|viaje|ausente|baja|trip|dienstreise|geschäftsreise|voyage|déplacement|férias|viagem|doente|next\sweek)\b"
+ABSENT: Final = Cues.of(
+    "will|won t|wird|werden|sera|seront|será|serán|estará|estarán|serão|estarão|va a|vai|vão|away|absent|leave|holidays?",
+    "vacation|travell?ing|abroad|sick|ill|fehlt|verreist|urlaub|ferien|krank|auf reisen|abwesend|congé|vacances|absente?",
+    "malade|vacaciones|viaje|ausente|baja|trip|dienstreise|geschäftsreise|voyage|déplacement|férias|viagem|doente|next week",
 )
 """Words of a sentence in which "from Monday to Wednesday" means those of one week, not opening hours."""
 
-ABSENCE: Final = _compiled(
-    r"\b(?:is|are|ist|sind|est|sont|está|están|estão)\s(?:\S+\s){0,4}?(?:away|absent|leave|holidays?|vacation|travell?ing|abroad|sick"
-    r"|closed|out|down|offline|blocked|unavailable|frozen|verreist|urlaub|ferien|krank|geschlossen|gesperrt|abwesend|congé"
-    r"|vacances|absente?s?|malade|fermée?s?|vacaciones|viaje|ausentes?|baja|cerrad[oa]s?|férias|doente|fechad[oa]s?|fora)\b"
+ABSENCE: Final = re.compile(
+    r"\b(?:is|are|ist|sind|est|sont|está|están|estão)\s(?:\S+\s){0,4}?(?:away|absent|leave|holidays?|vacation|travell?ing|abroad"
+    r"|sick|closed|out|down|offline|blocked|unavailable|frozen|verreist|urlaub|ferien|krank|geschlossen|gesperrt|abwesend|congé"
+    r"|vacances|absente?s?|malade|fermée?s?|vacaciones|viaje|ausentes?|baja|cerrad[oa]s?|férias|doente|fechad[oa]s?|fora)\b",
+    re.IGNORECASE,
 )
 """Words of a sentence in which "for three weeks" counts from now, and is no term of a guarantee or a process."""
 
-EVENT: Final = _compiled(
-    r"\b(?:meeting|appointment|birthday|anniversary|born|wedding|party|exam|interview|audit|termin|sitzung|besprechung"
-    r"|geburtstag|prüfung|hochzeit|réunion|rendez-vous|anniversaire|examen|reunión|cita|cumpleaños|boda|reunião|consulta"
-    r"|aniversário|exame|like[sd]?\sto\ssay|says|deadline|by|ships?|launch(?:es)?)\b"
+EVENT: Final = Cues.of(
+    "meeting|appointment|birthday|anniversary|born|wedding|party|exam|interview|audit|termin|sitzung|besprechung|geburtstag",
+    "prüfung|hochzeit|réunion|rendez vous|anniversaire|examen|reunión|cita|cumpleaños|boda|reunião|consulta|aniversário",
+    "exame|likes? to say|says|deadline|by|ships?|launch|launches",
 )
 """Words of a sentence about an event, which stays true when its day is over."""
 
-STATE: Final = _compiled(
-    r"\b(?:closed|shut|out|away|absent|off|unavailable|blocked|down|offline|unreachable|frozen|no|nobody|none|only|all\sday"
-    r"|geschlossen|zu|gesperrt|abwesend|fehlt|kein\w*|niemand|nur|ganztags|nicht|fermée?s?|absente?s?|indisponible|aucune?"
-    r"|seulement|personne|ne|cerrad[oa]s?|ausente|nadie|ningún|ninguna|sólo|solo|fechad[oa]s?|ninguém|só|apenas|não|leave"
-    r"|holidays?|vacation|urlaub|ferien|congé|vacances|vacaciones|férias|replaces?|covers|übernimmt|vertritt|remplace"
-    r"|sustituye|substitui|will|wird|werden|sera|seront|será|serán|estará|serão|estarão|habrá|haverá)\b"
+STATE: Final = Cues.of(
+    "closed|shut|out|away|absent|off|unavailable|blocked|down|offline|unreachable|frozen|no|not|nobody|none|only|all day",
+    "geschlossen|zu|gesperrt|abwesend|fehlt|kein*|niemand|nur|ganztags|nicht|fermée?s?|absente?s?|indisponible|aucune?",
+    "seulement|personne|ne|n|cerrada?s?|cerrado|ausente|nadie|ningún|ninguna|sólo|solo|fechad[ao]?|fechados|ninguém|só|apenas",
+    "não|leave|holidays?|vacation|urlaub|ferien|congé|vacances|vacaciones|férias|replaces?|covers|übernimmt|vertritt",
+    "remplace|sustituye|substitui|will|wird|werden|sera|seront|será|serán|estará|serão|estarão|habrá|haverá",
 )
 """Words of a sentence about a state, which ends with its days."""
 
-ALWAYS: Final = _compiled(
-    r"\b(?:always|usually|normally|typically|generally|often|annually|yearly|immer|meist\w*|normalerweise|jährlich|jeweils"
-    r"|gewöhnlich|toujours|généralement|habituellement|d['\u2019]habitude|siempre|normalmente|suele\w*|sempre|geralmente"
-    r"|costuma\w*)\b"
+ALWAYS: Final = Cues.of(
+    "always|usually|normally|typically|generally|often|annually|yearly|immer|meist*|normalerweise|jährlich|jeweils",
+    "gewöhnlich|toujours|généralement|habituellement|d habitude|siempre|normalmente|suele*|sempre|geralmente|costuma*",
+)
+"""Words of a sentence about what returns."""
+
+DENIED: Final = _compiled(
+    r"(?:\b(?:not|never|nicht|nie|nunca|pas|não|no(?=\s\w+[ae]n?\b(?!.*\baté\b)))\b|n['\u2019]t\b|\bn['\u2019]|\bne\b)"
 )
 GOVERNED: Final = _compiled(r"\b(?:from|by|before|after|since|until|to|than|ab|bis|seit|vor|nach|depuis|antes)\s$")
 """Words before days that are no time in which something holds."""

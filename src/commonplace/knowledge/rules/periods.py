@@ -11,13 +11,14 @@ Source: ADR 0025, which has the figures.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
 from commonplace.knowledge.rules import period_phrases as phrases
 from commonplace.language.calendar_words import WEEKDAYS
+from commonplace.language.cues import Cues, tokens_of
 from commonplace.language.day_spans import DaySpan, SpanKind, find_day_spans, names_days
 from commonplace.language.quotations import without_quotations
 
@@ -59,18 +60,22 @@ class _Sentence:
     Attributes:
         text: The sentence as it was said.
         coded: The sentence with one character for each span.
+        tokens: The words of the sentence without its days.
         spans: The spans by their characters.
+        kinds: The kinds of the spans.
         today: The day on which it was said.
     """
 
     text: str
     coded: str
+    tokens: tuple[str, ...]
     spans: dict[str, DaySpan]
+    kinds: frozenset[SpanKind]
     today: date
 
-    def has(self, pattern: re.Pattern[str]) -> bool:
+    def has(self, words: Cues | re.Pattern[str]) -> bool:
         """Return whether the sentence contains certain words."""
-        return pattern.search(self.coded) is not None
+        return words.occur_in(self.tokens) if isinstance(words, Cues) else words.search(self.coded) is not None
 
     def words(self, match: re.Match[str]) -> str:
         """Return a phrase as it was said."""
@@ -102,7 +107,7 @@ def read_period(text: str, now: datetime) -> Period | None:
     if len(text) > _MOST_CHARS or not names_days(text):
         return None
     sentence = _coded(" ".join(text.split()), now.date())
-    if not sentence.spans or sentence.has(phrases.UNSURE):
+    if not sentence.spans or "?" in text or sentence.has(phrases.UNSURE):
         return None
     findings = _findings(sentence)
     if not findings or any(each.days is None for each in findings) or _has_other_days(sentence, findings):
@@ -122,7 +127,9 @@ def _coded(text: str, today: date) -> _Sentence:
         spans[char] = span
         coded += f"{text[end : span.start]}{char}"
         end = span.end
-    return _Sentence(text=text, coded=coded + text[end:], spans=spans, today=today)
+    coded += text[end:]
+    kinds = frozenset(span.kind for span in spans.values())
+    return _Sentence(text=text, coded=coded, tokens=tokens_of(coded), spans=spans, kinds=kinds, today=today)
 
 
 def _period(
@@ -171,32 +178,32 @@ def _findings(sentence: _Sentence) -> list[_Finding]:
 
 
 def _both_ends(sentence: _Sentence) -> Iterator[_Finding]:
-    for match in phrases.FROM_TO.finditer(sentence.coded):
-        yield _Finding(match=match, days=_from_to(sentence, match))
-        return
-    for match in phrases.RANGE.finditer(sentence.coded):
-        yield _Finding(match=match, days=_range(sentence, match))
-        return
-    for match in phrases.LENGTH_FROM.finditer(sentence.coded):
-        yield _Finding(match=match, days=_length_from(sentence, match))
-        return
-    for match in phrases.FROM_LENGTH.finditer(sentence.coded):
-        yield _Finding(match=match, days=_length_from(sentence, match))
-        return
-    lengths = [*phrases.AHEAD.finditer(sentence.coded)]
-    if sentence.has(phrases.ABSENCE) and not sentence.has(phrases.PAST):
-        lengths += phrases.FOR_LENGTH.finditer(sentence.coded)
-    for match in lengths:
-        length = sentence.spans[match["length"]]
-        yield _Finding(match=match, days=_if_clear(sentence, match, (sentence.today, length.after(sentence.today))))
+    """Return the first phrase that names both ends of a period."""
+    for kinds, least, pattern, read in _BOTH:
+        if kinds <= sentence.kinds and len(sentence.spans) >= least and (match := pattern.search(sentence.coded)):
+            yield _Finding(match=match, days=read(sentence, match))
+            return
+    is_absence = SpanKind.LENGTH in sentence.kinds and sentence.has(phrases.ABSENCE) and not sentence.has(phrases.PAST)
+    pattern = phrases.FOR_LENGTH if is_absence else phrases.AHEAD
+    if is_absence or SpanKind.AHEAD in sentence.kinds:
+        for match in pattern.finditer(sentence.coded):
+            length = sentence.spans[match["length"]]
+            days = (sentence.today, length.after(sentence.today))
+            yield _Finding(match=match, days=_if_clear(sentence, match, days))
 
 
 def _if_clear(sentence: _Sentence, match: re.Match[str], days: _Ends | None) -> _Ends | None:
     """Return days, unless the phrase belongs to a noun or to one part of a long sentence."""
     before, after = sentence.coded[: match.start()], sentence.coded[match.end() :]
-    belongs = phrases.COLLECTION.search(before) or phrases.BELONGS.match(after)
+    belongs = _is_of_collection(before) or phrases.BELONGS.match(after)
     is_lost = before.strip() and len(sentence.coded.split()) > _MOST_WORDS
     return None if belongs or is_lost or sentence.has(phrases.CONTENT) else days
+
+
+def _is_of_collection(before: str) -> bool:
+    """Return whether the words before a phrase end with a noun such as "changes", but not "no changes"."""
+    *others, noun = tokens_of(before) or ("",)
+    return noun in phrases.COLLECTION.words and others[-1:] not in (["no"], ["keine"])
 
 
 def _from_to(sentence: _Sentence, match: re.Match[str]) -> _Ends | None:
@@ -271,15 +278,28 @@ def _length_from(sentence: _Sentence, match: re.Match[str]) -> _Ends | None:
     return _if_clear(sentence, match, (begins, length.after(begins) - _DAY))
 
 
+_BOTH: Final[tuple[tuple[frozenset[SpanKind], int, re.Pattern[str], Callable[[_Sentence, re.Match[str]], _Ends | None]], ...]] = (
+    (frozenset(), 2, phrases.FROM_TO, _from_to),
+    (frozenset({SpanKind.RANGE}), 1, phrases.RANGE, _range),
+    (frozenset({SpanKind.LENGTH}), 2, phrases.LENGTH_FROM, _length_from),
+    (frozenset({SpanKind.LENGTH}), 2, phrases.FROM_LENGTH, _length_from),
+)
+
+
 def _single_ends(sentence: _Sentence) -> Iterator[_Finding]:
     for phrase in phrases.BEGINS:
-        for match in phrase.pattern.finditer(sentence.coded):
+        for match in _matches(sentence, phrase):
             if _begins(sentence, match):
                 yield _Finding(match=match, days=_end_of_phrase(sentence, match, phrase))
     if not sentence.has(phrases.DEADLINE):
         for phrase in phrases.ENDS:
-            for match in phrase.pattern.finditer(sentence.coded):
+            for match in _matches(sentence, phrase):
                 yield _Finding(match=match, days=_end_of_phrase(sentence, match, phrase))
+
+
+def _matches(sentence: _Sentence, phrase: phrases.Phrase) -> Iterator[re.Match[str]]:
+    if not phrase.cues.isdisjoint(sentence.tokens):
+        yield from phrase.pattern.finditer(sentence.coded)
 
 
 def _begins(sentence: _Sentence, match: re.Match[str]) -> bool:
