@@ -32,11 +32,13 @@ class Cues:
         words: Single words, in lower case.
         stems: Beginnings of words.
         phrases: Several words each, with a space before, between and after them.
+        openers: The first words of the phrases.
     """
 
     words: frozenset[str]
     stems: tuple[str, ...]
     phrases: tuple[str, ...]
+    openers: frozenset[str]
 
     @classmethod
     def of(cls, *patterns: str) -> Self:
@@ -47,6 +49,7 @@ class Cues:
             words=frozenset(each for each in single if not each.endswith("*")),
             stems=tuple(sorted(each[:-1] for each in single if each.endswith("*"))),
             phrases=tuple(sorted(f" {each} " for each in entries if " " in each)),
+            openers=frozenset(each.split()[0] for each in entries if " " in each),
         )
 
     def occur_in(self, tokens: tuple[str, ...]) -> bool:
@@ -55,5 +58,7 @@ class Cues:
             return True
         if self.stems and any(token.startswith(self.stems) for token in tokens):
             return True
-        joined = f" {' '.join(tokens)} " if self.phrases else ""
+        if self.openers.isdisjoint(tokens):
+            return False
+        joined = f" {' '.join(tokens)} "
         return any(phrase in joined for phrase in self.phrases)

@@ -55,6 +55,8 @@ _DATE: Final = _any(SpanKind.DAY, SpanKind.NEAR, SpanKind.WEEKDAY, SpanKind.STRE
 _ANY_DAYS: Final = _any(SpanKind.DAY, SpanKind.NEAR, SpanKind.WEEKDAY, SpanKind.STRETCH)
 _LENGTH: Final = _any(SpanKind.LENGTH)
 _AHEAD: Final = _any(SpanKind.AHEAD)
+A_LENGTH: Final = re.compile(_LENGTH)
+A_RANGE: Final = re.compile(_any(SpanKind.RANGE))
 _THE: Final = r"(?:(?:the|den|dem|der|die|das|le|la|les|el|los|las|o|a|os|as|ao|à|aos|às|dia|día|the\smonth\sof|month\sof)\s|l['\u2019])?"
 _ON: Final = r"(?:\s(?:on|in|am|im|le|el|em|en|no))?"
 
@@ -65,6 +67,9 @@ _TO: Final = (
     r",?(?:\s(?:to|until|till|through|thru|up\sto|bis|bis\szum|bis\sund\smit|bis\seinschließlich|au|à|jusqu['\u2019]au"
     r"|jusqu['\u2019]à|al|a|hasta|hasta\sel|hasta\sla|até|até\so|até\sa|ao|à|(?P<joint>and|und|et|y|e|&))\s|\s?[–—-]\s?)"
 )
+TO: Final = _compiled(rf"{_DATE}{_TO}{_THE}{_DATE}")
+"""The middle of :data:`FROM_TO`, which is quick to find."""
+
 FROM_TO: Final = _compiled(
     rf"(?:\b{_OPENING}\s)?{_THE}(?P<first>{_DATE}){_TO}{_THE}(?P<last>{_DATE})(?:\s(?:inclus|inclusive|included|incluido"
     r"|einschließlich))?"

@@ -107,10 +107,8 @@ def read_period(text: str, now: datetime) -> Period | None:
     if len(text) > _MOST_CHARS or not names_days(text):
         return None
     sentence = _coded(" ".join(text.split()), now.date())
-    if not sentence.spans or "?" in text or sentence.has(phrases.UNSURE):
-        return None
-    findings = _findings(sentence)
-    if not findings or any(each.days is None for each in findings) or _has_other_days(sentence, findings):
+    findings = _findings(sentence) if sentence.spans and "?" not in text else []
+    if not findings or sentence.has(phrases.UNSURE) or any(each.days is None for each in findings) or _has_other_days(sentence, findings):
         return None
     begins = [each.days[0] for each in findings if each.days and each.days[0]]
     ends = [each.days[1] for each in findings if each.days and each.days[1]]
@@ -179,8 +177,8 @@ def _findings(sentence: _Sentence) -> list[_Finding]:
 
 def _both_ends(sentence: _Sentence) -> Iterator[_Finding]:
     """Return the first phrase that names both ends of a period."""
-    for kinds, least, pattern, read in _BOTH:
-        if kinds <= sentence.kinds and len(sentence.spans) >= least and (match := pattern.search(sentence.coded)):
+    for needs, pattern, read in _BOTH:
+        if sentence.has(needs) and (match := pattern.search(sentence.coded)):
             yield _Finding(match=match, days=read(sentence, match))
             return
     is_absence = SpanKind.LENGTH in sentence.kinds and sentence.has(phrases.ABSENCE) and not sentence.has(phrases.PAST)
@@ -278,12 +276,13 @@ def _length_from(sentence: _Sentence, match: re.Match[str]) -> _Ends | None:
     return _if_clear(sentence, match, (begins, length.after(begins) - _DAY))
 
 
-_BOTH: Final[tuple[tuple[frozenset[SpanKind], int, re.Pattern[str], Callable[[_Sentence, re.Match[str]], _Ends | None]], ...]] = (
-    (frozenset(), 2, phrases.FROM_TO, _from_to),
-    (frozenset({SpanKind.RANGE}), 1, phrases.RANGE, _range),
-    (frozenset({SpanKind.LENGTH}), 2, phrases.LENGTH_FROM, _length_from),
-    (frozenset({SpanKind.LENGTH}), 2, phrases.FROM_LENGTH, _length_from),
+_BOTH: Final[tuple[tuple[re.Pattern[str], re.Pattern[str], Callable[[_Sentence, re.Match[str]], _Ends | None]], ...]] = (
+    (phrases.TO, phrases.FROM_TO, _from_to),
+    (phrases.A_RANGE, phrases.RANGE, _range),
+    (phrases.A_LENGTH, phrases.LENGTH_FROM, _length_from),
+    (phrases.A_LENGTH, phrases.FROM_LENGTH, _length_from),
 )
+"""Phrases that name both ends: what they need, which is quick to find, the phrase, and its reading."""
 
 
 def _single_ends(sentence: _Sentence) -> Iterator[_Finding]:
