@@ -29,7 +29,9 @@ _PORTUGUESE: Final = (
     "",
     "",
 )
-WEEKDAYS: Final = tuple(f"{names}|{more}".strip("|") for names, more in zip(_WEEKDAYS, _PORTUGUESE, strict=True))
+WEEKDAYS: Final = tuple(
+    f"{names}|{more}".strip("|") for names, more in zip(_WEEKDAYS, _PORTUGUESE, strict=True)
+)
 """The names of each day, as patterns in lower case; Monday is first."""
 
 DAYS_AWAY: Final = {
@@ -106,7 +108,9 @@ COMING: Final = r"coming|this\scoming|upcoming|kommende[nmrs]?|próximo|próxima
 """Words that mean the nearest of its kind that has not begun."""
 
 THIS: Final = r"this|the\scurrent|current|diese[nmrs]?|ce|cette|cet|este|esta|neste|nesta|laufende[nmrs]?"
-LAST: Final = r"last|letzte[nmrs]?|vergangene[nmrs]?|vorige[nmrs]?|pasado|pasada|passado|passada|dernière|dernier"
+LAST: Final = (
+    r"last|letzte[nmrs]?|vergangene[nmrs]?|vorige[nmrs]?|pasado|pasada|passado|passada|dernière|dernier"
+)
 AFTER_NEXT: Final = r"übernächste[nmrs]?"
 
 HOLIDAYS: Final = {

@@ -22,7 +22,7 @@ from commonplace.language.calendar_days import (
     real_date,
     stretch_around,
 )
-from commonplace.language.cues import spellings
+from commonplace.language.cues import spellings, tokens_of
 
 WEEK: Final = timedelta(days=7)
 
@@ -64,6 +64,7 @@ class DaySpan:
         unit: The unit of a stretch or a length.
         count: The number of units of a length.
         has_year: Whether the words name the year, or days near today.
+        is_dated: Whether brackets after the words name the days.
         remark: What is wrong with the words, if something is.
     """
 
@@ -75,6 +76,7 @@ class DaySpan:
     unit: str = ""
     count: int = 0
     has_year: bool = True
+    is_dated: bool = False
     remark: str | None = None
 
     def after(self, first: date) -> date:
@@ -114,12 +116,14 @@ _THE: Final = r"(?:the\s|den\s|dem\s|zum\s|le\s|el\s|o\s)?"
 _IN_YEAR: Final = rf"(?:,?\s{_OF}?(?P<year>{_YEAR}))?"
 _NO_MORE: Final = r"(?![\w:/-]|[.,]\d)"
 
+_DIGIT: Final = re.compile(r"\d")
+
 _Read = Callable[[re.Match[str], date], _Reading | None]
 
 
 def names_days(text: str) -> bool:
     """Return whether a text has a digit or a word with which days can begin; quick, and true too often."""
-    return _CUE.search(text) is not None
+    return _DIGIT.search(text) is not None or not _NAMING.isdisjoint(tokens_of(text))
 
 
 def find_day_spans(text: str, today: date) -> list[DaySpan]:
@@ -139,7 +143,9 @@ def find_day_spans(text: str, today: date) -> list[DaySpan]:
 def _span_at(text: str, word: re.Match[str], today: date) -> DaySpan | None:
     """Return the span that begins with a word; the day beside its weekday counts."""
     start = word.start()
-    if start and (text[start - 1] in "_#@/\\" or (text[start - 1] in ".:-" and text[start - 2 : start - 1].isalnum())):
+    if start and (
+        text[start - 1] in "_#@/\\" or (text[start - 1] in ".:-" and text[start - 2 : start - 1].isalnum())
+    ):
         return None
     if word[0][0].isdigit():
         return _after_date(text, _read_at(text, start, today, _NUMERIC), today)
@@ -154,15 +160,49 @@ def _span_at(text: str, word: re.Match[str], today: date) -> DaySpan | None:
 
 
 def _after_date(text: str, span: DaySpan | None, today: date) -> DaySpan | None:
-    """Return a date with the weekday in brackets after it."""
+    """Return a span with the brackets after it: the weekday of a date, or the date of words such as "tomorrow"."""
+    if span is not None and span.is_relative and (dated := _DATED.match(text, span.end)):
+        return _as_dated(span, dated)
     if span is None or span.kind is not SpanKind.DAY:
         return span
     weekday = _WEEKDAY_LAST.match(text, span.end)
-    return span if weekday is None else replace(span, end=weekday.end(), remark=_disagreement(span, weekday["name"]))
+    return (
+        span
+        if weekday is None
+        else replace(span, end=weekday.end(), remark=_disagreement(span, weekday["name"]))
+    )
 
 
-_WEEKDAY_FIRST: Final = re.compile(rf"(?P<name>{_WEEKDAY})[.,]?\s(?:the\s|den\s|dem\s|le\s|el\s|dia\s|día\s)?", re.I)
-_WEEKDAY_LAST: Final = re.compile(rf"\s?(?:\((?P<name>{_WEEKDAY})\))", re.I)
+_WEEKDAY_FIRST: Final = re.compile(
+    rf"(?P<name>{_WEEKDAY})[.,]?\s(?:the\s|den\s|dem\s|le\s|el\s|dia\s|día\s)?", re.IGNORECASE
+)
+_WEEKDAY_LAST: Final = re.compile(rf"\s?(?:\((?P<name>{_WEEKDAY})\))", re.IGNORECASE)
+
+
+_DATED: Final = re.compile(
+    r"(?:['\u2019]s)?\s\((?P<first>\d{4}-\d\d-\d\d)(?:\u2013(?P<last>\d{4}-\d\d-\d\d))?\)"
+    r"|\s\((?P<year>\d{4})(?:-(?P<month>\d\d)|\sQ(?P<quarter>[1-4]))?\)"
+)
+"""The dates that :mod:`~commonplace.language.relative_days` writes."""
+
+
+def _as_dated(span: DaySpan, dated: re.Match[str]) -> DaySpan:
+    """Return a span whose days are those that the brackets name."""
+    try:
+        if dated["first"]:
+            days = (date.fromisoformat(dated["first"]), date.fromisoformat(dated["last"] or dated["first"]))
+        else:
+            year, unit = (
+                int(dated["year"]),
+                "month" if dated["month"] else "quarter" if dated["quarter"] else "year",
+            )
+            month = int(dated["month"] or 3 * int(dated["quarter"] or 1))
+            days = stretch_around(date(year, month, 1), unit, 0)
+    except ValueError:
+        return replace(span, end=dated.end(), kind=SpanKind.VAGUE, is_dated=True)
+    kind = SpanKind.RANGE if span.kind is SpanKind.AHEAD else span.kind
+    kind = SpanKind.DAY if kind is SpanKind.WEEKDAY else kind
+    return replace(span, end=dated.end(), kind=kind, options=(days,), has_year=True, is_dated=True)
 
 
 def _disagreement(span: DaySpan, name: str) -> str | None:
@@ -176,7 +216,9 @@ def _disagreement(span: DaySpan, name: str) -> str | None:
     return f"{days[0]} is a {days[0]:%A}, not {name}; the date counts"
 
 
-def _read_at(text: str, start: int, today: date, patterns: Iterable[tuple[re.Pattern[str], _Read]]) -> DaySpan | None:
+def _read_at(
+    text: str, start: int, today: date, patterns: Iterable[tuple[re.Pattern[str], _Read]]
+) -> DaySpan | None:
     for pattern, read in patterns:
         match = pattern.match(text, start)
         reading = None if match is None else read(match, today)
@@ -199,7 +241,9 @@ _VAGUE: Final = _Reading(SpanKind.VAGUE)
 
 def _place(names: tuple[str, ...], word: str) -> int:
     """Return the number, from 1, of the pattern that a word matches; 0 if it matches none."""
-    return next((place for place, each in enumerate(names, 1) if each and re.fullmatch(each, word, re.I)), 0)
+    return next(
+        (place for place, each in enumerate(names, 1) if each and re.fullmatch(each, word, re.IGNORECASE)), 0
+    )
 
 
 def _years(year: str | None, today: date) -> Iterator[int]:
@@ -209,7 +253,9 @@ def _years(year: str | None, today: date) -> Iterator[int]:
 def _days(year: str | None, month: int, first: int, last: int, today: date) -> tuple[Days, ...]:
     """Return the days from one day of a month to another, one pair for each year that has them."""
     pairs = ((real_date(each, month, first), real_date(each, month, last)) for each in _years(year, today))
-    return tuple((begin, end) for begin, end in pairs if begin is not None and end is not None and begin <= end)
+    return tuple(
+        (begin, end) for begin, end in pairs if begin is not None and end is not None and begin <= end
+    )
 
 
 def _month_number(word: str) -> int | None:
@@ -231,9 +277,17 @@ def _dated_range(match: re.Match[str], today: date) -> _Reading | None:
     if month is None:
         return None
     options = _days(match["year"], month, int(match["day"]), int(match["last"]), today)
-    is_joint = options and re.fullmatch(r"\s(?:and|und|et|y|e)\s", match["to"], re.IGNORECASE) and options[0][1] - options[0][0] > timedelta(1)
+    is_joint = (
+        options
+        and re.fullmatch(r"\s(?:and|und|et|y|e)\s", match["to"], re.IGNORECASE)
+        and options[0][1] - options[0][0] > timedelta(1)
+    )
     unit = "joint" if is_joint else "day"
-    return _Reading(SpanKind.RANGE, options, unit=unit, has_year=match["year"] is not None) if options else _VAGUE
+    return (
+        _Reading(SpanKind.RANGE, options, unit=unit, has_year=match["year"] is not None)
+        if options
+        else _VAGUE
+    )
 
 
 def _numeric(match: re.Match[str], today: date) -> _Reading | None:
@@ -312,7 +366,9 @@ def _near(match: re.Match[str], today: date) -> _Reading | None:
 
 
 _MORNING: Final = re.compile(r"\b(?:la|esta|una|cada|buena)\s$", re.IGNORECASE)
-_FRENCH: Final = re.compile(r"\b(?:le|la|les|est|sont|a été|ont|nous|je|il|elle|depuis|d'|l'|c'|qu')", re.IGNORECASE)
+_FRENCH: Final = re.compile(
+    r"\b(?:le|la|les|est|sont|a été|ont|nous|je|il|elle|depuis|d'|l'|c'|qu')", re.IGNORECASE
+)
 
 
 def _weekday(match: re.Match[str], today: date) -> _Reading:
@@ -320,7 +376,9 @@ def _weekday(match: re.Match[str], today: date) -> _Reading:
     ahead = (_place(words.WEEKDAYS, match["weekday"]) - 1 - today.weekday() - 1) % 7 + 1
     day = today + timedelta(days=ahead)
     before = day - WEEK if day - WEEK < today else day - 2 * WEEK
-    return _Reading(SpanKind.WEEKDAY, (one_day(before), one_day(day)), is_relative=True, unit="day", has_year=False)
+    return _Reading(
+        SpanKind.WEEKDAY, (one_day(before), one_day(day)), is_relative=True, unit="day", has_year=False
+    )
 
 
 def _relative_weekday(match: re.Match[str], today: date) -> _Reading:
@@ -344,7 +402,11 @@ def _relative_weekday(match: re.Match[str], today: date) -> _Reading:
 
 
 def _relative_stretch(match: re.Match[str], today: date) -> _Reading | None:
-    unit = next(name for name, each in words.UNITS.items() if re.fullmatch(each.replace(" ", r"\s"), match["unit"], re.I))
+    unit = next(
+        name
+        for name, each in words.UNITS.items()
+        if re.fullmatch(each.replace(" ", r"\s"), match["unit"], re.IGNORECASE)
+    )
     which = _which(match)
     if unit in {"day", "fortnight", "half"}:
         return None
@@ -378,13 +440,19 @@ def _month_in_year(match: re.Match[str], today: date) -> _Reading | None:
     month = _month_number(match["month"])
     if month is None or match["last"]:
         return None
-    first = next(day for year in (today.year, today.year + 1) if (day := date(year, month, 1)) > today.replace(day=1))
+    first = next(
+        day for year in (today.year, today.year + 1) if (day := date(year, month, 1)) > today.replace(day=1)
+    )
     return _Reading(SpanKind.STRETCH, (month_of(first),), is_relative=True, unit="month")
 
 
 def _end(match: re.Match[str], today: date) -> _Reading:
     """Read the last day of a stretch."""
-    inner = _read_at(match[0], match.start("whole") - match.start(), today, _STRETCHES) if match["whole"] else None
+    inner = (
+        _read_at(match[0], match.start("whole") - match.start(), today, _STRETCHES)
+        if match["whole"]
+        else None
+    )
     if inner is None:
         unit = _unit(match["unit"] or match["joined"])
         options = () if unit in {"day", "weekend", "fortnight"} else (stretch_around(today, unit, 0),)
@@ -398,8 +466,17 @@ def _end(match: re.Match[str], today: date) -> _Reading:
 
 
 def _unit(text: str) -> str:
-    compounds = {"monats": "month", "month": "month", "jahres": "year", "year": "year", "quartals": "quarter", "wochen": "week"}
-    found = next((name for name, each in words.UNITS.items() if re.fullmatch(each, text, re.I)), None)
+    compounds = {
+        "monats": "month",
+        "month": "month",
+        "jahres": "year",
+        "year": "year",
+        "quartals": "quarter",
+        "wochen": "week",
+    }
+    found = next(
+        (name for name, each in words.UNITS.items() if re.fullmatch(each, text, re.IGNORECASE)), None
+    )
     return found or compounds[text.casefold()]
 
 
@@ -410,7 +487,9 @@ def _length(match: re.Match[str], _today: date) -> _Reading | None:
     if unit in {"weekend", "quarter", "half"} or count == 0:
         return None
     is_ahead = bool(match.groupdict().get("ahead"))
-    return _Reading(SpanKind.AHEAD if is_ahead else SpanKind.LENGTH, unit=unit, count=count, is_relative=is_ahead)
+    return _Reading(
+        SpanKind.AHEAD if is_ahead else SpanKind.LENGTH, unit=unit, count=count, is_relative=is_ahead
+    )
 
 
 def _holiday(match: re.Match[str], today: date) -> _Reading:
@@ -445,7 +524,10 @@ _A_DATE: Final = _compiled(
     (rf"(?P<day>\d{{1,2}})\.\s?(?P<month>\d{{1,2}})\.\s?(?P<year>{_YEAR}){_NO_MORE}", _numeric),
     (r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>(?!))?(?![\w.:/-])", _numeric),
     (rf"(?P<one>\d{{1,2}})/(?P<two>\d{{1,2}})/(?P<year>{_YEAR}){_NO_MORE}", _slashed),
-    (rf"(?P<day>\d{{1,2}}){_NTH}\s{_OF}?(?P<month>{_MONTH})\b(?:\.(?=\s{_YEAR}))?{_IN_YEAR}{_NO_MORE}", _dated),
+    (
+        rf"(?P<day>\d{{1,2}}){_NTH}\s{_OF}?(?P<month>{_MONTH})\b(?:\.(?=\s{_YEAR}))?{_IN_YEAR}{_NO_MORE}",
+        _dated,
+    ),
     (rf"(?P<month>{_MONTH})\.?\s(?P<day>\d{{1,2}})(?:st|nd|rd|th)?{_IN_YEAR}{_NO_MORE}", _dated),
 )
 _RANGES: Final = _compiled(
@@ -519,8 +601,14 @@ _LENGTHS: Final = _compiled(
         rf"(?P<n>{_NUMBER})\s(?P<unit>{_UNIT})\b",
         _length,
     ),
-    (rf"(?:les\s|las\s|los\s)?(?P<n>{_SPELT})\s(?P<ahead>prochaine?s|próxim[oa]s)\s(?P<unit>{_UNIT})\b", _length),
-    (rf"(?:les\s)?(?P<n>{_SPELT})\s(?P<unit>{_UNIT})\s(?P<ahead>à\svenir|qui\sviennent|que\svienen)\b", _length),
+    (
+        rf"(?:les\s|las\s|los\s)?(?P<n>{_SPELT})\s(?P<ahead>prochaine?s|próxim[oa]s)\s(?P<unit>{_UNIT})\b",
+        _length,
+    ),
+    (
+        rf"(?:les\s)?(?P<n>{_SPELT})\s(?P<unit>{_UNIT})\s(?P<ahead>à\svenir|qui\sviennent|que\svienen)\b",
+        _length,
+    ),
     (rf"(?P<n>{_NUMBER})\s(?P<unit>{_UNIT})\b", _length),
 )
 _RHYTHMS: Final = _compiled(
@@ -531,7 +619,10 @@ _RHYTHMS: Final = _compiled(
         rf"(?:(?:,|\s(?:and|und|y|et|e))\s(?:am\s|on\s|los\s|les\s|le\s|el\s)?{_WEEKDAY}s?\b)*",
         _only(SpanKind.RHYTHM),
     ),
-    (rf"(?:{_ORDINAL})\s{_WEEKDAY}\s(?:of\s(?:the|each|every)|im|des|du|del|do|de\scada)\s{_UNIT}\b", _only(SpanKind.RHYTHM)),
+    (
+        rf"(?:{_ORDINAL})\s{_WEEKDAY}\s(?:of\s(?:the|each|every)|im|des|du|del|do|de\scada)\s{_UNIT}\b",
+        _only(SpanKind.RHYTHM),
+    ),
     (
         rf"(?:los|les)\s{_WEEKDAY}s?(?=\W|$)|{_WEEKDAY}s\b|(?:segundas|terças|quartas|quintas|sextas)(?:-feiras)?\b",
         _only(SpanKind.RHYTHM),
@@ -545,7 +636,10 @@ _BLURS: Final = _compiled(
         rf"(?:\s{_OF}?{_YEAR})?",
         _only(SpanKind.VAGUE),
     ),
-    (rf"{_WEEKDAY},?\s(?:the\s|den\s|le\s|el\s)?\d{{1,2}}(?:st|nd|rd|th|\.)?(?!\s?(?:uhr|h\b|am\b|pm\b|:))", _only(SpanKind.VAGUE)),
+    (
+        rf"{_WEEKDAY},?\s(?:the\s|den\s|le\s|el\s)?\d{{1,2}}(?:st|nd|rd|th|\.)?(?!\s?(?:uhr|h\b|am\b|pm\b|:))",
+        _only(SpanKind.VAGUE),
+    ),
 )
 _OTHER: Final = _compiled(
     (_any_of([*words.HOLIDAYS, *words.FIXED_HOLIDAYS]) + r"\b", _holiday),
@@ -571,7 +665,10 @@ _WORDED_RULES: Final = (
     (_first_words("every|each|jede[nmrs]?|jeweils|chaque|tous|toutes|cada|todos|todas|toda"), _RHYTHMS[:1]),
     (_first_words(*words.ORDINALS), _RHYTHMS[1:2]),
     (
-        _first_words("los|les|quartas|segundas|terças|quintas|sextas", *(f"{each}s" for each in spellings("|".join(words.WEEKDAYS)))),
+        _first_words(
+            "los|les|quartas|segundas|terças|quintas|sextas",
+            *(f"{each}s" for each in spellings("|".join(words.WEEKDAYS))),
+        ),
         _RHYTHMS[2:],
     ),
     (_first_words(*words.HOLIDAYS, *words.FIXED_HOLIDAYS), _OTHER[:1]),
@@ -585,11 +682,18 @@ _WORDED_RULES: Final = (
     ),
     (_first_words(*words.WEEKDAYS), _BLURS[1:]),
     (
-        _first_words("the|very|end|ende|last|den|dem|letzte[nmrs]?|la|le|el|o|fin|dernier|último|finales|finais|final|fim"),
+        _first_words(
+            "the|very|end|ende|last|den|dem|letzte[nmrs]?|la|le|el|o|fin|dernier|último|finales|finais|final|fim"
+        ),
         _ENDS[:1],
     ),
     (_first_words("monatsende|jahresende|quartalsende|wochenende|month|year"), _ENDS[1:]),
-    (_first_words("next|coming|following|nächsten|kommenden|próximos|próximas|the|las|los|les|as|os|die|den|der"), _LENGTHS[:3]),
+    (
+        _first_words(
+            "next|coming|following|nächsten|kommenden|próximos|próximas|the|las|los|les|as|os|die|den|der"
+        ),
+        _LENGTHS[:3],
+    ),
     (_first_words("the|die|la", *words.UNITS.values()), _RELATIVE[:1]),
     (_WHICH_WORDS | {"the", "la", "a"}, _RELATIVE[1:2]),
     (_WHICH_WORDS, _RELATIVE[2:3]),
@@ -617,14 +721,12 @@ def _by_first_word() -> dict[str, _Patterns]:
 _WORDED: Final = _by_first_word()
 
 
-def _cue() -> re.Pattern[str]:
-    """Return a pattern of the words without which no text names days."""
-    stems = {word[:4] for word in "|".join((*words.MONTHS, *words.WEEKDAYS, *words.DAYS_AWAY)).split("|") if word}
-    units = "day|tag|día|dia|jour|week|woche|seman|semain|fortnight|month|monat|mes|mois|mês|quart|trimest|semest|halb|half|year"
-    more = f"{units}|jahr|año|ano|an|ann|end|fin|fim|kw|easter|good|oster|karf|pâques|pascua|páscoa|ascen|christ|whit|pfingst"
-    fixed = "heilig|noche|boxing|new|silvester|neujahr|auffahrt|viernes|vendredi|domingo|dimanche|pentec|véspera|day"
-    names = "|".join(sorted({*stems, *more.split("|"), *fixed.split("|")}, key=len, reverse=True))
-    return re.compile(rf"\d|\b(?:{names})", re.IGNORECASE)
-
-
-_CUE: Final = _cue()
+_NAMING: Final = _first_words(
+    *words.MONTHS,
+    *words.WEEKDAYS,
+    *words.DAYS_AWAY,
+    *words.UNITS.values(),
+    *words.HOLIDAYS,
+    *words.FIXED_HOLIDAYS,
+) | _first_words("segundas|terças|quartas|quintas|sextas|monatsende|jahresende|quartalsende|wochenende|kw")
+"""Words without which no text names days, unless it has a digit."""

@@ -133,7 +133,7 @@ class Facts:
             valid_to=valid_to,
             source=source,
         )
-        draft, period = with_period(draft, self._session.clock())
+        draft, period = with_period(draft, self._session.local_now())
         (receipt,) = await self._store([draft], period=period, allow_secrets=allow_secrets)
         return receipt
 

@@ -60,9 +60,7 @@ A_RANGE: Final = re.compile(_any(SpanKind.RANGE))
 _THE: Final = r"(?:(?:the|den|dem|der|die|das|le|la|les|el|los|las|o|a|os|as|ao|à|aos|às|dia|día|the\smonth\sof|month\sof)\s|l['\u2019])?"
 _ON: Final = r"(?:\s(?:on|in|am|im|le|el|em|en|no))?"
 
-_OPENING: Final = (
-    r"(?:from|vom|von|du|de|des|del|desde(?:\sel|\sla|\so|\sa)?|da|do|das|dos|(?P<between>between|zwischen|entre))"
-)
+_OPENING: Final = r"(?:from|vom|von|du|de|des|del|desde(?:\sel|\sla|\so|\sa)?|da|do|das|dos|(?P<between>between|zwischen|entre))"
 _TO: Final = (
     r",?(?:\s(?:to|until|till|through|thru|up\sto|bis|bis\szum|bis\sund\smit|bis\seinschließlich|au|à|jusqu['\u2019]au"
     r"|jusqu['\u2019]à|al|a|hasta|hasta\sel|hasta\sla|até|até\so|até\sa|ao|à|(?P<joint>and|und|et|y|e|&))\s|\s?[–—-]\s?)"
@@ -79,7 +77,9 @@ _STARTING: Final = (
     r"|a\spartir\sd[eao]|desde|a\scontar\sdel?)"
 )
 _FOR: Final = r"(?:for|für|während|pendant|pour|durant|durante|por)"
-LENGTH_FROM: Final = _compiled(rf"\b{_FOR}\s(?P<length>{_LENGTH}),?\s{_STARTING}{_ON}\s{_THE}(?P<date>{_POINT})")
+LENGTH_FROM: Final = _compiled(
+    rf"\b{_FOR}\s(?P<length>{_LENGTH}),?\s{_STARTING}{_ON}\s{_THE}(?P<date>{_POINT})"
+)
 FROM_LENGTH: Final = _compiled(
     rf"\b{_STARTING}{_ON}\s{_THE}(?P<date>{_POINT}),?(?:[\w\s]*?)\s(?:(?:and|und|et|y|e)\s)?{_FOR}\s(?P<length>{_LENGTH})"
     r"(?:,\s\S+\s(?:eingerechnet|inbegriffen|included|inclus|incluido))?"
@@ -98,7 +98,9 @@ _FROM: Final = (
     r"|^from|(?P<on>\bfrom))"
 )
 _ONWARDS: Final = r"(?:on(?:wards?)?\b|and\slater|forward|an\b|en\sadelante|em\sdiante)"
-_INCLUDED: Final = r"(?:\s(?:inclusive|included|inclus|incluse|einschließlich|inklusive|incluido|incluida|incluído))"
+_INCLUDED: Final = (
+    r"(?:\s(?:inclusive|included|inclus|incluse|einschließlich|inklusive|incluido|incluida|incluído))"
+)
 _UNTIL: Final = (
     r"\b(?:until|till|til|up\suntil|up\sto|bis(?:\szum|\szur)?|hasta|até|jusqu['\u2019](?:à|au|en|aux))"
 )
@@ -106,9 +108,7 @@ _THROUGH: Final = (
     r"\b(?:through|until\sand\sincluding|up\sto\sand\sincluding|bis\sund\smit|bis\seinschließlich|bis\sinklusive"
     r"|hasta\sfinales\sde|jusqu['\u2019]à\sla\sfin\sd[eu])"
 )
-_UP_TO: Final = (
-    r"\b(?:up\sto\sbut\snot\sincluding|until\sbut\snot\sincluding|until\sbut\sexcluding|bis\sausschließlich|bis\svor)"
-)
+_UP_TO: Final = r"\b(?:up\sto\sbut\snot\sincluding|until\sbut\snot\sincluding|until\sbut\sexcluding|bis\sausschließlich|bis\svor)"
 
 BEGINS: Final = (
     Phrase(
@@ -125,7 +125,9 @@ BEGINS: Final = (
     ),
     Phrase(
         cues=frozenset(spellings("onwards?|later|en|em")),
-        pattern=_compiled(rf"(?<!\bfrom )(?P<date>{_POINT}|{_STRETCH})\s(?:onwards?|and\slater|en\sadelante|em\sdiante)\b"),
+        pattern=_compiled(
+            rf"(?<!\bfrom )(?P<date>{_POINT}|{_STRETCH})\s(?:onwards?|and\slater|en\sadelante|em\sdiante)\b"
+        ),
         begins=True,
         reading="from",
     ),
@@ -175,7 +177,11 @@ ENDS: Final = (
         reading="until",
     ),
     Phrase(
-        cues=frozenset(spellings("ends?|expires?|runs|lapses|endet|läuft|gilt|prend|se|expire|finit|termina|acaba|finaliza|caduca|expira")),
+        cues=frozenset(
+            spellings(
+                "ends?|expires?|runs|lapses|endet|läuft|gilt|prend|se|expire|finit|termina|acaba|finaliza|caduca|expira"
+            )
+        ),
         pattern=_compiled(
             r"\b(?:ends?|expires?|runs\sout|lapses|endet|läuft|gilt\snoch|prend\sfin|se\stermine|expire|finit|termina|acaba"
             rf"|finaliza|caduca|expira)(?:\s(?:on|at|am|le|à|el|a|em|no|en))?\s{_THE}"
@@ -216,7 +222,21 @@ UNSURE: Final = Cues.of(
 """Words of a question, a condition, a guess or a wish."""
 
 _FILES: Final = (
-    *("file", "files", "log", "logs", "list", "table", "report", "changelog", "page", "archive", "document", "datei", "liste"),
+    *(
+        "file",
+        "files",
+        "log",
+        "logs",
+        "list",
+        "table",
+        "report",
+        "changelog",
+        "page",
+        "archive",
+        "document",
+        "datei",
+        "liste",
+    ),
     *("bericht", "tabelle", "archiv", "fichier", "archivo", "informe", "arquivo", "relatório"),
 )
 CONTENT: Final = Cues.of(
@@ -300,7 +320,9 @@ ALWAYS: Final = Cues.of(
 DENIED: Final = _compiled(
     r"(?:\b(?:not|never|nicht|nie|nunca|pas|não|no(?=\s\w+[ae]n?\b(?!.*\baté\b)))\b|n['\u2019]t\b|\bn['\u2019]|\bne\b)"
 )
-GOVERNED: Final = _compiled(r"\b(?:from|by|before|after|since|until|to|than|ab|bis|seit|vor|nach|depuis|antes)\s$")
+GOVERNED: Final = _compiled(
+    r"\b(?:from|by|before|after|since|until|to|than|ab|bis|seit|vor|nach|depuis|antes)\s$"
+)
 """Words before days that are no time in which something holds."""
 
 ATTACHED: Final = _compiled(r"(?:\b(?:of|vom|von|dated|des|du|de|del|do|da|d['\u2019])\s?(?:the\s|\w+,\s)?)$")

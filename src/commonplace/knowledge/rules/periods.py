@@ -75,7 +75,9 @@ class _Sentence:
 
     def has(self, words: Cues | re.Pattern[str]) -> bool:
         """Return whether the sentence contains certain words."""
-        return words.occur_in(self.tokens) if isinstance(words, Cues) else words.search(self.coded) is not None
+        return (
+            words.occur_in(self.tokens) if isinstance(words, Cues) else words.search(self.coded) is not None
+        )
 
     def words(self, match: re.Match[str]) -> str:
         """Return a phrase as it was said."""
@@ -108,7 +110,12 @@ def read_period(text: str, now: datetime) -> Period | None:
         return None
     sentence = _coded(" ".join(text.split()), now.date())
     findings = _findings(sentence) if sentence.spans and "?" not in text else []
-    if not findings or sentence.has(phrases.UNSURE) or any(each.days is None for each in findings) or _has_other_days(sentence, findings):
+    if (
+        not findings
+        or sentence.has(phrases.UNSURE)
+        or any(each.days is None for each in findings)
+        or _has_other_days(sentence, findings)
+    ):
         return None
     begins = [each.days[0] for each in findings if each.days and each.days[0]]
     ends = [each.days[1] for each in findings if each.days and each.days[1]]
@@ -181,7 +188,9 @@ def _both_ends(sentence: _Sentence) -> Iterator[_Finding]:
         if sentence.has(needs) and (match := pattern.search(sentence.coded)):
             yield _Finding(match=match, days=read(sentence, match))
             return
-    is_absence = SpanKind.LENGTH in sentence.kinds and sentence.has(phrases.ABSENCE) and not sentence.has(phrases.PAST)
+    is_absence = (
+        SpanKind.LENGTH in sentence.kinds and sentence.has(phrases.ABSENCE) and not sentence.has(phrases.PAST)
+    )
     pattern = phrases.FOR_LENGTH if is_absence else phrases.AHEAD
     if is_absence or SpanKind.AHEAD in sentence.kinds:
         for match in pattern.finditer(sentence.coded):
@@ -264,7 +273,9 @@ def _pair(first: DaySpan, last: DaySpan, today: date, *, is_past: bool) -> _Ends
 
 def _shortest(pairs: list[tuple[date, date]]) -> list[tuple[date, date]]:
     """Return one pair for each last day, that with the latest first day."""
-    return [pair for place, pair in enumerate(pairs) if place + 1 == len(pairs) or pairs[place + 1][1] != pair[1]]
+    return [
+        pair for place, pair in enumerate(pairs) if place + 1 == len(pairs) or pairs[place + 1][1] != pair[1]
+    ]
 
 
 def _length_from(sentence: _Sentence, match: re.Match[str]) -> _Ends | None:
@@ -276,7 +287,9 @@ def _length_from(sentence: _Sentence, match: re.Match[str]) -> _Ends | None:
     return _if_clear(sentence, match, (begins, length.after(begins) - _DAY))
 
 
-_BOTH: Final[tuple[tuple[re.Pattern[str], re.Pattern[str], Callable[[_Sentence, re.Match[str]], _Ends | None]], ...]] = (
+_BOTH: Final[
+    tuple[tuple[re.Pattern[str], re.Pattern[str], Callable[[_Sentence, re.Match[str]], _Ends | None]], ...]
+] = (
     (phrases.TO, phrases.FROM_TO, _from_to),
     (phrases.A_RANGE, phrases.RANGE, _range),
     (phrases.A_LENGTH, phrases.LENGTH_FROM, _length_from),
@@ -409,7 +422,9 @@ def _is_state(sentence: _Sentence, match: re.Match[str], span: DaySpan) -> bool:
     before, after = sentence.coded[: match.start()], sentence.coded[match.end() :]
     if phrases.ATTACHED.search(before) or phrases.GOVERNED.search(before) or phrases.BELONGS.match(after):
         return False
-    if span.kind is SpanKind.WEEKDAY or (span.kind is SpanKind.STRETCH and not span.is_relative and not match["in"]):
+    if span.kind is SpanKind.WEEKDAY or (
+        span.kind is SpanKind.STRETCH and not span.is_relative and not match["in"]
+    ):
         return False
     if span.is_relative or match["strong"]:
         return not sentence.has(phrases.ALWAYS)

@@ -4,8 +4,9 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import asyncpg
 
@@ -22,9 +23,6 @@ from commonplace.knowledge.store.replicas import Replicas
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import require_context, unit_of_work
 from commonplace.storage.clock_guard import ClockGuard
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 _log = logging.getLogger(__name__)
 _R = TypeVar("_R")
@@ -64,6 +62,10 @@ class KnowledgeSession:
         self._warming: asyncio.Task[None] | None = None
         with request_context(tenant_id=tenant_id, actor=actor):
             require_context()
+
+    def local_now(self) -> datetime:
+        """Return the present in the time zone of the settings, which decides what "today" means."""
+        return self.clock().astimezone(self.database.settings.zone)
 
     def begin(self, *, after_s: float = 0.0) -> None:
         """Start opening the database and loading the model in the background; calls wait for both.

@@ -266,7 +266,8 @@ def fact_note(receipt: FactReceipt) -> str:
         near = MemoryId.of(MemoryKind.FACT, receipt.near.id)
         sentences.append(f"{near} has nearly this key, {receipt.near.subject!r} {receipt.near.predicate!r}.")
     if receipt.period is not None:
-        sentences.append(f"Its period was read from the words {receipt.period.words!r}.")
+        remark = f": {receipt.period.remark}" if receipt.period.remark else ""
+        sentences.append(f"Its period was read from the words {receipt.period.words!r}{remark}.")
     return " ".join(sentences)
 
 

@@ -225,7 +225,9 @@ class Importer:
                     allow_secrets=allow,
                 )
             case WorkspaceItem():
-                await self._workspace.store(item.text, tags=item.tags, scope=item.scope, allow_secrets=allow)
+                await self._workspace.store(
+                    item.text, tags=item.tags, scope=item.scope, allow_secrets=allow, is_new=False
+                )
 
     def _with_entity(self, fact: FactDraft) -> FactDraft:
         """Return a fact with the id of its entity in this home; no entity if it was refused or is missing."""
