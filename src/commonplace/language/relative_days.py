@@ -11,14 +11,16 @@ from typing import Final
 
 from commonplace.language.calendar_days import Days
 from commonplace.language.cues import Cues, tokens_of
-from commonplace.language.day_spans import DaySpan, SpanKind, find_day_spans, names_days
+from commonplace.language.day_meanings import DaySpan, SpanKind
+from commonplace.language.day_spans import find_day_spans, names_days
 from commonplace.language.quotations import without_quotations
 
 _HABIT: Final = Cues.of(
-    "every|each|always|daily|nightly|weekly|monthly|usually|normally|often|sometimes|whenever|if|when|unless|until when",
-    "jede[nmrs]?|immer|täglich|wöchentlich|meistens?|oft|manchmal|wenn|falls|sobald|jeweils|chaque|toujours|souvent|parfois",
-    "quand|si|lorsque|tous les|toutes les|cada|siempre|a menudo|cuando|todos los|todas las|sempre|quando|se|todos os",
-    "todas as|diariamente|diario|quotidien|quotidiennement",
+    "every|each|always|daily|nightly|weekly|monthly|usually|normally|often|sometimes|whenever|if|when",
+    "unless|until when|jede[nmrs]?|immer|täglich|wöchentlich|meistens?|oft|manchmal|wenn|falls|sobald",
+    "jeweils|chaque|toujours|souvent|parfois|quand|si|lorsque|tous les|toutes les|cada|siempre|a menudo",
+    "cuando|todos los|todas las|sempre|quando|se|todos os|todas as|diariamente|diario|quotidien",
+    "quotidiennement",
 )
 """Words of a sentence in which "tomorrow" may be the day after any day."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from commonplace.language.cues import Cues, spellings
-from commonplace.language.day_spans import SpanKind
+from commonplace.language.day_meanings import SpanKind
 
 MOST_SPANS: Final = 16
 _FIRST: Final = 0xE000
@@ -57,13 +57,19 @@ _LENGTH: Final = _any(SpanKind.LENGTH)
 _AHEAD: Final = _any(SpanKind.AHEAD)
 A_LENGTH: Final = re.compile(_LENGTH)
 A_RANGE: Final = re.compile(_any(SpanKind.RANGE))
-_THE: Final = r"(?:(?:the|den|dem|der|die|das|le|la|les|el|los|las|o|a|os|as|ao|à|aos|às|dia|día|the\smonth\sof|month\sof)\s|l['\u2019])?"
+_THE: Final = (
+    r"(?:(?:the|den|dem|der|die|das|le|la|les|el|los|las|o|a|os|as|ao|à|aos|às|dia|día|the\smonth\sof|month\sof)\s"
+    r"|l['\u2019])?"
+)
 _ON: Final = r"(?:\s(?:on|in|am|im|le|el|em|en|no))?"
 
-_OPENING: Final = r"(?:from|vom|von|du|de|des|del|desde(?:\sel|\sla|\so|\sa)?|da|do|das|dos|(?P<between>between|zwischen|entre))"
+_OPENING: Final = (
+    r"(?:from|vom|von|du|de|des|del|desde(?:\sel|\sla|\so|\sa)?|da|do|das|dos"
+    r"|(?P<between>between|zwischen|entre))"
+)
 _TO: Final = (
     r",?(?:\s(?:to|until|till|through|thru|up\sto|bis|bis\szum|bis\sund\smit|bis\seinschließlich|au|à|jusqu['\u2019]au"
-    r"|jusqu['\u2019]à|al|a|hasta|hasta\sel|hasta\sla|até|até\so|até\sa|ao|à|(?P<joint>and|und|et|y|e|&))\s|\s?[–—-]\s?)"
+    r"|jusqu['\u2019]à|al|a|hasta|hasta\sel|hasta\sla|até|até\so|até\sa|ao|à|(?P<joint>and|und|et|y|e|&))\s|\s?[\u2013\u2014-]\s?)"
 )
 TO: Final = _compiled(rf"{_DATE}{_TO}{_THE}{_DATE}")
 """The middle of :data:`FROM_TO`, which is quick to find."""
@@ -108,7 +114,10 @@ _THROUGH: Final = (
     r"\b(?:through|until\sand\sincluding|up\sto\sand\sincluding|bis\sund\smit|bis\seinschließlich|bis\sinklusive"
     r"|hasta\sfinales\sde|jusqu['\u2019]à\sla\sfin\sd[eu])"
 )
-_UP_TO: Final = r"\b(?:up\sto\sbut\snot\sincluding|until\sbut\snot\sincluding|until\sbut\sexcluding|bis\sausschließlich|bis\svor)"
+_UP_TO: Final = (
+    r"\b(?:up\sto\sbut\snot\sincluding|until\sbut\snot\sincluding|until\sbut\sexcluding|bis\sausschließlich"
+    r"|bis\svor)"
+)
 
 BEGINS: Final = (
     Phrase(
@@ -202,7 +211,8 @@ ENDS: Final = (
 )
 _BETWEEN: Final = r"(?:between|zwischen|entre)"
 RANGE: Final = _compiled(
-    rf"(?:\b(?:(?P<between>{_BETWEEN})|{_OPENING.replace('?P<between>', '?:')}|during|in|on|am|im|le|el|em|nos\sdias)\s)?"
+    rf"(?:\b(?:(?P<between>{_BETWEEN})|{_OPENING.replace('?P<between>', '?:')}|during|in|on|am|im|le|el|em"
+    r"|nos\sdias)\s)?"
     rf"{_THE}(?P<range>{_any(SpanKind.RANGE)})(?:\s(?:inclus|inclusive|included|incluido|einschließlich))?"
 )
 DURING: Final = _compiled(
@@ -215,9 +225,10 @@ DURING: Final = _compiled(
 )
 
 UNSURE: Final = Cues.of(
-    "if|unless|whether|when|wenn|falls|ob|sobald|si|cuando|quand|quando|might|maybe|perhaps|probably|possibly|vielleicht",
-    "wahrscheinlich|möglicherweise|vermutlich|quizás?|tal vez|talvez|peut être|probablement|provavelmente|wants?|wanted",
-    "wish|wishes|hopes?|plans?|planned|would|could|should|möchten?|quiere|veut|quer|hofft|espère|will bis|will ab|will seit",
+    "if|unless|whether|when|wenn|falls|ob|sobald|si|cuando|quand|quando|might|maybe|perhaps|probably",
+    "possibly|vielleicht|wahrscheinlich|möglicherweise|vermutlich|quizás?|tal vez|talvez|peut être",
+    "probablement|provavelmente|wants?|wanted|wish|wishes|hopes?|plans?|planned|would|could|should",
+    "möchten?|quiere|veut|quer|hofft|espère|will bis|will ab|will seit",
 )
 """Words of a question, a condition, a guess or a wish."""
 
@@ -240,35 +251,39 @@ _FILES: Final = (
     *("bericht", "tabelle", "archiv", "fichier", "archivo", "informe", "arquivo", "relatório"),
 )
 CONTENT: Final = Cues.of(
-    "lists|contains?|shows|tracks?|tracking|records|reicht|umfasst|enthält|zeigt|contiene|muestra|contient|contém|mostra",
+    "lists|contains?|shows|tracks?|tracking|records|reicht|umfasst|enthält|zeigt|contiene|muestra",
+    "contient|contém|mostra",
     *(f"{noun} {verb}" for noun in _FILES for verb in ("cover", "covers", "hold", "holds")),
 )
 """Words of a sentence about the content of something."""
 
 DEADLINE: Final = Cues.of(
-    "due|deadline|submit*|register|apply|confirm|pay|fällig|frist|geplant|angekündigt|abgabe*|abgegeben|abgeben|einreichen",
-    "einzureichen|eingereicht|erledig*|fertig*|zahl*|bezahl*|anmeld*|bestätig*|melden|entregar|plazo|vence|pagar|inscri*",
-    "rendre|rendue?s?|échéance|délai|payer|soll*|muss|müssen|debe*|doit|doivent|must|prazo|entregue|devem?|tem de|têm de",
-    "needs? to|please|bitte|veuillez|merci de|por favor|has to|have to submit|have to send|have to hand|have to finish",
-    "have to deliver|hat zeit|tiene que|tienen que|remettre|renvoyer|envoyer|schicken|senden|enviar",
+    "due|deadline|submit*|register|apply|confirm|pay|fällig|frist|geplant|angekündigt|abgabe*|abgegeben",
+    "abgeben|einreichen|einzureichen|eingereicht|erledig*|fertig*|zahl*|bezahl*|anmeld*|bestätig*",
+    "melden|entregar|plazo|vence|pagar|inscri*|rendre|rendue?s?|échéance|délai|payer|soll*|muss|müssen",
+    "debe*|doit|doivent|must|prazo|entregue|devem?|tem de|têm de|needs? to|please|bitte|veuillez",
+    "merci de|por favor|has to|have to submit|have to send|have to hand|have to finish|have to deliver",
+    "hat zeit|tiene que|tienen que|remettre|renvoyer|envoyer|schicken|senden|enviar",
 )
 """Words of a sentence about a task, which has a last day but does not hold until then."""
 
 COLLECTION: Final = Cues.of(
-    "changes|releases|versions|commits|data|logs?|events|messages|entries|records|reports?|backups?|files|orders|tickets",
-    "results|invoices|issues|änderungen|daten|einträge|berichte?|rechnungen|cambios|datos|registros|informes?|modifications",
-    "données|rapports?|changements|milliseconds|seconds|minutes|hours|days|millisekunden|sekunden|minuten|stunden|tage",
-    "segundos|minutos|días|secondes|jours|cases|expenses?|sales|alterações|dados|relatórios?|faturas",
+    "changes|releases|versions|commits|data|logs?|events|messages|entries|records|reports?|backups?",
+    "files|orders|tickets|results|invoices|issues|änderungen|daten|einträge|berichte?|rechnungen",
+    "cambios|datos|registros|informes?|modifications|données|rapports?|changements|milliseconds|seconds",
+    "minutes|hours|days|millisekunden|sekunden|minuten|stunden|tage|segundos|minutos|días|secondes",
+    "jours|cases|expenses?|sales|alterações|dados|relatórios?|faturas",
 )
 """Nouns to which a phrase after them belongs."""
 
 PAST: Final = Cues.of(
-    "was|were|had|did|went|came|left|got|began|became|took|gave|met|sent|bought|sold|broke|built|paid|made|said|ran|fell",
-    "lost|joined|started|ended|moved|visited|signed|opened|launched|happened|arrived|returned|replaced|changed|war|waren",
-    "hatten?|hatte|wurden?|wurde|kam|kamen|ging|begann|worden|gewesen|geboren|fue|fueron|estaba|estuvo|era|hubo|tuvo|vino",
-    "nació|cambió|empezó|terminó|llegó|ha sido|était|étaient|avait|avaient|a été|ont été|est née?|a eu|est arrivée?|foi|foram",
-    "estava|esteve|houve|teve|veio|nasceu|mudou|começou|terminou|chegou|last|letzte[nmrs]?|vergangene[nmrs]?|ago|founded",
-    "married|gegründet|fundad[ao]?|fondée?",
+    "was|were|had|did|went|came|left|got|began|became|took|gave|met|sent|bought|sold|broke|built|paid",
+    "made|said|ran|fell|lost|joined|started|ended|moved|visited|signed|opened|launched|happened|arrived",
+    "returned|replaced|changed|war|waren|hatten?|hatte|wurden?|wurde|kam|kamen|ging|begann|worden",
+    "gewesen|geboren|fue|fueron|estaba|estuvo|era|hubo|tuvo|vino|nació|cambió|empezó|terminó|llegó",
+    "ha sido|était|étaient|avait|avaient|a été|ont été|est née?|a eu|est arrivée?|foi|foram|estava",
+    "esteve|houve|teve|veio|nasceu|mudou|começou|terminou|chegou|last|letzte[nmrs]?|vergangene[nmrs]?",
+    "ago|founded|married|gegründet|fundad[ao]?|fondée?",
 )
 """Words of a sentence about the past."""
 
@@ -281,9 +296,10 @@ LASTED: Final = re.compile(
 """Verbs of a sentence in which "from 2010 to 2015" means years: a port may change from 2010 to 2015."""
 
 ABSENT: Final = Cues.of(
-    "will|won t|wird|werden|sera|seront|será|serán|estará|estarán|serão|estarão|va a|vai|vão|away|absent|leave|holidays?",
-    "vacation|travell?ing|abroad|sick|ill|fehlt|verreist|urlaub|ferien|krank|auf reisen|abwesend|congé|vacances|absente?",
-    "malade|vacaciones|viaje|ausente|baja|trip|dienstreise|geschäftsreise|voyage|déplacement|férias|viagem|doente|next week",
+    "will|won t|wird|werden|sera|seront|será|serán|estará|estarán|serão|estarão|va a|vai|vão|away",
+    "absent|leave|holidays?|vacation|travell?ing|abroad|sick|ill|fehlt|verreist|urlaub|ferien|krank",
+    "auf reisen|abwesend|congé|vacances|absente?|malade|vacaciones|viaje|ausente|baja|trip|dienstreise",
+    "geschäftsreise|voyage|déplacement|férias|viagem|doente|next week",
 )
 """Words of a sentence in which "from Monday to Wednesday" means those of one week, not opening hours."""
 
@@ -296,24 +312,27 @@ ABSENCE: Final = re.compile(
 """Words of a sentence in which "for three weeks" counts from now, and is no term of a guarantee or a process."""
 
 EVENT: Final = Cues.of(
-    "meeting|appointment|birthday|anniversary|born|wedding|party|exam|interview|audit|termin|sitzung|besprechung|geburtstag",
-    "prüfung|hochzeit|réunion|rendez vous|anniversaire|examen|reunión|cita|cumpleaños|boda|reunião|consulta|aniversário",
-    "exame|likes? to say|says|deadline|by|ships?|launch|launches",
+    "meeting|appointment|birthday|anniversary|born|wedding|party|exam|interview|audit|termin|sitzung",
+    "besprechung|geburtstag|prüfung|hochzeit|réunion|rendez vous|anniversaire|examen|reunión|cita",
+    "cumpleaños|boda|reunião|consulta|aniversário|exame|likes? to say|says|deadline|by|ships?|launch",
+    "launches",
 )
 """Words of a sentence about an event, which stays true when its day is over."""
 
 STATE: Final = Cues.of(
-    "closed|shut|out|away|absent|off|unavailable|blocked|down|offline|unreachable|frozen|no|not|nobody|none|only|all day",
-    "geschlossen|zu|gesperrt|abwesend|fehlt|kein*|niemand|nur|ganztags|nicht|fermée?s?|absente?s?|indisponible|aucune?",
-    "seulement|personne|ne|n|cerrada?s?|cerrado|ausente|nadie|ningún|ninguna|sólo|solo|fechad[ao]?|fechados|ninguém|só|apenas",
-    "não|leave|holidays?|vacation|urlaub|ferien|congé|vacances|vacaciones|férias|replaces?|covers|übernimmt|vertritt",
-    "remplace|sustituye|substitui|will|wird|werden|sera|seront|será|serán|estará|serão|estarão|habrá|haverá",
+    "closed|shut|out|away|absent|off|unavailable|blocked|down|offline|unreachable|frozen|no|not|nobody",
+    "none|only|all day|geschlossen|zu|gesperrt|abwesend|fehlt|kein*|niemand|nur|ganztags|nicht",
+    "fermée?s?|absente?s?|indisponible|aucune?|seulement|personne|ne|n|cerrada?s?|cerrado|ausente|nadie",
+    "ningún|ninguna|sólo|solo|fechad[ao]?|fechados|ninguém|só|apenas|não|leave|holidays?|vacation",
+    "urlaub|ferien|congé|vacances|vacaciones|férias|replaces?|covers|übernimmt|vertritt|remplace",
+    "sustituye|substitui|will|wird|werden|sera|seront|será|serán|estará|serão|estarão|habrá|haverá",
 )
 """Words of a sentence about a state, which ends with its days."""
 
 ALWAYS: Final = Cues.of(
-    "always|usually|normally|typically|generally|often|annually|yearly|immer|meist*|normalerweise|jährlich|jeweils",
-    "gewöhnlich|toujours|généralement|habituellement|d habitude|siempre|normalmente|suele*|sempre|geralmente|costuma*",
+    "always|usually|normally|typically|generally|often|annually|yearly|immer|meist*|normalerweise",
+    "jährlich|jeweils|gewöhnlich|toujours|généralement|habituellement|d habitude|siempre|normalmente",
+    "suele*|sempre|geralmente|costuma*",
 )
 """Words of a sentence about what returns."""
 

@@ -1,4 +1,4 @@
-"""Periods in sentences, such as "since May" or "until Friday", in English, German, Spanish, French and Portuguese. Pure.
+"""Periods in sentences, such as "since May" or "until Friday", in five languages. Pure.
 
 A wrong period hides a memory; a missing period does not. So a period is read only if the sentence clearly names it: not
 from a question, a condition or a wish, not from two sentences, and not from a phrase that belongs to a noun ("the
@@ -17,17 +17,24 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
 from commonplace.knowledge.rules import period_phrases as phrases
-from commonplace.language.calendar_words import WEEKDAYS
+from commonplace.knowledge.rules.period_days import (
+    DAY_READERS,
+    Ends,
+    are_neighbours,
+    coming_day,
+    days_ahead,
+    may_be_this_week,
+    pair_of,
+)
 from commonplace.language.cues import Cues, tokens_of
-from commonplace.language.day_spans import DaySpan, SpanKind, find_day_spans, names_days
+from commonplace.language.day_meanings import DaySpan, SpanKind
+from commonplace.language.day_spans import find_day_spans, names_days
 from commonplace.language.quotations import without_quotations
 
 _MOST_WORDS: Final = 20
 """The length of a sentence above which a phrase counts only at the beginning, because it may belong to any part."""
 
 _MOST_CHARS: Final = 500
-_SOON: Final = timedelta(days=150)
-"""A beginning without a year is read only if its nearest occurrence is within this distance."""
 
 _DAY: Final = timedelta(days=1)
 
@@ -88,15 +95,12 @@ class _Sentence:
         return char if span is None else self.text[span.start : span.end]
 
 
-_Ends = tuple[date | None, date | None]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Finding:
     """A phrase that names a period, or one end of it; ``days`` is ``None`` if the phrase is unclear."""
 
     match: re.Match[str]
-    days: _Ends | None
+    days: Ends | None
 
 
 def read_period(text: str, now: datetime) -> Period | None:
@@ -199,7 +203,7 @@ def _both_ends(sentence: _Sentence) -> Iterator[_Finding]:
             yield _Finding(match=match, days=_if_clear(sentence, match, days))
 
 
-def _if_clear(sentence: _Sentence, match: re.Match[str], days: _Ends | None) -> _Ends | None:
+def _if_clear(sentence: _Sentence, match: re.Match[str], days: Ends | None) -> Ends | None:
     """Return days, unless the phrase belongs to a noun or to one part of a long sentence."""
     before, after = sentence.coded[: match.start()], sentence.coded[match.end() :]
     belongs = _is_of_collection(before) or phrases.BELONGS.match(after)
@@ -213,22 +217,17 @@ def _is_of_collection(before: str) -> bool:
     return noun in phrases.COLLECTION.words and others[-1:] not in (["no"], ["keine"])
 
 
-def _from_to(sentence: _Sentence, match: re.Match[str]) -> _Ends | None:
+def _from_to(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
     first, last = (sentence.spans[match[name]] for name in ("first", "last"))
     if first.kind is last.kind is SpanKind.WEEKDAY:
-        if not sentence.has(phrases.ABSENT) or _is_this_week(first, last, sentence.today):
+        if not sentence.has(phrases.ABSENT) or may_be_this_week(first, last, sentence.today):
             return None
     elif not _are_clear_stretches(sentence, match, first, last):
         return None
-    if match["joint"] and not match["between"] and not _are_neighbours(first, last):
+    if match["joint"] and not match["between"] and not are_neighbours(first, last):
         return None
     is_past = sentence.has(phrases.PAST)
-    return _if_clear(sentence, match, _pair(first, last, sentence.today, is_past=is_past))
-
-
-def _is_this_week(first: DaySpan, last: DaySpan, today: date) -> bool:
-    """Return whether two weekdays may be those around today as well as the coming ones."""
-    return (today - first.options[0][0]).days + (last.options[-1][0] - today).days < len(WEEKDAYS)
+    return _if_clear(sentence, match, pair_of(first, last, sentence.today, is_past=is_past))
 
 
 def _are_clear_stretches(sentence: _Sentence, match: re.Match[str], first: DaySpan, last: DaySpan) -> bool:
@@ -240,47 +239,20 @@ def _are_clear_stretches(sentence: _Sentence, match: re.Match[str], first: DaySp
     return "month" not in units or last.has_year or sentence.has(phrases.ABSENT)
 
 
-def _range(sentence: _Sentence, match: re.Match[str]) -> _Ends | None:
+def _range(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
     """Return the days of words such as "9-20 December"."""
     span = sentence.spans[match["range"]]
     if span.unit == "joint" and not match["between"]:
         return None
     first, last = (replace(span, options=tuple((days[end],) * 2 for days in span.options)) for end in (0, 1))
-    return _if_clear(sentence, match, _pair(first, last, sentence.today, is_past=sentence.has(phrases.PAST)))
+    return _if_clear(
+        sentence, match, pair_of(first, last, sentence.today, is_past=sentence.has(phrases.PAST))
+    )
 
 
-def _are_neighbours(first: DaySpan, last: DaySpan) -> bool:
-    """Return whether "today and tomorrow" are two days in a row."""
-    return any(end + _DAY == begin for _, end in first.options for begin, _ in last.options)
-
-
-def _pair(first: DaySpan, last: DaySpan, today: date, *, is_past: bool) -> _Ends | None:
-    """Return the first and the last day: the nearest such days that are not over, or in the past, those that began."""
-    pairs = [
-        (begin, min(end for _, end in last.options if end >= begin))
-        for begin, _ in first.options
-        if any(end >= begin for _, end in last.options)
-    ]
-    pairs = _shortest(pairs)
-    if first.has_year or last.has_year:
-        return pairs[-1] if pairs else None
-    begun = [pair for pair in pairs if pair[0] <= today]
-    coming = [pair for pair in pairs if pair[1] >= today]
-    if is_past:
-        return begun[-1] if begun else None
-    return coming[0] if coming else None
-
-
-def _shortest(pairs: list[tuple[date, date]]) -> list[tuple[date, date]]:
-    """Return one pair for each last day, that with the latest first day."""
-    return [
-        pair for place, pair in enumerate(pairs) if place + 1 == len(pairs) or pairs[place + 1][1] != pair[1]
-    ]
-
-
-def _length_from(sentence: _Sentence, match: re.Match[str]) -> _Ends | None:
+def _length_from(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
     """Return the days of a length that begins on a day: "for a week starting Monday"."""
-    begins = _coming_day(sentence.spans[match["date"]], sentence.today)
+    begins = coming_day(sentence.spans[match["date"]], sentence.today)
     if begins is None:
         return None
     length = sentence.spans[match["length"]]
@@ -288,7 +260,7 @@ def _length_from(sentence: _Sentence, match: re.Match[str]) -> _Ends | None:
 
 
 _BOTH: Final[
-    tuple[tuple[re.Pattern[str], re.Pattern[str], Callable[[_Sentence, re.Match[str]], _Ends | None]], ...]
+    tuple[tuple[re.Pattern[str], re.Pattern[str], Callable[[_Sentence, re.Match[str]], Ends | None]], ...]
 ] = (
     (phrases.TO, phrases.FROM_TO, _from_to),
     (phrases.A_RANGE, phrases.RANGE, _range),
@@ -323,12 +295,12 @@ def _begins(sentence: _Sentence, match: re.Match[str]) -> bool:
     return is_coming and span.kind in {SpanKind.NEAR, SpanKind.STRETCH}
 
 
-def _end_of_phrase(sentence: _Sentence, match: re.Match[str], phrase: phrases.Phrase) -> _Ends | None:
+def _end_of_phrase(sentence: _Sentence, match: re.Match[str], phrase: phrases.Phrase) -> Ends | None:
     """Return the day with which a period begins or ends."""
     span = sentence.spans[match["date"]]
     if not _stands_alone(sentence, match, span) or (not phrase.begins and _is_denied(sentence, match)):
         return None
-    day = _READERS[phrase.reading](span, sentence.today)
+    day = DAY_READERS[phrase.reading](span, sentence.today)
     if day is None:
         return None
     days = (day + phrase.shift * _DAY, None) if phrase.begins else (None, day + phrase.shift * _DAY)
@@ -352,61 +324,6 @@ def _stands_alone(sentence: _Sentence, match: re.Match[str], span: DaySpan) -> b
     return phrases.SUBJECT.match(rest) is not None
 
 
-def _since_day(span: DaySpan, today: date) -> date | None:
-    """Return the latest first day that has begun; "since Sunday", said on a Sunday, is unclear."""
-    if span.kind is SpanKind.WEEKDAY and span.options[0][0] == today - timedelta(days=7):
-        return None
-    if span.kind in {SpanKind.END, SpanKind.RANGE}:
-        return None
-    if span.has_year:
-        return span.options[-1][0]
-    return max((first for first, _ in span.options if first <= today), default=None)
-
-
-def _coming_day(span: DaySpan, today: date) -> date | None:
-    """Return the first day on which something begins: the nearest, if that is clear."""
-    if span.kind in {SpanKind.END, SpanKind.RANGE} or (span.kind is SpanKind.NEAR and len(span.options) > 1):
-        return None
-    if span.kind is SpanKind.WEEKDAY:
-        return span.options[-1][0]
-    firsts = [first for first, _ in span.options]
-    nearest = min(firsts, key=lambda day: abs(day - today))
-    if span.has_year or abs(nearest - today) <= _SOON:
-        return nearest if span.has_year or span.unit != "month" or nearest > today else None
-    return None
-
-
-def _until_day(span: DaySpan, today: date) -> date | None:
-    """Return the last day before which something ends.
-
-    "Until May" may or may not include May, and "until next week" the week. In "until May 2027" the later end hides
-    nothing that still holds, and so does the later of two Fridays.
-    """
-    if span.kind is SpanKind.STRETCH:
-        last = span.options[-1][1]
-        is_clear = span.has_year and not span.is_relative and span.unit in {"month", "year"}
-        return last if is_clear and (span.unit == "month" or last < today) else None
-    return _through_day(span, today)
-
-
-def _through_day(span: DaySpan, today: date) -> date | None:
-    """Return the last day that expressly belongs to a period."""
-    if span.kind is SpanKind.RANGE:
-        return None
-    if span.has_year:
-        return span.options[-1][1]
-    return min((last for _, last in span.options if last >= today), default=None)
-
-
-_READERS: Final = {
-    "since": _since_day,
-    "from": _coming_day,
-    "until": _until_day,
-    "through": _through_day,
-    "exact": lambda span, today: _through_day(span, today) if span.kind is SpanKind.DAY else None,
-}
-
-
 def _whole_days(sentence: _Sentence) -> Iterator[_Finding]:
     """Return days on which something holds: "next week", "during the fair (9-20 December)"."""
     if any(sentence.has(each) for each in (phrases.PAST, phrases.DEADLINE, phrases.EVENT)):
@@ -414,7 +331,7 @@ def _whole_days(sentence: _Sentence) -> Iterator[_Finding]:
     for match in phrases.DURING.finditer(sentence.coded):
         span = sentence.spans[match["date"]]
         if _is_state(sentence, match, span):
-            yield _Finding(match=match, days=_if_clear(sentence, match, _span_days(span, sentence.today)))
+            yield _Finding(match=match, days=_if_clear(sentence, match, days_ahead(span, sentence.today)))
 
 
 def _is_state(sentence: _Sentence, match: re.Match[str], span: DaySpan) -> bool:
@@ -430,18 +347,6 @@ def _is_state(sentence: _Sentence, match: re.Match[str], span: DaySpan) -> bool:
         return not sentence.has(phrases.ALWAYS)
     is_stretch = span.kind is SpanKind.STRETCH and span.unit in {"week", "quarter", "half"}
     return (is_stretch or sentence.has(phrases.STATE)) and not sentence.has(phrases.ALWAYS)
-
-
-def _span_days(span: DaySpan, today: date) -> _Ends | None:
-    """Return the days of a span that are not over; without a year, the nearest ones must be ahead."""
-    if len(span.options) > 1 and span.kind is SpanKind.NEAR:
-        return None
-    ahead = [days for days in span.options if days[1] >= today]
-    if not ahead:
-        return None
-    nearest = min(span.options, key=lambda days: abs(days[0] - today))
-    is_clear = span.has_year or span.kind is not SpanKind.DAY or nearest == ahead[0]
-    return ahead[0] if is_clear else None
 
 
 def _has_other_days(sentence: _Sentence, findings: Sequence[_Finding]) -> bool:

@@ -27,7 +27,8 @@ async def build_memory_context(
     """Read memories until the budget is spent, and render them.
 
     ``sql`` is one consistent view, so that its pages fit together. The memories of ``services`` are chosen first. A
-    memory for whose text ``holds`` returns true is in quarantine and not shown. ``zone`` decides which day "tomorrow" was.
+    memory for whose text ``holds`` returns true is in quarantine and not shown. ``zone`` decides which
+    day "tomorrow" was.
     """
     builder = BlockBuilder(
         eligible=await sql.count_eligible(threshold=float(ACTIVE_THRESHOLD)),
