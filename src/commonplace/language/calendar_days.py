@@ -6,7 +6,7 @@ from typing import Final
 Days = tuple[date, date]
 """The first and the last day."""
 
-_LAST_YEAR: Final = 9990
+_YEARS: Final = range(1000, 9990)
 _MONTHS_OF: Final = {"month": 1, "quarter": 3, "year": 12}
 _DAYS_OF: Final = {"day": 1, "week": 7, "fortnight": 14}
 
@@ -14,7 +14,7 @@ _DAYS_OF: Final = {"day": 1, "week": 7, "fortnight": 14}
 def real_date(year: int, month: int, day: int) -> date | None:
     """Return a date, or ``None`` if no calendar has it."""
     try:
-        return date(year, month, day) if year < _LAST_YEAR else None
+        return date(year, month, day) if year in _YEARS else None
     except ValueError:
         return None
 

@@ -121,7 +121,7 @@ _A_DATE: Final = _compiled(
 )
 _RANGES: Final = _compiled(
     (
-        rf"(?P<day>\d{{1,2}}){_NTH}(?P<to>{_TO}){_THE}(?P<last>\d{{1,2}}){_NTH}\s{_OF}?(?P<month>{_MONTH})\b{_IN_YEAR}{_NO_MORE}",
+        rf"(?P<day>\d{{1,2}}){_NTH}(?P<to>{_TO}){_THE}(?:{_WEEKDAY},?\s)?(?P<last>\d{{1,2}}){_NTH}\s{_OF}?(?P<month>{_MONTH})\b{_IN_YEAR}{_NO_MORE}",
         read_dated_range,
     ),
     (
@@ -251,7 +251,7 @@ _OTHER: Final = _compiled(
     (any_of(words.DAYS_AWAY) + r"\b", read_near),
     (rf"(?P<weekday>{_WEEKDAY})\b(?!-)", read_weekday),
 )
-DATES: Final = _A_DATE
+DATES: Final = (*_RANGES, *_A_DATE)
 NUMERIC: Final = (*_RANGES, *_A_DATE, *_NAMED_STRETCHES, *_LENGTHS)
 
 

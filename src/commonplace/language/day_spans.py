@@ -51,6 +51,8 @@ def _span_at(text: str, word: re.Match[str], today: date) -> DaySpan | None:
         return None
     if weekday := _WEEKDAY_FIRST.match(text, start):
         dated = read_at(text, weekday.end(), today, DATES)
+        if dated is not None and dated.kind is SpanKind.RANGE:
+            return replace(dated, start=start)
         if dated is not None and dated.kind is SpanKind.DAY:
             return replace(dated, start=start, remark=_disagreement(dated, weekday["name"]))
     return _after_date(text, read_at(text, start, today, patterns))

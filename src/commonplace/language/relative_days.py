@@ -32,8 +32,7 @@ _LIMIT: Final = re.compile(
 )
 """Words before a weekday that make it one certain day."""
 
-_STORY: Final = re.compile(r"\bthe\s$", re.IGNORECASE)
-_IN_STORY: Final = re.compile(r"next|last|following", re.IGNORECASE)
+_STORY: Final = re.compile(r"\bthe\s(?:next|last|following)\s\D", re.IGNORECASE)
 _NO_NAME: Final = re.compile(r"(?:^|[.!?:;\n\u2013\u2014(\u2022*-]\s*)$")
 _GOES_ON: Final = re.compile(
     r"[\w/@]|[.-]\w|\s?\(|\s(?:of|after|before|des?|del|do|da|vor|nach)\b", re.IGNORECASE
@@ -110,19 +109,25 @@ def _is_clear(span: DaySpan, text: str, spans: list[DaySpan]) -> bool:
     start = max((end.end() for end in _SENTENCE_END.finditer(text, 0, span.start)), default=0)
     stop = _SENTENCE_END.search(text, span.end)
     sentence = text[start : len(text) if stop is None else stop.start()]
-    beside = [each for each in spans if start <= each.start < start + len(sentence)]
-    weekdays = sum(each.kind is SpanKind.WEEKDAY for each in beside)
-    if any(each.kind is SpanKind.RHYTHM for each in beside) or (
-        weekdays > 1 and span.kind is SpanKind.WEEKDAY
-    ):
+    kinds = [each.kind for each in spans if start <= each.start < start + len(sentence)]
+    is_timetable = span.kind is SpanKind.WEEKDAY and kinds.count(SpanKind.WEEKDAY) > 1
+    if is_timetable or SpanKind.RHYTHM in kinds or _HABIT.occur_in(tokens_of(sentence)):
         return False
-    before, first = text[: span.start], text[span.start]
-    is_name = (
-        first.isupper() and span.kind in {SpanKind.NEAR, SpanKind.STRETCH} and not _NO_NAME.search(before)
+    return not (_is_name(span, text) or _is_story(span, text))
+
+
+def _is_name(span: DaySpan, text: str) -> bool:
+    """Return whether a word is capitalised within a sentence, as in "USA Today"; weekdays always are."""
+    is_word = span.kind is SpanKind.STRETCH or (
+        span.kind is SpanKind.NEAR and " " not in text[span.start : span.end]
     )
-    is_weekday_first = span.kind is SpanKind.NEAR and " " in text[span.start : span.end]
-    in_story = _STORY.search(before) is not None and _IN_STORY.match(text, span.start) is not None
-    return not ((is_name and not is_weekday_first) or in_story or _HABIT.occur_in(tokens_of(sentence)))
+    return is_word and text[span.start].isupper() and not _NO_NAME.search(text[: span.start])
+
+
+def _is_story(span: DaySpan, text: str) -> bool:
+    """Return whether words count from another day than today: "the next week he was ill"."""
+    places = (span.start, max(0, span.start - len("the ")))
+    return span.kind is not SpanKind.AHEAD and any(_STORY.match(text, place) for place in places)
 
 
 def _touches(text: str, span: DaySpan, other: DaySpan) -> bool:

@@ -64,9 +64,9 @@ def coming_day(span: DaySpan, today: date) -> date | None:
     """Return the first day on which something begins: the nearest, if that is clear."""
     if span.kind in {SpanKind.END, SpanKind.RANGE} or (span.kind is SpanKind.NEAR and len(span.options) > 1):
         return None
-    if span.kind is SpanKind.WEEKDAY:
-        return span.options[-1][0]
     firsts = [first for first, _ in span.options]
+    if span.kind is SpanKind.WEEKDAY:
+        return max(firsts)
     nearest = min(firsts, key=lambda day: abs(day - today))
     if span.has_year or abs(nearest - today) <= _SOON:
         return nearest if span.has_year or span.unit != "month" or nearest > today else None

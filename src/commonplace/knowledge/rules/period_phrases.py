@@ -20,6 +20,10 @@ def character(kind: SpanKind, place: int) -> str:
     return chr(_FIRST + _KINDS.index(kind) * MOST_SPANS + place)
 
 
+CHARACTERS: Final = re.compile(f"[{chr(_FIRST)}-{chr(_FIRST + len(_KINDS) * MOST_SPANS)}]")
+"""The characters that stand for spans; a text that has one of its own names no period."""
+
+
 def _any(*kinds: SpanKind) -> str:
     """Return a pattern of the characters of some kinds."""
     blocks = (f"{character(kind, 0)}-{character(kind, MOST_SPANS - 1)}" for kind in kinds)
@@ -59,7 +63,7 @@ A_LENGTH: Final = re.compile(_LENGTH)
 A_RANGE: Final = re.compile(_any(SpanKind.RANGE))
 _THE: Final = (
     r"(?:(?:the|den|dem|der|die|das|le|la|les|el|los|las|o|a|os|as|ao|à|aos|às|dia|día|the\smonth\sof|month\sof)\s"
-    r"|l['\u2019])?"
+    r"|l['\u2019]){0,2}"
 )
 _ON: Final = r"(?:\s(?:on|in|am|im|le|el|em|en|no))?"
 
@@ -101,7 +105,7 @@ _SINCE: Final = rf"\b(?:since|seit|depuis|desde(?!\s(?:el\s|la\s|a\s|o\s)?{_any(
 _FROM: Final = (
     r"(?:\b(?:as\sof|as\sfrom|with\seffect\sfrom|effective|starting|beginning|ab|mit\swirkung\s(?:vom|ab)"
     r"|à\spartir\sd[eu]|à\scompter\sd[eu]|dès|a\spartir\sd(?:el?|[ao])|a\scontar\sd(?:el?|[ao])|desde\sya\sy\sdesde)"
-    r"|^from|(?P<on>\bfrom))"
+    r"|^from|(?P<on>\b(?:from|vom|von)))"
 )
 _ONWARDS: Final = r"(?:on(?:wards?)?\b|and\slater|forward|an\b|en\sadelante|em\sdiante)"
 _INCLUDED: Final = (
@@ -127,7 +131,7 @@ BEGINS: Final = (
         reading="since",
     ),
     Phrase(
-        cues=frozenset(spellings("as|with|effective|starting|beginning|ab|mit|à|dès|a|desde|from")),
+        cues=frozenset(spellings("as|with|effective|starting|beginning|ab|mit|à|dès|a|desde|from|vom|von")),
         pattern=_compiled(rf"{_FROM}{_ON}\s{_THE}(?P<date>{_DATE})(?P<onwards>,?\s{_ONWARDS})?"),
         begins=True,
         reading="from",
@@ -192,7 +196,7 @@ ENDS: Final = (
             )
         ),
         pattern=_compiled(
-            r"\b(?:ends?|expires?|runs\sout|lapses|endet|läuft|gilt\snoch|prend\sfin|se\stermine|expire|finit|termina|acaba"
+            r"\b(?:ends?|expires?|runs\sout|lapses|endet|läuft(?=.*\s(?:ab|aus)\b)|prend\sfin|se\stermine|expire|finit|termina|acaba"
             rf"|finaliza|caduca|expira)(?:\s(?:on|at|am|le|à|el|a|em|no|en))?\s{_THE}"
             rf"(?P<date>{_any(SpanKind.DAY, SpanKind.NEAR, SpanKind.END)})(?:\s(?:ab|aus))?"
         ),
@@ -283,9 +287,15 @@ PAST: Final = Cues.of(
     "gewesen|geboren|fue|fueron|estaba|estuvo|era|hubo|tuvo|vino|nació|cambió|empezó|terminó|llegó",
     "ha sido|était|étaient|avait|avaient|a été|ont été|est née?|a eu|est arrivée?|foi|foram|estava",
     "esteve|houve|teve|veio|nasceu|mudou|começou|terminou|chegou|last|letzte[nmrs]?|vergangene[nmrs]?",
-    "ago|founded|married|gegründet|fundad[ao]?|fondée?",
+    "ago|founded|married|gegründet|fundado|fundada|fondée?",
 )
 """Words of a sentence about the past."""
+
+NOW: Final = Cues.of(
+    "from now|as of now|starting now|with immediate effect|ab sofort|ab jetzt|von jetzt an|dès maintenant",
+    "à partir de maintenant|dès à présent|desde ahora|a partir de ahora|desde ya|a partir de agora|desde já",
+)
+"""Words that begin a period today."""
 
 LASTED: Final = re.compile(
     r"\b(?:lived|worked|studied|taught|served|led|owned|rented|attended|was|were|wohnte|lebte|arbeitete|studierte|leitete"
@@ -303,6 +313,12 @@ ABSENT: Final = Cues.of(
 )
 """Words of a sentence in which "from Monday to Wednesday" means those of one week, not opening hours."""
 
+OPEN: Final = Cues.of(
+    "open|opens|hours|offen|geöffnet|öffnet|öffnungszeiten|sprechzeiten|ouverte?s?|ouvre|horaires?|abierto|abierta|abre|horario",
+    "aberto|aberta|horário|service hours|office hours",
+)
+"""Words of a sentence about opening hours."""
+
 ABSENCE: Final = re.compile(
     r"\b(?:is|are|ist|sind|est|sont|está|están|estão)\s(?:\S+\s){0,4}?(?:away|absent|leave|holidays?|vacation|travell?ing|abroad"
     r"|sick|closed|out|down|offline|blocked|unavailable|frozen|verreist|urlaub|ferien|krank|geschlossen|gesperrt|abwesend|congé"
@@ -314,16 +330,16 @@ ABSENCE: Final = re.compile(
 EVENT: Final = Cues.of(
     "meeting|appointment|birthday|anniversary|born|wedding|party|exam|interview|audit|termin|sitzung",
     "besprechung|geburtstag|prüfung|hochzeit|réunion|rendez vous|anniversaire|examen|reunión|cita",
-    "cumpleaños|boda|reunião|consulta|aniversário|exame|likes? to say|says|deadline|by|ships?|launch",
+    "cumpleaños|boda|reunião|consulta|aniversário|exame|likes? to say|says|deadline|ships?|launch",
     "launches",
 )
 """Words of a sentence about an event, which stays true when its day is over."""
 
 STATE: Final = Cues.of(
-    "closed|shut|out|away|absent|off|unavailable|blocked|down|offline|unreachable|frozen|no|not|nobody",
+    "closed|shut|reserved|reserviert|réservée?s?|reservado|reservada|out|away|absent|off|unavailable|blocked|down|offline|unreachable|frozen|no|not|nobody",
     "none|only|all day|geschlossen|zu|gesperrt|abwesend|fehlt|kein*|niemand|nur|ganztags|nicht",
     "fermée?s?|absente?s?|indisponible|aucune?|seulement|personne|ne|n|cerrada?s?|cerrado|ausente|nadie",
-    "ningún|ninguna|sólo|solo|fechad[ao]?|fechados|ninguém|só|apenas|não|leave|holidays?|vacation",
+    "ningún|ninguna|sólo|solo|fechado|fechada|fechados|ninguém|só|apenas|não|leave|holidays?|vacation",
     "urlaub|ferien|congé|vacances|vacaciones|férias|replaces?|covers|übernimmt|vertritt|remplace",
     "sustituye|substitui|will|wird|werden|sera|seront|será|serán|estará|serão|estarão|habrá|haverá",
 )
@@ -344,6 +360,10 @@ GOVERNED: Final = _compiled(
 )
 """Words before days that are no time in which something holds."""
 
+LIMITED: Final = _compiled(
+    r"\b(?:in|im|en|em|während|during|durante|pendant)\s(?:the\s|der\s|dem\s|le\s|el\s)?$"
+)
+
 ATTACHED: Final = _compiled(r"(?:\b(?:of|vom|von|dated|des|du|de|del|do|da|d['\u2019])\s?(?:the\s|\w+,\s)?)$")
 NEXT_SENTENCE: Final = re.compile(
     r"(?<!\b[A-Za-z])(?<!\b(?:Dr|Mr|Ms|St|Nr|No|Fr|Hr|Sr|ca))(?<!\b(?:Mrs|Sra|Dra|Mme|bzw))(?<!\b(?:Prof|inkl|Mlle))"
@@ -355,6 +375,6 @@ CONTINUED: Final = _compiled(
     r"\s(?:in|im|at|am|auf|bei|beim|an|en|à|au|aux|chez|as|als|for|für|por|para|pour|on|with|mit|con|avec|and|und|y|et"
     r"|but|aber|pero|mais|because|weil|porque|parce|e|com|em|no|na|inclus\w*|onwards?)\b"
 )
-BELONGS: Final = re.compile(r"\s(?:\d|of\b|des?\b|del\b|d['\u2019])|['\u2019]", re.IGNORECASE)
+BELONGS: Final = re.compile(r"\s(?:\d|of\b|des?\b|du\b|del\b|d[ao]\b|d['\u2019])|['\u2019]", re.IGNORECASE)
 VERB_FIRST: Final = _compiled(r"(?:seit|ab|bis|hasta|desde|até|jusqu|depuis|à\spartir|a\spartir|dès)")
 SUBJECT: Final = re.compile(r"\s(?:the(?!\s\d)|our|we|he|she|they|it)\b")

@@ -110,7 +110,7 @@ def read_period(text: str, now: datetime) -> Period | None:
         text: One sentence.
         now: When it was said (aware), in the time zone of the person who said it: that zone decides which day is today.
     """
-    if len(text) > _MOST_CHARS or not names_days(text):
+    if len(text) > _MOST_CHARS or not names_days(text) or phrases.CHARACTERS.search(text):
         return None
     sentence = _coded(" ".join(text.split()), now.date())
     findings = _findings(sentence) if sentence.spans and "?" not in text else []
@@ -123,6 +123,8 @@ def read_period(text: str, now: datetime) -> Period | None:
         return None
     begins = [each.days[0] for each in findings if each.days and each.days[0]]
     ends = [each.days[1] for each in findings if each.days and each.days[1]]
+    if not begins and sentence.has(phrases.NOW):
+        begins = [sentence.today]
     if len(begins) > 1 or len(ends) > 1 or (begins and ends and ends[0] < begins[0]):
         return None
     return _period(sentence, findings, (begins or [None])[0], (ends or [None])[0], now)
@@ -220,7 +222,11 @@ def _is_of_collection(before: str) -> bool:
 def _from_to(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
     first, last = (sentence.spans[match[name]] for name in ("first", "last"))
     if first.kind is last.kind is SpanKind.WEEKDAY:
-        if not sentence.has(phrases.ABSENT) or may_be_this_week(first, last, sentence.today):
+        if (
+            not sentence.has(phrases.ABSENT)
+            or sentence.has(phrases.OPEN)
+            or may_be_this_week(first, last, sentence.today)
+        ):
             return None
     elif not _are_clear_stretches(sentence, match, first, last):
         return None
@@ -236,7 +242,8 @@ def _are_clear_stretches(sentence: _Sentence, match: re.Match[str], first: DaySp
     if "year" in units:
         is_closed = phrases.CLOSED.match(sentence.coded[match.end() :])
         return is_closed is not None and sentence.has(phrases.LASTED)
-    return "month" not in units or last.has_year or sentence.has(phrases.ABSENT)
+    is_joint = match["joint"] and sentence.has(phrases.STATE)
+    return "month" not in units or last.has_year or is_joint or sentence.has(phrases.ABSENT)
 
 
 def _range(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
@@ -291,7 +298,7 @@ def _begins(sentence: _Sentence, match: re.Match[str]) -> bool:
     if not match.groupdict().get("on") or match["onwards"]:
         return True
     span = sentence.spans[match["date"]]
-    is_coming = span.is_relative and span.options[0][0] >= sentence.today
+    is_coming = match["on"].lower() == "from" and span.is_relative and span.options[0][0] >= sentence.today
     return is_coming and span.kind in {SpanKind.NEAR, SpanKind.STRETCH}
 
 
@@ -355,10 +362,11 @@ def _has_other_days(sentence: _Sentence, findings: Sequence[_Finding]) -> bool:
     for char, span in sentence.spans.items():
         if char in used or span.kind in {SpanKind.RHYTHM, SpanKind.LENGTH}:
             continue
-        place = sentence.coded.index(char)
-        if span.kind is SpanKind.VAGUE:
+        before = sentence.coded[: sentence.coded.index(char)]
+        if span.kind is SpanKind.VAGUE or (span.is_relative and span.kind is SpanKind.STRETCH):
             return True
         is_bare = span.kind is SpanKind.STRETCH and not span.is_relative and span.unit in {"month", "year"}
-        if not is_bare and not phrases.ATTACHED.search(sentence.coded[:place]):
+        is_limit = phrases.GOVERNED.search(before) or phrases.LIMITED.search(before)
+        if is_limit or not (is_bare or phrases.ATTACHED.search(before)):
             return True
     return False
