@@ -41,7 +41,7 @@ def render_bullet(candidate: LessonCandidate, zone: tzinfo = UTC) -> str:
 def _with_dates(candidate: LessonCandidate, zone: tzinfo) -> str:
     """Return an observation with dates, unless it was repeated or edited on another day and may mean that day.
 
-    The observation is stored as the marker says it (OPS-03), so its dates are found when it is shown.
+    The observation is stored as the marker says it (OPS-05), so its dates are found when it is shown.
     """
     if not names_days(candidate.observation):
         return candidate.observation
