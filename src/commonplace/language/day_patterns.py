@@ -111,7 +111,7 @@ _BESIDE: Final = r"(?P<beside>(?:of\s)?next\sweek|nächster\sWoche)"
 _A_DATE: Final = _compiled(
     (rf"(?P<year>\d{{4}})-(?P<month>\d\d)-(?P<day>\d\d){_NO_MORE}", read_numeric),
     (rf"(?P<day>\d{{1,2}})\.\s?(?P<month>\d{{1,2}})\.\s?(?P<year>{_YEAR}){_NO_MORE}", read_numeric),
-    (r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>(?!))?(?![\w.:/-])", read_numeric),
+    (r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>(?!))?(?![\w.:/]|-(?!\d))", read_numeric),
     (rf"(?P<one>\d{{1,2}})/(?P<two>\d{{1,2}})/(?P<year>{_YEAR}){_NO_MORE}", read_slashed),
     (
         rf"(?P<day>\d{{1,2}}){_NTH}\s{_OF}?(?P<month>{_MONTH})\b(?:\.(?=\s{_YEAR}))?{_IN_YEAR}{_NO_MORE}",

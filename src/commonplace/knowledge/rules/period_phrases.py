@@ -109,14 +109,19 @@ _FROM: Final = (
 )
 _ONWARDS: Final = r"(?:on(?:wards?)?\b|and\slater|forward|an\b|en\sadelante|em\sdiante)"
 _INCLUDED: Final = (
-    r"(?:\s(?:inclusive|included|inclus|incluse|einschließlich|inklusive|incluido|incluida|incluído))"
+    r"(?:\s(?:inclusive|included|inclus|incluse|compris|y\scompris|einschließlich|inklusive|inkl\.|incluido|incluida"
+    r"|incluído))"
 )
 _UNTIL: Final = (
     r"\b(?:until|till|til|up\suntil|up\sto|bis(?:\szum|\szur)?|hasta|até|jusqu['\u2019](?:à|au|en|aux))"
 )
 _THROUGH: Final = (
     r"\b(?:through|until\sand\sincluding|up\sto\sand\sincluding|bis\sund\smit|bis\seinschließlich|bis\sinklusive"
-    r"|hasta\sfinales\sde|jusqu['\u2019]à\sla\sfin\sd[eu])"
+    r"|bis\sinkl\.|bis\smit|hasta\sfinales\sde|jusqu['\u2019]à\sla\sfin\sd[eu])"
+)
+_EXCLUDED: Final = (
+    r"(?:\s\(?(?:exclusive|excluded|not\sincluded|ausschließlich|exklusive|exclu|non\scompris|excluido"
+    r"|excluído))"
 )
 _UP_TO: Final = (
     r"\b(?:up\sto\sbut\snot\sincluding|until\sbut\snot\sincluding|until\sbut\sexcluding|bis\sausschließlich"
@@ -172,6 +177,13 @@ ENDS: Final = (
         shift=-1,
     ),
     Phrase(
+        cues=frozenset(spellings("until|till?|up|bis|hasta|até|jusqu")),
+        pattern=_compiled(rf"{_UNTIL}\s{_THE}(?P<date>{_DATE}),?{_EXCLUDED}"),
+        begins=False,
+        reading="exact",
+        shift=-1,
+    ),
+    Phrase(
         cues=frozenset(spellings("through|until|up|bis|hasta|jusqu")),
         pattern=_compiled(rf"{_THROUGH}\s{_THE}(?P<date>{_DATE}){_INCLUDED}?"),
         begins=False,
@@ -185,7 +197,7 @@ ENDS: Final = (
     ),
     Phrase(
         cues=frozenset(spellings("until|till?|up|bis|hasta|até|jusqu")),
-        pattern=_compiled(rf"{_UNTIL}\s{_THE}(?P<date>{_DATE})(?!,?{_INCLUDED})"),
+        pattern=_compiled(rf"{_UNTIL}\s{_THE}(?P<date>{_DATE})(?!,?{_INCLUDED}|,?{_EXCLUDED})"),
         begins=False,
         reading="until",
     ),
@@ -292,8 +304,9 @@ PAST: Final = Cues.of(
 """Words of a sentence about the past."""
 
 NOW: Final = Cues.of(
-    "from now|as of now|starting now|with immediate effect|ab sofort|ab jetzt|von jetzt an|dès maintenant",
-    "à partir de maintenant|dès à présent|desde ahora|a partir de ahora|desde ya|a partir de agora|desde já",
+    "from now|as of now|starting now|with immediate effect|ab sofort|ab jetzt|von jetzt an",
+    "dès maintenant|à partir de maintenant|dès à présent|desde ahora|a partir de ahora|desde ya",
+    "a partir de agora|desde já",
 )
 """Words that begin a period today."""
 
@@ -314,8 +327,8 @@ ABSENT: Final = Cues.of(
 """Words of a sentence in which "from Monday to Wednesday" means those of one week, not opening hours."""
 
 OPEN: Final = Cues.of(
-    "open|opens|hours|offen|geöffnet|öffnet|öffnungszeiten|sprechzeiten|ouverte?s?|ouvre|horaires?|abierto|abierta|abre|horario",
-    "aberto|aberta|horário|service hours|office hours",
+    "open|opens|hours|offen|geöffnet|öffnet|öffnungszeiten|sprechzeiten|ouverte?s?|ouvre|horaires?",
+    "abierto|abierta|abre|horario|aberto|aberta|horário|service hours|office hours",
 )
 """Words of a sentence about opening hours."""
 
@@ -335,15 +348,22 @@ EVENT: Final = Cues.of(
 )
 """Words of a sentence about an event, which stays true when its day is over."""
 
-STATE: Final = Cues.of(
-    "closed|shut|reserved|reserviert|réservée?s?|reservado|reservada|out|away|absent|off|unavailable|blocked|down|offline|unreachable|frozen|no|not|nobody",
-    "none|only|all day|geschlossen|zu|gesperrt|abwesend|fehlt|kein*|niemand|nur|ganztags|nicht",
-    "fermée?s?|absente?s?|indisponible|aucune?|seulement|personne|ne|n|cerrada?s?|cerrado|ausente|nadie",
-    "ningún|ninguna|sólo|solo|fechado|fechada|fechados|ninguém|só|apenas|não|leave|holidays?|vacation",
-    "urlaub|ferien|congé|vacances|vacaciones|férias|replaces?|covers|übernimmt|vertritt|remplace",
-    "sustituye|substitui|will|wird|werden|sera|seront|será|serán|estará|serão|estarão|habrá|haverá",
+HINDRANCE: Final = Cues.of(
+    "closed|shut|reserved|is out|are out|out of|away|absent|is off|are off|day off|unavailable|blocked",
+    "is down|are down|offline|unreachable|frozen|no|not|nobody|none|only|all day|on leave",
+    "parental leave|sick leave|on holidays?|on vacation|replaces?|covers|reserviert|geschlossen",
+    "gesperrt|abwesend|fehlt|kein*|niemand|nur|ganztags|nicht|urlaub|ferien|übernimmt|vertritt",
+    "réservée?s?|fermée?s?|absente?s?|indisponible|aucune?|seulement|personne|ne|n|congé|vacances",
+    "remplace|reservado|reservada|cerrada?s?|cerrado|cerrados|ausente|nadie|ningún|ninguna|sólo|solo",
+    "vacaciones|sustituye|fechado|fechada|fechados|ninguém|só|apenas|não|férias|substitui",
 )
-"""Words of a sentence about a state, which ends with its days."""
+"""Words of a sentence about what holds all day, and not about something that happens on that day."""
+
+STATE: Final = Cues.of(
+    "will|wird|werden|sera|seront|será|serán|estará|estarán|serão|estarão|habrá|haverá|is|are|ist|sind",
+    "est|sont|está|están|estão|bleibt|bleiben|reste|restent|queda|quedan|fica|ficam",
+)
+"""Words of a sentence about a state or the future, in which "in May" is a period."""
 
 ALWAYS: Final = Cues.of(
     "always|usually|normally|typically|generally|often|annually|yearly|immer|meist*|normalerweise",

@@ -242,7 +242,7 @@ def _are_clear_stretches(sentence: _Sentence, match: re.Match[str], first: DaySp
     if "year" in units:
         is_closed = phrases.CLOSED.match(sentence.coded[match.end() :])
         return is_closed is not None and sentence.has(phrases.LASTED)
-    is_joint = match["joint"] and sentence.has(phrases.STATE)
+    is_joint = match["joint"] and sentence.has(phrases.HINDRANCE)
     return "month" not in units or last.has_year or is_joint or sentence.has(phrases.ABSENT)
 
 
@@ -352,8 +352,11 @@ def _is_state(sentence: _Sentence, match: re.Match[str], span: DaySpan) -> bool:
         return False
     if span.is_relative or match["strong"]:
         return not sentence.has(phrases.ALWAYS)
-    is_stretch = span.kind is SpanKind.STRETCH and span.unit in {"week", "quarter", "half"}
-    return (is_stretch or sentence.has(phrases.STATE)) and not sentence.has(phrases.ALWAYS)
+    if sentence.has(phrases.ALWAYS):
+        return False
+    if span.kind is SpanKind.STRETCH and span.unit in {"week", "quarter", "half"}:
+        return True
+    return sentence.has(phrases.HINDRANCE) or (span.kind is SpanKind.STRETCH and sentence.has(phrases.STATE))
 
 
 def _has_other_days(sentence: _Sentence, findings: Sequence[_Finding]) -> bool:
