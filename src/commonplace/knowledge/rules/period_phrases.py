@@ -71,8 +71,12 @@ _OPENING: Final = (
     r"(?:from|vom|von|du|de|des|del|desde(?:\sel|\sla|\so|\sa)?|da|do|das|dos"
     r"|(?P<between>between|zwischen|entre))"
 )
-_TO: Final = (
-    r",?(?:\s(?:to|until|till|through|thru|up\sto|bis|bis\szum|bis\sund\smit|bis\seinschließlich|au|à|jusqu['\u2019]au"
+_PART: Final = (
+    r"(?:\s(?:mornings?|noon|midday|afternoon|evening|night|früh|mittag|nachmittag|abend|matin|midi|soir|por\sla\s\w+"
+    r"|à\snoite|à\starde|de\smanhã))?"
+)
+_TO: Final = _PART + (
+    r",?(?:\s(?:to|until|till|through|thru|up\sto|bis|bis\szum|bis\sund\smit|bis\seinschlie(?:ß|ss)lich|au|à|jusqu['\u2019]au"
     r"|jusqu['\u2019]à|al|a|hasta|hasta\sel|hasta\sla|até|até\so|até\sa|ao|à|(?P<joint>and|und|et|y|e|&))\s|\s?[\u2013\u2014-]\s?)"
 )
 TO: Final = _compiled(rf"{_DATE}{_TO}{_THE}{_DATE}")
@@ -80,7 +84,7 @@ TO: Final = _compiled(rf"{_DATE}{_TO}{_THE}{_DATE}")
 
 FROM_TO: Final = _compiled(
     rf"(?:\b{_OPENING}\s)?{_THE}(?P<first>{_DATE}){_TO}{_THE}(?P<last>{_DATE})(?:\s(?:inclus|inclusive|included|incluido"
-    r"|einschließlich))?"
+    r"|einschlie(?:ß|ss)lich))?"
 )
 _STARTING: Final = (
     r"(?:starting|beginning|from|as\sof|effective|ab|vom|beginnend|à\spartir\sd[eu]|à\scompter\sd[eu]|dès|a\spartir\sdel?"
@@ -107,24 +111,27 @@ _FROM: Final = (
     r"|à\spartir\sd[eu]|à\scompter\sd[eu]|dès|a\spartir\sd(?:el?|[ao])|a\scontar\sd(?:el?|[ao])|desde\sya\sy\sdesde)"
     r"|^from|(?P<on>\b(?:from|vom|von)))"
 )
-_ONWARDS: Final = r"(?:on(?:wards?)?\b|and\slater|forward|an\b|en\sadelante|em\sdiante)"
+_ONWARDS: Final = (
+    r"(?:on(?:wards?)?\b|and\slater|forward|an\b|en\sadelante|em\sdiante|until\sfurther\snotice"
+    r"|bis\sauf\sweiteres|jusqu['\u2019]à\snouvel\sordre|hasta\snuevo\saviso|até\s(?:novo\saviso|nova\sordem))"
+)
 _INCLUDED: Final = (
-    r"(?:\s(?:inclusive|included|inclus|incluse|compris|y\scompris|einschließlich|inklusive|inkl\.|incluido|incluida"
+    r"(?:\s(?:inclusive|included|inclus|incluse|compris|y\scompris|einschlie(?:ß|ss)lich|inklusive|inkl\.|incluido|incluida"
     r"|incluído))"
 )
 _UNTIL: Final = (
     r"\b(?:until|till|til|up\suntil|up\sto|bis(?:\szum|\szur)?|hasta|até|jusqu['\u2019](?:à|au|en|aux))"
 )
 _THROUGH: Final = (
-    r"\b(?:through|until\sand\sincluding|up\sto\sand\sincluding|bis\sund\smit|bis\seinschließlich|bis\sinklusive"
+    r"\b(?:through|until\sand\sincluding|up\sto\sand\sincluding|bis\sund\smit|bis\seinschlie(?:ß|ss)lich|bis\sinklusive"
     r"|bis\sinkl\.|bis\smit|hasta\sfinales\sde|jusqu['\u2019]à\sla\sfin\sd[eu])"
 )
 _EXCLUDED: Final = (
-    r"(?:\s\(?(?:exclusive|excluded|not\sincluded|ausschließlich|exklusive|exclu|non\scompris|excluido"
+    r"(?:\s\(?(?:exclusive|excluded|not\sincluded|ausschlie(?:ß|ss)lich|exklusive|exclu|non\scompris|excluido"
     r"|excluído))"
 )
 _UP_TO: Final = (
-    r"\b(?:up\sto\sbut\snot\sincluding|until\sbut\snot\sincluding|until\sbut\sexcluding|bis\sausschließlich"
+    r"\b(?:up\sto\sbut\snot\sincluding|until\sbut\snot\sincluding|until\sbut\sexcluding|bis\sausschlie(?:ß|ss)lich"
     r"|bis\svor)"
 )
 
@@ -229,7 +236,7 @@ _BETWEEN: Final = r"(?:between|zwischen|entre)"
 RANGE: Final = _compiled(
     rf"(?:\b(?:(?P<between>{_BETWEEN})|{_OPENING.replace('?P<between>', '?:')}|during|in|on|am|im|le|el|em"
     r"|nos\sdias)\s)?"
-    rf"{_THE}(?P<range>{_any(SpanKind.RANGE)})(?:\s(?:inclus|inclusive|included|incluido|einschließlich))?"
+    rf"{_THE}(?P<range>{_any(SpanKind.RANGE)})(?:\s(?:inclus|inclusive|included|incluido|einschlie(?:ß|ss)lich))?"
 )
 DURING: Final = _compiled(
     r"(?:\b(?P<in>(?P<strong>during|throughout|während|durant|pendant|durante|au\scours\sd[eu]|all(?:\sof)?|the\s(?:whole|entire)|(?:den\s|das\s|die\s)?ganzen?|tout\sle|toute\sla|todo\sel|toda\sla|todo\so|toda\sa"
@@ -360,8 +367,8 @@ HINDRANCE: Final = Cues.of(
 """Words of a sentence about what holds all day, and not about something that happens on that day."""
 
 STATE: Final = Cues.of(
-    "will|wird|werden|sera|seront|será|serán|estará|estarán|serão|estarão|habrá|haverá|is|are|ist|sind",
-    "est|sont|está|están|estão|bleibt|bleiben|reste|restent|queda|quedan|fica|ficam",
+    "will|wird|werden|sera|seront|será|serán|estará|estarán|serão|estarão|habrá|haverá|bleibt|bleiben|reste|restent|queda",
+    "quedan|fica|ficam",
 )
 """Words of a sentence about a state or the future, in which "in May" is a period."""
 
@@ -375,8 +382,10 @@ ALWAYS: Final = Cues.of(
 DENIED: Final = _compiled(
     r"(?:\b(?:not|never|nicht|nie|nunca|pas|não|no(?=\s\w+[ae]n?\b(?!.*\baté\b)))\b|n['\u2019]t\b|\bn['\u2019]|\bne\b)"
 )
+_LIMITS: Final = r"(?:until|till|up\sto|bis|hasta|até|jusqu['\u2019](?:à|au|aux|en))"
 GOVERNED: Final = _compiled(
-    r"\b(?:from|by|before|after|since|until|to|than|ab|bis|seit|vor|nach|depuis|antes)\s$"
+    rf"\b(?:{_LIMITS}\s(?:\S+\s){{0,2}}|(?:from|by|before|after|since|to|than|ab|seit|vor|nach|depuis|antes)\s"
+    r"(?:(?:the|den|dem|der|le|la|el|o|a|de|del|do|da)\s)?)$"
 )
 """Words before days that are no time in which something holds."""
 
@@ -396,5 +405,10 @@ CONTINUED: Final = _compiled(
     r"|but|aber|pero|mais|because|weil|porque|parce|e|com|em|no|na|inclus\w*|onwards?)\b"
 )
 BELONGS: Final = re.compile(r"\s(?:\d|of\b|des?\b|du\b|del\b|d[ao]\b|d['\u2019])|['\u2019]", re.IGNORECASE)
+PRELUDE: Final = _compiled(
+    r"^(?:noch|nur\snoch|erst|schon|auch|only|also|just|encore|seulement|sólo|solo|só)\s$"
+)
+"""Words before a phrase that still begins the sentence."""
+
 VERB_FIRST: Final = _compiled(r"(?:seit|ab|bis|hasta|desde|até|jusqu|depuis|à\spartir|a\spartir|dès)")
 SUBJECT: Final = re.compile(r"\s(?:the(?!\s\d)|our|we|he|she|they|it)\b")

@@ -324,7 +324,8 @@ def _stands_alone(sentence: _Sentence, match: re.Match[str], span: DaySpan) -> b
     rest = sentence.coded[match.end() :]
     if span.kind in {SpanKind.DAY, SpanKind.END, SpanKind.RANGE} or phrases.CLOSED.match(rest):
         return True
-    if match.start() > 0 and not phrases.CLOSED_BEFORE.search(sentence.coded[: match.start()]):
+    before = sentence.coded[: match.start()]
+    if before and not (phrases.CLOSED_BEFORE.search(before) or phrases.PRELUDE.match(before)):
         return phrases.CONTINUED.match(rest) is not None
     if phrases.VERB_FIRST.match(match[0]):
         return rest[:1] == " " and rest[1:2].islower()
