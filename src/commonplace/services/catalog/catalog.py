@@ -305,7 +305,8 @@ def fact_note(receipt: FactReceipt) -> str:
             f"{near} has nearly this key, {quoted(receipt.near.subject)} {quoted(receipt.near.predicate)}."
         )
     if receipt.period is not None:
-        sentences.append(f"Its period was read from the words {quoted(receipt.period.words)}.")
+        remark = f": {receipt.period.remark}" if receipt.period.remark else ""
+        sentences.append(f"Its period was read from the words {quoted(receipt.period.words)}{remark}.")
     return " ".join(sentences)
 
 
