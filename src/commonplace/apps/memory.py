@@ -457,7 +457,7 @@ def _timeout_s(settings: Settings) -> float:
 async def _get(sql: AppStatements, memory_id: int, app_id: str | None) -> Digest:
     memory = await memories.get(sql, memory_id)
     if app_id is not None and memory.app_id != app_id:
-        raise NotFoundError("memory", memory_id)
+        raise NotFoundError("digest", memory_id)
     return memory
 
 

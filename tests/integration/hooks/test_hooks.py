@@ -207,9 +207,12 @@ def test_the_client_of_the_resident_process_loads_the_standard_library_alone() -
     ours = {name for name in loaded if name.startswith("commonplace.")}
     assert ours == {
         "commonplace.core",
+        "commonplace.core.decoding",
         "commonplace.core.interpreter",
         "commonplace.core.public_names",
         "commonplace.cli",
+        "commonplace.cli.frame",
+        "commonplace.cli.frame.forkable",
         "commonplace.cli.start",
         "commonplace.hosts",
         "commonplace.hosts.resident",

@@ -58,7 +58,7 @@ async def agent(memories: Memories, settings: Settings) -> AsyncIterator[Client[
 
     async def caller() -> CallerMemories:
         context = RequestContext(tenant_id=memories.knowledge.tenant_id, actor="mcp")
-        return CallerMemories(opened, settings.home, caller=context, brief=brief, own=OWN)
+        return CallerMemories(opened, settings, caller=context, brief=brief, own=OWN)
 
     async with Client(build_server(caller, View(butler=OWN))) as client:
         yield client

@@ -32,6 +32,7 @@ FRONT_PAGE = ("GET", "/")
 OF_ALL_TENANTS = (
     "/api/v1/knowledge",
     "/api/v1/reviews",
+    "/api/v1/health",
     "/knowledge",
     "/search",
     "/reviews",

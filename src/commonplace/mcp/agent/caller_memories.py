@@ -2,13 +2,15 @@
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractContextManager, suppress
-from pathlib import Path
 from typing import Final
 
+from commonplace.core.clock import utc_now
 from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError
 from commonplace.core.request_context import RequestContext, request_context
+from commonplace.core.settings import Settings
 from commonplace.core.sources import Source
 from commonplace.knowledge import GLOBAL_SCOPE
+from commonplace.language.times import TimeReader
 from commonplace.mcp.agent.answers import (
     WAITING,
     ChangeReceipt,
@@ -45,7 +47,7 @@ class CallerMemories:
 
     Args:
         opened: The memories, as far as the caller may use them.
-        home: The home of the journal.
+        settings: Name the home of the journal and the time zone.
         caller: The tenant and the name of the agent.
         brief: Writes the briefing.
         own: The scope of the caller's project, which answers leave out.
@@ -55,7 +57,7 @@ class CallerMemories:
     def __init__(
         self,
         opened: OpenedMemories,
-        home: Path,
+        settings: Settings,
         *,
         caller: RequestContext,
         brief: Brief,
@@ -63,7 +65,8 @@ class CallerMemories:
         parts: Collection[BriefingPart] = PARTS,
     ) -> None:
         self._opened = opened
-        self._catalog = Catalog(opened, home)
+        self._catalog = Catalog(opened, settings.home)
+        self._times = TimeReader(clock=utc_now, zone=settings.zone)
         self._caller = caller
         self._brief = brief
         self._own = own
@@ -167,7 +170,7 @@ class CallerMemories:
 
     async def _items(self, query: AgentQuery) -> tuple[Sequence[ListedMemory], list[str]]:
         """Return the items of all memories, the best first, and why a memory did not answer."""
-        times = self._opened.knowledge().times
+        times = self._times
         criteria = SearchCriteria(
             kinds=query.kinds,
             since=times.since(query.since),

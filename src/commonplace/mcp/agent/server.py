@@ -185,7 +185,7 @@ class HomeMemories:
         facts = _raising(forwarding.elsewhere(service)) if service else lambda: self._facts
         memories: CallerMemories = module.CallerMemories(
             module.OpenedMemories(**opened, knowledge=facts),
-            self._settings.home,
+            self._settings,
             caller=RequestContext(tenant_id=DEFAULT_TENANT, actor=knowledge.ACTOR),
             brief=self._brief,
             own=self._view.butler,

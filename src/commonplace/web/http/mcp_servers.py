@@ -82,7 +82,7 @@ async def _agent_memories(memories: Memories) -> CallerMemories:
 
     return CallerMemories(
         opened,
-        memories.knowledge.database.settings.home,
+        memories.knowledge.database.settings,
         caller=context,
         brief=brief,
         parts=PARTS if who.of_installation else [BriefingPart.KNOWLEDGE],
