@@ -104,7 +104,7 @@ async def test_a_memory_that_no_prompt_shows_says_so_and_waits_in_review(service
         for waits in (
             'id="review-o-2"',
             'id="review-a-1"',
-            'id="review-w-m-1"',
+            'id="review-w-1"',
             "it addresses the model",
             "behavior: caddy",
         ):
@@ -136,7 +136,7 @@ async def test_a_change_opens_its_line_of_the_transcript(service: Secured) -> No
         page = (await client.get("/sessions/2?memory=2")).text
         whole = (await client.get("/sessions/2")).text
     assert re.search(r'id="told"[^>]*>.*Reloads in 2s', page)
-    assert re.search(r"Changed memories.*Reloads in 2s</a>.*reinforced", page, re.DOTALL)
+    assert re.search(r"Changed lessons.*Reloads in 2s</a>.*reinforced", page, re.DOTALL)
     assert 'id="told"' not in whole
 
 
@@ -199,7 +199,7 @@ async def test_a_writer_changes_memories_under_their_own_name(service: Secured) 
 @pytest.mark.parametrize(
     ("path", "status", "words"),
     [
-        ("/memories/99", 404, "no memory with id 99"),
+        ("/memories/99", 404, "no lesson with id 99"),
         ("/sessions/99", 404, "no session with id 99"),
         ("/memories?offset=-1", 422, "offset"),
         ("/memories?category=misc", 422, "category"),
@@ -254,7 +254,7 @@ async def test_browsers_get_pages_also_where_nothing_is(
 async def test_nothing_selected(service: Secured, path: str) -> None:
     """Who confirms nothing is told so, and nothing happens."""
     async with service.client("writer", **PAGE) as client:
-        assert "No memory is selected" in (await client.get(path)).text
+        assert "No lesson is selected" in (await client.get(path)).text
         assert (await client.post(path, data={"confidence": "0.5"})).status_code == 422
     assert len(await service.memories.operational.list_memories()) == 1
 

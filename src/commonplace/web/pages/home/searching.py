@@ -10,7 +10,7 @@ from pydantic import Field
 
 from commonplace.access import Principal
 from commonplace.services.briefing import BriefingPart
-from commonplace.services.search import MAX_QUERY_CHARS, PARTS, ListedMemory, MemoryKind, search_all
+from commonplace.services.search import MAX_QUERY_CHARS, PARTS, search_all
 from commonplace.web.http.access import KnowledgeOfCaller, OpenMemories, reader
 from commonplace.web.pages.knowledge.graph import BETWEEN
 from commonplace.web.pages.knowledge.listing import project_names
@@ -25,22 +25,6 @@ TITLES: Final = {
     BriefingPart.APPS: "Digests of apps",
     BriefingPart.WORKSPACE: "Notes of the workspace",
 }
-_PLACES: Final = {
-    MemoryKind.ENTITY: "/knowledge/entities/{}",
-    MemoryKind.FACT: "/knowledge/facts/{}",
-    MemoryKind.RULE: "/knowledge/rules/{}",
-    MemoryKind.EPISODE: "/knowledge/episodes/{}",
-    MemoryKind.LESSON: "/memories/{}",
-    MemoryKind.NOTE: "/workspace#{}",
-}
-_DELETING: Final = {
-    MemoryKind.FACT: ("Forget", "/knowledge/facts/{}/forget"),
-    MemoryKind.RULE: ("Forget", "/knowledge/rules/{}/forget"),
-    MemoryKind.EPISODE: ("Forget", "/knowledge/episodes/{}/forget"),
-    MemoryKind.LESSON: ("Delete", "/memories/delete?ids={}"),
-    MemoryKind.NOTE: ("Delete", "/workspace/{}/delete"),
-}
-
 router = pages(PATH, reader)
 
 
@@ -73,21 +57,4 @@ async def search_page(
         results=await search_all(replace(memories, knowledge=knowledge), wanted.q, parts=parts, as_of=end),
         titles=TITLES,
         projects=dict(project_names(request, knowledge)),
-        url_of=url_of,
-        deleting=deleting,
     )
-
-
-def url_of(item: ListedMemory) -> str:
-    """Return the page of an item; a digest is on the page of its app."""
-    return f"/apps/{item.about}" if item.kind is MemoryKind.DIGEST else _PLACES[item.kind].format(item.id)
-
-
-def deleting(item: ListedMemory) -> tuple[str, str] | None:
-    """Return the label and the address of the dialog that removes an item; ``None`` if there is no such dialog."""
-    if item.kind is MemoryKind.DIGEST:
-        return "Delete", f"/apps/{item.about}/memories/{item.id}/delete"
-    if item.kind not in _DELETING:
-        return None
-    word, address = _DELETING[item.kind]
-    return word, address.format(item.id)
