@@ -178,10 +178,10 @@ async def _review(visitor: Visitor) -> None:
 
 async def _correct(visitor: Visitor) -> None:
     await visitor.type(QUERY)
-    await visitor.click(f"^Correct: .*{WRONG[-20:]}")
-    await visitor.page.get_by_label("Correct content").fill(RIGHT)
+    await visitor.click("^Edit f:")
+    await visitor.page.get_by_label("Text").fill(RIGHT)
     await visitor.press("Control+Enter")
-    await visitor.sees(f"It replaced: {WRONG}")
+    await visitor.sees(f"Before: {WRONG}")
 
 
 async def _forget_session(visitor: Visitor) -> None:

@@ -92,15 +92,14 @@ async def test_finding_exporting_deleting_and_bringing_back(
     assert (await download.value).suggested_filename == "cal-memories.json"
     assert len(json.loads(file.read_text(encoding="utf-8"))["memories"]) == 11
 
-    await page.get_by_role("link", name="Delete memory").click()
-    await expect(dialog.get_by_text("Ada likes meetings after two.")).to_be_visible()
-    await dialog.get_by_role("button", name="Delete", exact=True).click()
+    await page.get_by_role("button", name="Actions of a:").click()
+    await page.locator(".verbs:popover-open").get_by_role("button", name="Forget").click()
     await expect(page.get_by_role("heading", name="No digest matches")).to_be_visible()
     await page.goto("/apps/cal")
     await page.get_by_role("link", name="Purge").click()
-    await expect(dialog.get_by_role("heading", name="Delete all 10 memories of Calendar?")).to_be_visible()
+    await expect(dialog.get_by_role("heading", name="Delete all 10 digests of Calendar?")).to_be_visible()
     await screenshot("app-purge")
-    await dialog.get_by_role("button", name="Delete 10 memories").click()
+    await dialog.get_by_role("button", name="Delete 10 digests").click()
     await expect(page.get_by_role("heading", name="No digests yet")).to_be_visible()
     assert await apps.list_memories("cal") == []
 
@@ -220,12 +219,12 @@ async def test_an_uninstalled_app_keeps_its_memories_and_comes_back(page: Page, 
     await expect(row).to_contain_text("uninstalled")
     await expect(row).to_contain_text("2 of 10")
     await row.get_by_role("link", name="Calendar").click()
-    await expect(page.get_by_text("The memories stay until they are purged")).to_be_visible()
+    await expect(page.get_by_text("The digests stay until they are purged")).to_be_visible()
     await page.get_by_role("button", name="Install again").click()
     await page.wait_for_url("/apps")
     await expect(row.get_by_text("installed", exact=True)).to_be_visible()
     await page.goto("/apps/cal/uninstall")
-    await page.get_by_label("Also delete 2 memories and all conversations permanently").check()
+    await page.get_by_label("Also delete 2 digests and all conversations permanently").check()
     await page.get_by_role("button", name="Uninstall").click()
     await expect(page.get_by_role("heading", name="No app is registered")).to_be_visible()
 

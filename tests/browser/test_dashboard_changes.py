@@ -73,7 +73,7 @@ async def test_edit_observation(page: Page, dashboard: Dashboard, screenshot: Sc
     )
     dashboard.clock.advance(hours=1)
     await page.goto("/memories")
-    await page.get_by_label(f"Edit memory {before.id}").click()
+    await page.get_by_label(f"Edit lesson {before.id}").click()
     await page.get_by_label("Observation", exact=True).fill("Takes 90s")
     await check_accessibility(page)
     await screenshot("memory-edit")
@@ -92,7 +92,7 @@ async def test_adjust_confidence(page: Page, dashboard: Dashboard) -> None:
     before = await dashboard.operational.add(category="timing", observation="Takes 60s")
     dashboard.clock.advance(hours=1)
     await page.goto("/memories")
-    await page.get_by_label(f"Edit memory {before.id}").click()
+    await page.get_by_label(f"Edit lesson {before.id}").click()
     slider = page.get_by_label("Confidence", exact=True)
     await slider.fill("0.94")
     await slider.press("ArrowRight")
@@ -110,7 +110,7 @@ async def test_confidence_is_clamped(page: Page, dashboard: Dashboard) -> None:
     """A form that sends 1.5 sets 1.0; one that sends no number says so."""
     [memory_id] = await add_several(dashboard, 1)
     await page.goto("/memories")
-    await page.get_by_label(f"Edit memory {memory_id}").click()
+    await page.get_by_label(f"Edit lesson {memory_id}").click()
     slider = page.get_by_label("Confidence", exact=True)
     await slider.evaluate("slider => { slider.type = 'text'; slider.value = 'much'; }")
     await page.get_by_role("button", name="Save").click()
@@ -127,7 +127,7 @@ async def test_editing_with_keys_alone(page: Page, dashboard: Dashboard) -> None
     """A row can be opened, given up and saved without a mouse; giving up changes nothing."""
     [memory_id] = await add_several(dashboard, 1)
     await page.goto("/memories")
-    edit = page.get_by_label(f"Edit memory {memory_id}")
+    edit = page.get_by_label(f"Edit lesson {memory_id}")
     await edit.focus()
     await page.keyboard.press("Enter")
     field = page.get_by_label("Observation", exact=True)
@@ -152,7 +152,7 @@ async def test_what_another_changed_meanwhile_stays(page: Page, dashboard: Dashb
     """An operator who changes the text alone does not undo a confidence that moved while they typed."""
     [memory_id] = await add_several(dashboard, 1)
     await page.goto("/memories")
-    await page.get_by_label(f"Edit memory {memory_id}").click()
+    await page.get_by_label(f"Edit lesson {memory_id}").click()
     await page.get_by_label("Observation", exact=True).fill("Number zero")
     await dashboard.operational.edit([memory_id], confidence=0.5)
     await page.get_by_role("button", name="Save").click()
@@ -167,12 +167,12 @@ async def test_delete(page: Page, dashboard: Dashboard, screenshot: Screenshot) 
     """Deleting asks first; saying no keeps it, saying yes removes the row for good."""
     keep, gone = await add_several(dashboard, 2)
     await page.goto("/memories")
-    await page.get_by_label(f"Delete memory {gone}").click()
+    await page.get_by_label(f"Delete lesson {gone}").click()
     await dialog(page).get_by_role("link", name="Cancel").click()
     await expect(dialog(page)).to_have_count(0)
     assert len(await dashboard.operational.list_memories()) == 2
 
-    await page.get_by_label(f"Delete memory {gone}").click()
+    await page.get_by_label(f"Delete lesson {gone}").click()
     await expect(dialog(page)).to_contain_text("Number 1")
     await check_accessibility(page)
     await screenshot("memory-delete")
@@ -187,11 +187,11 @@ async def test_bulk_delete(page: Page, dashboard: Dashboard, screenshot: Screens
     keep, *gone = await add_several(dashboard, 6)
     await page.goto("/memories")
     await page.get_by_label("Select all on this page").check()
-    await page.get_by_label(f"Select memory {keep}").uncheck()
+    await page.get_by_label(f"Select lesson {keep}").uncheck()
     await expect(page.get_by_text("5 selected")).to_be_visible()
     await screenshot("memories-bulk")
     await page.get_by_role("button", name="Delete selected").click()
-    await expect(dialog(page)).to_contain_text("Delete 5 memories?")
+    await expect(dialog(page)).to_contain_text("Delete 5 lessons?")
     await dialog(page).get_by_role("button", name="Delete").click()
     await expect(page.locator("#memories tbody tr:not(.group)")).to_have_count(1)
     assert [memory.id for memory in await dashboard.operational.list_memories()] == [keep]
@@ -203,13 +203,13 @@ async def test_bulk_confidence(page: Page, dashboard: Dashboard, screenshot: Scr
     """All that are selected get the confidence that is set, the others keep theirs."""
     one, two, other = await add_several(dashboard, 3)
     await page.goto("/memories")
-    await page.get_by_label(f"Select memory {one}").check()
-    await page.get_by_label(f"Select memory {two}").check()
+    await page.get_by_label(f"Select lesson {one}").check()
+    await page.get_by_label(f"Select lesson {two}").check()
     await page.get_by_role("button", name="Set confidence").click()
     await dialog(page).get_by_label("Confidence", exact=True).fill("0.35")
     await screenshot("memories-confidence")
     await dialog(page).get_by_role("button", name="Set confidence").click()
-    await expect(page.get_by_text("2 memories have confidence 0.35 now.")).to_be_visible()
+    await expect(page.get_by_text("2 lessons have confidence 0.35 now.")).to_be_visible()
     await expect(page.locator(f"#memory-{one}")).to_contain_text("0.35")
     found = {memory.id: memory.confidence for memory in await dashboard.operational.list_memories()}
     assert found == {one: 0.35, two: 0.35, other: 0.7}
@@ -226,7 +226,7 @@ async def test_without_scripts(browser: Browser, dashboard: Dashboard) -> None:
     await page.get_by_role("button", name="Add memory").click()
     await page.get_by_label("Category").select_option("timing")
     await page.get_by_role("button", name="Apply").click()
-    await expect(page.get_by_text("No memory matches these filters")).to_be_visible()
+    await expect(page.get_by_text("No lesson matches these filters")).to_be_visible()
     await page.get_by_role("link", name="Clear the filters").click()
 
     await page.get_by_role("link", name=VACUUM).click()
@@ -237,10 +237,10 @@ async def test_without_scripts(browser: Browser, dashboard: Dashboard) -> None:
     assert (memory.observation, memory.confidence) == ("Needs none", 0.7)
 
     await page.goto("/memories")
-    await page.get_by_label(f"Select memory {memory.id}").check()
+    await page.get_by_label(f"Select lesson {memory.id}").check()
     await page.get_by_role("button", name="Delete selected").click()
     await page.get_by_role("button", name="Delete").click()
-    await expect(page.get_by_text("No memories yet")).to_be_visible()
+    await expect(page.get_by_text("No lessons yet")).to_be_visible()
     assert await dashboard.operational.list_memories() == []
     await context.close()
 
@@ -255,5 +255,5 @@ async def test_a_memory_that_is_not_there(page: Page, dashboard: Dashboard, way:
         await page.goto(f"/memories/{memory_id}")
         await expect(page.get_by_role("heading", name="Not found")).to_be_visible()
     else:
-        await page.get_by_label(f"Delete memory {memory_id}").click()
+        await page.get_by_label(f"Delete lesson {memory_id}").click()
         await expect(page.get_by_text(f"no lesson with id {memory_id}")).to_be_visible()

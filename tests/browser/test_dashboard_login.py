@@ -42,7 +42,7 @@ async def begin_draft(guarded: Guarded, text: str) -> tuple[Lesson, Locator]:
     operational = guarded.service.memories.operational
     memory = (await operational.add(category="timing", observation="Takes 60s")).memory
     await guarded.log_in("writer", at="/memories")
-    await guarded.page.get_by_label(f"Edit memory {memory.id}").click()
+    await guarded.page.get_by_label(f"Edit lesson {memory.id}").click()
     field = guarded.page.get_by_label("Observation", exact=True)
     await field.fill(text)
     return memory, field

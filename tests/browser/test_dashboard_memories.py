@@ -53,9 +53,9 @@ async def test_the_page_shows_every_column(page: Page, dashboard: Dashboard, scr
     await page.goto("/")
     sidebar = page.get_by_role("navigation", name="Pages")
     labels = [text.strip() for text in await sidebar.get_by_role("link").all_inner_texts()]
-    assert labels[labels.index("Memories") - 1] == "Events"
-    assert labels[labels.index("Memories") + 1] == "Cooldowns"
-    await sidebar.get_by_role("link", name="Memories").click()
+    assert labels[labels.index("Lessons") - 1] == "Events"
+    assert labels[labels.index("Lessons") + 1] == "Cooldowns"
+    await sidebar.get_by_role("link", name="Lessons").click()
 
     learned = rows(page).filter(has_text=RESTART)
     for text in ("jellyfin", "timing", "0.7", "active", "just now"):
@@ -82,15 +82,15 @@ async def test_a_new_memory_appears_and_disturbs_nothing(page: Page, dashboard: 
     asks = re.match(r"every (\d+)s", await page.locator("#memories").get_attribute("hx-trigger") or "")
     assert asks
     assert int(asks[1]) < 5
-    await page.get_by_label(f"Edit memory {stored[RESTART].id}").click()
+    await page.get_by_label(f"Edit lesson {stored[RESTART].id}").click()
     field = page.get_by_label("Observation", exact=True)
     await field.fill("Takes 90s to start, half wr")
-    await page.get_by_label(f"Select memory {stored[VACUUM].id}").check()
+    await page.get_by_label(f"Select lesson {stored[VACUUM].id}").check()
     await dashboard.operational.add(category="timing", service="caddy", observation="Reloads in 2s")
 
     await expect(rows(page).filter(has_text="Reloads in 2s")).to_be_visible()
     await expect(field).to_have_value("Takes 90s to start, half wr")
-    await expect(page.get_by_label(f"Select memory {stored[VACUUM].id}")).to_be_checked()
+    await expect(page.get_by_label(f"Select lesson {stored[VACUUM].id}")).to_be_checked()
     await expect(page.get_by_text("1 selected")).to_be_visible()
 
 
@@ -99,7 +99,7 @@ async def test_a_memory_that_goes_while_it_is_edited(page: Page, dashboard: Dash
     """The form stays, and saving says that the memory is not there any more."""
     stored = await fill(dashboard)
     await page.goto("/memories")
-    await page.get_by_label(f"Edit memory {stored[RESTART].id}").click()
+    await page.get_by_label(f"Edit lesson {stored[RESTART].id}").click()
     await page.get_by_label("Observation", exact=True).fill("Something else")
     await dashboard.operational.delete([stored[RESTART].id])
     await dashboard.operational.add(category="timing", service="caddy", observation="Reloads in 2s")
@@ -118,7 +118,7 @@ async def test_what_is_edited_stays_when_the_list_no_longer_has_it(
     stored = await fill(dashboard)
     edited = stored[VACUUM].id
     await page.goto("/memories?status=active" if found == "by status" else "/memories?search=VACUUM")
-    await page.get_by_label(f"Edit memory {edited}").click()
+    await page.get_by_label(f"Edit lesson {edited}").click()
     field = page.get_by_label("Observation", exact=True)
     await field.fill("Needs VACUUM, half wr")
     if found == "by status":
@@ -142,7 +142,7 @@ async def test_what_is_edited_stays_when_the_list_is_sorted(page: Page, dashboar
     stored = await fill(dashboard)
     edited = stored[LOCK].id
     await page.goto("/memories?status=active")
-    await page.get_by_label(f"Edit memory {edited}").click()
+    await page.get_by_label(f"Edit lesson {edited}").click()
     field = page.get_by_label("Observation", exact=True)
     await field.fill("Fails once, half wr")
     await dashboard.operational.edit([edited], confidence=0.2)
@@ -211,11 +211,11 @@ async def test_search(page: Page, dashboard: Dashboard) -> None:
     """Typing narrows the list down, in any case of letters; a filter stays while a link changes another."""
     await fill(dashboard)
     await page.goto("/memories")
-    await page.get_by_placeholder("Search observations").press_sequentially("RESTART")
+    await page.get_by_placeholder("Search lessons").press_sequentially("RESTART")
     await expect(rows(page)).to_have_count(2)
     assert sorted(await shown(page)) == sorted([RESTART, LOCK])
     await page.get_by_role("link", name="Inactive").click()
-    await expect(page.get_by_text("No memory matches these filters")).to_be_visible()
+    await expect(page.get_by_text("No lesson matches these filters")).to_be_visible()
     await page.get_by_label("Category").select_option("timing")
     await expect(page).to_have_url(f"{dashboard.url}/memories?search=RESTART&category=timing&status=inactive")
 
@@ -262,14 +262,14 @@ async def test_inactive_memories_are_set_apart(page: Page, dashboard: Dashboard)
     await page.get_by_role("link", name="Inactive 1").click()
     await expect(rows(page)).to_have_count(1)
 
-    await page.get_by_label(f"Edit memory {weak}").click()
+    await page.get_by_label(f"Edit lesson {weak}").click()
     await page.get_by_label("Observation", exact=True).fill("Fails while the database is locked")
     await page.get_by_role("button", name="Save").click()
     await expect(row).to_contain_text("Fails while the database is locked")
     edited = await dashboard.operational.get(weak)
     assert (edited.active, edited.confidence) == (False, 0.2)
 
-    await page.get_by_label(f"Delete memory {weak}").click()
+    await page.get_by_label(f"Delete lesson {weak}").click()
     await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     await expect(row).to_have_count(0)
 
@@ -281,7 +281,7 @@ async def test_reactivation(page: Page, dashboard: Dashboard) -> None:
     weak = stored[LOCK].id
     await dashboard.operational.edit([weak], confidence=0.2)
     await page.goto("/memories")
-    await page.get_by_label(f"Edit memory {weak}").click()
+    await page.get_by_label(f"Edit lesson {weak}").click()
     await page.get_by_label("Confidence", exact=True).fill("0.5")
     await page.get_by_role("button", name="Save").click()
     await expect(page.get_by_text("Saved.")).to_be_visible()
@@ -333,7 +333,7 @@ async def test_an_empty_page_says_what_to_do(
 ) -> None:
     """Where nothing was learned, the page says how it would be."""
     await page.goto("/memories")
-    await expect(page.get_by_role("heading", name="No memories yet")).to_be_visible()
+    await expect(page.get_by_role("heading", name="No lessons yet")).to_be_visible()
     await expect(page.get_by_text("commonplace ops ingest")).to_be_visible()
     await screenshot("memories-empty")
     await dashboard.operational.add(category="timing", observation="Fast at noon")

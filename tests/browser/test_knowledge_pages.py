@@ -50,26 +50,27 @@ async def test_the_history_of_a_fact(page: Page, dashboard: Dashboard, screensho
     await expect(page.get_by_text("0.79")).to_be_visible()
 
     await page.get_by_role("button", name="Confirm").click()
-    await expect(page.get_by_text("The fact was confirmed. Its decay starts again.")).to_be_visible()
+    await expect(page.get_by_text(re.compile(r"f:\w+ was confirmed\."))).to_be_visible()
     await expect(page.get_by_role("region", name="Confidence")).to_contain_text("1.0 of 1.0")
     await expect(page.locator(".chart canvas")).to_have_count(1)
 
-    await page.get_by_role("link", name="Correct").click()
-    await dialog(page).get_by_label("Correct content").fill("password: hunter2hunter2")
-    await dialog(page).get_by_role("button", name="Store the correction").click()
+    await page.get_by_role("link", name="Edit").click()
+    await dialog(page).get_by_label("Text").fill("password: hunter2hunter2")
+    await dialog(page).get_by_role("button", name="Save").click()
     await expect(dialog(page).get_by_role("alert")).to_contain_text("secret")
     await check_accessibility(page)
     await screenshot("knowledge-correct")
-    await dialog(page).get_by_label("Correct content").fill("6543")
-    await dialog(page).get_by_role("button", name="Store the correction").click()
+    await dialog(page).get_by_label("Text").fill("6543")
+    await dialog(page).get_by_role("button", name="Save").click()
     await expect(history).to_have_count(4)
     [fact] = [one for one in await knowledge.history.chain(known.port) if one.validity == "active"]
     assert (fact.content, fact.supersedes_id, fact.entity_id) == ("6543", known.port, known.postgres)
 
-    await page.get_by_role("link", name="Forget").click()
-    await dialog(page).get_by_role("button", name="Forget").click()
-    await expect(page.get_by_text("This fact is retracted")).to_be_visible()
-    await expect(page.get_by_role("link", name="Forget")).to_have_count(0)
+    await page.get_by_role("button", name="Forget").click()
+    await expect(page.get_by_text("This fact is forgotten")).to_be_visible()
+    await expect(page.get_by_role("button", name="Forget")).to_have_count(0)
+    await page.keyboard.press("u")
+    await expect(page.get_by_role("button", name="Forget")).to_be_visible()
 
 
 @pytest.mark.parametrize("size", [MEDIUM, NARROW])
@@ -106,9 +107,9 @@ async def test_facts_are_added_ordered_ticked_and_forgotten(
     await check_accessibility(page)
     await screenshot("knowledge-add-fact")
     await dialog(page).get_by_role("button", name="Add the fact").click()
-    await page.locator("#facts tr", has_text="Coffee").get_by_role("link", name="Correct fact").click()
-    await dialog(page).get_by_label("Correct content").fill("Tea")
-    await dialog(page).get_by_role("button", name="Store the correction").click()
+    await page.locator("#facts tr", has_text="Coffee").get_by_role("link", name="Edit f:").click()
+    await dialog(page).get_by_label("Text").fill("Tea")
+    await dialog(page).get_by_role("button", name="Save").click()
     await expect(page.locator("#facts tr", has_text="Tea")).to_be_visible()
     await screenshot("knowledge-facts-table")
     await page.get_by_role("link", name="Importance").click()
@@ -145,7 +146,7 @@ async def test_facts_are_added_ordered_ticked_and_forgotten(
     await expect(page.get_by_text("2 facts forgotten.")).to_be_visible()
     assert len(await knowledge.lists.facts(validity="retracted")) == 2
     await page.get_by_role("button", name="Undo").click()
-    await expect(page.locator("#facts").get_by_text("retracted")).to_have_count(0)
+    await expect(page.locator("#facts").get_by_text("forgotten", exact=True)).to_have_count(0)
     assert len(await knowledge.lists.facts(validity="active")) == 4
 
 
@@ -269,7 +270,7 @@ async def test_undo_of_a_run(page: Page, dashboard: Dashboard, screenshot: Scree
     await expect(
         page.get_by_text("The run was undone: 3 memories removed, 0 facts restored.")
     ).to_be_visible()
-    await expect(plan.first).to_contain_text("retracted")
+    await expect(plan.first).to_contain_text("forgotten")
     await expect(page.get_by_role("link", name="Undo")).to_have_count(0)
     episode = await knowledge.read("episode", known.consolidated)
     assert episode.consolidation_status == "pending"

@@ -44,7 +44,7 @@ async def test_what_was_learned_what_fades_and_what_failed(
     await expect(first.get_by_role("button", name="Copy")).to_have_count(3)
     await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     await first.get_by_role("button", name="Copy: commonplace demo").click()
-    await expect(page.get_by_text("The command is copied.")).to_be_visible()
+    await expect(page.get_by_text("Copied: commonplace demo")).to_be_visible()
     assert await page.evaluate("navigator.clipboard.readText()") == "commonplace demo"
     await page.reload()
     await expect(page.get_by_text("parts of the service work")).to_be_visible()
@@ -68,12 +68,12 @@ async def test_what_was_learned_what_fades_and_what_failed(
 
     await page.reload()
     learned = page.get_by_role("region", name="New memories", exact=True)
-    for words in ("Needs WireGuard", "port 5433", "matter3", "operational", "workspace", "cal"):
+    for words in ("Needs WireGuard", "port 5433", "matter3", "lesson", "note", "cal"):
         await expect(learned).to_contain_text(words)
     await expect(page.get_by_role("region", name="Fading memories")).to_contain_text("Takes 60s to start")
     await expect(page.get_by_role("region", name="Failed sessions")).to_contain_text("Out of turns")
     await expect(page.get_by_role("region", name="Waiting and failed digests")).to_contain_text("late")
-    await expect(page.get_by_role("img", name="App digests: 3 new in 30 days")).to_be_visible()
+    await expect(page.get_by_role("img", name="Digests: 3 new in 30 days")).to_be_visible()
     await expect(page.get_by_role("region", name="Start here")).to_have_count(0)
     await expect(page.get_by_role("region", name="New knowledge")).to_contain_text("telescope dome")
     await expect(page.get_by_role("region", name="Fading facts")).to_contain_text("release")
@@ -107,8 +107,8 @@ async def test_an_empty_home_offers_sample_memories(
     await check_accessibility(page)
     await screenshot("overview-sample")
     await page.goto("/briefing?prompt=Who+owns+the+orders+database%3F")
-    told = page.get_by_role("region", name="Facts and rules").locator("li", has_text="Ben owns the orders")
-    await expect(told.get_by_text("included", exact=True)).to_be_visible()
+    told = page.get_by_role("region", name="What is in it, and why").locator("li")
+    await expect(told.filter(has_text="Ben owns the orders")).to_be_visible()
     await page.goto("/")
     await page.get_by_role("link", name="Remove the sample memories").click()
     await page.get_by_role("dialog").get_by_role("button", name="Remove").click()

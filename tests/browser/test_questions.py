@@ -1,8 +1,11 @@
 """Questions of an operator in a browser: what is known, what happened, what an agent would be told."""
 
+import re
+
 import pytest
 from playwright.async_api import Page, expect
 
+from commonplace.operational import MemoryFilter
 from support.browser import MEDIUM, WIDE, Dashboard, Screenshot, check_accessibility
 from support.streams import chunks, encode, init, result, says
 
@@ -47,9 +50,9 @@ async def test_one_search_over_all_memories_from_any_page(
     await screenshot("search")
     await check_accessibility(page)
 
-    await results.filter(has_text="listens on port 5433").get_by_role("link", name="Forget").click()
-    await page.get_by_role("dialog").get_by_role("button", name="Forget").click()
-    await expect(page.get_by_text("The fact was forgotten.")).to_be_visible()
+    await results.filter(has_text="listens on port 5433").get_by_role("button", name="Actions of f:").click()
+    await page.locator(".verbs:popover-open").get_by_role("button", name="Forget").click()
+    await expect(page.get_by_text(re.compile(r"f:\w+ was forgotten\."))).to_be_visible()
     await expect(page.get_by_text("listens on port 5433")).to_have_count(0)
     await expect(page).to_have_url(f"{dashboard.url}/search?q=staging+database")
     async with page.expect_response(
@@ -81,7 +84,7 @@ async def test_this_week_says_what_happened_and_why(
     await dashboard.memories.knowledge.forget("fact", fact.id)
     await dashboard.operational.delete([(await dashboard.operational.list_memories())[0].id])
     await page.goto("/week")
-    for text in ("listens on port 5433", "host db-3", "Deleted memory"):
+    for text in ("listens on port 5433", "host db-3", "Deleted lesson", "Forgotten fact"):
         await expect(page.get_by_text(text).first).to_be_visible()
     await expect(page.get_by_role("link", name="Audit log").first).to_be_visible()
     await screenshot("week")
@@ -91,9 +94,11 @@ async def test_this_week_says_what_happened_and_why(
     await expect(page.get_by_text("listens on port 5433")).to_be_visible()
     await page.get_by_label("Project").select_option("All")
     await expect(page.get_by_text("host db-3")).to_be_visible()
-    await page.get_by_role("link", name="Forgotten 2").click()
+    await page.get_by_role("link", name="Deleted 1").click()
     await expect(page.get_by_text("listens on port 5433")).to_have_count(0)
-    await expect(page.locator("#week .items li")).to_have_count(2)
+    await expect(page.locator("#week .items li")).to_have_count(1)
+    await page.get_by_label("Time").select_option("yesterday")
+    await expect(page.get_by_text("No changes")).to_be_visible()
 
 
 @pytest.mark.requirement("DSH-04.1")
@@ -101,27 +106,28 @@ async def test_what_an_agent_would_be_told(page: Page, dashboard: Dashboard, scr
     """Each line says why it is told, and what just missed says what it lacked; a pin brings it in."""
     await learn(dashboard)
     await page.goto("/briefing?prompt=which+port+does+the+staging+database+use")
-    facts = page.get_by_role("region", name="Facts and rules")
-    told = facts.locator("li", has_text="listens on port 5433")
-    await expect(told.get_by_text("included", exact=True)).to_be_visible()
-    await expect(told).to_contain_text("Its score is")
-    missed = facts.locator("li", has_text="green tea")
+    text = page.get_by_role("region", name="The text that the prompt gets").locator("pre")
+    await expect(text).to_contain_text("listens on port 5433")
+    told = page.locator("#told li", has_text="listens on port 5433")
+    missed = page.locator("#told li", has_text="green tea")
+    await expect(page.get_by_role("region", name="What is in it, and why")).to_contain_text("Its score is")
+    await expect(missed).to_be_hidden()
+    await page.get_by_text("Left out", exact=False).first.click()
     await expect(missed).to_contain_text("Its match with the prompt is too weak: 0.00; the minimum")
     await screenshot("briefing")
     await check_accessibility(page)
 
-    await missed.get_by_role("button", name="Pin").focus()
+    await missed.get_by_role("button", name="Actions of").focus()
     await page.keyboard.press("Enter")
+    await page.get_by_role("button", name="Pin", exact=True).press("Enter")
     await expect(missed).to_contain_text("It is pinned.")
-    await expect(missed.get_by_text("included", exact=True)).to_be_visible()
-    await expect(missed.get_by_role("button", name="Unpin")).to_be_focused()
-    await page.keyboard.press("Enter")
+    await expect(text).to_contain_text("green tea")
+    await page.keyboard.press("u")
     await expect(missed).to_contain_text("Its match with the prompt is too weak: 0.00; the minimum")
-    await expect(missed.get_by_role("button", name="Pin")).to_be_focused()
 
     await page.get_by_label("Tokens").fill("60")
     await page.get_by_label("Tokens").press("Enter")
-    await expect(told.get_by_text("left out")).to_be_visible()
+    await expect(page.locator("#left-out li", has_text="listens on port 5433")).to_have_count(1)
     await expect(told).to_contain_text("It does not fit into the token budget.")
 
     await page.get_by_text("Weights", exact=True).click()
@@ -130,20 +136,20 @@ async def test_what_an_agent_would_be_told(page: Page, dashboard: Dashboard, scr
 
 
 @pytest.mark.requirement("DSH-04.1")
-async def test_the_lessons_of_one_service_are_picked_and_deleted(page: Page, dashboard: Dashboard) -> None:
-    """A service narrows the lessons; one is deleted in place."""
+async def test_the_lessons_of_one_service_are_picked_and_forgotten(page: Page, dashboard: Dashboard) -> None:
+    """A service narrows the lessons; one is forgotten in place."""
     await learn(dashboard)
     await dashboard.operational.add(category="timing", observation="Starts slowly", service="jellyfin")
     await page.goto("/briefing?prompt=which+port+does+the+staging+database+use")
-    lessons = page.get_by_role("region", name="Lessons").get_by_role("listitem")
+    lessons = page.locator("#told li:has(.kind-lesson)")
     await expect(lessons).to_have_count(2)
     await page.get_by_label("Service").select_option("jellyfin")
     await expect(lessons).to_have_count(1)
     await expect(lessons).to_contain_text("Starts slowly")
-    await lessons.get_by_role("link", name="Delete").click()
-    await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-    await expect(page.get_by_role("region", name="Lessons")).to_have_count(0)
-    (left,) = await dashboard.operational.list_memories()
+    await lessons.get_by_role("button", name="Actions of o:").click()
+    await page.locator(".verbs:popover-open").get_by_role("button", name="Forget").click()
+    await expect(lessons).to_have_count(0)
+    (left,) = await dashboard.operational.list_memories(MemoryFilter(active=True))
     assert left.service == "postgres"
 
 

@@ -67,14 +67,14 @@ async def test_pairs_are_decided_with_one_key_each(
     await expect(pair).to_be_focused()
 
     await page.keyboard.press("c")
-    await expect(pair.get_by_text(f"Corrects. Memory {first.old_id} fell from 0.7 to 0.5.")).to_be_visible()
+    await expect(pair.get_by_text(f"Corrects. o:{first.old_id} fell from 0.7 to 0.5.")).to_be_visible()
     await expect(page.locator("#told[role=status]")).to_contain_text("Corrects.")
     await expect(other).to_be_focused()
     await expect(page.get_by_role("link", name="Review 1 waiting")).to_be_visible()
     assert (await dashboard.operational.get(first.old_id)).confidence == pytest.approx(0.5)
 
     await page.keyboard.press("x")
-    outcome = f"Distinct. Memory {second.old_id} stays as it is. Memory {second.new_id} stays as it is."
+    outcome = f"Distinct. o:{second.old_id} stays as it is. o:{second.new_id} stays as it is."
     await expect(other.get_by_text(outcome)).to_be_visible()
     await screenshot("review-decided")
     await check_accessibility(page)
@@ -82,7 +82,7 @@ async def test_pairs_are_decided_with_one_key_each(
     await expect(other.get_by_role("button", name="Same")).to_be_visible()
     await expect(other).to_be_focused()
     await page.keyboard.press("a")
-    await expect(other.get_by_text(f"Memory {second.new_id} is inactive now.")).to_be_visible()
+    await expect(other.get_by_text(f"o:{second.new_id} is inactive now.")).to_be_visible()
     await expect(entry).to_be_hidden()
     assert await dashboard.operational.reviews.count() == 0
 

@@ -11,6 +11,7 @@ from commonplace.operational.model.bounds import Tier as Tier
 from commonplace.operational.model.context import MemoryContext as MemoryContext
 from commonplace.operational.model.cooldowns import Cooldown as Cooldown
 from commonplace.operational.model.events import Event as Event
+from commonplace.operational.model.figures import ListedChange as ListedChange
 from commonplace.operational.model.figures import ServiceCount as ServiceCount
 from commonplace.operational.model.markers import GENERAL as GENERAL
 from commonplace.operational.model.markers import CooldownAction as CooldownAction

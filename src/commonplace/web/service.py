@@ -102,6 +102,7 @@ def _router() -> APIRouter:
     """Return the routes of every application; the first request prepares them, which takes half a second."""
     router = APIRouter(dependencies=[Depends(acting), Depends(refuse_forgery)])
     answers = may_answer(FOREIGN_HOST, UNAUTHENTICATED, FORBIDDEN, FORGED, TOO_MANY, STORAGE_UNAVAILABLE)
+    router.include_router(dashboard)  # First, because a request prepares every route before its own.
     apps = (admin, rest, conversations)
     knowing = (knowledge, lists, entities, upkeep, consolidation)
     for part in (*apps, operational, workspace, *knowing, briefing, reviews, health_warnings):
@@ -109,7 +110,6 @@ def _router() -> APIRouter:
     router.include_router(health.router, responses=may_answer(FOREIGN_HOST, TOO_MANY))
     router.include_router(monitoring.router, responses=answers, dependencies=[Depends(installation_reader)])
     router.include_router(documentation.router)
-    router.include_router(dashboard)
     router.include_router(login.router)
     return router
 

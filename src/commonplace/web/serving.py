@@ -23,6 +23,7 @@ from commonplace.web.http.loopback import url_of
 from commonplace.web.http.security import SecurityOptions
 from commonplace.web.http.tracing import tracing
 from commonplace.web.service import create_app
+from commonplace.web.warming import warm
 
 PATIENCE_S: Final = 10
 """The time that running requests get when the service stops."""
@@ -153,13 +154,15 @@ async def serve(
                 "deferred digests": memories.apps.digests.run_deferred,
             }
             catching_up = asyncio.create_task(catch_up(chores))
+            warming = asyncio.create_task(warm(app))
             try:
                 with _first_signal(partial(server.drain, drain_s)):
                     await server.serve(sockets=[listener])
                 await memories.apps.digests.cancel()  # A model may take longer than the service has to stop.
             finally:
                 catching_up.cancel()
-                await asyncio.gather(catching_up, return_exceptions=True)
+                warming.cancel()
+                await asyncio.gather(catching_up, warming, return_exceptions=True)
 
 
 @asynccontextmanager

@@ -24,7 +24,7 @@ async def service(settings: Settings) -> AsyncIterator[Secured]:
         yield service
 
 
-@pytest.mark.parametrize("path", [*PAGES, *FORMS, "/apps/cal/memories/1/delete", "/overview/health"])
+@pytest.mark.parametrize("path", [*PAGES, *FORMS, "/show/a:1", "/show/a:1/edit", "/overview/health"])
 async def test_no_page_has_styles_or_scripts_of_its_own(service: Secured, path: str) -> None:
     """So that the strictest policy holds: nothing but files of this service."""
     async with service.client("admin", **PAGE) as client:
@@ -56,9 +56,9 @@ async def test_a_role_sees_the_changes_that_it_may_make(service: Secured) -> Non
         async with service.client(role, **PAGE) as client:
             page = (await client.get("/apps/cal")).text
             assert "matter1" in page
-            assert ("Delete memory" in page, "/apps/cal/purge" in page) == (deletes, purges)
+            assert ("/show/a:1/forget" in page, "/apps/cal/purge" in page) == (deletes, purges)
             assert ("Register an app" in (await client.get("/apps")).text) == purges
-            assert (await client.get("/apps/cal/memories/1/delete")).status_code == (200 if deletes else 403)
+            assert (await client.get("/show/a:1/edit")).status_code == (200 if deletes else 403)
             for path in FORMS:
                 assert (await client.get(path)).status_code == (200 if purges else 403)
     async with service.client("writer", **PAGE) as client:
@@ -81,7 +81,7 @@ async def test_the_file_of_an_export(service: Secured) -> None:
 async def test_changes_without_scripts_and_under_ones_own_name(service: Secured) -> None:
     """A form that is posted leads back to the page; the history names who it was."""
     async with service.client("admin", **PAGE) as client:
-        deleted = await client.post("/apps/cal/memories/1/delete")
+        deleted = await client.post("/show/a:1/forget", headers={"referer": "http://127.0.0.1/apps/cal"})
         page = await client.get("/apps/cal")
         purged = await client.post("/apps/cal/purge")
         gone = await client.post("/apps/cal/uninstall", data={"purge": "yes"})
@@ -97,7 +97,7 @@ async def test_changes_without_scripts_and_under_ones_own_name(service: Secured)
     [
         ("/apps/none", 404, "no app with id"),
         ("/apps/a%20b", 404, "no app with id"),
-        ("/apps/cal/memories/99/delete", 404, "no digest with id 99"),
+        ("/show/a:99", 404, "no digest with id"),
         ("/apps/cal?by=magic", 422, "by"),
         ("/apps?offset=-1", 422, "offset"),
         ("/overview/none", 404, "no card with id"),

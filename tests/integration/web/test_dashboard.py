@@ -136,7 +136,7 @@ async def test_a_change_opens_its_line_of_the_transcript(service: Secured) -> No
         page = (await client.get("/sessions/2?memory=2")).text
         whole = (await client.get("/sessions/2")).text
     assert re.search(r'id="told"[^>]*>.*Reloads in 2s', page)
-    assert re.search(r"Changed memories.*Reloads in 2s</a>.*reinforced", page, re.DOTALL)
+    assert re.search(r"Changed lessons.*Reloads in 2s</a>.*reinforced", page, re.DOTALL)
     assert 'id="told"' not in whole
 
 
@@ -254,7 +254,7 @@ async def test_browsers_get_pages_also_where_nothing_is(
 async def test_nothing_selected(service: Secured, path: str) -> None:
     """Who confirms nothing is told so, and nothing happens."""
     async with service.client("writer", **PAGE) as client:
-        assert "No memory is selected" in (await client.get(path)).text
+        assert "No lesson is selected" in (await client.get(path)).text
         assert (await client.post(path, data={"confidence": "0.5"})).status_code == 422
     assert len(await service.memories.operational.list_memories()) == 1
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from commonplace.operational.model.memories import ChangeKind, Lesson
 from commonplace.storage.rows import Noun
@@ -41,7 +41,10 @@ class ServiceCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedChange(Noun):
-    """A change of a memory with the memory's current text and service; both ``None`` if it was deleted."""
+    """A change of a memory with the memory's current text and service; both ``None`` if it was deleted.
+
+    ``before`` and ``after`` hold only the fields that differ.
+    """
 
     memory_id: int
     kind: ChangeKind
@@ -51,6 +54,8 @@ class ListedChange(Noun):
     created_at: datetime
     service: str | None
     observation: str | None
+    before: dict[str, Any] | None = None
+    after: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,6 +62,18 @@ class Catalog:
         """
         return await self._knowledge().about(entity.memory_id)
 
+    async def resolve(self, memory_id: str) -> tuple[CatalogEntry, str | None]:
+        """Return the memory that an id stands for, and the id if the memory with it was replaced.
+
+        For errors see :meth:`show`.
+        """
+        asked = entry = await self._get(await self._parse(memory_id))
+        for _ in range(_MOST_MERGES):
+            if entry.replaced_by is None:
+                break
+            entry = await self._get(await self._parse(entry.replaced_by))
+        return entry, None if entry.id == asked.id else asked.id
+
     async def list(self, kind: MemoryKind, narrowing: CatalogFilter) -> Sequence[CatalogEntry]:
         """Return the memories of a kind that pass a filter, newest first; entities by name.
 
@@ -162,7 +174,7 @@ class Catalog:
 
     async def forget(self, memory_id: str) -> CatalogChange:
         """Remove a memory from every search and prompt. For errors see :meth:`edit`."""
-        entry, instead_of = await self._resolved(memory_id)
+        entry, instead_of = await self.resolve(memory_id)
         if entry.state in _OVER:
             return CatalogChange(
                 verb=Verb.FORGET, entry=entry, instead_of=instead_of, note=f"It is {entry.state} already."
@@ -225,20 +237,11 @@ class Catalog:
 
     async def _current(self, memory_id: str) -> tuple[CatalogEntry, str | None]:
         """Return the memory that an id stands for, if it still holds."""
-        entry, instead_of = await self._resolved(memory_id)
+        entry, instead_of = await self.resolve(memory_id)
         if entry.state in _OVER:
             message = f"{entry.id} is {entry.state}, so it cannot be changed. To undo its last change: "
             raise ConflictError("id", f"{message}commonplace undo {entry.id}", memory_id)
         return entry, instead_of
-
-    async def _resolved(self, memory_id: str) -> tuple[CatalogEntry, str | None]:
-        """Return the memory that an id stands for, and the id if the memory with it was replaced."""
-        asked = entry = await self._get(await self._parse(memory_id))
-        for _ in range(_MOST_MERGES):
-            if entry.replaced_by is None:
-                break
-            entry = await self._get(await self._parse(entry.replaced_by))
-        return entry, None if entry.id == asked.id else asked.id
 
     async def _get(self, memory_id: MemoryId) -> CatalogEntry:
         try:

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import wraps
-from typing import Annotated, Final, ParamSpec, TypeVar, cast
+from typing import Annotated, Final, NoReturn, ParamSpec, TypeVar, cast
 
 from fastapi import Depends, Request
 from starlette.requests import HTTPConnection
@@ -21,7 +21,8 @@ from commonplace.core.quoting import quoted
 from commonplace.core.request_context import request_context
 from commonplace.core.sources import Source
 from commonplace.knowledge import KnowledgeMemory
-from commonplace.services.opening import Memories
+from commonplace.services.catalog.catalog import Catalog
+from commonplace.services.opening import Memories, OpenedMemories
 from commonplace.services.review.queue import ReviewQueue
 from commonplace.web.http.problems import FORBIDDEN, FORGED, LOGIN, UNAUTHENTICATED, ProblemError
 
@@ -174,8 +175,27 @@ def reviews_of(request: Request) -> ReviewQueue:
     return ReviewQueue(memories=own, sees_installation=caller_of(request).principal.of_installation)
 
 
+def catalog_of(request: Request) -> Catalog:
+    """Return the catalog of the caller; a caller of another tenant reaches knowledge memory only.
+
+    Raises:
+        ProblemError: The caller is unknown: 401.
+    """
+    who = caller_of(request).principal
+    own = replace(memories(request), knowledge=knowledge_of(request))
+    opened = OpenedMemories.of(own)
+
+    def refuse() -> NoReturn:
+        raise ProblemError(FORBIDDEN, of_another_tenant(who))
+
+    if not who.of_installation:
+        opened = replace(opened, operational=refuse, apps=refuse, workspace=refuse)
+    return Catalog(opened, own.knowledge.database.settings.home, clock=own.operational.now)
+
+
 OpenMemories = Annotated[Memories, Depends(at_once(memories))]
 KnowledgeOfCaller = Annotated[KnowledgeMemory, Depends(at_once(knowledge_of))]
+CatalogOfCaller = Annotated[Catalog, Depends(at_once(catalog_of))]
 ReviewsOfCaller = Annotated[ReviewQueue, Depends(at_once(reviews_of))]
 
 

@@ -52,6 +52,9 @@ script of one page goes into ``static/`` and the block ``scripts``. Without scri
 attributes only extend ``href`` and ``action``. Text of memories passes ``| visible``. Controls of changes are hidden
 if ``may_write`` is false.
 
+A row or page of a memory has ``ui.memory_id(kind, key)`` and ``ui.verbs(kind, key, …)``, whose forms post to the verbs
+of :mod:`.catalog.verbs`; the notice about the change comes from :class:`.notices.MemoryNotice`.
+
 A card of the overview: a :class:`.cards.Card` in ``CARDS`` of :mod:`.overview` and a template in ``templates/cards/``.
 
 Tests: ``tests/browser/`` with the fixtures of ``tests/support/browser.py``.

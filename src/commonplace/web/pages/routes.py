@@ -6,7 +6,8 @@ from fastapi import APIRouter
 
 from commonplace.web.pages import knowledge
 from commonplace.web.pages.apps import app_changes, apps
-from commonplace.web.pages.home import overview, reviewing, sample_home, searching, trial, week
+from commonplace.web.pages.catalog import comparing, quick, showing, verbs
+from commonplace.web.pages.home import overview, reviewing, safety, sample_home, searching, trial, week
 from commonplace.web.pages.operational import (
     cooldowns,
     events,
@@ -22,8 +23,13 @@ PAGES: Final = (
         overview,
         sample_home,
         searching,
+        quick,
+        verbs,
+        showing,
+        comparing,
         trial,
         week,
+        safety,
         session_forgetting,
         sessions,
         events,

@@ -11,7 +11,7 @@ from commonplace.apps import DigestOutcome
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural
 from commonplace.web.http.access import OpenMemories, installation_admin, installation_writer
-from commonplace.web.http.app_parameters import AppId, MemoryId
+from commonplace.web.http.app_parameters import AppId
 from commonplace.web.pages.apps.apps import PATH
 from commonplace.web.pages.layout.errors import message_of, pages
 from commonplace.web.pages.layout.forms import Text
@@ -67,12 +67,12 @@ async def uninstall_form(request: Request, memories: OpenMemories, app_id: AppId
     """Ask before an app is uninstalled, and whether to delete its memories."""
     app = await memories.apps.registry.get(app_id)
     count = await memories.apps.count(app_id)
-    kept = f"{plural(count, 'memory stays', 'memories stay')} until you purge the app. You can install the app again."
+    kept = f"{plural(count, 'digest stays', 'digests stay')} until you purge the app. You can install the app again."
     question = Question(
         title=f"Uninstall {app.name}?",
         texts=("New conversations of this app are refused.", kept),
         button="Uninstall",
-        tick=(PURGE, f"Also delete {plural(count, 'memory', 'memories')} and all conversations permanently"),
+        tick=(PURGE, f"Also delete {plural(count, 'digest')} and all conversations permanently"),
     )
     return ask(request, question)
 
@@ -89,7 +89,7 @@ async def retry(request: Request, memories: OpenMemories, conversation_id: Text)
 async def uninstall(request: Request, memories: OpenMemories, app_id: AppId, purge: Text = "") -> Response:
     """Uninstall an app, and delete its memories if the operator chose to."""
     receipt = await memories.apps.registry.uninstall_app(app_id, purge_memories=bool(purge))
-    kept = f"{plural(receipt.retained, 'memory', 'memories')} kept, {receipt.purged:,} deleted."
+    kept = f"{plural(receipt.retained, 'digest')} kept, {receipt.purged:,} deleted."
     return done(request, f"{app_id} was uninstalled: {kept}", location=PATH, changed=CHANGED)
 
 
@@ -99,12 +99,12 @@ async def purge_form(request: Request, memories: OpenMemories, app_id: AppId) ->
     app = await memories.apps.registry.get(app_id)
     count = await memories.apps.count(app_id)
     question = Question(
-        title=f"Delete {'the one memory' if count == 1 else f'all {count:,} memories'} of {app.name}?",
+        title=f"Delete {'the one digest' if count == 1 else f'all {count:,} digests'} of {app.name}?",
         texts=(
             "This cannot be undone. The text is also removed from the history, and waiting digests are dropped.",
-            "The app stays. Export the memories first to keep a copy.",
+            "The app stays. Export the digests first to keep a copy.",
         ),
-        button=f"Delete {plural(count, 'memory', 'memories')}",
+        button=f"Delete {plural(count, 'digest')}",
     )
     return ask(request, question)
 
@@ -114,32 +114,8 @@ async def purge(request: Request, memories: OpenMemories, app_id: AppId) -> Resp
     """Delete every memory of an app."""
     await memories.apps.registry.get(app_id)
     purged = await memories.apps.purge(app_id)
-    notice = f"{plural(purged.deleted, 'memory', 'memories')} deleted."
+    notice = f"{plural(purged.deleted, 'digest')} deleted."
     return done(request, notice, changed=CHANGED)
-
-
-@router.get("/{appId}/memories/{memoryId}/delete")
-async def delete_form(
-    request: Request, memories: OpenMemories, app_id: AppId, memory_id: MemoryId
-) -> HTMLResponse:
-    """Ask before a memory is deleted."""
-    memory = await memories.apps.get(memory_id, app_id=app_id)
-    question = Question(
-        title=f"Delete memory {memory_id}?",
-        texts=("This cannot be undone. The text is also removed from the history.",),
-        button="Delete",
-        back=f"{PATH}/{app_id}",
-        quote=memory.content,
-    )
-    return ask(request, question)
-
-
-@router.post("/{appId}/memories/{memoryId}/delete")
-async def delete(request: Request, memories: OpenMemories, app_id: AppId, memory_id: MemoryId) -> Response:
-    """Delete one memory of an app."""
-    await memories.apps.delete(memory_id, app_id=app_id)
-    notice = f"Memory {memory_id} was deleted."
-    return done(request, notice, location=f"{PATH}/{app_id}", changed=CHANGED)
 
 
 @router.get("/{appId}/import", dependencies=ADMINISTERING)
@@ -167,7 +143,7 @@ async def import_file(
         answer = render_dialog(request, "apps/imported.html", app=app, receipt=receipt)
         answer.headers.update(events({CHANGED: None}))
         return answer
-    notice = f"{plural(len(receipt.added), 'memory', 'memories')} added, {receipt.known:,} already existed."
+    notice = f"{plural(len(receipt.added), 'digest')} added, {receipt.known:,} already existed."
     return done(request, notice, changed=CHANGED)
 
 
@@ -180,7 +156,7 @@ def _document(content: bytes) -> dict[str, object]:
     try:
         document: object = json.loads(content)
     except (ValueError, RecursionError):
-        raise InvalidInputError("file", "a JSON file of exported memories", content[:40]) from None
+        raise InvalidInputError("file", "a JSON file of exported digests", content[:40]) from None
     if not isinstance(document, dict):
-        raise InvalidInputError("file", "a JSON object of exported memories", type(document).__name__)
+        raise InvalidInputError("file", "a JSON object of exported digests", type(document).__name__)
     return cast("dict[str, object]", document)

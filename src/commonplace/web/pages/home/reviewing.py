@@ -178,7 +178,7 @@ def effect_of(change: MemoryChange) -> str:
         effects.append(f"{verb} from {decimal(change.confidence_before)} to {decimal(change.confidence)}")
     if change.active_before and not change.active:
         effects.append("is inactive now")
-    return f"Memory {change.id} {' and '.join(effects) or 'stays as it is'}."
+    return f"o:{change.id} {' and '.join(effects) or 'stays as it is'}."
 
 
 def _tabs(counts: dict[Topic, int], wanted: ReviewsAddress) -> Sequence[tuple[str, int, str, bool]]:

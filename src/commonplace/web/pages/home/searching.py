@@ -14,7 +14,6 @@ from commonplace.services.memory_ids import MemoryKind
 from commonplace.services.search.items import (
     MAX_QUERY_CHARS,
     PARTS,
-    ListedMemory,
     SearchCriteria,
 )
 from commonplace.services.search.searching import search_all
@@ -39,21 +38,6 @@ KINDS: Final = (
     ("", "All"),
     *((kind, "Entities" if kind is MemoryKind.ENTITY else f"{kind.title()}s") for kind in MemoryKind),
 )
-_PLACES: Final = {
-    MemoryKind.ENTITY: "/knowledge/entities/{}",
-    MemoryKind.FACT: "/knowledge/facts/{}",
-    MemoryKind.RULE: "/knowledge/rules/{}",
-    MemoryKind.EPISODE: "/knowledge/episodes/{}",
-    MemoryKind.LESSON: "/memories/{}",
-    MemoryKind.NOTE: "/workspace#{}",
-}
-_DELETING: Final = {
-    MemoryKind.FACT: ("Forget", "/knowledge/facts/{}/forget"),
-    MemoryKind.RULE: ("Forget", "/knowledge/rules/{}/forget"),
-    MemoryKind.EPISODE: ("Forget", "/knowledge/episodes/{}/forget"),
-    MemoryKind.LESSON: ("Delete", "/memories/delete?ids={}"),
-    MemoryKind.NOTE: ("Delete", "/workspace/{}/delete"),
-}
 
 router = pages(PATH, reader)
 
@@ -114,21 +98,4 @@ async def search_page(
         titles=TITLES,
         kinds=KINDS,
         projects=dict(project_names(request, knowledge)),
-        url_of=url_of,
-        deleting=deleting,
     )
-
-
-def url_of(item: ListedMemory) -> str:
-    """Return the page of an item; a digest is on the page of its app."""
-    return f"/apps/{item.about}" if item.kind is MemoryKind.DIGEST else _PLACES[item.kind].format(item.id)
-
-
-def deleting(item: ListedMemory) -> tuple[str, str] | None:
-    """Return the label and the address of the dialog that removes an item; ``None`` if there is no such dialog."""
-    if item.kind is MemoryKind.DIGEST:
-        return "Delete", f"/apps/{item.about}/memories/{item.id}/delete"
-    if item.kind not in _DELETING:
-        return None
-    word, address = _DELETING[item.kind]
-    return word, address.format(item.id)

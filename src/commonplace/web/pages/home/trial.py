@@ -3,7 +3,6 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
-from uuid import UUID
 
 from fastapi import Query, Request
 from fastapi.responses import HTMLResponse
@@ -23,7 +22,9 @@ from commonplace.knowledge import (
 )
 from commonplace.operational import GENERAL, MemoryFilter
 from commonplace.projects import Projects
+from commonplace.prompts.injected import as_data
 from commonplace.services.briefing import DEFAULT_BUDGET_TOKENS, Briefing, BriefingPart, build_briefing
+from commonplace.services.memory_ids import MemoryKind
 from commonplace.services.opening import Memories
 from commonplace.services.sample import MARK, is_loaded
 from commonplace.web.http.access import KnowledgeOfCaller, OpenMemories, installation_reader
@@ -74,31 +75,24 @@ class TrialLine:
     Attributes:
         text: The text.
         about: Its project, scope or service.
-        url: Its page.
+        kind: Its kind.
+        key: Its full id.
         why: The reason why the briefing includes it or leaves it out.
         is_told: Whether the briefing includes it.
-        memory_id: The id of a fact or rule, which can be pinned, corrected and forgotten on this page.
         is_pinned: Whether it is in every block of its scope.
         said_by: The agent who stored it, or the session that taught it; empty if unknown.
         source_url: The page of its source; empty if unknown.
-        delete_url: The dialog that deletes a lesson or a note.
     """
 
     text: str
     about: str
-    url: str
+    kind: MemoryKind
+    key: str
     why: str
     is_told: bool
-    memory_id: UUID | None = None
     is_pinned: bool = False
     said_by: str = ""
     source_url: str = ""
-    delete_url: str = ""
-
-    @property
-    def page(self) -> str:
-        """The address of the page without the part."""
-        return self.url.partition("#")[0]
 
 
 @router.get("")
@@ -128,29 +122,26 @@ async def trial(
         butler=butler,
         budget_tokens=wanted.budget,
     )
-    lines = {
-        BriefingPart.KNOWLEDGE: [
+    lines = [
+        *(
             replace(line, about=titles.get(line.about, line.about))
             for line in await _of_knowledge(knowledge, briefing, wanted.prompt, butler)
-        ],
-        BriefingPart.OPERATIONAL: await _of_operations(mine, briefing, wanted.service),
-        BriefingPart.WORKSPACE: await _of_workspace(mine, briefing, wanted.prompt),
-    }
+        ),
+        *await _of_operations(mine, briefing, wanted.service),
+        *(await _of_apps(mine, briefing, wanted.app) if wanted.app else ()),
+        *await _of_workspace(mine, briefing, wanted.prompt),
+    ]
     return render(
         request,
         "briefing.html",
         wanted=wanted,
         most_tokens=MAX_BUDGET_TOKENS,
-        is_cut=any(BUDGET in line.why for found in lines.values() for line in found),
+        is_cut=any(BUDGET in line.why for line in lines),
         url=link(PATH, **wanted.model_dump()),
         briefing=briefing,
         problems=[section for section in briefing.sections if section.problem],
-        lines={part: found for part, found in lines.items() if found},
-        titles={
-            BriefingPart.KNOWLEDGE: "Facts and rules",
-            BriefingPart.OPERATIONAL: "Lessons",
-            BriefingPart.WORKSPACE: "Notes",
-        },
+        included=[line for line in lines if line.is_told],
+        left_out=[line for line in lines if not line.is_told],
         projects=projects,
         weights=weights.model_dump(),
         services=[
@@ -239,10 +230,10 @@ def _line(memory: Memory, why: str, *, is_told: bool) -> TrialLine:
     return TrialLine(
         text=f"{about}{memory.content}",
         about=getattr(memory, "scope", ""),
-        url=f"/knowledge/{memory.memory_type}s/{memory.id}",
+        kind=MemoryKind(memory.memory_type),
+        key=str(memory.id),
         why=why,
         is_told=is_told,
-        memory_id=memory.id,
         is_pinned=PINNED in getattr(memory, "tags", ()),
         said_by=_said_by(memory),
         source_url=_source_url(memory),
@@ -284,16 +275,34 @@ async def _of_operations(memories: Memories, briefing: Briefing, service: str) -
         TrialLine(
             text=one.observation,
             about=one.service or GENERAL,
-            url=f"/memories/{one.id}",
+            kind=MemoryKind.LESSON,
+            key=str(one.id),
             why=f"Its confidence is {decimal(one.confidence)}; the most trusted lessons come first.",
             is_told=str(one.id) in told,
-            delete_url=link("/memories/delete", ids=one.id),
             said_by="" if one.session_id is None else f"Learned in session {one.session_id}.",
             source_url="" if one.session_id is None else f"/sessions/{one.session_id}?memory={one.id}#told",
         )
         for one in found
     ]
     return _cut(lines)
+
+
+async def _of_apps(memories: Memories, briefing: Briefing, app_id: str) -> Sequence[TrialLine]:
+    """Return the digests of the app in focus."""
+    text = "".join(section.text for section in briefing.sections if section.name is BriefingPart.APPS)
+    return _cut(
+        [
+            TrialLine(
+                text=one.content,
+                about=one.app_id,
+                kind=MemoryKind.DIGEST,
+                key=str(one.id),
+                why="The app is in focus; the block has its digests until the budget is spent.",
+                is_told=as_data(one.content) in text,
+            )
+            for one in await memories.apps.list_memories(app_id)
+        ]
+    )
 
 
 async def _of_workspace(memories: Memories, briefing: Briefing, prompt: str) -> Sequence[TrialLine]:
@@ -303,10 +312,10 @@ async def _of_workspace(memories: Memories, briefing: Briefing, prompt: str) -> 
         TrialLine(
             text=one.memory.text,
             about=", ".join(one.memory.tags),
-            url=f"/workspace#{one.memory.id}",
+            kind=MemoryKind.NOTE,
+            key=one.memory.id,
             why=f"Words shared with the prompt: {', '.join(sorted(one.words))}. Its score is {one.score:.2f}.",
             is_told=one.memory.id in told,
-            delete_url=f"/workspace/{one.memory.id}/delete",
         )
         for one in await memories.workspace.explain(prompt)
     ]

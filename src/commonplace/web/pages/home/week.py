@@ -1,9 +1,9 @@
-"""This week: memories that were learned, replaced, corrected, confirmed, faded or forgotten, in all four memories."""
+"""This week: what happened to memories of all kinds, in words that say no more than what happened."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from itertools import groupby
 from typing import Annotated, Any, Final, Literal
@@ -16,8 +16,8 @@ from pydantic import Field
 from commonplace.apps import ChangeKind as AppChange
 from commonplace.core.errors import CommonplaceError
 from commonplace.knowledge import AuditEvent, EventType, KnowledgeMemory
-from commonplace.operational import GENERAL
-from commonplace.operational import ChangeKind as Change
+from commonplace.operational import GENERAL, ChangeKind, ListedChange
+from commonplace.services.memory_ids import MemoryKind
 from commonplace.services.opening import Memories
 from commonplace.web.http.access import KnowledgeOfCaller, OpenMemories, installation_reader
 from commonplace.web.pages.apps.apps import conversation_url
@@ -32,6 +32,7 @@ MOST_OF_EACH: Final = 500
 MOST_SHOWN: Final = 300
 MOST_DAYS: Final = 366
 MAX_PROJECT_CHARS: Final = 200
+SPANS: Final = (("1", "One day"), ("yesterday", "Yesterday"), ("7", "Seven days"), ("30", "Thirty days"))
 
 
 class What(StrEnum):
@@ -41,39 +42,45 @@ class What(StrEnum):
     REPLACED = "replaced"
     CORRECTED = "corrected"
     CONFIRMED = "confirmed"
+    CONTRADICTED = "contradicted"
+    HELPFUL = "marked helpful"
+    HARMFUL = "marked harmful"
+    WARNING = "turned into a warning"
     FADED = "faded"
+    EXPIRED = "expired"
     FORGOTTEN = "forgotten"
+    DELETED = "deleted"
 
 
-_OPERATIONS: Final[Mapping[Change, What]] = {
-    Change.CREATED: What.LEARNED,
-    Change.REFINED: What.CONFIRMED,
-    Change.REINFORCED: What.CONFIRMED,
-    Change.CONTRADICTED: What.CORRECTED,
-    Change.EDITED: What.CORRECTED,
-    Change.DECAYED: What.FADED,
-    Change.DELETED: What.FORGOTTEN,
+_OPERATIONS: Final[Mapping[ChangeKind, What]] = {
+    ChangeKind.CREATED: What.LEARNED,
+    ChangeKind.REFINED: What.CONFIRMED,
+    ChangeKind.REINFORCED: What.CONFIRMED,
+    ChangeKind.CONTRADICTED: What.CONTRADICTED,
+    ChangeKind.DECAYED: What.FADED,
+    ChangeKind.DELETED: What.DELETED,
 }
 _APPS: Final[Mapping[AppChange, What]] = {
     AppChange.CREATED: What.LEARNED,
     AppChange.IMPORTED: What.LEARNED,
     AppChange.MERGED: What.REPLACED,
     AppChange.COMPACTED: What.REPLACED,
-    AppChange.DELETED: What.FORGOTTEN,
+    AppChange.EDITED: What.CORRECTED,
+    AppChange.DELETED: What.DELETED,
 }
 _KNOWLEDGE: Final[Mapping[str, What]] = {
     EventType.FACT_CREATED: What.LEARNED,
     EventType.RULE_CREATED: What.LEARNED,
     EventType.FACT_SUPERSEDED: What.REPLACED,
-    EventType.RULE_HARMFUL: What.CORRECTED,
-    EventType.RULE_INVERTED: What.CORRECTED,
+    EventType.RULE_HARMFUL: What.HARMFUL,
+    EventType.RULE_INVERTED: What.WARNING,
     EventType.FACT_CONFIRMED: What.CONFIRMED,
     EventType.RULE_CONFIRMED: What.CONFIRMED,
-    EventType.RULE_HELPFUL: What.CONFIRMED,
+    EventType.RULE_HELPFUL: What.HELPFUL,
     EventType.FACT_FADING: What.FADED,
     EventType.RULE_FADING: What.FADED,
-    EventType.FACT_EXPIRED: What.FADED,
-    EventType.RULE_EXPIRED: What.FADED,
+    EventType.FACT_EXPIRED: What.EXPIRED,
+    EventType.RULE_EXPIRED: What.EXPIRED,
     EventType.FACT_RETRACTED: What.FORGOTTEN,
     EventType.RULE_FORGOTTEN: What.FORGOTTEN,
 }
@@ -92,9 +99,16 @@ router = pages(PATH, installation_reader)
 class WeekAddress(Address):
     """The filters in the address of the page."""
 
-    days: Annotated[int, Field(ge=1, le=MOST_DAYS)] = 7
+    days: Annotated[int, Field(ge=1, le=MOST_DAYS)] | Literal["yesterday"] = 7
     what: What | Literal[""] = ""
     project: Annotated[str, Field(max_length=MAX_PROJECT_CHARS)] = ""
+
+    def span(self, now: datetime) -> tuple[datetime, datetime]:
+        """Return the first moment and the end of the time; yesterday is a day in UTC."""
+        if self.days != "yesterday":
+            return now - timedelta(days=self.days), datetime.max.replace(tzinfo=UTC)
+        today = datetime.combine(now.astimezone(UTC).date(), time(), UTC)
+        return today - timedelta(days=1), today
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,9 +118,10 @@ class WeekChange:
     Attributes:
         what: The kind of change.
         text: The text of the memory; empty if it is gone.
-        about: The kind of memory, for knowledge memory.
+        kind: The kind of the memory.
+        key: The full id of the memory; empty if the event names no memory.
+        is_kept: Whether the memory still exists, so that its page can be opened.
         project: The service, app, project or scope of the memory; empty if it is gone.
-        url: The page of the memory.
         at: The time.
         actor: Who or what caused the change.
         cause: The name of the session or run that caused the change, if any.
@@ -115,11 +130,12 @@ class WeekChange:
 
     what: What
     text: str
+    kind: MemoryKind | None
+    key: str
     project: str
-    url: str
     at: datetime
     actor: str
-    about: str = ""
+    is_kept: bool = True
     cause: str = ""
     cause_url: str = ""
 
@@ -145,7 +161,7 @@ async def week(
     wanted: Annotated[WeekAddress, Query()],
 ) -> HTMLResponse:
     """Show the changes of the memories by day, latest first."""
-    since = memories.operational.now() - timedelta(days=wanted.days)
+    since, until = wanted.span(memories.operational.now())
     read = {
         "operational memory": await _operations(memories, since),
         "app memory": await _apps(memories, since),
@@ -157,7 +173,7 @@ async def week(
         read["knowledge memory"] = await _knowledge(knowledge, since, titles)
     except CommonplaceError as error:
         problem = str(error)
-    everything = [entry for source in read.values() for entry in source.entries]
+    everything = [entry for source in read.values() for entry in source.entries if entry.at < until]
     entries = [entry for entry in everything if wanted.project in ("", entry.project)]
     projects = sorted({wanted.project, *(entry.project for entry in everything)} - {""})
     counts = Counter(entry.what for entry in entries)
@@ -171,7 +187,7 @@ async def week(
         "week.html",
         days=_by_day(matching[:MOST_SHOWN]),
         tabs=_tabs(counts, wanted),
-        spans=[("1", "One day"), ("7", "Seven days"), ("30", "Thirty days")],
+        spans=SPANS,
         projects=[("", "All"), *((name, name) for name in projects)],
         wanted=wanted,
         is_cut=len(matching) > MOST_SHOWN,
@@ -183,7 +199,10 @@ async def week(
 
 
 def _tabs(counts: Mapping[What, int], wanted: WeekAddress) -> list[tuple[str, int, str, bool]]:
-    tabs = [("All", sum(counts.values()), ""), *((each.title(), counts[each], each) for each in What)]
+    tabs = [
+        ("All", sum(counts.values()), ""),
+        *((each.capitalize(), counts[each], each) for each in What if counts[each] or each == wanted.what),
+    ]
     return [
         (label, count, link(PATH, days=wanted.days, what=what, project=wanted.project), what == wanted.what)
         for label, count, what in tabs
@@ -198,19 +217,35 @@ async def _operations(memories: Memories, since: datetime) -> WeekSource:
     changes = await memories.operational.changes.since(since, limit=MOST_OF_EACH + 1)
     entries = [
         WeekChange(
-            what=_OPERATIONS[one.kind],
+            what=what,
             text=one.observation or "",
+            kind=MemoryKind.LESSON,
+            key=str(one.memory_id),
+            is_kept=one.observation is not None,
             project=one.service or (GENERAL if one.observation else ""),
-            url=f"/memories/{one.memory_id}",
             at=one.created_at,
             actor=one.actor,
             cause="" if one.session_id is None else f"Session {one.session_id}",
             cause_url=f"/sessions/{one.session_id}?memory={one.memory_id}#told",
         )
         for one in changes[:MOST_OF_EACH]
-        if one.kind in _OPERATIONS
+        if (what := _lesson_change(one)) is not None
     ]
     return WeekSource(entries=entries, is_cut=len(changes) > MOST_OF_EACH)
+
+
+def _lesson_change(change: ListedChange) -> What | None:
+    """Return what happened to a lesson: an edit may change its text, or only its confidence."""
+    if change.kind is not ChangeKind.EDITED:
+        return _OPERATIONS.get(change.kind)
+    before, after = change.before or {}, change.after or {}
+    if "observation" in after:
+        return What.CORRECTED
+    if "confidence" not in after:
+        return None
+    if not after["confidence"]:
+        return What.FORGOTTEN
+    return What.CONFIRMED if after["confidence"] > before.get("confidence", 0.0) else What.FADED
 
 
 async def _apps(memories: Memories, since: datetime) -> WeekSource:
@@ -219,8 +254,10 @@ async def _apps(memories: Memories, since: datetime) -> WeekSource:
         WeekChange(
             what=_APPS[one.kind],
             text=one.after or one.before or "",
+            kind=MemoryKind.DIGEST,
+            key=str(one.memory_id),
+            is_kept=one.kind is not AppChange.DELETED,
             project=one.app_id,
-            url=f"/apps/{one.app_id}",
             at=one.created_at,
             actor=one.actor,
             cause=f"Conversation {conversation}" if conversation else "",
@@ -238,8 +275,9 @@ async def _notes(memories: Memories, since: datetime) -> WeekSource:
         WeekChange(
             what=What.LEARNED,
             text=one.text,
+            kind=MemoryKind.NOTE,
+            key=one.id,
             project="workspace",
-            url=f"/workspace#{one.id}",
             at=one.created_at,
             actor="agent",
         )
@@ -264,9 +302,10 @@ async def _knowledge(knowledge: KnowledgeMemory, since: datetime, titles: Mappin
             WeekChange(
                 what=_KNOWLEDGE[event.event_type],
                 text=names.get(about, "") if about else "",
-                about=kind,
+                kind=MemoryKind(kind) if kind else None,
+                key=str(about or ""),
+                is_kept=about in names or about in scopes,
                 project=titles.get(scopes.get(about, ""), scopes.get(about, "")) if about else "",
-                url=_page(kind, about),
                 at=event.created_at,
                 actor=event.actor or "",
                 cause=cause,
@@ -300,7 +339,3 @@ def _cause(event: AuditEvent, about: UUID | None) -> tuple[str, str]:
     if episode := after.get("source_episode_id"):
         return "Episode", f"/knowledge/episodes/{episode}"
     return "Audit log", f"/knowledge/events/{event.id}"
-
-
-def _page(kind: str, about: UUID | None) -> str:
-    return f"/knowledge/{kind}s/{about}" if about else "/knowledge/events"

@@ -1,7 +1,7 @@
 """Pages of the audit log: every change of a memory, with actor, time and previous values."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -9,7 +9,7 @@ from fastapi import Query, Request
 from fastapi.responses import HTMLResponse
 from pydantic import Field
 
-from commonplace.knowledge import EventType
+from commonplace.knowledge import AuditEvent, EventType, KnowledgeMemory
 from commonplace.web.http.access import KnowledgeOfCaller, reader
 from commonplace.web.pages.knowledge.listing import Day, ItemId, Name
 from commonplace.web.pages.layout.errors import pages
@@ -38,15 +38,10 @@ async def events_page(
 ) -> HTMLResponse:
     """Show entries, latest first."""
     found, pager = await cut_page(request, wanted, knowledge.events.list)
-    subjects = [subject_of(entry.payload) for entry in found]
-    names = await knowledge.lists.names_of({about for _, about in subjects if about})
     return render(
         request,
         "knowledge/events/list.html",
-        entries=[
-            (entry, kind, about, names.get(about) if about else None)
-            for entry, (kind, about) in zip(found, subjects, strict=True)
-        ],
+        entries=await describe(knowledge, found),
         pager=pager,
         types=[("", "Any"), *((name, str(name).replace("_", " ")) for name in EventType)],
     )
@@ -74,6 +69,18 @@ async def event_page(request: Request, knowledge: KnowledgeOfCaller, event_id: I
         is_merge=entry.event_type == EventType.ENTITY_MERGED,
         is_unmerge=entry.event_type == EventType.ENTITY_UNMERGED,
     )
+
+
+async def describe(
+    knowledge: KnowledgeMemory, entries: Sequence[AuditEvent]
+) -> list[tuple[AuditEvent, str, UUID | None, str | None]]:
+    """Return entries with the kind, the id and the name of the memory that each is about."""
+    subjects = [subject_of(entry.payload) for entry in entries]
+    names = await knowledge.lists.names_of({about for _, about in subjects if about})
+    return [
+        (entry, kind, about, names.get(about) if about else None)
+        for entry, (kind, about) in zip(entries, subjects, strict=True)
+    ]
 
 
 def subject_of(payload: Mapping[str, Any]) -> tuple[str, UUID | None]:

@@ -25,7 +25,8 @@ from commonplace.web.http.access import KnowledgeOfCaller, writer
 from commonplace.web.pages.knowledge.listing import CHANGED
 from commonplace.web.pages.layout.errors import message_of
 from commonplace.web.pages.layout.forms import Text
-from commonplace.web.pages.layout.rendering import Undo, done, render_dialog, shown_page
+from commonplace.web.pages.layout.notices import Undo
+from commonplace.web.pages.layout.rendering import done, render_dialog, shown_page
 
 MOST_AT_ONCE: Final = 200
 

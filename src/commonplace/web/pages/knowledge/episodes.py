@@ -8,15 +8,15 @@ from pydantic import Field
 
 from commonplace.core.errors import NotFoundError, UndoRefusedError
 from commonplace.core.text import plural
-from commonplace.knowledge import EpisodeStatus, MemoryType, Narrowing
+from commonplace.knowledge import EpisodeStatus, Narrowing
 from commonplace.web.http.access import KnowledgeOfCaller, admin, reader
-from commonplace.web.pages.knowledge.forgetting import add_forgetting
 from commonplace.web.pages.knowledge.listing import CHANGED, ItemId, Label, Name
 from commonplace.web.pages.layout.errors import pages
 from commonplace.web.pages.layout.forms import Text
+from commonplace.web.pages.layout.notices import Undo
 from commonplace.web.pages.layout.paging import ListFilters, cut_page, present
 from commonplace.web.pages.layout.questions import Question, ask
-from commonplace.web.pages.layout.rendering import Undo, done, link, render
+from commonplace.web.pages.layout.rendering import done, link, render
 
 PATH: Final = "/knowledge/episodes"
 
@@ -112,11 +112,3 @@ async def episode_page(request: Request, knowledge: KnowledgeOfCaller, episode_i
         links=await knowledge.links.memories("episode", episode_id),
         present=knowledge.clock(),
     )
-
-
-add_forgetting(
-    router,
-    MemoryType.EPISODE,
-    "Searches and consolidation no longer find the episode, and the next cleanup deletes it.",
-    "Facts and rules learned from the episode stay.",
-)

@@ -31,12 +31,15 @@ PATH: Final = "/knowledge/facts"
 FADING: Final = "fading"
 """Active facts that the sweep marked as fading; this is not a validity."""
 
+WORDS: Final = {Validity.SUPERSEDED: "replaced", Validity.RETRACTED: "forgotten"}
+"""States in the words of all kinds of memories."""
+
 State = Validity | Literal["", "fading"]
 STATES: Final = (
     ("", "Any"),
     ("active", "Active"),
     (FADING, "Fading"),
-    *((each, each.title()) for each in Validity if each is not Validity.ACTIVE),
+    *((each, WORDS.get(each, each).title()) for each in Validity if each is not Validity.ACTIVE),
 )
 
 MOST_OTHERS: Final = 5

@@ -83,15 +83,15 @@ async def graph_page(
 ) -> HTMLResponse:
     """Show the answer to a question about entities; without a question, suggestions."""
     answer = await _answer(knowledge, wanted)
-    best = await knowledge.graph.read(kinds=["entity"])
     listed = _listed(answer.graph)
-    suggested = sorted(best.nodes.values(), key=lambda node: -node.facts)[:SUGGESTED]
+    suggested = [] if answer.graph.nodes else await _best_known(knowledge)
     return render(
         request,
         "knowledge/graph.html",
         wanted=wanted,
         answer=answer,
         suggested=suggested,
+        has_entities=bool(answer.graph.nodes or suggested),
         data_url=link(f"{PATH}/data", **wanted.model_dump()),
         listed=listed[:MOST_LISTED],
         listed_of=len(listed),
@@ -101,6 +101,12 @@ async def graph_page(
         kinds=[("", "All"), ("fact", "Facts"), ("rule", "Rules"), ("episode", "Episodes")],
         has_facts=any(node.kind == "fact" for node in answer.graph.nodes.values()),
     )
+
+
+async def _best_known(knowledge: KnowledgeMemory) -> list[Node]:
+    """Return the entities with the most facts."""
+    best = await knowledge.graph.read(kinds=["entity"])
+    return sorted(best.nodes.values(), key=lambda node: -node.facts)[:SUGGESTED]
 
 
 @router.get("/data")

@@ -18,11 +18,9 @@ from commonplace.knowledge import (
     RuleOrder,
 )
 from commonplace.web.http.access import KnowledgeOfCaller, reader, writer
-from commonplace.web.pages.knowledge.bulk import ChangeName, add_bulk_changes, undo_of
+from commonplace.web.pages.knowledge.bulk import add_bulk_changes
 from commonplace.web.pages.knowledge.facts import curve_of
-from commonplace.web.pages.knowledge.forgetting import add_forgetting
 from commonplace.web.pages.knowledge.listing import CHANGED, ItemId, KnowledgeFilters, show_memories
-from commonplace.web.pages.knowledge.pinning import add_pinning
 from commonplace.web.pages.layout.errors import message_of, pages
 from commonplace.web.pages.layout.forms import Text
 from commonplace.web.pages.layout.paging import present
@@ -118,33 +116,6 @@ async def harmful(
     return done(request, "The rule was marked as harmful.", changed=CHANGED)
 
 
-@router.post("/{rule_id:uuid}/confirm", dependencies=WRITE)
-async def confirm(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> Response:
-    """Confirm a rule, which restarts its decay."""
-    await _changed(knowledge.confirm("rule", rule_id), knowledge, rule_id)
-    undo = undo_of(MemoryType.RULE, ChangeName.CONFIRM, [rule_id])
-    return done(request, "The rule was confirmed. Its decay starts again.", changed=CHANGED, undo=undo)
-
-
-@router.get("/{rule_id:uuid}/correct", dependencies=WRITE)
-async def correction_form(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> HTMLResponse:
-    """Show the form for a correction."""
-    return await _dialog(request, knowledge, rule_id, "correct")
-
-
-@router.post("/{rule_id:uuid}/correct", dependencies=WRITE)
-async def correct(
-    request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId, content: Text = ""
-) -> Response:
-    """Store the correction, which replaces the rule."""
-    try:
-        corrected = await knowledge.edit("rule", rule_id, content)
-    except InvalidInputError as error:
-        errors = {error.field: message_of(error)}
-        return await _dialog(request, knowledge, rule_id, "correct", content=content, errors=errors)
-    return done(request, "The correction was stored.", location=f"{PATH}/{corrected.id}", changed=CHANGED)
-
-
 @router.get("/{rule_id:uuid}/invert", dependencies=WRITE)
 async def invert_form(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> HTMLResponse:
     """Ask before a rule is turned into a warning."""
@@ -159,12 +130,6 @@ async def invert(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId
     except InvalidInputError as error:
         return await _ask_inversion(request, knowledge, rule_id, error=message_of(error))
     return done(request, "The rule is now a warning.", changed=CHANGED)
-
-
-add_forgetting(
-    router, MemoryType.RULE, "Searches and prompts no longer show the rule. It stays in the history."
-)
-add_pinning(router, MemoryType.RULE)
 
 
 async def _changed(change: Awaitable[object], knowledge: KnowledgeMemory, rule_id: UUID) -> None:

@@ -17,6 +17,7 @@ from commonplace.knowledge import (
 )
 from commonplace.language.times import TimeReader
 from commonplace.web.http.access import KnowledgeOfCaller, reader
+from commonplace.web.pages.knowledge.audit import describe
 from commonplace.web.pages.knowledge.listing import Day, Label, Name
 from commonplace.web.pages.knowledge.runs import latest_run
 from commonplace.web.pages.layout.errors import pages
@@ -25,6 +26,8 @@ from commonplace.web.pages.layout.rendering import link, render
 
 PATH: Final = "/knowledge"
 MOST_FOUND: Final = 20
+LATEST: Final = 12
+"""The number of changes that the page shows without a query."""
 MAX_QUERY_CHARS: Final = 1_000
 
 RECALL: Final = "recall"
@@ -109,6 +112,7 @@ async def search_page(
         url=link(PATH, **wanted.model_dump()),
         stats=None if wanted.q else await knowledge.stats(),
         last=None if wanted.q else await latest_run(knowledge),
+        latest=[] if wanted.q else await describe(knowledge, await knowledge.events.list(limit=LATEST)),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
+from commonplace.services.memory_ids import MemoryKind
 from commonplace.services.opening import Memories
 
 DAYS: Final = 30
@@ -16,16 +17,16 @@ class LearnedMemory:
 
     Attributes:
         text: The text.
-        memory: ``operational``, ``app`` or ``workspace``.
+        kind: The kind: a lesson, a digest or a note.
+        key: The full id.
         about: The service or the app; empty for a general memory.
-        url: The page of the memory.
         at: The time of creation.
     """
 
     text: str
-    memory: str
+    kind: MemoryKind
+    key: str
     about: str
-    url: str
     at: datetime
 
 
@@ -35,21 +36,25 @@ async def latest(memories: Memories, *, limit: int) -> list[LearnedMemory]:
         *(
             LearnedMemory(
                 text=one.observation,
-                memory="operational",
+                kind=MemoryKind.LESSON,
+                key=str(one.id),
                 about=one.service or "",
-                url=f"/memories/{one.id}",
                 at=one.created_at,
             )
             for one in await memories.operational.figures.newest(limit=limit)
         ),
         *(
             LearnedMemory(
-                text=one.content, memory="app", about=one.app_id, url=f"/apps/{one.app_id}", at=one.created_at
+                text=one.content,
+                kind=MemoryKind.DIGEST,
+                key=str(one.id),
+                about=one.app_id,
+                at=one.created_at,
             )
             for one in await memories.apps.figures.newest(limit=limit)
         ),
         *(
-            LearnedMemory(text=one.text, memory="workspace", about="", url="/workspace", at=one.created_at)
+            LearnedMemory(text=one.text, kind=MemoryKind.NOTE, key=one.id, about="", at=one.created_at)
             for one in (await memories.workspace.search(limit=limit)).memories
         ),
     ]

@@ -57,15 +57,15 @@ SIDEBAR: Final = (
         entries=(
             SidebarEntry(path="/sessions", label="Sessions", icon="sessions", of_installation=True),
             SidebarEntry(path="/events", label="Events", icon="events", of_installation=True),
-            SidebarEntry(path="/memories", label="Memories", icon="memories", of_installation=True),
+            SidebarEntry(path="/memories", label="Lessons", icon="lessons", of_installation=True),
             SidebarEntry(path="/cooldowns", label="Cooldowns", icon="cooldowns", of_installation=True),
         ),
     ),
     SidebarSection(
-        heading="Apps and code",
+        heading="Apps and workspace",
         entries=(
-            SidebarEntry(path="/apps", label="Apps", icon="apps", of_installation=True),
-            SidebarEntry(path="/workspace", label="Workspace", icon="workspace", of_installation=True),
+            SidebarEntry(path="/apps", label="Digests", icon="digests", of_installation=True),
+            SidebarEntry(path="/workspace", label="Notes", icon="notes", of_installation=True),
         ),
     ),
     SidebarSection(
@@ -95,6 +95,7 @@ SIDEBAR: Final = (
                     SidebarEntry(path="/workers", label="Workers", of_installation=True),
                 ),
             ),
+            SidebarEntry(path="/safe", label="Keep safe", icon="safe", of_installation=True),
         ),
     ),
 )

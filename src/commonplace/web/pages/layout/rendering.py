@@ -5,8 +5,7 @@ it. :func:`done` answers an accepted form.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
 from typing import Any, Final, cast
 from urllib.parse import urlencode
@@ -16,17 +15,23 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from commonplace.access import Role
+from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural, visible
+from commonplace.services.memory_ids import parse_memory_id
 from commonplace.web.http.access import AuthenticationMethod, caller_of, csrf_token
 from commonplace.web.http.client_urls import split_url
 from commonplace.web.pages.layout import assets, wording
+from commonplace.web.pages.layout.memory_links import memory_link, verbs_for
 from commonplace.web.pages.layout.navigation import sidebar
+from commonplace.web.pages.layout.notices import COOKIE, MemoryNotice, Undo
 from commonplace.web.pages.layout.waiting_counts import is_waiting_old
 
 _GLOBALS: Final[dict[str, object]] = {
     "asset": assets.asset,
     "has_asset": assets.has_asset,
     "is_complete": assets.is_complete,
+    "memory_link": memory_link,
+    "verbs_for": verbs_for,
 }
 _FILTERS: Final[dict[str, Callable[..., str]]] = {
     each.__name__: each
@@ -54,6 +59,17 @@ def _environment() -> Environment:
 
 ENVIRONMENT: Final = _environment()
 
+
+def compile_templates() -> Iterator[str]:
+    """Compile the templates, those of every page first, and yield the name of each."""
+    names = ENVIRONMENT.list_templates(extensions=["html"])
+    for name in sorted(
+        names, key=lambda name: (name.count("/") > 0 and not name.startswith("layouts/"), name)
+    ):
+        ENVIRONMENT.get_template(name)
+        yield name
+
+
 INVALID: Final = HTTPStatus.UNPROCESSABLE_ENTITY
 """The status of a form that is shown again with errors."""
 
@@ -62,23 +78,10 @@ NOT_KEPT: Final = {"Cache-Control": "no-store", "Vary": "HX-Request"}
 
 
 ACTED_IN: Final = (
-    *("/search", "/briefing", "/sessions", "/reviews"),
+    *("/search", "/briefing", "/sessions", "/reviews", "/week"),
     *("/knowledge", "/knowledge/runs", "/knowledge/facts", "/knowledge/rules"),
 )
 """Pages whose forms change memories in place, even if another page shows the result."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Undo:
-    """The form that undoes a change.
-
-    Attributes:
-        url: The address that the form posts to.
-        fields: Names and values of its hidden fields.
-    """
-
-    url: str
-    fields: Sequence[tuple[str, str]]
 
 
 def wants_fragment(request: Request) -> bool:
@@ -122,6 +125,8 @@ def done(
     changed: str,
     location: str | None = None,
     undo: Undo | None = None,
+    carried: MemoryNotice | None = None,
+    stays: bool = True,
 ) -> Response:
     """Answer an accepted form.
 
@@ -132,12 +137,20 @@ def done(
         location: The page with the result, by default the page above the form's address. A browser that is on that
             page, or on a page with several kinds of memories, stays there; other browsers are redirected.
         undo: Offers to undo the change, if the browser stays.
+        carried: The notice for the page to which the browser goes.
+        stays: Whether a browser may stay, because the page refreshes itself.
     """
     location = location or page_above(request)
-    if not wants_fragment(request):
-        return RedirectResponse(location, status_code=303)
-    if shown_page(request) not in (location, *ACTED_IN):
-        return Response(status_code=204, headers={"HX-Redirect": location} | NOT_KEPT)
+    is_scripted = wants_fragment(request)
+    if not is_scripted or not stays or shown_page(request) not in (location.partition("?")[0], *ACTED_IN):
+        leaving = (
+            Response(status_code=204, headers={"HX-Redirect": location} | NOT_KEPT)
+            if is_scripted
+            else RedirectResponse(location, status_code=303)
+        )
+        if carried is not None:
+            carried.carry(request, leaving)
+        return leaving
     if undo is None:
         # The toast replaces an offer to undo. If the form of that offer sent the request, it can no longer send events.
         raised = events({"close-dialog": None, changed: None, "toast": notice})
@@ -165,6 +178,7 @@ def _answer(
     values: Mapping[str, Any],
 ) -> HTMLResponse:
     caller = caller_of(request)
+    notice = None if wants_fragment(request) else MemoryNotice.in_request(request)
     sections = sidebar(of_installation=caller.principal.of_installation)
     page = ENVIRONMENT.get_template(template).render(
         values,
@@ -179,10 +193,33 @@ def _answer(
         waiting_reviews=getattr(request.state, "waiting_reviews", 0),
         waiting_is_old=is_waiting_old(request),
         now=wording.now(),
+        carried=notice,
+        instead_of=_instead_of(request),
     )
     if http_status is None:
         http_status = INVALID if values.get("error") or values.get("errors") else HTTPStatus.OK
-    return HTMLResponse(page, status_code=http_status, headers={**NOT_KEPT, **(headers or {})})
+    answer = HTMLResponse(page, status_code=http_status, headers={**NOT_KEPT, **(headers or {})})
+    if notice is not None:
+        answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    return answer
+
+
+def _instead_of(request: Request) -> str:
+    """Return the id of the replaced memory that led to this page; empty if there is none."""
+    text = request.query_params.get("instead_of", "")
+    try:
+        return str(parse_memory_id(text)) if text else ""
+    except InvalidInputError:
+        return ""
+
+
+def came_from(request: Request) -> str | None:
+    """Return the path and query of the page that sent a form; ``None`` if the browser does not say."""
+    sent = request.headers.get("hx-current-url") or request.headers.get("referer", "")
+    shown = split_url(sent)
+    if shown is None or not shown.path.startswith("/") or shown.path[1:2] in {"/", "\\"}:
+        return None
+    return f"{shown.path}?{shown.query}" if shown.query else shown.path
 
 
 def shown_page(request: Request) -> str | None:

@@ -58,7 +58,7 @@ async def add(request: Request, memories: OpenMemories, given: Annotated[NewMemo
         )
     except InvalidInputError as error:
         return await _new_form(request, operational, given, {error.field: message_of(error)})
-    return done(request, f"Memory {receipt.id} was added.", location=PATH, changed=CHANGED)
+    return done(request, f"o:{receipt.id} was added.", location=PATH, changed=CHANGED)
 
 
 async def _new_form(
@@ -86,7 +86,7 @@ async def delete_form(request: Request, memories: OpenMemories, ids: Ids) -> HTM
 async def delete(request: Request, memories: OpenMemories, ids: FormIds) -> Response:
     """Delete all of the memories, or none."""
     deleted = await memories.operational.delete(ids)
-    notice = f"{plural(len(deleted), 'memory', 'memories')} deleted."
+    notice = f"{plural(len(deleted), 'lesson')} deleted."
     return done(request, notice, location=PATH, changed=CHANGED)
 
 
@@ -113,7 +113,7 @@ async def set_confidence(
         return render_dialog(
             request, "memories/confidence.html", found=found, value=DEFAULT_CONFIDENCE, errors=errors
         )
-    count = plural(len(changed), "memory has", "memories have")
+    count = plural(len(changed), "lesson has", "lessons have")
     notice = f"{count} confidence {decimal(changed[0].confidence)} now."
     return done(request, notice, location=PATH, changed=CHANGED)
 

@@ -208,6 +208,10 @@
       search.focus();
       search.select();
     }
+    if (event.key === "?" && !typing) {
+      event.preventDefault();
+      document.getElementById("keys").click();
+    }
     const undo = event.key === "u" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey;
     if (undo && !event.repeat) document.querySelector("[data-undo]")?.click();
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("textarea")) {
@@ -260,12 +264,17 @@
   document.addEventListener("htmx:afterSettle", count);
 
   document.addEventListener("click", async (event) => {
-    const copies = event.target.closest("[data-copies]");
+    const copies = event.target.closest("[data-copy]");
     if (!copies) return;
-    const text = document.getElementById(copies.dataset.copies).textContent;
+    const text = copies.dataset.copy;
     const copied = await navigator.clipboard?.writeText(text).then(() => true, () => false);
-    if (copied) toast("The command is copied.");
-    else toast("The browser does not allow copying. Select the command and copy it.", "bad");
+    if (copied) toast(`Copied: ${text}`);
+    else toast("The browser does not allow copying. Select the text and copy it.", "bad");
+  });
+
+  // A menu closes when one of its changes is done; its button gets the focus back.
+  document.addEventListener("htmx:afterRequest", (event) => {
+    if (event.detail.successful) event.detail.elt.closest("[popover].verbs")?.hidePopover();
   });
 
   // --- theme ------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Pages of workspace memory: the facts, damaged lines, and a preview of the block for a message (WSP)."""
+"""Pages of workspace memory: the notes, damaged lines, and a preview of the block for a message (WSP)."""
 
 from collections.abc import Sequence
 from typing import Annotated, Final
@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import visible
+from commonplace.services.memory_ids import MemoryId, MemoryKind
 from commonplace.web.http.access import OpenMemories, installation_reader, installation_writer
 from commonplace.web.http.limits import SearchWords
 from commonplace.web.pages.layout.errors import message_of, pages
@@ -25,7 +26,7 @@ CHANGING: Final = [Depends(installation_writer)]
 
 
 class NoteFilters(ListFilters):
-    """The filters of the list of memories."""
+    """The filters of the list of notes."""
 
     search: SearchWords = ""
     tag: SearchWords = ""
@@ -35,7 +36,7 @@ class NoteFilters(ListFilters):
 async def workspace_page(
     request: Request, memories: OpenMemories, wanted: Annotated[NoteFilters, Query()]
 ) -> HTMLResponse:
-    """Show memories, newest first; HTMX gets the table alone."""
+    """Show notes, newest first; HTMX gets the table alone."""
     workspace = memories.workspace
     everything = (await workspace.search(limit=None)).memories
     found = (await workspace.search(wanted.search, tag=wanted.tag, limit=None)).memories
@@ -59,7 +60,7 @@ async def block(
     memories: OpenMemories,
     message: Annotated[str, Query(max_length=MAX_MESSAGE_CHARS)] = "",
 ) -> HTMLResponse:
-    """Show the block that a model call receives for a message, with the score of each memory."""
+    """Show the block that a model call receives for a message, with the score of each note."""
     return render(
         request,
         "workspace/block.html",
@@ -71,7 +72,7 @@ async def block(
 
 
 class NoteForm(BaseModel):
-    """The values of the form for a new memory."""
+    """The values of the form for a new note."""
 
     text: str = ""
     tags: str = ""
@@ -80,33 +81,21 @@ class NoteForm(BaseModel):
 
 @router.get("/new", dependencies=CHANGING)
 async def new_form(request: Request) -> HTMLResponse:
-    """Show the form for a new memory."""
+    """Show the form for a new note."""
     return _new_form(request, NoteForm(), {})
 
 
 @router.post("", dependencies=CHANGING)
 async def store(request: Request, memories: OpenMemories, given: Annotated[NoteForm, Form()]) -> Response:
-    """Store a memory, or show the form again with the error."""
+    """Store a note, or show the form again with the error."""
     tags = [tag.strip() for tag in given.tags.split(",") if tag.strip()]
     try:
         receipt = await memories.workspace.store(given.text, tags=tags, scope=given.scope or None)
     except InvalidInputError as error:
         return _new_form(request, given, {error.field: message_of(error)})
-    return done(request, f"Memory {receipt.id} was stored.", location=PATH, changed=CHANGED)
-
-
-@router.get("/{memory_id}/delete", dependencies=CHANGING)
-async def delete_form(request: Request, memories: OpenMemories, memory_id: str) -> HTMLResponse:
-    """Ask before a memory is deleted."""
-    memory = await memories.workspace.get(memory_id)
-    return render_dialog(request, "workspace/delete.html", memory=memory)
-
-
-@router.post("/{memory_id}/delete", dependencies=CHANGING)
-async def delete(request: Request, memories: OpenMemories, memory_id: str) -> Response:
-    """Delete a memory."""
-    await memories.workspace.delete(memory_id)
-    return done(request, f"Memory {memory_id} was deleted.", location=PATH, changed=CHANGED)
+    return done(
+        request, f"{MemoryId.of(MemoryKind.NOTE, receipt.id)} was added.", location=PATH, changed=CHANGED
+    )
 
 
 def _new_form(request: Request, values: NoteForm, errors: dict[str, str]) -> HTMLResponse:
