@@ -151,7 +151,7 @@ async def _query(visitor: Visitor) -> None:
 async def _why(visitor: Visitor) -> None:
     await visitor.click("^Try a prompt")
     await visitor.type(PROMPT, "[name=prompt]")
-    await visitor.sees(WRONG, "Its score is", "Said by ada")
+    await visitor.sees(WRONG, "Its score is", "Stored by ada")
 
 
 async def _told(visitor: Visitor) -> None:
