@@ -1,5 +1,7 @@
 """The review queue and the wordings of a memory on the command line."""
 
+import json
+
 import pytest
 
 from support.commands import CommandLine
@@ -105,10 +107,9 @@ def test_a_wrong_use_is_refused_in_one_line(commonplace: CommandLine, arguments:
 def test_every_wording_is_listed_and_can_be_restored(commonplace: CommandLine) -> None:
     """A refined memory keeps its first text."""
     emit(commonplace, "Restart when the queue is stuck", CONDITION)
-    wordings = commonplace("ops", "wordings", "1", "--json").json["wordings"]
-    assert [one["text"] for one in wordings] == ["Restart when the queue is stuck", CONDITION]
-    assert CONDITION in commonplace("ops", "wordings", "1").out
-    (restored,) = commonplace("ops", "restore", "1", "1", "--json").json["memories"]
-    assert restored["observation"] == "Restart when the queue is stuck"
-    assert commonplace("ops", "restore", "1", "9").status == 1
-    assert commonplace("ops", "wordings", "9").status == 1
+    steps = commonplace("history", "o:1", "--json").json
+    assert CONDITION in json.dumps(steps)
+    assert commonplace("edit", "o:1", "Restart when the queue is stuck").status == 0
+    (lesson,) = commonplace("ops", "list", "--json").json["memories"][:1]
+    assert lesson["observation"] == "Restart when the queue is stuck"
+    assert commonplace("history", "o:9").status == 1
