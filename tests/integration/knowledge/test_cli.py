@@ -68,7 +68,8 @@ def test_what_is_stored_is_found(knowledge: Knowledge) -> None:
     assert "It listens on 5434" in knowledge("get", "fact", fact_id).out
     assert knowledge("search", "nothing like it", "--mode", "keyword").out == "No memories.\n"
     edited = knowledge("edit", "fact", fact_id, "It listens on 5435")
-    assert edited.out.startswith(f"fact {short} is now fact ")
+    assert edited.out.startswith("edited: fact f:")
+    assert short not in edited.out
     assert "It listens on 5435" in knowledge("get", "fact", edited.out.split()[-1]).out
 
 
@@ -327,7 +328,9 @@ def test_lists(knowledge: Knowledge) -> None:
     assert knowledge("list", "rules", "--scope", "other").out == "No rules.\n"
     assert "The port was moved" in knowledge("list", "episodes", "--butler", "web").out
     assert knowledge("list", "episodes", "--status", "failed", "--json").json == {"count": 0, "episodes": []}
-    assert entity in knowledge("list", "entities", "--name", "ada").out
+    assert "Ada Lovelace" in knowledge("list", "entities", "--name", "ada").out
+    (listed_entity,) = knowledge("list", "entities", "--json").json["entities"]
+    assert listed_entity["id"] == entity
     assert knowledge("list", "entities", "--type", "place").out == "No entities.\n"
     assert knowledge("list", "facts", "--validity", "gone").status == 2
 
