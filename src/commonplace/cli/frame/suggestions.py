@@ -54,6 +54,13 @@ SYNONYMS: Final[Mapping[str, str]] = {
     "start": "serve",
     "ui": "serve",
     "version": "--version",
+    "clock": "admin clock",
+    "trust": "admin trust",
+    "plugin": "admin plugin",
+    "host": "admin host",
+    "partitions": "admin partitions",
+    "energy": "admin energy",
+    "dead-letters": "admin dead-letters",
 }
 """Words that people type for a command of the top level."""
 
