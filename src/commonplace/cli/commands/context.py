@@ -16,7 +16,7 @@ from commonplace.core.json_values import json_safe
 from commonplace.core.text import collapse_whitespace
 from commonplace.projects import Projects
 from commonplace.services.briefing import DEFAULT_BUDGET_TOKENS, Briefing, brief
-from commonplace.services.briefing_reasons import MemoryReason, brief_with_reasons
+from commonplace.services.catalog.briefing_reasons import MemoryReason, brief_with_reasons
 
 app = typer.Typer(add_completion=False)
 

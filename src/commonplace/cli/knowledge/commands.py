@@ -56,9 +56,7 @@ command = commands(app, opened)
 
 ImportanceOption = Annotated[float, bounded(Importance, help="How much it matters.")]
 TagOption = Annotated[list[str] | None, typer.Option("--tag", help="A label. Repeatable.")]
-StoreScope = Annotated[
-    str, typer.Option("--scope", help="global, or the name of the butler that it is for.")
-]
+StoreScope = Annotated[str, typer.Option("--scope", help="global, or the name of the butler that it is for.")]
 LimitOption = Annotated[
     int | None,
     bounded(Limit, help="Maximum number of results.", show_default=str(DEFAULT_LIMIT)),
