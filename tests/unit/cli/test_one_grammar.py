@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from commonplace.cli.frame.suggestions import SYNONYMS
+from commonplace.cli.frame.suggestions import SYNONYMS, unknown_command
 from commonplace.cli.main import CHANGE, CONNECT, KEEP_SAFE, LOOK, OPERATE, Commands
 from commonplace.hosts.install.registry import HOSTS
 
@@ -139,3 +139,17 @@ def test_every_command_that_a_text_names_exists() -> None:
             if words[:1] not in heads or (words[0] in groups and words[:2] not in heads):
                 wrong.append((str(file.relative_to(ROOT)), named))
     assert wrong == []
+
+
+@pytest.mark.requirement("ONE-02.3")
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("facts", "No such command 'facts'. Did you mean fact?"),
+        ("Ada likes tea", "No such command 'Ada likes tea'. Expected one of fact, rule."),
+        ("pin", "No such command 'pin'. Did you mean commonplace pin?"),
+    ],
+)
+def test_a_wrong_word_in_a_group_is_answered_with_what_the_group_has(word: str, message: str) -> None:
+    """The nearest command, a command of the top level, or all commands of a small group."""
+    assert unknown_command(word, ["fact", "rule"], top_level=["pin", "add"], in_group=True) == message

@@ -24,7 +24,7 @@ from commonplace.services.catalog.knowledge import Knowledge
 from commonplace.services.catalog.lessons import Lessons
 from commonplace.services.catalog.notes import Notes
 from commonplace.services.catalog.shelf import Shelf, ShelfChange
-from commonplace.services.memory_ids import MemoryId, MemoryKind, is_beginning, parse_memory_id
+from commonplace.services.memory_ids import FORMS, MemoryId, MemoryKind, is_beginning, parse_memory_id
 from commonplace.services.opening import OpenedMemories
 
 _OVER: Final = frozenset({MemoryState.REPLACED, MemoryState.FORGOTTEN, MemoryState.EXPIRED})
@@ -246,11 +246,13 @@ class Catalog:
         try:
             return await self._parse(text)
         except (InvalidInputError, NotFoundError):
-            ids = await self._knowledge().named(text) if _is_name(text) else ()
+            if not _is_name(text):
+                raise
+            ids = await self._knowledge().named(text)
+            if not ids:
+                raise InvalidInputError("id", f"{FORMS}, or the name of an entity", text) from None
             if len(ids) > 1:
                 raise _several(ids, text) from None
-            if not ids:
-                raise
             return ids[0]
 
     async def _parse(self, text: str) -> MemoryId:
