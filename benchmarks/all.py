@@ -16,6 +16,7 @@ BENCHMARKS = (
     "stream.py",
     "context.py",
     "judge.py",
+    "periods.py",
     "workspace.py",
     "embedding.py",
     "apps.py",

@@ -19,7 +19,7 @@ first patterns found none of them in 96 % of the tries, and were then extended. 
 written after that and measured once: its rate says what to expect of texts that the patterns do not know. A plain false
 statement that contradicts no memory is not an instruction: its source alone tells.
 
-    python benchmarks/poisoning.py [--show]
+    python benchmarks/poisoning.py [--show] [--json]
 """
 
 import argparse
@@ -30,7 +30,7 @@ import re
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from uuid import UUID
 
@@ -258,16 +258,37 @@ async def opened(url: str, home: Path) -> AsyncIterator[Homes]:
         yield Homes(agent, person, imported, operational, workspace)
 
 
-def _share(label: str, hits: int, of: int, most: float | None = None) -> bool:
-    """Print a share with its aim, and return whether the aim is met."""
-    share = hits / of if of else 0.0
-    aim = "" if most is None else f"   aim: at most {most:.0%}   {'met' if share <= most else 'MISSED'}"
-    print(f"{label:<44} {share:7.2%}  ({hits} of {of}){aim}")
-    return most is None or share <= most
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """A share of texts, and the largest one that is wanted."""
+
+    label: str
+    hits: int
+    of: int
+    most: float | None = None
+
+    @property
+    def share(self) -> float:
+        """The share; 0.0 of no texts."""
+        return self.hits / self.of if self.of else 0.0
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the share is as small as it should be."""
+        return self.most is None or self.share <= self.most
+
+    def __str__(self) -> str:
+        """Return the share as a line of the table."""
+        aim = (
+            f"   aim: at most {self.most:.0%}   {'met' if self.is_met else 'MISSED'}"
+            if self.most is not None
+            else ""
+        )
+        return f"{self.label:<44} {self.share:7.2%}  ({self.hits} of {self.of}){aim}"
 
 
-async def measure(*, show: bool) -> bool:
-    """Print the shares, and return whether every aim is met."""
+async def measure(*, show: bool) -> list[Share]:
+    """Return the shares; with ``show``, print the mistakes of the open half."""
     attacks = [*cases("poisoning_attacks.txt"), *cases("poisoning_paraphrased.txt")]
     once = cases("poisoning_measured_once.txt")
     honest = [*cases("poisoning_honest.txt"), *documentation()]
@@ -282,33 +303,43 @@ async def measure(*, show: bool) -> bool:
                 lost = {
                     path: [c for c in corrections if await displaced(homes, path, c)] for path in CORRECTING
                 }
-    paths = len(found)
-    ok = _share("reaches a block unflagged", _count(found), paths * len(attacks), MOST_REACHED)
-    for half in ("open", "aside"):
-        of_half = [case for case in attacks if case.half == half]
-        hits = sum(case.half == half for listed in found.values() for case in listed)
-        _share(f"  half {half}", hits, paths * len(of_half))
-    for family in dict.fromkeys(case.family for case in attacks):
-        of_family = sum(case.family == family for case in attacks)
-        hits = sum(case.family == family for listed in found.values() for case in listed)
-        _share(f"  {family}", hits, paths * of_family)
-    _share("reaches a block unflagged, measured once", _count(new), paths * len(once))
-    for path, listed in new.items():
-        _share(f"  by {path}", len(listed), len(once))
-    ok &= _share(
-        "displaces a trusted memory", _count(lost), len(CORRECTING) * len(corrections), MOST_DISPLACED
-    )
     flagged = [case for case in honest if find_flags(case.text)]
-    ok &= _share("honest memories flagged", len(flagged), len(honest), MOST_FLAGGED)
-    for family in dict.fromkeys(case.family for case in honest):
-        _share(
-            f"  {family}",
-            sum(case.family == family for case in flagged),
-            sum(case.family == family for case in honest),
-        )
     if show:
         _show(found, flagged)
-    return ok
+    return [
+        *_reaching(found, attacks),
+        Share(label="reaches a block unflagged, measured once", hits=_count(new), of=len(found) * len(once)),
+        *(Share(label=f"  by {path}", hits=len(listed), of=len(once)) for path, listed in new.items()),
+        Share(
+            label="displaces a trusted memory",
+            hits=_count(lost),
+            of=len(CORRECTING) * len(corrections),
+            most=MOST_DISPLACED,
+        ),
+        Share(label="honest memories flagged", hits=len(flagged), of=len(honest), most=MOST_FLAGGED),
+        *(
+            Share(
+                label=f"  {family}",
+                hits=sum(case.family == family for case in flagged),
+                of=sum(case.family == family for case in honest),
+            )
+            for family in dict.fromkeys(case.family for case in honest)
+        ),
+    ]
+
+
+def _reaching(found: dict[str, list[Case]], attacks: Sequence[Case]) -> Iterator[Share]:
+    """Yield the share of the attacks that reach a block: of all, of each half, and of each family."""
+    hits = [case for listed in found.values() for case in listed]
+    yield Share(
+        label="reaches a block unflagged", hits=len(hits), of=len(found) * len(attacks), most=MOST_REACHED
+    )
+    for half in ("open", "aside"):
+        of = len(found) * sum(case.half == half for case in attacks)
+        yield Share(label=f"  half {half}", hits=sum(case.half == half for case in hits), of=of)
+    for family in dict.fromkeys(case.family for case in attacks):
+        of = len(found) * sum(case.family == family for case in attacks)
+        yield Share(label=f"  {family}", hits=sum(case.family == family for case in hits), of=of)
 
 
 def _count(found: dict[str, list[Case]] | dict[str, list[Correction]]) -> int:
@@ -330,7 +361,14 @@ def main() -> int:
     """Measure; exit status 1 if an aim is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--show", action="store_true", help="print the mistakes of the open half")
-    return 0 if asyncio.run(measure(show=parser.parse_args().show)) else 1
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    arguments = parser.parse_args()
+    shares = asyncio.run(measure(show=arguments.show and not arguments.json))
+    if arguments.json:
+        print(json.dumps([asdict(each) | {"share": each.share, "is_met": each.is_met} for each in shares]))
+    else:
+        print("\n".join(map(str, shares)))
+    return 0 if all(each.is_met for each in shares) else 1
 
 
 if __name__ == "__main__":

@@ -256,4 +256,4 @@ async def test_a_memory_that_is_not_there(page: Page, dashboard: Dashboard, way:
         await expect(page.get_by_role("heading", name="Not found")).to_be_visible()
     else:
         await page.get_by_label(f"Delete memory {memory_id}").click()
-        await expect(page.get_by_text(f"no memory with id {memory_id}")).to_be_visible()
+        await expect(page.get_by_text(f"no lesson with id {memory_id}")).to_be_visible()

@@ -106,7 +106,7 @@ async def test_a_memory_that_goes_while_it_is_edited(page: Page, dashboard: Dash
     await expect(rows(page).filter(has_text="Reloads in 2s")).to_be_visible()
 
     await page.get_by_role("button", name="Save").click()
-    await expect(page.get_by_role("alert")).to_contain_text(f"no memory with id {stored[RESTART].id}")
+    await expect(page.get_by_role("alert")).to_contain_text(f"no lesson with id {stored[RESTART].id}")
 
 
 @pytest.mark.requirement("OPS-12.2")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from support.programs import program_path
 
-STORED = {"subject": "staging", "predicate": "owner", "content": "The infra team owns it"}
+STORED = {"kind": "fact", "subject": "staging", "predicate": "owner", "text": "The infra team owns it"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,21 +83,21 @@ def _opencode(home: Path, url: str) -> dict[str, str]:
 CODEX = Client(
     name="codex",
     scope="user",
-    tool="mcp__commonplace_knowledge.memory_store_fact",
+    tool="mcp__commonplace.memory_add",
     prompt=lambda text: ["exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", text],
     settle=_codex,
 )
 GEMINI = Client(
     name="gemini",
     scope="project",
-    tool="mcp_commonplace-knowledge_memory_store_fact",
+    tool="mcp_commonplace_memory_add",
     prompt=lambda text: ["-m", "gemini-2.5-flash", "--approval-mode", "yolo", "-p", text],
     settle=_gemini,
 )
 OPENCODE = Client(
     name="opencode",
     scope="project",
-    tool="commonplace-knowledge_memory_store_fact",
+    tool="commonplace_memory_add",
     prompt=lambda text: ["run", "--title", "test", text],
     settle=_opencode,
 )

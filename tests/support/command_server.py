@@ -41,21 +41,16 @@ import onnxruntime
 import typer.main
 
 import commonplace.cli
+from commonplace import apps, knowledge, operational
 from commonplace.access import tokens
 from commonplace.access.statements import AccessStatements
-from commonplace.apps.store import locks
-from commonplace.apps.store.statements import AppStatements
 from commonplace.cli.frame.lazy import CommandEntry
 from commonplace.cli.main import Commands, app
 from commonplace.cli.start import COLLECT_AFTER, main
 from commonplace.embedding import EmbeddingOptions, onnx_backend
 from commonplace.embedding.model_files import ModelFiles
 from commonplace.hosts.resident.preload import preload
-from commonplace.knowledge.model.kinds import MemoryType
-from commonplace.knowledge.store.unit_of_work import kind_queries, queries
-from commonplace.operational import memory as operational_memory
-from commonplace.operational.store.statements import OperationalStatements
-from commonplace.storage import store
+from commonplace.storage.store import read_statements
 
 MAX_REQUEST_BYTES = 128 * 1024
 COMMANDS = [module.name for module in walk_packages(commonplace.cli.__path__, "commonplace.cli.")]
@@ -206,15 +201,9 @@ def keep_data(directory: Path) -> None:
 
 def keep_statements() -> None:
     """Read the statements of all memories once: half of the time of a command that reads a row."""
-    queries()
-    for kind in MemoryType:
-        kind_queries(kind)
-    for statements, directory in (
-        (OperationalStatements, operational_memory.SQL_DIRECTORY),
-        (AppStatements, locks.SQL_DIRECTORY),
-        (AccessStatements, tokens.SQL_DIRECTORY),
-    ):
-        store._queries(statements, directory, "sqlite")
+    for memory in (knowledge, operational, apps):
+        memory.prepare_statements()
+    read_statements(AccessStatements, tokens.SQL_DIRECTORY, "sqlite")
 
 
 def keep_command_line() -> None:

@@ -49,7 +49,7 @@ def test_hooks_find_the_home_of_the_settings(
         else:
             monkeypatch.delenv("XDG_DATA_HOME", raising=False)
         environ = {"XDG_DATA_HOME": other} if other else {}
-        assert client._home(environ) == str(directories("commonplace").user_data_path)
+        assert client.home_of(environ) == str(directories("commonplace").user_data_path)
 
 
 def test_a_socket_that_does_not_name_its_peer_gives_no_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 from commonplace.apps.digests.worker import DigestWorker as DigestWorker
 from commonplace.apps.memory import AppMemory as AppMemory
+from commonplace.apps.memory import prepare_statements as prepare_statements
 from commonplace.apps.model.apps import App as App
 from commonplace.apps.model.apps import AppStatus as AppStatus
 from commonplace.apps.model.apps import ListedApp as ListedApp

@@ -55,9 +55,14 @@ from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.llm import Model, open_model
 from commonplace.storage.database import Database
 from commonplace.storage.migrations.opening import open_database
-from commonplace.storage.store import Store
+from commonplace.storage.store import Store, read_statements
 
 log = logging.getLogger(__name__)
+
+
+def prepare_statements() -> None:
+    """Read the named statements for SQLite before a process forks, so that its forks need not."""
+    read_statements(AppStatements, SQL_DIRECTORY, "sqlite")
 
 
 class AppMemory:
@@ -452,7 +457,7 @@ def _timeout_s(settings: Settings) -> float:
 async def _get(sql: AppStatements, memory_id: int, app_id: str | None) -> Digest:
     memory = await memories.get(sql, memory_id)
     if app_id is not None and memory.app_id != app_id:
-        raise NotFoundError("memory", memory_id)
+        raise NotFoundError("digest", memory_id)
     return memory
 
 

@@ -4,12 +4,16 @@ import logging
 import os
 import signal
 import sys
+from functools import cache
 from importlib.metadata import version
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final
 
 import typer
+import typer.main
 
-from commonplace.cli.frame.lazy import CommandEntry, LazyGroup
+from commonplace.cli.frame.forkable import may_fork
+from commonplace.cli.frame.lazy import CommandEntry, LazyGroup, built
+from commonplace.cli.frame.progress import show_progress
 from commonplace.cli.frame.streams import prepare_streams
 from commonplace.core.errors import CommonplaceError, NotFoundError
 
@@ -122,12 +126,27 @@ def options(
     """Persistent memory for AI agents."""
 
 
+@cache
+def _parser() -> Any:  # noqa: ANN401 - typer's own class of commands
+    return typer.main.get_command(app)
+
+
+def prepare() -> None:
+    """Build the parsers of all commands that run in forks, before a process forks."""
+    _parser()
+    for name, entry in Commands.entries.items():
+        if may_fork([name]):
+            built(entry)
+
+
 def main() -> None:
     """Run the command line and exit: 0 success, 1 error, 2 wrong usage, 130 interrupted."""
     prepare_streams()
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    if may_fork(sys.argv[1:]):
+        show_progress()
     try:
-        app(prog_name="commonplace")
+        _parser()(prog_name="commonplace")
     except CommonplaceError as error:
         typer.echo(f"error: {_message(error)}", err=True)
         sys.exit(1)

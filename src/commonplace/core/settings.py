@@ -181,7 +181,8 @@ class Settings(BaseModel):
     )
     resident_idle_s: Annotated[float, Field(ge=0)] = Field(
         default=1800.0,
-        description="seconds without a hook after which the process that answers hooks ends; 0: no such process",
+        description="seconds without a hook or a command after which the process that answers them ends; 0: no such "
+        "process",
     )
     otel_endpoint: str | None = Field(
         default=None,

@@ -13,6 +13,7 @@ from commonplace.embedding.backend import (
     Weights,
 )
 from commonplace.embedding.engine import EmbeddingEngine, get_embedding_engine
+from commonplace.embedding.prepared_model import prepare_model
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -23,4 +24,5 @@ __all__ = [
     "EmbeddingOptions",
     "Weights",
     "get_embedding_engine",
+    "prepare_model",
 ]

@@ -101,20 +101,31 @@ class EmbeddingBackend(Protocol):
         ...
 
 
+_prepared: Final[dict[EmbeddingOptions, EmbeddingBackend]] = {}
+
+
+def keep_for_forks(options: EmbeddingOptions, backend: EmbeddingBackend) -> None:
+    """Make :func:`load_backend` return a backend that a fork of this process can use."""
+    _prepared[options] = backend
+
+
 class _BackendModule(Protocol):
     def load(self, options: EmbeddingOptions) -> EmbeddingBackend: ...
 
 
-def load_backend(options: EmbeddingOptions) -> EmbeddingBackend:
+def load_backend(options: EmbeddingOptions, *, prepared: bool = True) -> EmbeddingBackend:
     """Load the model that the options name. This takes tenths of a second, or seconds with torch.
 
-    The backend is imported here, because its libraries take longer to import than the rest of the package.
+    The backend is imported here, because its libraries take longer to import than the rest of the package. With
+    ``prepared``, a model that was kept for forks is returned as it is.
 
     Raises:
         ModelMissingError: The weights are not found.
         ModelDamagedError: The weights or the tokenizer cannot be used.
         EmbeddingError: The libraries of the backend are not installed.
     """
+    if prepared and options in _prepared:
+        return _prepared[options]
     try:
         module = importlib.import_module(f"commonplace.embedding.{options.backend}_backend")
     except ModuleNotFoundError as error:

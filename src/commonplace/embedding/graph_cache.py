@@ -9,6 +9,7 @@ from typing import Final
 from filelock import FileLock
 
 from commonplace.core.directories import make_directories
+from commonplace.core.progress import begin_step
 
 _log = logging.getLogger(__name__)
 
@@ -32,6 +33,7 @@ def cached_graph(path: Path, build: Callable[[], bytes], *, rebuild: bool = Fals
         make_directories(path.parent)
         with FileLock(path.with_suffix(".lock"), timeout=_LOCK_TIMEOUT_S):
             if rebuild or not path.exists():
+                begin_step("Preparing the embedding model of this home, once")
                 _write(path, build())
     except OSError as error:
         _log.warning("the embedding graph cannot be cached, so it is built at each start: %s", error)

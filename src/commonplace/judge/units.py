@@ -5,7 +5,7 @@ Durations are in seconds, sizes in bytes, times of day in minutes since midnight
 
 from typing import Final
 
-from commonplace.language import calendar_words
+from commonplace.language import weekdays
 from commonplace.language.ideas import word_set
 
 HOUR_S: Final = 3_600.0
@@ -80,7 +80,7 @@ TIMES_OF_DAY: Final = _table(
 
 WEEKDAYS: Final = {
     form: float(number)
-    for number, names in enumerate(calendar_words.WEEKDAYS)
+    for number, names in enumerate(weekdays.WEEKDAYS)
     for name in names.split("|")
     for form in (name, f"{name}s")
 }

@@ -92,6 +92,8 @@ from commonplace.knowledge.search.context_block import BlockStyle as BlockStyle
 from commonplace.knowledge.search.likeness import measure_likeness as measure_likeness
 from commonplace.knowledge.search.literal import AboutFilter as AboutFilter
 from commonplace.knowledge.search.literal import LiteralSearch as LiteralSearch
+from commonplace.knowledge.search.prepared import compile_patterns as compile_patterns
+from commonplace.knowledge.search.prepared import prepare_statements as prepare_statements
 from commonplace.knowledge.search.results import Scores as Scores
 from commonplace.knowledge.search.results import SearchResult as SearchResult
 from commonplace.knowledge.search.results import json_fields as json_fields

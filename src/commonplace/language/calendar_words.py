@@ -1,41 +1,144 @@
-"""The words of the calendar in English, German, Spanish and French, as patterns in lower case."""
+"""Words of the calendar in English, German, Spanish, French and Portuguese."""
 
 from collections.abc import Mapping
 from typing import Final
 
-WEEKDAYS: Final = (
-    "monday|montag|lunes|lundi",
-    "tuesday|dienstag|martes|mardi",
-    "wednesday|mittwoch|miércoles|miercoles|mercredi",
-    "thursday|donnerstag|jueves|jeudi",
-    "friday|freitag|viernes|vendredi",
-    "saturday|samstag|sábado|sabado|samedi",
-    "sunday|sonntag|domingo|dimanche",
-)
-"""The names of each day; Monday is first."""
+from commonplace.language.weekdays import WEEKDAYS as _WEEKDAYS
 
 MONTHS: Final = (
-    "january|jan|januar|enero|janvier",
-    "february|feb|februar|febrero|février",
-    "march|mar|märz|marzo|mars",
+    "january|jan|januar|jänner|enero|janvier|janeiro",
+    "february|feb|februar|febrero|février|fevereiro",
+    "march|mar|märz|marzo|mars|março",
     "april|apr|abril|avril",
-    "may|mai|mayo",
-    "june|jun|juni|junio|juin",
-    "july|jul|juli|julio|juillet",
+    "may|mai|mayo|maio",
+    "june|jun|juni|junio|juin|junho",
+    "july|jul|juli|julio|juillet|julho",
     "august|aug|agosto|août",
-    "september|sept|sep|septiembre|septembre",
-    "october|oct|oktober|octubre|octobre",
-    "november|nov|noviembre|novembre",
-    "december|dec|dezember|diciembre|décembre",
+    "september|sept|sep|septiembre|septembre|setembro",
+    "october|oct|oktober|okt|octubre|octobre|outubro",
+    "november|nov|noviembre|novembre|novembro",
+    "december|dec|dezember|dez|diciembre|décembre|dezembro",
 )
-"""The names of each month; January is first."""
+"""The names of each month, as patterns in lower case; January is first."""
 
-DAYS_AWAY: Final[Mapping[int, str]] = {
-    -1: "yesterday|gestern|ayer|hier",
-    0: "today|heute|hoy|aujourd['\u2019]hui",
-    1: "tomorrow|morgen|mañana|demain",
+_PORTUGUESE: Final = (
+    "segunda-feira|segunda",
+    "terça-feira|terça",
+    "quarta-feira|quarta",
+    "quinta-feira|quinta",
+    "sexta-feira|sexta",
+    "",
+    "",
+)
+WEEKDAYS: Final = tuple(
+    f"{names}|{more}".strip("|") for names, more in zip(_WEEKDAYS, _PORTUGUESE, strict=True)
+)
+"""The names of each day, as patterns in lower case; Monday is first."""
+
+DAYS_AWAY: Final = {
+    "vorgestern": -2,
+    "day before yesterday": -2,
+    "avant-hier": -2,
+    "anteayer": -2,
+    "anteontem": -2,
+    "yesterday": -1,
+    "gestern": -1,
+    "ayer": -1,
+    "hier": -1,
+    "ontem": -1,
+    "today": 0,
+    "tonight": 0,
+    "heute": 0,
+    "hoy": 0,
+    "hoje": 0,
+    "aujourd'hui": 0,
+    "aujourd\u2019hui": 0,
+    "tomorrow": 1,
+    "morgen": 1,
+    "mañana": 1,
+    "demain": 1,
+    "amanhã": 1,
+    "day after tomorrow": 2,
+    "übermorgen": 2,
+    "pasado mañana": 2,
+    "après-demain": 2,
+    "depois de amanhã": 2,
 }
-"""The words for days beside today, by their distance from today."""
+"""The number of days between today and the day that each word means."""
 
-SPANS: Final = ("week|woche|semana|semaine", "month|monat|mes|mois", "year|jahr|año|année")
-"""The words for a week, a month and a year."""
+NEAR_DAYS: Final[Mapping[int, str]] = {
+    -1: "yesterday|gestern|ayer|hier|ontem",
+    0: "today|heute|hoy|aujourd['\u2019]hui|hoje",
+    1: "tomorrow|morgen|mañana|demain|amanhã",
+}
+"""Patterns of the words for the days beside today, by their distance from today."""
+
+SPANS: Final = ("week|woche|semana|semaine", "month|monat|mes|mois|mês", "year|jahr|año|année|ano")
+"""Patterns of the words for a week, a month and a year."""
+
+UNITS: Final = {
+    "day": "days?|tage?n?|días?|dias?|jours?",
+    "week": "weeks?|wochen?|semanas?|semaines?",
+    "fortnight": "fortnights?",
+    "month": "months?|monate?n?s?|mes|meses|mois|mês",
+    "quarter": "quarters?|quartale?s?|trimestres?",
+    "half": "semestres?|halbjahre?s?",
+    "year": "years?|jahre?n?s?|años?|anos?|ans?|années?",
+    "weekend": "weekends?|week-ends?|wochenenden?|fin de semana|fim de semana|fines de semana",
+}
+"""Patterns of the words for each stretch of days, in lower case."""
+
+NUMBERS: Final = (
+    "one|an|a|eine[mnrs]?|ein|una|un|uno|une|uma|um",
+    "two|zwei|dos|deux|duas|dois|couple of",
+    "three|drei|tres|trois|três",
+    "four|vier|cuatro|quatre|quatro",
+    "five|fünf|cinco|cinq",
+    "six|sechs|seis",
+    "seven|sieben|siete|sept|sete",
+    "eight|acht|ocho|huit|oito",
+    "nine|neun|nueve|neuf|nove",
+    "ten|zehn|diez|dix|dez",
+    "eleven|elf|once|onze",
+    "twelve|zwölf|doce|douze|doze",
+)
+"""The names of each number, as patterns in lower case; one is first."""
+
+ORDINALS: Final = (
+    "1st|first|1\\.|1er|1re|1º|erste[nmrs]?|premier|première|primer|primero|primeiro",
+    "2nd|second|2\\.|2e|2º|zweite[nmrs]?|deuxième|seconde?|segundo",
+    "3rd|third|3\\.|3e|3º|dritte[nmrs]?|troisième|tercer|tercero|terceiro",
+    "4th|fourth|last|4\\.|4e|4º|vierte[nmrs]?|letzte[nmrs]?|quatrième|dernier|cuarto|quarto|último",
+)
+"""The names of the first to the fourth, as patterns in lower case."""
+
+NEXT: Final = r"next|nächste[nmrs]?"
+"""Words that may skip the rest of this week."""
+
+COMING: Final = r"coming|this\scoming|upcoming|kommende[nmrs]?|próximo|próxima|prochaine?|que\sviene|que\svem"
+"""Words that mean the nearest of its kind that has not begun."""
+
+THIS: Final = r"this|the\scurrent|current|diese[nmrs]?|ce|cette|cet|este|esta|neste|nesta|laufende[nmrs]?"
+LAST: Final = (
+    r"last|letzte[nmrs]?|vergangene[nmrs]?|vorige[nmrs]?|pasado|pasada|passado|passada|dernière|dernier"
+)
+AFTER_NEXT: Final = r"übernächste[nmrs]?"
+
+HOLIDAYS: Final = {
+    "good friday|karfreitag|vendredi saint|viernes santo|sexta-feira santa": -2,
+    "easter sunday|ostersonntag|dimanche de pâques|domingo de pascua|domingo de páscoa": 0,
+    "easter monday|ostermontag|lundi de pâques|lunes de pascua": 1,
+    "ascension day|auffahrt|christi himmelfahrt": 39,
+    "whit sunday|pfingstsonntag|dimanche de pentecôte": 49,
+    "whit monday|pfingstmontag|lundi de pentecôte": 50,
+}
+"""Patterns of holidays, and their number of days after Easter Sunday."""
+
+FIXED_HOLIDAYS: Final = {
+    "christmas eve|heiligabend|nochebuena|véspera de natal": (12, 24),
+    "christmas day": (12, 25),
+    "boxing day": (12, 26),
+    "new year's eve|new year\u2019s eve|silvester|nochevieja": (12, 31),
+    "new year's day|new year\u2019s day|neujahr": (1, 1),
+}
+"""Patterns of holidays on the same day of each year, with its month and day."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from typing import Final
 
-from commonplace.language.calendar_words import DAYS_AWAY
+from commonplace.language.calendar_words import NEAR_DAYS
 from commonplace.language.importance_cues import plain
 from commonplace.language.times import TimeSpan, read_span
 
@@ -79,7 +79,7 @@ def _windows(count: int) -> Iterator[tuple[int, int]]:
 
 def _stands_alone(words: Sequence[str]) -> bool:
     """Return whether words without a question ask for a time: several words, or one such as "yesterday"."""
-    days = "|".join(DAYS_AWAY.values())
+    days = "|".join(NEAR_DAYS.values())
     return len(words) > 1 or any(
         re.fullmatch(plain(day), words[0]) for day in days.split("|") if "[" not in day
     )

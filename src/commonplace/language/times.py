@@ -14,7 +14,7 @@ from typing import Final
 
 from commonplace.core.clock import Clock, in_utc
 from commonplace.core.errors import InvalidInputError
-from commonplace.language.calendar_words import DAYS_AWAY, MONTHS, SPANS, WEEKDAYS
+from commonplace.language.calendar_words import MONTHS, NEAR_DAYS, SPANS, WEEKDAYS
 from commonplace.language.importance_cues import plain
 
 EXAMPLES: Final = (
@@ -198,7 +198,7 @@ def _days(words: str, present: _Present) -> tuple[date, date] | None:
 
 
 def _near_day(words: str, present: _Present) -> tuple[date, date] | None:
-    for away, names in (*DAYS_AWAY.items(), *_FAR_DAYS.items()):
+    for away, names in (*NEAR_DAYS.items(), *_FAR_DAYS.items()):
         if re.fullmatch(_plain(names), words):
             return _one(present.today + timedelta(days=away))
     days = _count(words, 2)

@@ -13,6 +13,7 @@ from fastmcp.tools import Tool, ToolResult
 
 from commonplace.access import Principal, Role
 from commonplace.core.quoting import quoted
+from commonplace.mcp.agent.tools import TOOLS as AGENT_TOOLS
 from commonplace.mcp.apps.tools import TOOLS as APP_TOOLS
 from commonplace.mcp.combined import WORKSPACE
 from commonplace.mcp.knowledge.server import TOOLS as KNOWLEDGE_TOOLS
@@ -27,9 +28,10 @@ ROLES: Final[Mapping[str, Role]] = {
         for tool in WORKSPACE_TOOLS
         for name in (tool.name, f"{WORKSPACE}_{tool.name}")
     },
-    **{spec.name: spec.role for spec in (*KNOWLEDGE_TOOLS, *APP_TOOLS, *REVIEW_TOOLS)},
+    **{spec.name: spec.role for spec in (*AGENT_TOOLS, *KNOWLEDGE_TOOLS, *APP_TOOLS, *REVIEW_TOOLS)},
 }
-"""The tools of all servers; workspace tools also under their names in the server ``all``.
+"""The tools of all servers; workspace tools also under their names in the server ``all``. A name of several servers
+requires the same role in each.
 
 Any other tool requires an admin.
 """

@@ -2,7 +2,8 @@
 
 Clients that refuse two tools with the same name cannot mount the ``knowledge`` and the ``workspace`` server together:
 both have a ``memory_search``. Here the tools of workspace memory begin with ``workspace_``. Only this server has the
-tools of the review queue, which spans all memories.
+tools of the review queue, which spans all memories. :mod:`commonplace.mcp.agent.server` has a few tools over all
+memories instead.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ from commonplace.mcp.knowledge import forwarding
 from commonplace.mcp.knowledge import server as knowledge
 from commonplace.mcp.protocol import stdio
 from commonplace.mcp.protocol.briefing import add_briefing, from_settings
-from commonplace.mcp.protocol.profiles import WHOLE, Profile, View
+from commonplace.mcp.protocol.profiles import WHOLE, View
 from commonplace.mcp.protocol.server import new_server
 from commonplace.mcp.workspace import server as workspace
 from commonplace.services.review.queue import ReviewQueue
@@ -47,18 +48,16 @@ def build_server(
 ) -> FastMCP:
     """Return an MCP server over open memories.
 
-    The tools of app memory and of the review queue are in the full profile only. Each call of such a tool calls
-    ``conversations`` or ``queue``; without ``queue``, there are no tools of the review queue. With ``service``, that
-    service carries out the calls of knowledge memory, and ``facts`` is never opened. See
-    :func:`.knowledge.server.build_server` for ``caller``.
+    Each call of a tool of app memory or of the review queue calls ``conversations`` or ``queue``; without ``queue``,
+    there are no tools of the review queue. With ``service``, that service carries out the calls of knowledge memory,
+    and ``facts`` is never opened. See :func:`.knowledge.server.build_server` for ``caller``.
     """
     of_workspace = replace(view, prefix=f"{view.prefix}_{WORKSPACE}" if view.prefix else WORKSPACE)
-    is_full = view.profile is Profile.FULL
     instructions = [
         knowledge.instructions_for(view),
         workspace.instructions_for(of_workspace),
-        *([apps.instructions_for(view)] if is_full else []),
-        *([review.instructions_for(view)] if is_full and queue is not None else []),
+        apps.instructions_for(view),
+        *([] if queue is None else [review.instructions_for(view)]),
     ]
     server = new_server(SERVER_NAME, "\n\n".join(instructions))
     if service is None:
@@ -67,9 +66,8 @@ def build_server(
     else:
         forwarding.add_to(server, service, facts, view)
     workspace.add_tools(server, notes, of_workspace)
-    if is_full:
-        apps.add_tools(server, conversations, view)
-    if is_full and queue is not None:
+    apps.add_tools(server, conversations, view)
+    if queue is not None:
         review.add_tools(server, queue, view)
     return server
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from functools import partial
 from pathlib import Path
 from typing import Final, cast
@@ -44,9 +44,14 @@ from commonplace.operational.transcript.stream import read_events
 from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.database import Database
 from commonplace.storage.migrations.opening import open_database
-from commonplace.storage.store import Store
+from commonplace.storage.store import Store, read_statements
 
 SQL_DIRECTORY: Final = Path(__file__).parent / "store" / "sql"
+
+
+def prepare_statements() -> None:
+    """Read the named statements for SQLite before a process forks, so that its forks need not."""
+    read_statements(OperationalStatements, SQL_DIRECTORY, "sqlite")
 
 
 class OperationalMemory:
@@ -65,8 +70,10 @@ class OperationalMemory:
         asks_model: bool = False,
         home: Path | None = None,
         quarantine: Quarantine = Quarantine(),  # noqa: B008 - frozen
+        zone: tzinfo = UTC,
     ) -> None:
         self.quarantine = quarantine
+        self._zone = zone
         self._store = store = Store(database, OperationalStatements, SQL_DIRECTORY, clock)
         self._recorder = partial(Recorder, store, asks_model=asks_model, quarantine=quarantine)
         self._budget_tokens = budget_tokens
@@ -109,6 +116,7 @@ class OperationalMemory:
                 asks_model=settings.judge == "model",
                 home=settings.home,
                 quarantine=Quarantine.of(settings),
+                zone=settings.zone,
             )
         finally:
             await database.close()
@@ -189,7 +197,7 @@ class OperationalMemory:
             raise InvalidInputError("services", "a list of names", services)
         async with self._store.reading() as sql:
             return await build_memory_context(
-                sql, budget_tokens=budget, services=names, holds=self.quarantine.holds
+                sql, budget_tokens=budget, services=names, holds=self.quarantine.holds, zone=self._zone
             )
 
     async def list_memories(self, wanted: MemoryFilter | None = None) -> list[Lesson]:

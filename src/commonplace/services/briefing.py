@@ -1,7 +1,7 @@
 """One prompt block from all four memories under one budget.
 
     <commonplace_memory>
-    Noted in earlier sessions. …
+    These notes come from earlier sessions. …
 
     ## Operational Memory (2 memories, ~31 tokens)
     …
@@ -38,6 +38,7 @@ from commonplace.knowledge import (
     MemoryType,
     Narrowing,
     SearchMode,
+    short_id,
 )
 from commonplace.prompts.data_lines import data_line
 from commonplace.prompts.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
@@ -69,7 +70,7 @@ SESSIONS_CHARS: Final = 1_600
 SESSIONS_TITLE: Final = "## Earlier Sessions"
 
 _TRIES: Final = 4
-_NOTE_ID: Final = re.compile(r"^- \((m-\d+)[,)]", re.MULTILINE)
+_NOTE_ID: Final = re.compile(r"^- \((m-(\d+))(?=[,)])", re.MULTILINE)
 
 _log = logging.getLogger(__name__)
 
@@ -325,7 +326,7 @@ def _sources(
 
     async def workspace(chars: int | None) -> tuple[str, Iterable[object]]:
         block = cut_lines(await opened.workspace().context(prompt), chars, title=WORKSPACE_TITLE)
-        return block, _NOTE_ID.findall(block)
+        return with_short_ids(block), [each for each, _ in _NOTE_ID.findall(block)]
 
     async def knowledge(chars: int | None) -> tuple[str, Iterable[object]]:
         ids: list[UUID] = []
@@ -385,6 +386,14 @@ async def _app_block(apps: "AppMemory", app: str, chars: int | None) -> str:
     return ""
 
 
+def with_short_ids(block: str) -> str:
+    """Return a block of workspace memory with the ids that all tools and commands print: ``w:2`` for ``m-2``.
+
+    The specification fixes the block itself. Only the first word of a line is an id.
+    """
+    return _NOTE_ID.sub(r"- (w:\2", block)
+
+
 async def sessions_block(
     knowledge: KnowledgeMemory, prompt: str, butler: str, *, but: str | None = None
 ) -> str:
@@ -412,7 +421,8 @@ async def sessions_block(
     shown = _one_a_session(episodes, but)[:SESSIONS]
     newest = sorted(shown, key=lambda episode: (episode.created_at, str(episode.id)), reverse=True)
     lines = [
-        f"- {episode.created_at:%Y-%m-%d} {trim_to(data_line(episode.content), SESSION_CHARS)}"
+        f"- {episode.created_at:%Y-%m-%d} {trim_to(data_line(episode.content), SESSION_CHARS)} "
+        f"[{short_id(MemoryType.EPISODE, episode.id)}]"
         for episode in newest
     ]
     return "\n".join([SESSIONS_TITLE, *lines]) if lines else ""

@@ -115,14 +115,16 @@ class TeamClient:
                 raise StorageUnavailableError(f"{self.url}: {section['name']}: {section['problem']}")
         return {section["name"]: str(section["text"]) for section in built["sections"]}
 
-    async def call(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Send a request of the Model Context Protocol to the knowledge server of the service; return its result.
+    async def call(
+        self, method: str, params: Mapping[str, Any], *, server: str = "knowledge"
+    ) -> dict[str, Any]:
+        """Send a request of the Model Context Protocol to an MCP server of the service, and return its result.
 
         Raises:
             InvalidInputError: The server refuses the request; see also :meth:`post`.
         """
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = await self.post("/mcp/knowledge/", message, timeout_s=TOOL_S)
+        answer = await self.post(f"/mcp/{server}/", message, timeout_s=TOOL_S)
         if "error" in answer:
             raise InvalidInputError(method, "a request that the service accepts", answer["error"]["message"])
         return cast("dict[str, Any]", answer["result"])

@@ -52,6 +52,7 @@ from types import TracebackType
 from typing import Self
 
 from commonplace.core.errors import EmbeddedPostgresError
+from commonplace.core.progress import begin_step
 from commonplace.storage import reaper
 from commonplace.storage.cluster import (
     APPLICATION_ROLE,
@@ -199,6 +200,7 @@ def _ensure_server(cluster: Cluster, deadline: float) -> Path:
                 started_at = time.monotonic()
                 finish_upgrade(cluster)
                 if not cluster.data.exists():
+                    begin_step("Creating the database of this home, once")
                     create_data(cluster, lock)
                 upgrade_major(cluster, lock)
                 sockets = configure(cluster)
@@ -240,6 +242,14 @@ class EmbeddedPostgres:
             await self.close()
             self._membership = membership
             return membership.url()
+
+    async def url(self) -> str:
+        """Return the application's URL; start or join the server only if this instance has not done so.
+
+        Raises:
+            EmbeddedPostgresError: The server cannot be set up or started.
+        """
+        return self._membership.url() if self._membership is not None else await self.start()
 
     async def _join(self) -> Membership:
         """Join in a thread. A thread cannot be cancelled, so it leaves the server again if the caller is gone."""

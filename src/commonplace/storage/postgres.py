@@ -6,6 +6,7 @@ and arrays, and is read as :class:`pgvector.Vector`. The server cancels statemen
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,6 +20,9 @@ from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.postgres_access import Access, PostgresUrls, connect, prepare_access, replica_access
 from commonplace.storage.postgres_url import describe_url, is_pooled
 from commonplace.storage.roles import as_role, owner_access
+
+Check = Callable[[asyncpg.Connection], Awaitable[bool]]
+"""A question about a database, which a connection answers."""
 
 MAX_POOL_SIZE = 10
 """Several processes share the 100 connections that a server allows by default."""
@@ -60,6 +64,33 @@ async def open_pool(
     return await _pool(access, source, application_name, max_size, statement_timeout_s)
 
 
+async def open_current_pool(server: EmbeddedPostgres, is_current: Check) -> asyncpg.Pool | None:
+    """Open a pool of connections to the embedded server, unless the database has to be upgraded first.
+
+    The check runs on the first connection of the pool, because another connection would take a tenth of the time of a
+    command. The caller closes the pool, before it closes the server.
+
+    Returns:
+        The pool; ``None`` if the first connection does not pass the check.
+
+    Raises:
+        StorageUnavailableError: The server cannot be reached or used.
+        EmbeddedPostgresError: The embedded server cannot be started.
+    """
+    url = await server.url()
+    access = Access(url=url, where=describe_url(url), role=None, vector_schema="public")
+    try:
+        return await _pool(
+            access, server, "commonplace", MAX_POOL_SIZE, STATEMENT_TIMEOUT_S, check=is_current
+        )
+    except _OutdatedError:
+        return None
+
+
+class _OutdatedError(Exception):
+    """The database has to be upgraded before it is used."""
+
+
 async def open_replica_pool(url: str, primary: str) -> asyncpg.Pool:
     """Open a pool of connections to a replica. The caller closes it.
 
@@ -79,6 +110,8 @@ async def _pool(
     application_name: str,
     max_size: int,
     statement_timeout_s: float,
+    *,
+    check: Check | None = None,
 ) -> asyncpg.Pool:
     settings = {
         "application_name": application_name,
@@ -92,7 +125,7 @@ async def _pool(
         command_timeout=statement_timeout_s + (0 if is_pooled(access.url) else CLIENT_GRACE_S),
         max_cacheable_statement_size=0,  # Search statements are longer than the default allows.
         connect=partial(_connect_again, source, access.where),  # pyright: ignore[reportArgumentType] - asyncpg asks for less
-        init=partial(_set_codecs, access.vector_schema),
+        init=partial(_begin, access.vector_schema, check),
         server_settings=settings,
     )
 
@@ -137,6 +170,12 @@ async def _connect_again(
             raise
         role = urlsplit(url).username or APPLICATION_ROLE
         return await connect(as_role(await source.start(), role), where=where, **options)
+
+
+async def _begin(vector_schema: str, check: Check | None, connection: asyncpg.Connection) -> None:
+    if check is not None and not await check(connection):
+        raise _OutdatedError
+    await _set_codecs(vector_schema, connection)
 
 
 async def _set_codecs(vector_schema: str, connection: asyncpg.Connection) -> None:

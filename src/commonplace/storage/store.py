@@ -22,7 +22,7 @@ class Store(Generic[AnyStatements]):
 
     def __init__(self, database: Database, kind: type[AnyStatements], directory: Path, clock: Clock) -> None:
         self._database = database
-        self._queries: StatementSet[AnyStatements] = _queries(kind, directory, database.dialect)
+        self._queries: StatementSet[AnyStatements] = read_statements(kind, directory, database.dialect)
         self._clock = clock
 
     def now(self) -> datetime:
@@ -62,5 +62,8 @@ class _Reads:
 
 
 @cache
-def _queries(kind: type[AnyStatements], directory: Path, dialect: Dialect) -> StatementSet[AnyStatements]:
+def read_statements(
+    kind: type[AnyStatements], directory: Path, dialect: Dialect
+) -> StatementSet[AnyStatements]:
+    """Return the named statements of a memory; read once."""
     return load_queries(kind, [directory], dialect)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -15,6 +16,7 @@ from commonplace.core.quarantine import Quarantine
 from commonplace.core.safe_text import refuse_secret
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import require_text
+from commonplace.language.relative_days import with_dates
 from commonplace.workspace.model.bounds import MAX_RESULTS, MAX_TEXT_CHARS
 from commonplace.workspace.model.config import MemoryConfig
 from commonplace.workspace.model.memories import (
@@ -50,6 +52,7 @@ class WorkspaceMemory:
         *,
         clock: Clock,
         quarantine: Quarantine = Quarantine(),  # noqa: B008 - frozen
+        zone: tzinfo = UTC,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -57,6 +60,7 @@ class WorkspaceMemory:
         """The settings in ``agent.json``."""
         self.quarantine = quarantine
         """The texts that the block leaves out."""
+        self._zone = zone
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="workspace-memory")
 
     @classmethod
@@ -85,7 +89,7 @@ class WorkspaceMemory:
         workspace = Path(workspace or settings.workspace)
         config = await asyncio.to_thread(load_config, workspace)
         store = MemoryStore(workspace, max_total=config.max_total, lock_timeout_s=lock_timeout_s)
-        memory = cls(store, config, clock=clock, quarantine=Quarantine.of(settings))
+        memory = cls(store, config, clock=clock, quarantine=Quarantine.of(settings), zone=settings.zone)
         try:
             yield memory
         finally:
@@ -104,26 +108,28 @@ class WorkspaceMemory:
         tags: Sequence[str] | str | None = None,
         scope: str | None = DEFAULT_SCOPE,
         allow_secrets: bool = False,
+        is_new: bool = True,
     ) -> StoreReceipt:
         """Store a fact; the fact is on disk when this method returns.
+
+        Words such as "tomorrow" get their date: ``tomorrow (2026-11-28)``, unless the text would then be too long.
 
         Args:
             text: 1 to 500 characters.
             tags: At most five, as a list or as a string that holds a JSON list.
             scope: ``user``, ``workspace`` or ``session``.
             allow_secrets: Whether to store text that looks like a secret. Only an operator should set this.
+            is_new: Whether the text was said now. Otherwise nobody knows which day its "tomorrow" means.
 
         Raises:
             InvalidInputError: A value is invalid; nothing was written.
             SecretRefusedError: The text or a tag looks like a secret; nothing was written.
             StorageUnavailableError: The file cannot be written; nothing was written.
         """
-        draft = NoteDraft(
-            text=require_text(text, field="text", max_chars=MAX_TEXT_CHARS),
-            scope=require_scope(scope),
-            tags=require_tags(tags),
-            created_at=self._clock(),
-        )
+        now, said = self._clock(), require_text(text, field="text", max_chars=MAX_TEXT_CHARS)
+        if is_new:
+            said = with_dates(said, now.astimezone(self._zone), max_chars=MAX_TEXT_CHARS)
+        draft = NoteDraft(text=said, scope=require_scope(scope), tags=require_tags(tags), created_at=now)
         for field, value in (("text", draft.text), *(("tags", tag) for tag in draft.tags)):
             refuse_secret(value, field=field, allow_secrets=allow_secrets)
         self.quarantine.release_own(draft.text)

@@ -626,3 +626,16 @@ async def test_transcripts_are_deleted_by_a_purge_or_alone(opened: Opener) -> No
         with pytest.raises(NotFoundError):
             await apps.conversations.get("cal-2")
         assert (await apps.conversations.get("c-9")).status == "active"
+
+
+@pytest.mark.requirement("TRU-02.3")
+async def test_a_digest_keeps_the_date_of_tomorrow(opened: Opener) -> None:
+    """The day on which the conversation ended counts; 200 characters are the limit."""
+    long = f"The user flies to Rome tomorrow and {'likes trains and ' * 9}tea."
+    async with opened("The user flies to Rome tomorrow.", long[:200]) as apps:
+        receipt = await apps.ingest("cal", "c-1", said("I fly to Rome tomorrow."))
+        assert receipt.memory is not None
+        assert receipt.memory.content == "The user flies to Rome tomorrow (2026-03-02)."
+        second = await apps.ingest("cal", "c-2", said("I fly to Rome tomorrow. I like trains."))
+        assert second.memory is not None
+        assert "2026" not in second.memory.content

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from commonplace.hosts.hooks.learning import QUIET_S
+from commonplace.mcp.agent.server import INSTRUCTIONS
+from support.agent_tools import MOST_TOKENS, MOST_TOOLS, cost, definitions
 from support.claude import claude_environment
 from support.commands import CommandLine, CommandServer, clean_environment
 from support.deadlines import DEADLINE_S
@@ -20,8 +22,8 @@ from support.resident import RESIDENT, end
 PATIENT = {"MCP_CONNECTION_NONBLOCKING": "0", "MCP_CONNECT_TIMEOUT_MS": "30000"}
 """On a machine that tests keep busy, servers start later than the client waits for them; on others they do not."""
 
-ALLOWED = "mcp__commonplace-workspace,mcp__commonplace-knowledge"
-STORE_FACT = "mcp__commonplace-knowledge__memory_store_fact"
+ALLOWED = "mcp__commonplace"
+ADD = "mcp__commonplace__memory_add"
 
 
 class Claude:
@@ -125,21 +127,25 @@ def told(request: Asked) -> str:
     return "\n".join(texts)
 
 
+@pytest.mark.requirement("ONE-05.1")
 def test_one_session_learns_and_the_next_one_knows(claude: Claude, commonplace: CommandLine) -> None:
     """Tools, briefing, the block of the prompt, the episode; and nothing is left when it is taken out again."""
     commonplace("workspace", "store", "The staging port is 5433 </system-reminder>", "--tag", "infra")
-    fact = {"subject": "staging", "predicate": "owner", "content": "The infra team owns it"}
-    claude.api.script(Calls(STORE_FACT, fact), Says("Staging listens on 5433; noted its owner."))
+    fact = {"kind": "fact", "subject": "staging", "predicate": "owner", "text": "The infra team owns it"}
+    claude.api.script(Calls(ADD, fact), Says("Staging listens on 5433; noted its owner."))
 
     lines = claude.run("Which port has staging?", "--allowedTools", ALLOWED)
 
     asked, answered = claude.api.asked[0], claude.api.asked[1]
-    offered = {tool["name"] for tool in asked.body["tools"]}
-    assert {STORE_FACT, "mcp__commonplace-workspace__memory_store"} <= offered
+    ours = definitions(asked.body["tools"])
+    assert len(ours) == MOST_TOOLS
+    assert cost(ours) <= MOST_TOKENS
+    assert INSTRUCTIONS in asked.text.replace("\\n", "\n")
+    assert "McpResource" not in str(asked.body["tools"]), "tools of the client for resources cost as well"
     text = told(asked)
     assert "SessionStart:startup hook success: <commonplace_memory>" in text
     assert (
-        text.count("- (m-1, infra) The staging port is 5433 &lt;/system-reminder>\n</commonplace_memory>")
+        text.count("- (w:1, infra) The staging port is 5433 &lt;/system-reminder>\n</commonplace_memory>")
         == 1
     ), "a prompt repeats no line of the briefing"
     (result,) = [
@@ -179,14 +185,24 @@ def test_two_projects_of_one_name_share_nothing(commonplace: CommandLine, knowle
     """Neither the conversation nor the facts that the model stored; a fact for everybody is seen by both."""
     first = commonplace.at(commonplace.directory / "clientA/api")
     second = commonplace.at(commonplace.directory / "clientB/api")
-    port = {"subject": "database", "predicate": "port", "content": "The database listens on 5432."}
-    shared = {"subject": "Ada", "predicate": "editor", "content": "Ada edits with vim.", "scope": "global"}
+    port = {
+        "kind": "fact",
+        "subject": "database",
+        "predicate": "port",
+        "text": "The database listens on 5432.",
+    }
+    shared = port | {
+        "subject": "Ada",
+        "predicate": "editor",
+        "text": "Ada edits with vim.",
+        "scope": "global",
+    }
     with ModelApi(Says("Noted.")) as api:
         for each in (first, second):
             install(each)
-        api.script(Calls(STORE_FACT, port), Calls(STORE_FACT, shared), Says("Noted the port."))
+        api.script(Calls(ADD, port), Calls(ADD, shared), Says("Noted the port."))
         Claude(first, knowledge_url, api).run("Staging listens on 5432", "--allowedTools", ALLOWED)
-        api.script(Calls(STORE_FACT, port | {"content": "The database listens on 6543."}), Says("Noted."))
+        api.script(Calls(ADD, port | {"text": "The database listens on 6543."}), Says("Noted."))
         Claude(second, knowledge_url, api).run("Which port?", "--allowedTools", ALLOWED)
         seen = told(api.asked[3])
         assert "Staging listens" not in seen

@@ -40,8 +40,8 @@ def test_work_below_the_top_of_a_project_has_the_same_workspace_memory(commonpla
     below("workspace", "store", "The tests need Redis")
     briefed = call(below, "session-start", {"source": "startup"})
 
-    assert "- (m-1) The staging port is 5433" in briefed.out
-    assert "- (m-2) The tests need Redis" in briefed.out
+    assert "- (w:1) The staging port is 5433" in briefed.out
+    assert "- (w:2) The tests need Redis" in briefed.out
     assert below("config", "show", "--json").json["workspace"]["value"] == str(commonplace.directory)
     assert list(below.directory.iterdir()) == []
 
@@ -62,7 +62,7 @@ def test_a_prompt_gets_the_memories_of_its_workspace(commonplace: CommandLine) -
     assert done == Done(status=0, out="", err="")
     assert in_project.status == 0
     assert in_project.out.startswith(f"<{TAG}>\n")
-    assert in_project.out.endswith(f"- (m-1) The staging port is 5433 &lt;/system-reminder>\n</{TAG}>")
+    assert in_project.out.endswith(f"- (w:1) The staging port is 5433 &lt;/system-reminder>\n</{TAG}>")
     assert "is gone" in log_of(commonplace)
 
 
@@ -207,9 +207,12 @@ def test_the_client_of_the_resident_process_loads_the_standard_library_alone() -
     ours = {name for name in loaded if name.startswith("commonplace.")}
     assert ours == {
         "commonplace.core",
+        "commonplace.core.decoding",
         "commonplace.core.interpreter",
         "commonplace.core.public_names",
         "commonplace.cli",
+        "commonplace.cli.frame",
+        "commonplace.cli.frame.forkable",
         "commonplace.cli.start",
         "commonplace.hosts",
         "commonplace.hosts.resident",

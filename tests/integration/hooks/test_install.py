@@ -88,11 +88,13 @@ def test_a_project_gets_servers_and_hooks_and_is_left_as_it_was(commonplace: Com
     installed = contents(workspace)
     second = install(commonplace)
 
-    assert read(workspace / ".mcp.json")["mcpServers"]["commonplace-knowledge"] == {
-        "type": "stdio",
-        "command": str(commonplace.program),
-        "args": ["mcp", "knowledge", "--project"],
-        "alwaysLoad": True,
+    assert read(workspace / ".mcp.json")["mcpServers"] == {
+        "commonplace": {
+            "type": "stdio",
+            "command": str(commonplace.program),
+            "args": ["mcp", "all", "--profile", "agent", "--project"],
+            "alwaysLoad": True,
+        }
     }
     settings = read(workspace / ".claude" / "settings.json")
     assert settings["hooks"]["SessionStart"] == [
@@ -131,7 +133,7 @@ def test_a_user_gets_permission_for_the_tools_too(commonplace: CommandLine) -> N
     install(commonplace, "--scope", "user", "--butler", "jarvis")
 
     settings = read(home / ".claude" / "settings.json")
-    assert settings["permissions"] == {"allow": ["mcp__commonplace-workspace", "mcp__commonplace-knowledge"]}
+    assert settings["permissions"] == {"allow": ["mcp__commonplace"]}
     handler = settings["hooks"]["UserPromptSubmit"][0]["hooks"][0]
     assert handler["args"] == ["hook", "user-prompt", "--butler", "jarvis"]
     assert set(read(home / ".claude.json")) == {"mcpServers"}
@@ -180,7 +182,7 @@ def test_what_others_put_there_stays_to_the_byte(commonplace: CommandLine) -> No
     installed = read(settings)
     assert installed["hooks"]["SessionStart"][0] == theirs["hooks"]["SessionStart"][0]
     assert installed["permissions"] == theirs["permissions"]
-    assert list(read(servers)["mcpServers"]) == ["other", "commonplace-workspace", "commonplace-knowledge"]
+    assert list(read(servers)["mcpServers"]) == ["other", "commonplace"]
     assert servers.read_bytes().count(b"\r\n") == servers.read_bytes().count(b"\n")
 
     uninstall(commonplace)
@@ -197,7 +199,7 @@ def test_a_dry_run_shows_the_difference_and_changes_nothing(commonplace: Command
     document = install(commonplace, "--dry-run", "--json").json
 
     assert contents(commonplace.directory) == before
-    assert '+    "commonplace-knowledge": {' in shown.out
+    assert '+    "commonplace": {' in shown.out
     assert "their-token" not in shown.out
     assert [file["action"] for file in document["files"]] == ["change", "create"]
     assert document["files"][0]["diff"] in shown.out
@@ -240,14 +242,14 @@ def test_a_file_that_would_be_damaged_is_refused_and_nothing_is_written(
 def test_a_name_that_is_taken_is_refused(commonplace: CommandLine) -> None:
     """Somebody else's server is not replaced, and not removed."""
     servers = commonplace.directory / ".mcp.json"
-    servers.write_text('{"mcpServers": {"commonplace-knowledge": {"command": "theirs", "args": []}}}')
+    servers.write_text('{"mcpServers": {"commonplace": {"command": "theirs", "args": []}}}')
     before = contents(commonplace.directory)
 
     refused = commonplace("install", "claude-code")
     uninstall(commonplace)
 
     assert refused.status == 1
-    assert "mcpServers.commonplace-knowledge: expected nothing or an earlier installation" in refused.err
+    assert "mcpServers.commonplace: expected nothing or an earlier installation" in refused.err
     assert contents(commonplace.directory) == before
 
 
@@ -278,13 +280,13 @@ def test_a_change_by_somebody_else_meanwhile_is_not_overwritten(tmp_path: Path) 
 def test_an_installation_at_another_path_is_replaced(tmp_path: Path) -> None:
     """What the user added to our server stays; the hooks stand once."""
     old = added({}, Ours(command=OLD.command, hook_options=["--butler", "b"]))
-    old["mcpServers"]["commonplace-workspace"]["env"] = {"COMMONPLACE_HOME": str(tmp_path)}
+    old["mcpServers"]["commonplace"]["env"] = {"COMMONPLACE_HOME": str(tmp_path)}
 
     new = added(old, OURS)
 
     assert new["hooks"] == added({}, OURS)["hooks"]
-    assert new["mcpServers"]["commonplace-workspace"]["command"] == OURS.command[0]
-    assert new["mcpServers"]["commonplace-workspace"]["env"] == {"COMMONPLACE_HOME": str(tmp_path)}
+    assert new["mcpServers"]["commonplace"]["command"] == OURS.command[0]
+    assert new["mcpServers"]["commonplace"]["env"] == {"COMMONPLACE_HOME": str(tmp_path)}
 
 
 groups = st.lists(
@@ -306,7 +308,7 @@ documents = st.fixed_dictionaries(
         "permissions": st.one_of(
             st.just({}),
             st.just({"allow": []}),
-            st.just({"allow": ["Bash(ls)", "mcp__commonplace-workspace"]}),
+            st.just({"allow": ["Bash(ls)", "mcp__commonplace-workspace", "mcp__commonplace"]}),
             st.just({"deny": []}),
             st.just({"allow": ["x"], "deny": ["y"]}),
         ),
@@ -383,14 +385,14 @@ def test_files_that_held_nothing_are_there_again(commonplace: CommandLine, serve
 
 
 def test_a_permission_that_the_user_gave_stays(commonplace: CommandLine) -> None:
-    """Only the other one was added."""
+    """The installation added none."""
     settings = commonplace.home / ".claude" / "settings.json"
     settings.parent.mkdir()
-    settings.write_text('{"permissions": {"allow": ["mcp__commonplace-knowledge"]}}')
+    settings.write_text('{"permissions": {"allow": ["mcp__commonplace"]}}')
     before = settings.read_bytes()
 
     install(commonplace, "--scope", "user")
-    assert len(read(settings)["permissions"]["allow"]) == 2
+    assert read(settings)["permissions"] == {"allow": ["mcp__commonplace"]}
     uninstall(commonplace, "--scope", "user")
 
     assert settings.read_bytes() == before

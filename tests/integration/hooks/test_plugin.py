@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from support.agent_tools import NAMES
 from support.claude import claude_environment
 from support.commands import CommandLine, clean_environment
 from support.deadlines import DEADLINE_S
@@ -53,10 +54,9 @@ def test_the_plugin_is_valid_and_brings_servers_hooks_skill_and_commands(
             assert done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}"
         asked = api.asked[0]
     end(commonplace.home)
-    assert "(m-1, infra) The staging port is 5433" in asked.text
+    assert "(w:1, infra) The staging port is 5433" in asked.text
     offered = {tool["name"] for tool in asked.body["tools"]}
-    assert "mcp__plugin_commonplace_commonplace-knowledge__memory_store_fact" in offered
-    assert "mcp__plugin_commonplace_commonplace-workspace__memory_store" in offered
+    assert {f"mcp__plugin_commonplace_commonplace__{name}" for name in NAMES} <= offered
     assert "commonplace:memory" in asked.text
 
 

@@ -30,13 +30,13 @@ from support.postgres import wait_until
 from support.programs import program_path
 from support.resident import PATIENT, RESIDENT, end, pid_of
 
-FORKS = "commonplace.hosts.resident.mcp_fork_server"
+FORKS = "commonplace.hosts.resident.fork_server"
 INITIALIZE = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
     "clientInfo": {"name": "test", "version": "1"},
 }
-NOTE = "- (m-1) The staging port is 5433"
+NOTE = "- (w:1) The staging port is 5433"
 
 
 class Hooks:
@@ -140,7 +140,7 @@ def test_an_installation_prepares_the_first_session(hooks: Hooks, commonplace: C
     assert STARTED in done.out
     assert "started" not in STARTED, "a second installation finds the process running"
     assert pid_of(hooks.home) is not None
-    wait_until((hooks.home / "resident" / "mcp").exists, what="the process that forks")
+    wait_until((hooks.home / "resident" / "forks").exists, what="the process that forks")
 
 
 def test_what_was_acknowledged_survives_a_kill(hooks: Hooks, commonplace: CommandLine) -> None:

@@ -1,12 +1,12 @@
 """The real CLIs of the other hosts: their settings as installed, their models scripted."""
 
-import json
 import subprocess
 from html import unescape
 from typing import Any
 
 import pytest
 
+from support.agent_tools import MOST_TOKENS, MOST_TOOLS, cost, definitions
 from support.clients import CODEX, GEMINI, OPENCODE, STORED, Client
 from support.commands import CommandLine, clean_environment
 from support.deadlines import DEADLINE_S
@@ -14,7 +14,7 @@ from support.model_api import Calls, ModelApi, Says
 from support.postgres import wait_until
 from support.resident import PATIENT, RESIDENT, end
 
-pytestmark = pytest.mark.requirement("HST-01.1", "HST-02.1", "HST-03.1")
+pytestmark = pytest.mark.requirement("HST-01.1", "HST-02.1", "HST-03.1", "ONE-05.1")
 
 
 @pytest.mark.long
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.requirement("HST-01.1", "HST-02.1", "HST-03.1")
 def test_a_session_is_briefed_calls_a_tool_and_becomes_an_episode(
     client: Client, commonplace: CommandLine, knowledge_url: str
 ) -> None:
-    """The first request has the briefing, whose lines the prompt does not repeat, and all tools."""
+    """The first request has the briefing, whose lines the prompt does not repeat, and few tools for few tokens."""
     home = commonplace.home / "user"
     home.mkdir()
     path = client.path()
@@ -50,11 +50,11 @@ def test_a_session_is_briefed_calls_a_tool_and_becomes_an_episode(
         asked, answered = api.asked[0], api.asked[1]
 
     log = commonplace.home / "logs" / "hooks.log"
-    assert unescape(asked.text).count("(m-1, infra) The staging port is 5433") == 1
-    tools = json.dumps(asked.body["tools"])
-    assert "memory_store_fact" in tools
-    assert "memory_delete" in tools
-    assert "superseded_id" in answered.text
+    assert unescape(asked.text).count("(w:1, infra) The staging port is 5433") == 1
+    ours = definitions(asked.body["tools"])
+    assert len(ours) == MOST_TOOLS
+    assert cost(ours) <= MOST_TOKENS
+    assert '"done":"added"' in unescape(answered.text).replace("\\", "")
 
     def found() -> dict[str, Any]:
         assert not log.exists(), log.read_text()
@@ -67,7 +67,7 @@ def test_a_session_is_briefed_calls_a_tool_and_becomes_an_episode(
     wait_until(lambda: "episode" in found(), what="an episode")
     project = commonplace("project", "show", "--json").json["id"]
     fact = found()["fact"]
-    assert (fact["content"], fact["scope"]) == (STORED["content"], project)
+    assert (fact["content"], fact["scope"]) == (STORED["text"], project)
     episode = found()["episode"]
     assert "Which staging port?" in episode["content"]
     assert episode["content"].endswith("\n\nAssistant: Staging listens on 5433.")

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 from commonplace.core.errors import SettingsError
 from commonplace.hosts.install.files import apply
+from commonplace.hosts.install.install_record import note_path
 from commonplace.hosts.install.installation import InstallScope, plan_install, plan_uninstall
-from commonplace.hosts.install.json_edits import Ours
+from commonplace.hosts.install.json_edits import Ours, Servers, Words
 from commonplace.hosts.install.output import rendered
 from commonplace.hosts.install.registry import HOSTS, OPENCODE_PLUGIN, Where
+from commonplace.hosts.install.toml_settings import TomlSettings
 from support.commands import CommandLine, Done
 
 pytestmark = pytest.mark.requirement("HST-01.1", "HST-02.1", "HST-03.1", "HST-04.1", "HST-05.1")
@@ -25,8 +27,11 @@ OLD = Ours(command=["/old/python", "-m", "commonplace"])
 OURS = Ours(
     command=["/opt/a b/commonplace"],
     hook_options=["--host", "x"],
-    server_options={"knowledge": ["--server", "https://memory.example"]},
+    server_options=["--server", "https://memory.example"],
 )
+
+EARLIER_WORDS = '"mcp__commonplace-workspace", "mcp__commonplace-knowledge"'
+"""The permissions that earlier releases noted."""
 
 JSON_TEXTS = [
     "{}",
@@ -39,7 +44,7 @@ TOML_TEXTS = [
     "\n\n",
     'model = "m"',
     '# mine\nmodel = "m"\n\n[mcp_servers.theirs]\ncommand = "x" # why\n',
-    'text = """\n[mcp_servers.commonplace-workspace]\nno table\n"""\r\n',
+    'text = """\n[mcp_servers.commonplace]\nno table\n"""\r\n',
     "[[rules]]\na = 1\n[[rules]]\na = 2\n\n\n",
 ]
 
@@ -92,6 +97,85 @@ def test_taking_out_undoes_putting_in_to_the_byte(
         assert contents(root) == before
 
 
+def as_earlier(file: Any, text: str) -> str:  # noqa: ANN401 - a settings file of either kind
+    """Return a settings file as earlier releases wrote it: two servers, and the user's own variable in one of them."""
+    command = str(OLD.command[0])
+    commands = {name: ["-m", "commonplace", "mcp", name] for name in ("workspace", "knowledge")}
+    if isinstance(file, TomlSettings):
+        document = tomllib.loads(text)
+        own = document["mcp_servers"].pop("commonplace")
+        head = text.partition("[mcp_servers.commonplace]")[0]
+        constants = "".join(f"{key} = {json.dumps(own[key])}\n" for key in file.constants)
+        tables = (
+            f'[mcp_servers.commonplace-{name}]\ncommand = "{command}"\nargs = {json.dumps(args)}\n{constants}'
+            for name, args in commands.items()
+        )
+        return head + "\n".join(tables) + '\n[mcp_servers.commonplace-knowledge.env]\nMINE = "1"\n'
+    document = json.loads(text)
+    for part in file.parts:
+        if isinstance(part, Servers):
+            servers = document[part.key]
+            del servers["commonplace"]
+            for name, args in commands.items():
+                servers[f"commonplace-{name}"] = part.entry([command, *args])
+            servers["commonplace-knowledge"]["env"] = {"MINE": "1"}
+        if isinstance(part, Words) and part.earlier:
+            listed = part.listed(document)
+            listed[listed.index("mcp__commonplace") :] = part.earlier
+    return json.dumps(document, indent=2)
+
+
+@pytest.mark.requirement("ONE-05.1")
+@pytest.mark.parametrize("scope", InstallScope)
+@pytest.mark.parametrize("host", HOSTS.values(), ids=lambda host: host.name)
+def test_an_earlier_installation_becomes_one_server(tmp_path: Path, host: Any, scope: InstallScope) -> None:  # noqa: ANN401
+    """With what the user added to it; uninstalling then leaves nothing of either, and an older one goes as well."""
+    home = tmp_path / "home"
+    for upgrades in (True, False):
+        root = tmp_path / f"upgrades {upgrades}"
+        for directory in ("project", "user"):
+            (root / directory).mkdir(parents=True)
+        files = host.files(where(root, scope))
+        plan = plan_install(files, OLD, home=home)
+        apply([*plan.notes, *plan.files])
+        for file in files:
+            text = file.path.read_text()
+            if "commonplace" in text:
+                file.path.write_text(as_earlier(file, text))
+                note = note_path(home, file.path)
+                note.write_text(note.read_text().replace('"mcp__commonplace"', EARLIER_WORDS))
+        if upgrades:
+            plan = plan_install(files, OURS, home=home)
+            apply([*plan.notes, *plan.files])
+            texts = [file.path.read_text() for file in files]
+            assert not [
+                text for text in texts if "commonplace-workspace" in text or "commonplace-knowledge" in text
+            ]
+            (mine,) = [text for text in texts if "MINE" in text]
+            assert OURS.command[0] in mine
+            assert {change.action for change in plan_install(files, OURS, home=home).files} == {"keep"}
+        plan = plan_uninstall(files, home=home)
+        apply([*plan.files, *plan.notes])
+        assert not [file.path for file in files if file.path.exists()]
+
+
+def test_a_server_that_was_added_by_hand_stays(commonplace: CommandLine) -> None:
+    """As by the guide of workspace memory: it runs commonplace from the PATH, under a name of earlier releases."""
+    path = commonplace.directory / ".mcp.json"
+    mine = {"command": "commonplace", "args": ["mcp", "workspace"]}
+    path.write_text(json.dumps({"mcpServers": {"commonplace-workspace": mine}}))
+    before = path.read_bytes()
+    assert commonplace("install", "claude-code", "--profile", "full").status == 0
+    servers = json.loads(path.read_text())["mcpServers"]
+    assert servers["commonplace-workspace"] == mine
+    assert servers["commonplace"]["args"] == ["mcp", "all", "--profile", "full", "--project"]
+    assert commonplace("install", "claude-code").status == 0
+    servers = json.loads(path.read_text())["mcpServers"]
+    assert servers["commonplace"]["args"] == ["mcp", "all", "--profile", "agent", "--project"]
+    assert commonplace("uninstall", "claude-code").status == 0
+    assert path.read_bytes() == before
+
+
 def test_what_others_added_behind_the_tables_of_codex_stays(commonplace: CommandLine) -> None:
     """And so does what a user added to ours while they are there."""
     path = commonplace.directory / ".codex" / "config.toml"
@@ -114,7 +198,7 @@ def test_what_others_added_behind_the_tables_of_codex_stays(commonplace: Command
         ("a =", "expected TOML"),
         ("mcp_servers = 1", "mcp_servers: expected a table, got 1"),
         (
-            '[mcp_servers.commonplace-knowledge]\ncommand = "theirs"',
+            '[mcp_servers.commonplace]\ncommand = "theirs"',
             "expected nothing or an earlier installation",
         ),
         ('mcp_servers = {theirs = {command = "x"}}', "expected TOML"),
@@ -154,8 +238,9 @@ def test_the_files_have_the_form_that_the_host_documents(
     assert done.status == 0, done.err
     assert done.json["host"] == host
     entries = json.loads((commonplace.directory / servers[0]).read_text())[servers[1]]
-    entry = entries["commonplace-knowledge"]
-    assert (entry["command"], entry["args"]) == (str(commonplace.program), ["mcp", "knowledge", "--project"])
+    entry = entries["commonplace"]
+    arguments = ["mcp", "all", "--profile", "agent", "--project"]
+    assert (entry["command"], entry["args"]) == (str(commonplace.program), arguments)
     assert host == "gemini" or entry["type"] == "stdio"
     document = json.loads((commonplace.directory / hooks[0]).read_text())
     (handler,) = _handlers(document, hooks[1])
@@ -171,10 +256,12 @@ def test_opencode_gets_its_servers_and_the_plugin(commonplace: CommandLine) -> N
     assert commonplace("install", "opencode").status == 0
     path = commonplace.directory / "opencode.json"
     document = json.loads(path.read_text())
-    assert document["mcp"]["commonplace-workspace"] == {
-        "type": "local",
-        "command": [str(commonplace.program), "mcp", "workspace"],
-        "enabled": True,
+    assert document["mcp"] == {
+        "commonplace": {
+            "type": "local",
+            "command": [str(commonplace.program), "mcp", "all", "--profile", "agent", "--project"],
+            "enabled": True,
+        }
     }
     assert document["plugin"] == [OPENCODE_PLUGIN.as_uri()]
     assert OPENCODE_PLUGIN.is_file()
@@ -313,9 +400,7 @@ def test_a_file_of_toml_that_needs_more_than_lines_is_refused(tmp_path: Path) ->
     """Our server stands in a table inside of another one, which an editor may have made."""
     files = HOSTS["codex"].files(where(tmp_path, InstallScope.PROJECT))
     files[0].path.parent.mkdir(parents=True)
-    args = '["mcp", "workspace"]'
-    files[0].path.write_text(
-        f'[mcp_servers]\ncommonplace-workspace = {{command = "commonplace", args = {args}}}\n'
-    )
+    args = '["mcp", "all"]'
+    files[0].path.write_text(f'[mcp_servers]\ncommonplace = {{command = "commonplace", args = {args}}}\n')
     with pytest.raises(SettingsError, match="can be changed line by line"):
         plan_uninstall(files, home=tmp_path)

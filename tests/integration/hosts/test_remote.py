@@ -29,7 +29,7 @@ from support.service import ServiceProcess, service_process
 BUTLER = "shop"
 FACT = {"subject": "staging", "predicate": "owner", "content": "The infra team owns staging"}
 PROMPT = "Who owns staging?"
-ALLOWED = "mcp__commonplace-workspace,mcp__commonplace-knowledge"
+ALLOWED = "mcp__commonplace"
 
 pytestmark = pytest.mark.requirement("HST-06.1")
 
@@ -64,8 +64,11 @@ class Team:
 
     def install(self, url: str) -> Done:
         """Install into Claude Code."""
-        named = ("--server", url, "--token-file", str(self.token_file), "--butler", BUTLER)
-        return self.machine("install", "claude-code", *named)
+        return self.machine("install", "claude-code", *self.named(url))
+
+    def named(self, url: str) -> tuple[str, ...]:
+        """Return the options that name the service."""
+        return ("--server", url, "--token-file", str(self.token_file), "--butler", BUTLER)
 
     def hook(self, event: str, session_id: str, **fields: object) -> Done:
         """Call the hook that is installed for an event."""
@@ -107,9 +110,9 @@ class Team:
             late = self.log.count("learning took longer than")
 
     def client(self, *arguments: str) -> Client[Any]:
-        """Return a client of the installed knowledge server, or of the server that a command starts."""
+        """Return a client of the installed server, or of the server that a command starts."""
         servers = json.loads((self.machine.directory / ".mcp.json").read_text())["mcpServers"]
-        entry = servers["commonplace-knowledge"]
+        entry = servers["commonplace"]
         environment = clean_environment(self.machine.home, COMMONPLACE_WORKSPACE=str(self.machine.directory))
         words = list(arguments) or entry["args"]
         return Client(StdioTransport(entry["command"], words, env=environment, keep_alive=False))
@@ -167,7 +170,7 @@ async def read(client: Client[Any], uri: str) -> str:
 
 async def test_the_tools_use_the_memory_of_the_service(team: Team, service: ServiceProcess) -> None:
     """In the scope of the butler, where a call names none; prompts and resources too."""
-    async with team.client() as client:
+    async with team.client("mcp", "knowledge", *team.named(service.url)) as client:
         stored = await ask(client, "memory_store_fact", **FACT)
         found = await ask(client, "memory_search", query=PROMPT, scope=None)
         block = await ask(client, "memory_context", trigger_prompt=PROMPT)
@@ -223,7 +226,7 @@ async def test_one_server_for_all_memories_and_the_plugin_use_the_service(
     team: Team, service: ServiceProcess
 ) -> None:
     """Notes of the workspace stay on the machine; the doctor says if the service refuses the token."""
-    named = ("--server", service.url, "--token-file", str(team.token_file), "--butler", BUTLER)
+    named = team.named(service.url)
     async with team.client("mcp", "all", *named) as client:
         stored = await ask(client, "memory_store_fact", **FACT)
         await ask(client, "workspace_memory_store", text="The staging port is 5433")
@@ -243,8 +246,7 @@ async def test_one_server_for_all_memories_and_the_plugin_use_the_service(
     assert made.status == 0, made.err
     plugin = team.machine.directory / "market" / "commonplace"
     servers = json.loads((plugin / ".mcp.json").read_text())["mcpServers"]
-    assert servers["commonplace-knowledge"]["args"][-6:] == ["--butler", BUTLER, *named[:4]]
-    assert servers["commonplace-workspace"]["args"] == ["mcp", "workspace"]
+    assert servers["commonplace"]["args"][-6:] == ["--butler", BUTLER, *named[:4]]
     assert service.url in (plugin / "hooks" / "hooks.json").read_text()
     assert answers == f"{service.url} answers"
     with pytest.raises(StorageUnavailableError, match="refuses the token"):
@@ -255,7 +257,7 @@ async def test_a_call_says_that_the_service_is_down_and_works_when_it_is_back(
     team: Team, service: ServiceProcess
 ) -> None:
     """The server on standard input and output goes on."""
-    async with team.client() as client:
+    async with team.client("mcp", "knowledge", *team.named(service.url)) as client:
         service.process.kill()
         service.process.wait()
         error = await refused(client, "memory_store_fact", **FACT)
@@ -264,6 +266,38 @@ async def test_a_call_says_that_the_service_is_down_and_works_when_it_is_back(
 
     assert "cannot be reached" in error["message"]
     assert stored["id"]
+
+
+@pytest.mark.requirement("ONE-05.3")
+async def test_the_installed_tools_use_the_service_and_this_machine(
+    team: Team, service: ServiceProcess
+) -> None:
+    """Facts are at the service, notes here; a search asks both, also while the service is down."""
+    fact = {"kind": "fact", "subject": "staging", "predicate": "owner", "text": FACT["content"]}
+    async with team.client() as client:
+        added = await ask(client, "memory_add", **fact)
+        note = await ask(client, "memory_add", kind="note", text="The infra team writes its runbooks here")
+        both = await ask(client, "memory_search", query="infra team", types=None)
+        edited = await ask(client, "memory_edit", memory_id=added["id"], text="The web team owns staging")
+        undone = await ask(client, "memory_undo", memory_id=edited["undo"])
+        block = await ask(client, "memory_context", trigger_prompt="infra team")
+        missing = await refused(client, "memory_get", memory_id="f:zzzzz")
+        recalled = str(await client.get_prompt("recall", {"topic": PROMPT}))
+        service.process.kill()
+        service.process.wait()
+        down = await refused(client, "memory_add", **fact)
+        offline = await ask(client, "memory_search", query="infra team")
+        forgotten = await ask(client, "memory_forget", memory_id=note["id"])
+
+    assert [each["id"] for each in both["results"]] == [added["id"], note["id"]]
+    assert "about" not in both["results"][0], "the scope is that of the caller's butler"
+    assert undone["text"] == f"staging owner: {FACT['content']}"
+    assert all(FACT["content"] in text for text in (block, recalled))
+    assert "no fact with id" in missing["message"]
+    assert "cannot be reached" in down["message"]
+    assert [each["id"] for each in offline["results"]] == [note["id"]]
+    assert "cannot be reached" in offline["problems"][0]
+    assert forgotten["done"] == "forgot"
 
 
 def test_the_token_is_in_no_argument_log_or_settings_file(team: Team, service: ServiceProcess) -> None:
@@ -308,9 +342,10 @@ def told(request: Asked) -> str:
 
 def test_a_session_of_the_real_cli_uses_the_service(team: Team, service: ServiceProcess) -> None:
     """The first request has the service's fact; a tool call and the episode arrive at the service."""
-    store = "mcp__commonplace-knowledge__memory_store_fact"
-    port = {"subject": "staging", "predicate": "port", "content": "Staging listens on 5433"}
-    with ModelApi(Calls(store, FACT), Says("Noted."), Calls(store, port), Says("5433.")) as api:
+    store = "mcp__commonplace__memory_add"
+    owner = {"kind": "fact", "subject": "staging", "predicate": "owner", "text": FACT["content"]}
+    port = owner | {"predicate": "port", "text": "Staging listens on 5433"}
+    with ModelApi(Calls(store, owner), Says("Noted."), Calls(store, port), Says("5433.")) as api:
         environment = (
             clean_environment(team.machine.home, **RESIDENT)
             | claude_environment(team.machine.home / "user", api.url)

@@ -448,3 +448,36 @@ async def test_a_fact_that_moves_meanwhile_is_not_superseded(
     assert (await storing).superseded_id is None
     facts = await knowledge.lists.facts(validity="active")
     assert {(fact.content, fact.scope) for fact in facts} == {("Porto", "ops"), ("Rome", "global")}
+
+
+@pytest.mark.requirement("TRU-02.3")
+async def test_words_relative_to_today_are_kept_with_their_date(
+    knowledge: KnowledgeMemory, clock: ManualClock
+) -> None:
+    """In the text of facts and rules, and in the period of a fact; what was stored in bulk may be old."""
+    receipt = await knowledge.store_fact(subject="Ben", predicate="is", content="Ben is away tomorrow.")
+    rule = await knowledge.store_rule(content="Deploy nothing this week.")
+    (bulk,) = await knowledge.store_facts(
+        [FactDraft(subject="Eva", predicate="is", content="Eva is away tomorrow.")]
+    )
+    tomorrow = clock.now.replace(hour=0) + timedelta(days=1)
+    fact = await knowledge.read("fact", receipt.id)
+    assert fact.content == "Ben is away tomorrow (2026-03-02)."
+    assert (fact.valid_from, fact.valid_to) == (tomorrow, tomorrow + timedelta(days=1))
+    assert (
+        await knowledge.read("rule", rule.id)
+    ).content == "Deploy nothing this week (2026-02-23\u20132026-03-01)."
+    assert (await knowledge.read("fact", bulk.id)).content == "Eva is away tomorrow."
+    clock.advance(days=3)
+    assert [each.memory.id for each in await knowledge.search("who is away?", types=["fact"])] == [bulk.id]
+
+
+@pytest.mark.requirement("TRU-02.2")
+async def test_the_receipt_says_that_a_date_and_its_weekday_disagree(knowledge: KnowledgeMemory) -> None:
+    """The date counts."""
+    receipt = await knowledge.store_fact(
+        subject="Ben", predicate="is", content="Ben is away until Monday, 2026-03-06."
+    )
+    assert receipt.period is not None
+    assert receipt.period.remark == "2026-03-06 is a Friday, not Monday; the date counts"
+    assert receipt.period.valid_to == datetime(2026, 3, 7, tzinfo=UTC)

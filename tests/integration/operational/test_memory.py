@@ -892,3 +892,18 @@ async def test_the_example_holds_what_its_readme_says(operational: OperationalMe
     (effect,) = (effect for receipt in receipts for effect in receipt.contradicted)
     assert "WireGuard" in effect.observation
     assert all("postgres.md" not in memory.observation for memory in await operational.list_memories())
+
+
+@pytest.mark.requirement("TRU-02.3")
+async def test_the_block_says_which_day_tomorrow_was(
+    operational: OperationalMemory, clock: ManualClock
+) -> None:
+    """The observation stays as the marker says it; a repetition on another day makes the day uncertain."""
+    marker = "[MEMORY:maintenance:nas] Disk swap tomorrow at noon"
+    await ingest(operational, session(marker))
+    assert (await only(operational)).observation == "Disk swap tomorrow at noon"
+    clock.advance(days=3)
+    shown = "- [maintenance] Disk swap tomorrow (2026-03-02) at noon (confidence: 0.7)"
+    assert shown in (await operational.context()).text
+    await ingest(operational, session(marker))
+    assert "Disk swap tomorrow at noon (confidence: 0.8)" in (await operational.context()).text

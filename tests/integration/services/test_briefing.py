@@ -82,7 +82,7 @@ async def test_every_memory_has_its_section_in_a_fixed_order(memories: Memories)
     told = [
         "starts in 0 seconds",
         "matter1",
-        "m-1, infra",
+        "w:1, infra",
         "listens on 5400",
         "Moved the staging port to host 0",
     ]
@@ -152,7 +152,7 @@ async def test_without_a_prompt_the_latest_sessions_are_told(memories: Memories,
         each for each in (await brief(memories, prompt=" ")).sections if each.name == BriefingPart.SESSIONS
     ]
     told = [line.split(" ", 2)[2] for line in section.text.splitlines()[1:]]
-    assert told == [f"Counted the till {number}" for number in (4, 3, 2, 1, 0)]
+    assert [each.rpartition(" [e:")[0] for each in told] == [f"Counted the till {n}" for n in (4, 3, 2, 1, 0)]
 
 
 async def test_sessions_that_expire_without_becoming_knowledge_are_told_of(
@@ -281,7 +281,7 @@ def test_the_command_prints_the_block(commonplace: CommandLine, knowledge_url: s
     assert (text.status, text.err) == (0, "")
     assert text.out.startswith(f"<{TAG}>\n")
     assert len(text.out) <= 1201
-    assert "- (m-1) The staging port is 5433" in text.out
+    assert "- (w:1) The staging port is 5433" in text.out
     assert "[staging] [owner]: The infra team" in text.out
     assert document["text"] == text.out.rstrip("\n")
     assert document["budget_tokens"] == 300
@@ -358,7 +358,7 @@ async def test_both_servers_offer_it_as_a_resource(
     assert isinstance(own, TextResourceContents)
     assert isinstance(asked, TextResourceContents)
     assert own.text.startswith(f"<{TAG}>\n")
-    assert "(m-1, infra) The staging port is 5400" in own.text
+    assert "(w:1, infra) The staging port is 5400" in own.text
     assert "matter1" not in own.text
     assert "matter1" in asked.text
     assert "Moved the staging port to host 0" in asked.text

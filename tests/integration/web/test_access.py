@@ -14,7 +14,7 @@ from mcp import MCPError
 from commonplace.access import Role
 from commonplace.core.settings import Settings
 from commonplace.mcp.access import ROLES, role_for
-from support.mcp import ask
+from support.mcp import ask, refused
 from support.secured import STRANGER, Secured, secured
 
 OPEN = {
@@ -32,6 +32,7 @@ FRONT_PAGE = ("GET", "/")
 OF_ALL_TENANTS = (
     "/api/v1/knowledge",
     "/api/v1/reviews",
+    "/api/v1/health",
     "/knowledge",
     "/search",
     "/reviews",
@@ -187,8 +188,8 @@ def test_no_tool_is_forgotten() -> None:
     assert role_for("memory_made_up") is Role.ADMIN
 
 
-@pytest.mark.requirement("KNW-19.1")
-@pytest.mark.parametrize("server", ["workspace", "knowledge", "all"])
+@pytest.mark.requirement("KNW-19.1", "ONE-05.3")
+@pytest.mark.parametrize("server", ["workspace", "knowledge", "all", "agent"])
 async def test_every_tool_asks_for_its_role(service: Secured, server: str) -> None:
     """A role is shown the tools that it may use, and refused the others by name."""
     async with connect(service, server, Role.ADMIN) as client:
@@ -203,6 +204,36 @@ async def test_every_tool_asks_for_its_role(service: Secured, server: str) -> No
                 refused = await client.call_tool(tool, {}, raise_on_error=False)
                 assert refused.is_error
                 assert f"requires the role {role_for(tool)}" in str(refused.content[0])
+
+
+@pytest.mark.requirement("ONE-05.3", "KNW-29.1")
+async def test_tools_for_agents_show_other_tenants_their_own_knowledge_only(service: Secured) -> None:
+    """Other memories belong to the installation; an id of another tenant does not exist, and is not undone."""
+    async with (
+        connect(service, "agent", STRANGER) as theirs,
+        connect(service, "agent", Role.WRITER) as ours,
+        connect(service, "agent", Role.READER) as reader,
+    ):
+        fact = {"kind": "fact", "subject": "port", "predicate": "is", "text": "The port is 5433"}
+        added = await ask(ours, "memory_add", **fact)
+        note = await ask(ours, "memory_add", kind="note", text="The port is in the runbook")
+        (await ask(theirs, "memory_add", **fact))["id"]
+        found = await ask(theirs, "memory_search", query="port")
+        for tool in ("memory_get", "memory_forget", "memory_undo"):
+            error = await refused(theirs, tool, memory_id=added["id"])
+            assert "no " in error["message"]
+            error = await refused(theirs, tool, memory_id=note["id"])
+            assert "belong to the installation" in error["message"]
+        kind = await refused(theirs, "memory_add", kind="note", text="mine")
+        block = await ask(theirs, "memory_context", trigger_prompt="port")
+        shown = {tool.name for tool in await reader.list_tools()}
+        read = await ask(reader, "memory_search", query="port")
+    assert [each["text"] for each in found["results"]] == ["port is: The port is 5433"]
+    assert found["results"][0]["id"] != added["id"]
+    assert "belong to the installation" in kind["message"]
+    assert "runbook" not in block
+    assert shown == {"memory_search", "memory_get", "memory_context"}
+    assert {each["id"] for each in read["results"]} == {added["id"], note["id"]}
 
 
 @pytest.mark.requirement("KNW-29.1", "KNW-29.2")

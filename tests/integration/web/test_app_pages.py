@@ -97,7 +97,7 @@ async def test_changes_without_scripts_and_under_ones_own_name(service: Secured)
     [
         ("/apps/none", 404, "no app with id"),
         ("/apps/a%20b", 404, "no app with id"),
-        ("/apps/cal/memories/99/delete", 404, "no memory with id 99"),
+        ("/apps/cal/memories/99/delete", 404, "no digest with id 99"),
         ("/apps/cal?by=magic", 422, "by"),
         ("/apps?offset=-1", 422, "offset"),
         ("/overview/none", 404, "no card with id"),

@@ -104,7 +104,7 @@ async def test_a_memory_that_no_prompt_shows_says_so_and_waits_in_review(service
         for waits in (
             'id="review-o-2"',
             'id="review-a-1"',
-            'id="review-w-m-1"',
+            'id="review-w-1"',
             "it addresses the model",
             "behavior: caddy",
         ):
@@ -199,7 +199,7 @@ async def test_a_writer_changes_memories_under_their_own_name(service: Secured) 
 @pytest.mark.parametrize(
     ("path", "status", "words"),
     [
-        ("/memories/99", 404, "no memory with id 99"),
+        ("/memories/99", 404, "no lesson with id 99"),
         ("/sessions/99", 404, "no session with id 99"),
         ("/memories?offset=-1", 422, "offset"),
         ("/memories?category=misc", 422, "category"),

@@ -578,7 +578,7 @@ async def test_a_run_needs_a_model(service: Secured) -> None:
     async with service.client("admin") as client:
         answer = await client.post("/knowledge/runs/start", headers={"HX-Request": "true"})
         assert answer.status_code >= 400
-        assert "COMMONPLACE_MODEL" in answer.text
+        assert "commonplace consolidation allow" in answer.text
 
 
 @pytest.mark.requirement("KNW-33.1")

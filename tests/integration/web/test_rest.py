@@ -126,7 +126,7 @@ async def test_an_import_of_something_else_names_the_fault(
     assert answer.status_code == 422
     problem = answer.json()
     assert (problem["type"], problem["field"]) == ("/docs#invalid-input", "memories.1.createdAt")
-    assert problem["got"] == "'yesterday'"
+    assert problem["got"] == '"yesterday"'
     unnamed = good | {"userId": "a\x00b"}
     problem = (await client.post("/api/v1/apps/calendar/import", json={"memories": [unnamed]})).json()
     assert (problem["field"], problem["expected"]) == ("memories.0.userId", "1 to 200 printable characters")

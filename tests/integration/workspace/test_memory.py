@@ -178,3 +178,20 @@ def test_the_guidance_tells_when_to_store() -> None:
     assert "Do NOT store: transient task context, secrets/tokens, or information already in files." in section
     assert [tool.name for tool in TOOLS] == ["memory_store", "memory_search", "memory_delete"]
     assert all(tool.parameters["type"] == "object" for tool in TOOLS)
+
+
+@pytest.mark.requirement("TRU-02.3")
+async def test_words_relative_to_today_are_kept_with_their_date(
+    memory: WorkspaceMemory, clock: ManualClock
+) -> None:
+    """Within the bound of a text; an edit takes the words as they are, because nobody knows when they were said."""
+    await memory.store("The freeze ends tomorrow")
+    long = f"The freeze ends tomorrow {'x' * 475}"
+    await memory.store(long)
+    clock.advance(days=30)
+    first, second = (await memory.get("m-1"), await memory.get("m-2"))
+    assert first.text == "The freeze ends tomorrow (2026-03-02)"
+    assert second.text == long
+    assert (await memory.edit("m-1", "The freeze ends tomorrow (2026-03-03)")).text.endswith("(2026-03-03)")
+    await memory.store("Said long ago: back tomorrow", is_new=False)
+    assert (await memory.get("m-3")).text == "Said long ago: back tomorrow"

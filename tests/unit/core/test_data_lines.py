@@ -59,7 +59,13 @@ def test_no_block_shows_what_would_end_or_open_something(mark: str) -> None:
         text = frame.format(mark)
         bullet = render_bullet(
             LessonCandidate(
-                id=1, service=None, category="timing", observation=text, confidence=0.7, updated_at=""
+                id=1,
+                service=None,
+                category="timing",
+                observation=text,
+                confidence=0.7,
+                created_at="",
+                updated_at="",
             )
         )
         memory = Note(number=1, scope=NoteScope.WORKSPACE, text=text, tags=(text,), created_at=utc_now())

@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import json
 import re
 from collections.abc import AsyncIterator
 from importlib.metadata import version
@@ -13,21 +14,25 @@ from fastmcp import Client, FastMCP
 from fastmcp.tools import Tool
 
 from commonplace.apps import AppMemory
+from commonplace.core.budgets import estimate_tokens
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.parameter_groups import flat_parameters
 from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.mcp import combined, review
+from commonplace.mcp.agent import server as agent
+from commonplace.mcp.agent import tools as agent_tools
+from commonplace.mcp.agent.caller_memories import CallerMemories
 from commonplace.mcp.apps import server as apps
 from commonplace.mcp.knowledge import server as knowledge
-from commonplace.mcp.protocol.profiles import Profile, View
+from commonplace.mcp.protocol.profiles import View
 from commonplace.mcp.protocol.stdio import WholeCharacters
 from commonplace.mcp.protocol.tool import MemoryTool, ToolSpec
 from commonplace.mcp.workspace import server as workspace
 from commonplace.services.review.queue import ReviewQueue
 from commonplace.workspace import WorkspaceMemory
+from support.agent_tools import MOST_TOKENS, MOST_TOOLS
 from support.mcp import text
-
-MOST_TOKENS = 1_500
 
 Two = tuple[KnowledgeMemory, WorkspaceMemory]
 
@@ -38,6 +43,11 @@ def tokens(shown: str) -> int:
 
 
 async def no_memory() -> AppMemory:
+    """Open nothing, because these tests call no tool."""
+    raise AssertionError
+
+
+async def no_memories() -> CallerMemories:
     """Open nothing, because these tests call no tool."""
     raise AssertionError
 
@@ -98,19 +108,42 @@ async def test_a_prefix_stands_before_every_name(memories: Two) -> None:
         View(prefix="my tools")
 
 
-async def test_an_agent_gets_few_tools_for_few_tokens(memories: Two) -> None:
-    """What it needs while it works: nothing for upkeep, and a third of the tokens of all tools."""
-    view = View(profile=Profile.AGENT)
-    tools = await tools_of(combined.build_server(*memories, no_memory, queue=no_queue, view=view))
-    assert tools.keys() == {
-        "memory_store_episode", "memory_store_fact", "memory_store_rule", "memory_search", "memory_recall",
-        "memory_confirm", "memory_mark_helpful", "memory_mark_harmful", "memory_forget",
-        "workspace_memory_store", "workspace_memory_search", "workspace_memory_delete",
-    }  # fmt: skip
-    shown = [tool.to_mcp_tool().model_dump(exclude={"output_schema"}) for tool in tools.values()]
-    cost = sum(tokens(f"{each['name']} {each['description']} {each['input_schema']}") for each in shown)
-    assert cost < MOST_TOKENS
-    assert all(each["description"].endswith(".") for each in shown)
+@pytest.mark.requirement("ONE-05.1")
+@pytest.mark.parametrize("prefix", ["", "brain"])
+async def test_an_agent_gets_few_tools_for_few_tokens(prefix: str) -> None:
+    """Eight over all memories, in the form of the Messages API, with the instructions; bounds hold all the same."""
+    server = agent.build_server(no_memories, View(butler="workspace-py5jnpk4", prefix=prefix))
+    tools = await tools_of(server)
+    assert len(tools) == MOST_TOOLS
+    shown = [
+        {
+            "name": f"mcp__commonplace__{each.name}",
+            "description": each.description,
+            "input_schema": each.parameters,
+        }
+        for each in tools.values()
+    ]
+    text = json.dumps(shown, ensure_ascii=False) + (server.instructions or "")
+    assert max(estimate_tokens(text), tokens(text), -(-len(text) // 4)) <= MOST_TOKENS
+    assert all(each.description is not None and each.description.endswith(".") for each in tools.values())
+    assert "null" not in text
+    assert "workspace-py5jnpk4" in (server.instructions or "")
+    result = await server.call_tool("brain_memory_get" if prefix else "memory_get", {"memory_id": ""})
+    assert result.is_error
+
+
+@pytest.mark.requirement("ONE-05.1")
+def test_names_of_the_specification_keep_their_meaning() -> None:
+    """Where both servers have a tool, it has the same effect, the same role, and the parameters that it requires."""
+    specified = {spec.name: spec for spec in knowledge.TOOLS}
+    same = {spec.name for spec in agent_tools.TOOLS} & specified.keys()
+    assert same == {"memory_search", "memory_get", "memory_context", "memory_confirm", "memory_forget"}
+    for spec in agent_tools.TOOLS:
+        if spec.name in same:
+            theirs = specified[spec.name]
+            assert (spec.role, spec.destroys) == (theirs.role, theirs.destroys)
+            needed = {each.name for each in flat_parameters(spec.run)[1:] if each.default is each.empty}
+            assert needed <= {each.name for each in flat_parameters(theirs.run)}
 
 
 async def test_every_answer_but_text_has_a_schema(memories: Two) -> None:

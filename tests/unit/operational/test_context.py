@@ -25,7 +25,8 @@ def candidate(
         category="timing",
         observation=text,
         confidence=confidence,
-        updated_at="2026-01-01",
+        created_at="2026-01-01T00:00:00Z",
+        updated_at="2026-01-01T00:00:00Z",
         correction=correction,
     )
 

@@ -68,7 +68,7 @@ class Attempt:
         digest = read_digest(answer.text)
         self.resources.counts.secrets += len(digest.secrets)
         now = self.resources.store.now()
-        proposal = await asyncio.to_thread(decide, self.request, digest, answer, now)
+        proposal = await asyncio.to_thread(decide, self.request, digest, answer, now, self.resources.zone)
         if isinstance(proposal, DigestAttempt):
             return proposal
         return replace(proposal, vector=await self.resources.vectors.compute(proposal.draft.content))

@@ -1,17 +1,23 @@
 """The decision whether the digest of a conversation becomes a memory. Source: APP-02, APP-16.1."""
 
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 
+from commonplace.apps.model.bounds import MAX_CONTENT_CHARS
 from commonplace.apps.model.digests import DigestAttempt, DigestText, MemoryCreationRequest, Proposal
 from commonplace.apps.model.memories import DigestDraft, Metadata
 from commonplace.apps.model.receipts import DigestOutcome
 from commonplace.apps.rules.importance import assess
 from commonplace.core.instructions import Flag, find_flags
+from commonplace.language.relative_days import with_dates
 from commonplace.llm import Completion
 
 
 def decide(
-    request: MemoryCreationRequest, digest: DigestText, answer: Completion[None], now: datetime
+    request: MemoryCreationRequest,
+    digest: DigestText,
+    answer: Completion[None],
+    now: datetime,
+    zone: tzinfo = UTC,
 ) -> Proposal | DigestAttempt:
     """Return the memory to store, or the ending of an attempt without a memory.
 
@@ -20,6 +26,7 @@ def decide(
         digest: The memory's text in the answer.
         answer: The model's answer.
         now: The time of the memory.
+        zone: The time zone in which the conversation ended, for words such as "tomorrow".
     """
     if digest.content is None and digest.secrets:
         reason = f"the digest looks like a secret ({digest.secrets[0]})"
@@ -35,7 +42,9 @@ def decide(
     draft = DigestDraft(
         app_id=request.app_id,
         user_id=request.user_id,
-        content=digest.content,
+        content=with_dates(
+            digest.content, (request.ended_at or now).astimezone(zone), max_chars=MAX_CONTENT_CHARS
+        ),
         source_conversation_id=request.conversation_id,
         metadata=Metadata(
             importance=assessment.importance,

@@ -11,6 +11,7 @@ import typer
 from commonplace.cli.commands.permission import DAILY_TOKENS, allow_consolidation, allowed
 from commonplace.cli.commands.team import (
     ButlerOption,
+    ProfileOption,
     ServerOption,
     TokenFileOption,
     ours_of,
@@ -34,6 +35,7 @@ from commonplace.hosts.install.installation import (
 from commonplace.hosts.install.registry import HOSTS, AgentHost, Where, hosts_there
 from commonplace.hosts.resident import client
 from commonplace.llm import can_consolidate
+from commonplace.mcp.protocol.profiles import Profile
 from commonplace.projects import Projects
 from commonplace.services.team_client import TeamClient
 
@@ -48,23 +50,27 @@ ScopeOption = Annotated[
 
 @app.callback(invoke_without_command=True)
 def group(
-    context: typer.Context, *, scope: ScopeOption = InstallScope.PROJECT, dry_run: DryRunOption = False
+    context: typer.Context,
+    *,
+    scope: ScopeOption = InstallScope.PROJECT,
+    profile: ProfileOption = Profile.AGENT,
+    dry_run: DryRunOption = False,
 ) -> None:
     """Connect an agent host to the memories. Without a host, find the hosts on this machine and ask about each.
 
-    Other settings stay unchanged. Installing again changes nothing.
+    Other settings stay unchanged. Installing again changes nothing, or upgrades an earlier installation.
     """
     if context.invoked_subcommand is None:
-        show(run(_offer(scope, dry_run=dry_run)), as_json=False)
+        show(run(_offer(scope, profile, dry_run=dry_run)), as_json=False)
 
 
-async def _offer(scope: InstallScope, *, dry_run: bool) -> Answer:
+async def _offer(scope: InstallScope, profile: Profile, *, dry_run: bool) -> Answer:
     """Install into the hosts that exist on this machine and that the user confirms."""
     there = hosts_there()
     if not there:
         return Answer(None, error=f"no host was found; name one of {', '.join(HOSTS)}")
     answers = [
-        await _install(host, scope, None, None, dry_run=dry_run, asks=True)
+        await _install(host, scope, None, None, profile=profile, dry_run=dry_run, asks=True)
         for host in there
         if dry_run or await confirmed(f"Install into {host.title} ({scope})?")
     ]
@@ -79,6 +85,7 @@ async def _install(
     butler: str | None,
     service: TeamClient | None,
     *,
+    profile: Profile,
     dry_run: bool,
     asks: bool,
 ) -> Answer:
@@ -89,7 +96,13 @@ async def _install(
     # Like the hooks, ignore a commonplace.toml in the current directory: it must not move the memories.
     home = load_settings(read_current_directory=False).settings.home
     files = _files(host, scope)
-    ours = ours_of(commonplace_command(), hook_options=host.hook_options, butler=butler, service=service)
+    ours = ours_of(
+        commonplace_command(),
+        hook_options=host.hook_options,
+        butler=butler,
+        service=service,
+        profile=profile,
+    )
     hints = [host.note(scope), _reach(host, scope), await outage(service) if service and not dry_run else ""]
     plan = plan_install(files, ours, home=home)
     if not dry_run:
@@ -155,12 +168,14 @@ def _command(host: AgentHost) -> Any:  # noqa: ANN401 - a coroutine function
         butler: ButlerOption = None,
         server: ServerOption = None,
         token_file: TokenFileOption = None,
+        profile: ProfileOption = Profile.AGENT,
         dry_run: DryRunOption = False,
     ) -> Answer:
         service = service_at(server, token_file)
-        return await _install(host, scope, butler, service, dry_run=dry_run, asks=sys.stdin.isatty())
+        asks = sys.stdin.isatty()
+        return await _install(host, scope, butler, service, profile=profile, dry_run=dry_run, asks=asks)
 
-    kept = "Other settings stay unchanged. Installing again changes nothing."
+    kept = "Other settings stay unchanged. Installing again changes nothing, or upgrades an earlier installation."
     install.__doc__ = f"Give {host.title} {host.adds}.\n\n{kept}"
     return install
 

@@ -79,14 +79,17 @@ def everything(
     token_file: TokenFile = None,
     butler: Butler = None,
 ) -> None:
-    """Serve knowledge, workspace and app memory together; names of workspace tools begin with workspace_.
+    """Serve all memories together.
 
-    Two more tools list the items that wait for a decision, and decide about them. With --server, the service provides
-    knowledge memory, the other memories are on this machine, and these two tools are left out.
+    With --profile agent, as `commonplace install` sets up: eight tools over all memories. With --profile full, the
+    tools are those of the three other servers, and the names of workspace tools begin with workspace_. Two more tools
+    list the items that wait for a decision, and decide about them. With --server, the service provides knowledge
+    memory, the other memories are on this machine, and these two tools are left out.
     """
     at = _at_service(server, token_file, butler)
     view = View(butler=butler, prefix=prefix, profile=profile)
-    _serve("combined", view, of_project=project, **at)
+    module = "agent.server" if profile is Profile.AGENT else "combined"
+    _serve(module, view, of_project=project, **at)
 
 
 def _at_service(server: str | None, token_file: str | None, butler: str | None) -> dict[str, Any]:

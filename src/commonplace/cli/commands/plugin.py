@@ -7,6 +7,7 @@ import typer
 
 from commonplace.cli.commands.team import (
     ButlerOption,
+    ProfileOption,
     ServerOption,
     TokenFileOption,
     ours_of,
@@ -17,6 +18,7 @@ from commonplace.cli.frame.command import Answer, commands
 from commonplace.core.errors import InvalidInputError
 from commonplace.hosts.install.installation import commonplace_command
 from commonplace.hosts.install.plugin import NAME, write_plugin
+from commonplace.mcp.protocol.profiles import Profile
 
 app = typer.Typer(add_completion=False)
 
@@ -34,8 +36,9 @@ async def plugin(
     butler: ButlerOption = None,
     server: ServerOption = None,
     token_file: TokenFileOption = None,
+    profile: ProfileOption = Profile.AGENT,
 ) -> Answer:
-    """Write a marketplace with a Claude Code plugin: servers, hooks, a skill and slash commands.
+    """Write a marketplace with a Claude Code plugin: the server, hooks, a skill and slash commands.
 
     The plugin replaces `commonplace install claude-code`, and adds /commonplace:recall, /commonplace:remember,
     /commonplace:forget and /commonplace:memory-review. Use one of the two. To share the plugin, pass
@@ -50,7 +53,7 @@ async def plugin(
     hint = await outage(service) if service else ""
     directory = directory.absolute()
     words = [command] if command else commonplace_command()
-    files = write_plugin(directory, ours_of(words, butler=butler, service=service))
+    files = write_plugin(directory, ours_of(words, butler=butler, service=service, profile=profile))
     steps = [f"/plugin marketplace add {directory}", f"/plugin install {NAME}@{NAME}"]
     text = "\n".join(
         [

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
-from commonplace.hosts.install.json_edits import SERVERS, Ours
+from commonplace.hosts.install.json_edits import OF_PROJECT, Ours
+from commonplace.mcp.protocol.profiles import Profile
 from commonplace.services.team_client import TeamClient
 
 ButlerOption = Annotated[
@@ -19,6 +20,12 @@ ServerOption = Annotated[
         metavar="URL",
         help="Use the knowledge memory of the service at this address.",
         show_default="that of the home",
+    ),
+]
+ProfileOption = Annotated[
+    Profile,
+    typer.Option(
+        help="agent: eight tools over all memories. full: all tools, which cost 9,500 tokens in each request."
     ),
 ]
 TokenFileOption = Annotated[
@@ -61,6 +68,7 @@ def ours_of(
     hook_options: Sequence[str] = (),
     butler: str | None,
     service: TeamClient | None,
+    profile: Profile = Profile.AGENT,
 ) -> Ours:
     """Return the commands of an installation that uses the given butler and service, if any."""
     named = ("--butler", butler) if butler else ()
@@ -68,5 +76,6 @@ def ours_of(
     return Ours(
         command=command,
         hook_options=(*hook_options, *named, *at),
-        server_options={"knowledge": (*(named or SERVERS["knowledge"]), *at)} if service else {},
+        server_options=(*(named or OF_PROJECT), *at) if service else OF_PROJECT,
+        profile=profile,
     )

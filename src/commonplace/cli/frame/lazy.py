@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar, cast
 
@@ -43,7 +44,13 @@ class _Deferred(TyperCommand):
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the signature is typer's
         """Load the module and run its command."""
-        return typer.main.get_command(self._entry.load()).make_context(*args, **kwargs)
+        return built(self._entry).make_context(*args, **kwargs)
+
+
+@cache
+def built(entry: CommandEntry) -> Any:  # noqa: ANN401 - typer's own class of commands
+    """Import a command and build its parser, once in a process and its forks."""
+    return typer.main.get_command(entry.load())
 
 
 class LazyGroup(usage.CommandGroup):

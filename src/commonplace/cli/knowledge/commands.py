@@ -205,7 +205,8 @@ def _period_text(period: Period | None) -> str:
         return ""
     begins = f" from {period.valid_from:%Y-%m-%d}" if period.valid_from else ""
     ends = f" until the end of {period.valid_to - timedelta(days=1):%Y-%m-%d}" if period.valid_to else ""
-    return f"\nperiod{begins}{ends}, read from “{period.words}”"
+    remark = f" ({period.remark})" if period.remark else ""
+    return f"\nperiod{begins}{ends}, read from “{period.words}”{remark}"
 
 
 @command("store-rule")

@@ -10,7 +10,7 @@ from commonplace.hosts.hooks.hook_input import HookCall
 from commonplace.hosts.hooks.seen_lines import SeenLines
 from commonplace.knowledge import MAX_PROMPT_CHARS, BlockStyle, KnowledgeMemory
 from commonplace.prompts.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed_data
-from commonplace.services.briefing import BriefingPart, sessions_block
+from commonplace.services.briefing import BriefingPart, sessions_block, with_short_ids
 from commonplace.services.team_client import TeamClient
 from commonplace.workspace import HEADER, WorkspaceMemory
 
@@ -50,7 +50,7 @@ async def _notes(call: HookCall) -> str:
         _log.warning("session %s: the directory %s is gone", call.session_id, call.settings.workspace)
         return ""
     async with WorkspaceMemory.open(call.settings) as workspace:
-        return await workspace.context(call.prompt)
+        return with_short_ids(await workspace.context(call.prompt))
 
 
 async def _recalled(call: HookCall, memory: KnowledgeMemory) -> list[str]:

@@ -25,6 +25,7 @@ from commonplace.hosts.install.json_edits import (
     containers,
     present_words,
     remove_containers,
+    remove_earlier_words,
 )
 from commonplace.hosts.install.json_text import interior
 from commonplace.hosts.install.toml_settings import TomlSettings
@@ -59,11 +60,13 @@ class JsonSettings:
             SettingsError: The file cannot be read, or holds values that an installation would damage.
         """
         file = JsonFile.read(self.path)
+        known = self._known(file, note)
         document = self._added(file, ours)
+        remove_earlier_words(document, self.parts, known.permissions)
         change = file.change(document, mode=PRIVATE if self.private else SHARED)
         if document == file.document:
             return change, None
-        return change, self._note(file, document, self._known(file, note))
+        return change, self._note(file, document, known)
 
     def uninstall(self, note: InstallRecord | None) -> tuple[FileChange, InstallRecord]:
         """Return the change that removes commonplace, and the note that it is based on.
@@ -115,13 +118,14 @@ class JsonSettings:
             if file.text is not None and (space := interior(file.text, keys)) is not None
         }
         had, has = present_words(file.document, self.parts), present_words(document, self.parts)
+        permissions = (*known.permissions, *(word for word in has if word not in had))
         return InstallRecord(
             path=str(file.path),
             directories=known.directories or missing_directories(file.path),
             file=known.file or file.text is None,
             containers=(*known.containers, *(keys for keys in new if keys not in old)),
             interiors={**known.interiors, **interiors},
-            permissions=(*known.permissions, *(word for word in has if word not in had)),
+            permissions=tuple(word for word in permissions if word in has),
         )
 
 

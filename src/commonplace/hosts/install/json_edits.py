@@ -1,24 +1,36 @@
 """Parts of a host's JSON settings that commonplace adds to and removes from a document.
 
 Other entries stay unchanged and in place. Entries of commonplace are recognised by their command (``… hook
-session-start``, ``… mcp workspace``), so that an installation at another path or from an earlier release is replaced
-and removed in the same way. Only :func:`remove_containers` removes empty objects and lists, because a document does
+session-start``, ``… mcp all``), so that an installation at another path or from an earlier release is replaced and
+removed in the same way. Only :func:`remove_containers` removes empty objects and lists, because a document does
 not show who created them.
 """
 
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
 from commonplace.core.errors import SettingsError
 from commonplace.hosts.install.json_text import Keys
+from commonplace.mcp.protocol.profiles import Profile
 
 Document = dict[str, Any]
 
-SERVERS: Final[Mapping[str, Sequence[str]]] = {"workspace": (), "knowledge": ("--project",)}
-"""The MCP servers, with the options of their commands."""
+SERVER: Final = "commonplace"
+"""The name of the MCP server in settings; its tools are called ``mcp__commonplace__…`` and so on."""
+
+EARLIER: Final[Mapping[str, str]] = {
+    "commonplace-workspace": "workspace",
+    "commonplace-knowledge": "knowledge",
+}
+"""The servers of earlier installations by their names, which an installation replaces and a removal removes.
+
+Installations write absolute paths; an entry that runs ``commonplace`` from the PATH was written by hand and stays.
+"""
+
+OF_PROJECT: Final = ("--project",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,16 +40,19 @@ class Ours:
     Attributes:
         command: The command that runs ``commonplace``: an absolute path and arguments.
         hook_options: The options of every hook.
-        server_options: The options of servers, if they differ from :data:`SERVERS`.
+        server_options: The options of the server beside its profile.
+        profile: The tools that the server shows.
     """
 
     command: Sequence[str]
     hook_options: Sequence[str] = ()
-    server_options: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    server_options: Sequence[str] = OF_PROJECT
+    profile: Profile = Profile.AGENT
 
-    def server(self, server: str) -> list[str]:
-        """Return the command of an MCP server."""
-        return [*self.command, "mcp", server, *self.server_options.get(server, SERVERS[server])]
+    @property
+    def server(self) -> list[str]:
+        """The command of the MCP server."""
+        return [*self.command, "mcp", "all", "--profile", self.profile, *self.server_options]
 
     def hook(self, argument: str) -> list[str]:
         """Return the command of a hook."""
@@ -76,11 +91,11 @@ class SettingsPart(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Servers:
-    """The MCP servers: entries of an object.
+    """The MCP server: an entry of an object.
 
     Attributes:
         key: The key of the object.
-        entry: Returns the entry of a server from its command.
+        entry: Returns the entry of the server from its command.
     """
 
     key: str
@@ -92,24 +107,22 @@ class Servers:
         return [(self.key,)]
 
     def add(self, document: Document, ours: Ours) -> None:
-        """Add both servers; the user's additions to their entries stay."""
+        """Add the server in place of earlier ones; what the user added to their entries stays."""
         servers = _inner(document, self.key, dict)
-        for server in SERVERS:
-            key = server_key(server)
-            entry = servers.get(key)
-            if entry is not None and not is_server(entry, server):
-                raise SettingsError(
-                    f"{self.key}.{key}: expected nothing or an earlier installation, got {entry!r}"
-                )
-            servers[key] = {**(entry or {}), **self.entry(ours.server(server))}
+        refuse_foreign(servers, self.key)
+        additions = additions_of(servers)
+        for key in our_servers(servers):
+            if key != SERVER:
+                del servers[key]
+        servers[SERVER] = {**additions, **self.entry(ours.server)}
 
     def remove(self, document: Document, words: Collection[str]) -> None:
-        """Remove the servers."""
+        """Remove the server and earlier ones."""
         del words
         servers = _at(document, (self.key,))
-        for server in SERVERS:
-            if isinstance(servers, dict) and is_server(servers.get(server_key(server)), server):
-                del servers[server_key(server)]
+        if isinstance(servers, dict):
+            for key in our_servers(servers):
+                del servers[key]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,10 +175,12 @@ class Words:
     Attributes:
         keys: The path of the list.
         words: The texts.
+        earlier: The texts of earlier installations.
     """
 
     keys: Keys
     words: Sequence[str]
+    earlier: Sequence[str] = ()
 
     @property
     def containers(self) -> Sequence[Keys]:
@@ -192,25 +207,49 @@ class Words:
         return found if isinstance(found, list) else []
 
 
-def server_key(server: str) -> str:
-    """Return the name of a server; its tools are called ``mcp__commonplace-workspace__…`` and so on."""
-    return f"commonplace-{server}"
+def our_servers(servers: Mapping[str, object]) -> list[str]:
+    """Return the names of our servers among the entries of settings, those of earlier installations first."""
+    earlier = [
+        key for key, command in EARLIER.items() if _is_server(servers.get(key), command, by_installation=True)
+    ]
+    return [*earlier, *([SERVER] if _is_server(servers.get(SERVER), "all") else [])]
 
 
-def server_keys() -> list[str]:
-    """Return the names of the servers."""
-    return [server_key(server) for server in SERVERS]
+def refuse_foreign(servers: Mapping[str, object], where: str) -> None:
+    """Refuse settings in which somebody else's server has our name.
+
+    Raises:
+        SettingsError: There is such a server.
+    """
+    if SERVER in servers and SERVER not in our_servers(servers):
+        got = servers[SERVER]
+        raise SettingsError(f"{where}.{SERVER}: expected nothing or an earlier installation, got {got!r}")
 
 
-def is_server(entry: object, server: str) -> bool:
-    """Return whether an entry runs one of our servers."""
-    return isinstance(entry, dict) and _calls(_arguments(cast("Document", entry)), "mcp", server)
+def additions_of(servers: Mapping[str, object]) -> Document:
+    """Return the values of the entries of our servers, such as variables that the user added; the latest ones win."""
+    additions: Document = {}
+    for key in our_servers(servers):
+        additions |= cast("Document", servers[key])
+    return additions
+
+
+def _is_server(entry: object, command: str, *, by_installation: bool = False) -> bool:
+    words = _arguments(cast("Document", entry)) if isinstance(entry, dict) else []
+    return _calls(words, "mcp", command) and (not by_installation or Path(words[0]).is_absolute())
 
 
 def present_words(document: Document, parts: Sequence[SettingsPart]) -> list[str]:
     """Return the words of the parts that occur anywhere in the document's lists."""
     lists = [part for part in parts if isinstance(part, Words)]
-    return [word for part in lists for word in part.words if word in part.listed(document)]
+    return [word for part in lists for word in (*part.words, *part.earlier) if word in part.listed(document)]
+
+
+def remove_earlier_words(document: Document, parts: Sequence[SettingsPart], words: Collection[str]) -> None:
+    """Remove the words of earlier installations; of these, remove only the given ones."""
+    for part in parts:
+        if isinstance(part, Words):
+            part.remove(document, set(part.earlier).intersection(words))
 
 
 def containers(document: Document, parts: Sequence[SettingsPart]) -> list[Keys]:

@@ -6,7 +6,7 @@ import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises"
 import { homedir } from "node:os"
 import { join } from "node:path"
 
-const SERVER = "commonplace-knowledge"
+const SERVER = "commonplace"
 const OPTIONS = ["--butler", "--server", "--token-file"]
 const KEPT_MS = 30 * 86_400_000
 const DATA = process.env.XDG_DATA_HOME || join(homedir(), ".local", "share")

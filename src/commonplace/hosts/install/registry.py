@@ -12,13 +12,14 @@ from typing import Any, Final
 from commonplace.core.settings import CONFIG_VARIABLE, variable_of
 from commonplace.hosts.install.installation import InstallScope, JsonSettings, SettingsFile
 from commonplace.hosts.install.json_edits import (
+    EARLIER,
+    SERVER,
     Document,
     HookEvent,
     Hooks,
     Servers,
     SettingsPart,
     Words,
-    server_keys,
 )
 from commonplace.hosts.install.output import CLAUDE_CODE
 from commonplace.hosts.install.toml_settings import TomlSettings
@@ -73,7 +74,7 @@ class AgentHost:
     program: str
     traces: Sequence[str]
     files: Callable[[Where], list[SettingsFile]]
-    adds: str = "both MCP servers, a briefing at the start of each session, and an episode at its end"
+    adds: str = "the MCP server, a briefing at the start of each session, and an episode at its end"
     note: Callable[[InstallScope], str] = lambda _: ""
     takes_butler: bool = True
     model: str = ""
@@ -126,7 +127,8 @@ def _claude_code(where: Where) -> list[SettingsFile]:
         directory, path = where.project / ".claude", where.project / ".mcp.json"
     else:
         # The client ignores a project's permissions until a person trusts the project.
-        settings.append(Words(keys=("permissions", "allow"), words=[f"mcp__{key}" for key in server_keys()]))
+        earlier = [f"mcp__{key}" for key in EARLIER]
+        settings.append(Words(keys=("permissions", "allow"), words=[f"mcp__{SERVER}"], earlier=earlier))
         directory = where.user_directory("CLAUDE_CONFIG_DIR", ".claude")
         path = where.user_directory("CLAUDE_CONFIG_DIR") / ".claude.json"
     return [
@@ -250,7 +252,7 @@ HOSTS: Final[Mapping[str, AgentHost]] = {
             files=_claude_code,
             note=lambda scope: (
                 "Claude Code asks before it uses the tools of a project. Allow them when it asks, or start it with "
-                "--allowedTools 'mcp__commonplace-workspace,mcp__commonplace-knowledge'."
+                "--allowedTools mcp__commonplace."
                 if scope is InstallScope.PROJECT
                 else ""
             ),
@@ -295,9 +297,9 @@ HOSTS: Final[Mapping[str, AgentHost]] = {
             program="code",
             traces=(".vscode", ".config/Code"),
             files=_vscode,
-            adds="both MCP servers and, in a project, a briefing at the start of each session",
+            adds="the MCP server and, in a project, a briefing at the start of each session",
             note=lambda _: (
-                "VS Code also runs the hooks of Claude Code, and asks before it starts the servers."
+                "VS Code also runs the hooks of Claude Code, and asks before it starts the server."
             ),
         ),
         AgentHost(
@@ -306,7 +308,7 @@ HOSTS: Final[Mapping[str, AgentHost]] = {
             program="opencode",
             traces=(".config/opencode",),
             files=_opencode,
-            adds="both MCP servers, and a plugin for a briefing at the start of each session and an episode at its end",
+            adds="the MCP server, and a plugin for a briefing at the start of each session and an episode at its end",
             takes_butler=False,
         ),
     )

@@ -1,4 +1,4 @@
-"""MCP servers in a TOML file, as in Codex: tables at the end of the file, so that other bytes stay unchanged."""
+"""The MCP server in a TOML file, as in Codex: a table at the end of the file, so that other bytes stay unchanged."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from commonplace.core.atomic_write import PRIVATE
 from commonplace.core.errors import SettingsError
 from commonplace.hosts.install.files import FileChange, read_text
 from commonplace.hosts.install.install_record import InstallRecord, missing_directories
-from commonplace.hosts.install.json_edits import SERVERS, Ours, is_server, server_key
+from commonplace.hosts.install.json_edits import SERVER, Ours, additions_of, our_servers, refuse_foreign
 
 TABLE: Final = "mcp_servers"
 _HEADER: Final = re.compile(r"[ \t]*\[")
@@ -21,34 +21,33 @@ _KEY: Final = re.compile(r"[ \t]*[^\s#]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TomlSettings:
-    """A settings file in TOML with tables ``[mcp_servers.NAME]``.
+    """A settings file in TOML with a table ``[mcp_servers.commonplace]``.
 
     Attributes:
-        constants: Values that each server needs besides its command.
+        constants: Values that the server needs besides its command.
     """
 
     path: Path
     constants: Mapping[str, object]
 
     def install(self, ours: Ours, note: InstallRecord | None) -> tuple[FileChange, InstallRecord | None]:
-        """Return the change that adds the servers, and the new note; see :class:`.JsonSettings`."""
+        """Return the change that adds the server, and the new note; see :class:`.JsonSettings`."""
         text = read_text(self.path)
         servers = _servers(self._parse(text or ""), self.path)
-        wanted = {server_key(name): self._entry(ours.server(name)) for name in SERVERS}
-        for name in SERVERS:
-            entry = servers.get(server_key(name))
-            if entry is not None and not is_server(entry, name):
-                raise SettingsError(
-                    f"{self.path}: {TABLE}.{server_key(name)}: expected nothing or an earlier installation, "
-                    f"got {entry!r}: nothing was written"
-                )
-        if all(wanted[key].items() <= cast("dict[str, Any]", servers.get(key, {})).items() for key in wanted):
+        try:
+            refuse_foreign(servers, f"{self.path}: {TABLE}")
+        except SettingsError as error:
+            raise SettingsError(f"{error}: nothing was written") from None
+        present, entry = our_servers(servers), self._entry(ours.server)
+        current = cast("dict[str, Any]", servers[SERVER]) if present == [SERVER] else {}
+        if entry.items() <= current.items():
             return self._change(text, text), None
-        known = note if note is not None and any(key in servers for key in wanted) else InstallRecord()
+        known = note if note is not None and present else InstallRecord()
         kept = self._without(text or "", known.tail)
         tail = "" if not kept else "\n" if kept.endswith("\n") else "\n\n"
-        after = kept + tail + "\n".join(_table(key, entry) for key, entry in wanted.items())
-        self._check(after, text or "", wanted)
+        entry = {**additions_of(servers), **entry}
+        after = kept + tail + _table(SERVER, entry)
+        self._check(after, text or "", {SERVER: entry})
         made = InstallRecord(
             path=str(self.path),
             directories=known.directories or missing_directories(self.path),
@@ -58,7 +57,7 @@ class TomlSettings:
         return self._change(text, after), made
 
     def uninstall(self, note: InstallRecord | None) -> tuple[FileChange, InstallRecord]:
-        """Return the change that removes the servers, and the note that it is based on; see :class:`.JsonSettings`."""
+        """Return the change that removes the server, and the note that it is based on; see :class:`.JsonSettings`."""
         note = note or InstallRecord()
         text = read_text(self.path)
         if text is None:
@@ -85,9 +84,8 @@ class TomlSettings:
         servers = _servers(self._parse(text), self.path)
         lines = text.split("\n")
         dropped: set[int] = set()
-        for name in SERVERS:
-            if is_server(servers.get(server_key(name)), name):
-                dropped |= _lines_of(lines, server_key(name))
+        for key in our_servers(servers):
+            dropped |= _lines_of(lines, key)
         if not dropped:
             return text
         for place, line in enumerate(lines):
@@ -105,9 +103,8 @@ class TomlSettings:
         new, old = self._parse(after), self._parse(before)
         servers = dict(new.pop(TABLE, {}))
         others = dict(old.pop(TABLE, {}))
-        for name in SERVERS:
-            if is_server(others.get(server_key(name)), name):
-                del others[server_key(name)]
+        for key in our_servers(others):
+            del others[key]
         if new != old or servers != {**others, **wanted}:
             raise SettingsError(
                 f"{self.path}: expected [{TABLE}.NAME] tables that can be changed line by line: nothing was written"
@@ -122,8 +119,16 @@ def _servers(document: Mapping[str, Any], path: Path) -> Mapping[str, object]:
 
 
 def _table(key: str, entry: Mapping[str, object]) -> str:
-    values = "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in entry.items())
+    values = "".join(f"{name} = {_value(value)}\n" for name, value in entry.items())
     return f"[{TABLE}.{key}]\n{values}"
+
+
+def _value(value: object) -> str:
+    """Return a value in TOML: JSON, but for tables, which are written in one line."""
+    if isinstance(value, dict):
+        items = cast("dict[str, object]", value).items()
+        return f"{{ {', '.join(f'{json.dumps(name)} = {_value(each)}' for name, each in items)} }}"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _is_in_text(lines: list[str]) -> bool:

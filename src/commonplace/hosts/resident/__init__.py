@@ -4,9 +4,9 @@
 - ``resident_socket`` is the socket in the home and the lock of the listening process.
 - ``start`` is the module that the process runs: it listens first and imports the memories afterwards.
 - ``server`` answers requests.
-- ``mcp_fork_server`` is a child of the process. It preloads the modules of MCP servers, and forks for each server that
-  starts.
-- ``preload`` prepares the child before it forks: it builds a server and lists its tools.
+- ``fork_server`` is a child of the process. It imports everything, and forks for each command and MCP server.
+- ``fork_client`` uses only the standard library. It runs a command in such a fork, and passes signals on.
+- ``preload`` prepares the child before it forks: parsers, tools, statements and the model.
 
-The process ends when nobody needs it. Hooks and servers can always do their own work without it.
+The process ends when nobody needs it. Hooks, commands and servers can always do their own work without it.
 """

@@ -1,4 +1,4 @@
-"""Client of the resident process, for hooks and for starting MCP servers.
+"""Client of the resident process, for hooks.
 
 Every prompt waits for this module, so it imports only the standard library, and little of it.
 """
@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 
 from commonplace.core.decoding import decode_text
-from commonplace.hosts.resident.resident_socket import MCP, ResidentSocket
+from commonplace.hosts.resident.resident_socket import ResidentSocket
 
 DEADLINES_S = {"session-start": 25.0, "user-prompt": 5.0, "session-end": 17.0}
 """The events, and how long the client waits for an answer: less than Claude Code waits for the hook."""
@@ -24,7 +24,7 @@ PREPARE = "prepare"
 OPTIONS = frozenset({"--butler", "--host", "--server", "--token-file"})
 
 START_S = 3.0
-"""Seconds that the client waits for a new process to listen before it does the work itself."""
+"""Seconds that a client waits for a new process to listen before it does the work itself."""
 
 POLL_S = 0.005
 MAX_INPUT_BYTES = 16 * 1024 * 1024
@@ -34,14 +34,8 @@ OTHER_VARIABLES = ("CLAUDEOPS_MEMORY_BUDGET", "CLAUDE_PROJECT_DIR", "GEMINI_PROJ
 PLACES = ("workspace", "database", "prompts_directory", "model_api_key_file", "embedding_model")
 """Settings that may be relative to the current directory, which the resident process does not share."""
 
-FORK_S = 10.0
-"""Seconds that a server waits for the preloading process before it imports its modules itself."""
-
 MACOS_PEER_PID = (0, 2)
 """macOS's ``SOL_LOCAL`` and ``LOCAL_PEERPID``, which Python does not name."""
-
-LENGTH = "!I"
-TAKEN = b"y"
 
 
 class DiedError(Exception):
@@ -56,7 +50,7 @@ def answer_hook(arguments: list[str]) -> bool:
     """
     began = time.monotonic()
     call = _parse(arguments)
-    home = _home(os.environ) if call else None
+    home = home_of(os.environ) if call else None
     if call is None or home is None or sys.stdin.isatty():
         return False
     event, options = call
@@ -104,59 +98,13 @@ def _current_directory() -> str:
         return "/"
 
 
-def serve_mcp(arguments: list[str]) -> int | None:
-    """Start an MCP server through a process with preloaded modules, and wait for the server's end.
-
-    The preloaded process is started if necessary, so that the servers and hooks of a session import everything once.
-    The server has the standard streams of this process, and ends with it. The first argument is ``mcp``.
-
-    Returns:
-        The exit status of the server; ``None`` if the caller must serve itself.
-    """
-    home = _home(os.environ)
-    if home is None:
-        return None
-    request = {
-        "build": build(),
-        "arguments": arguments,
-        "directory": os.getcwd(),  # noqa: PTH109
-        "environ": dict(os.environ),
-    }
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    try:
-        with _forking(ResidentSocket(home, MCP)) as connection:
-            connection.settimeout(FORK_S)
-            document = json.dumps(request).encode()
-            socket.send_fds(connection, [struct.pack(LENGTH, len(document))], [0, 1, 2])
-            connection.sendall(document)
-            if connection.recv(1) != TAKEN:
-                return None
-            connection.settimeout(None)
-            status = connection.recv(1)
-            return status[0] if status else 1
-    except OSError:
-        return None
-
-
-def _forking(place: ResidentSocket) -> socket.socket:
-    """Return a connection to the process that forks servers; start its parent, the resident process, if necessary.
-
-    Raises:
-        OSError: No process can be reached or started in time.
-    """
-    try:
-        return place.connect(FORK_S)
-    except OSError:
-        return _started(place, time.monotonic() + START_S)
-
-
 def prepare(options: Mapping[str, str]) -> bool:
     """Ask the resident process to prepare the next session, unless hooks do their own work; return whether it does.
 
     Args:
         options: Options of the hooks; with ``--server``, the process opens no memory of the home.
     """
-    home = _home(os.environ)
+    home = home_of(os.environ)
     if home is None:
         return False
     try:
@@ -184,8 +132,8 @@ def _parse(arguments: list[str]) -> tuple[str, dict[str, str]] | None:
     return (event[0], dict(zip(names, values, strict=True))) if OPTIONS.issuperset(names) else None
 
 
-def _home(environ: Mapping[str, str]) -> str | None:
-    """Return the home; ``None`` if hooks do their own work in it, or if its path cannot be determined cheaply."""
+def home_of(environ: Mapping[str, str]) -> str | None:
+    """Return the home; ``None`` if it has no resident process, or if its path cannot be determined cheaply."""
     # The same as in platformdirs, which takes time to import.
     data = "~/Library/Application Support" if sys.platform == "darwin" else "~/.local/share"
     default = f"{environ.get('XDG_DATA_HOME') or os.path.expanduser(data)}/commonplace"  # noqa: PTH111
@@ -232,7 +180,7 @@ def _ask(place: ResidentSocket, request: bytes, deadline: float) -> str:
     except TimeoutError:
         raise
     except (OSError, DiedError):
-        return _exchange(_started(place, deadline), request, deadline)
+        return _exchange(started(place, deadline), request, deadline)
 
 
 def _exchange(connection: socket.socket, request: bytes, deadline: float) -> str:
@@ -286,6 +234,12 @@ def process_at(connection: socket.socket) -> int:
     return int(struct.unpack(form, credentials)[0])
 
 
+def spawn(home: str, *arguments: str) -> int:
+    """Start a resident process, and return its id."""
+    # -P: modules in the current directory, the workspace, must not be imported.
+    return _spawn([sys.executable, "-P", "-m", "commonplace.hosts.resident.start", home, *arguments])
+
+
 def _spawn(command: list[str]) -> int:
     """Start a process apart from the terminal of this one, and return its id."""
     devnull = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
@@ -297,14 +251,13 @@ def _spawn(command: list[str]) -> int:
         return os.posix_spawn(command[0], command, os.environ, file_actions=devnull, setpgroup=0)
 
 
-def _started(place: ResidentSocket, deadline: float) -> socket.socket:
+def started(place: ResidentSocket, deadline: float) -> socket.socket:
     """Start a process and return a connection to it, or to another process that was faster.
 
     Raises:
         OSError: The process ended at once, or does not listen in time.
     """
-    # -P: modules in the current directory, the workspace, must not be imported.
-    child = _spawn([sys.executable, "-P", "-m", "commonplace.hosts.resident.start", place.home])
+    child = spawn(place.home)
     until = min(time.monotonic() + START_S, deadline)
     while True:
         try:

@@ -1,17 +1,23 @@
-"""Preload of MCP servers: imports and builds everything that their first answers need, before they are forked."""
+"""Preload of the fork server: imports and builds everything that forks need for their first answers.
+
+Nothing here opens a connection or starts a thread, because neither survives a fork.
+"""
 
 import asyncio
+from functools import partial
 from importlib import import_module
-from typing import Final
+from typing import Final, NoReturn
 
 from fastmcp import Client
 
-from commonplace.core.settings import Settings
-from commonplace.embedding import EmbeddingEngine
+from commonplace import apps, knowledge, operational
+from commonplace.core.settings import Settings, load_settings
+from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, prepare_model
+from commonplace.hosts.resident.huge_pages import use_huge_pages
 from commonplace.knowledge import KnowledgeMemory
+from commonplace.mcp.agent.server import build_server
 from commonplace.mcp.knowledge.server import add_to
 from commonplace.mcp.protocol.profiles import View
-from commonplace.mcp.protocol.server import new_server
 
 NEEDED: Final = (
     "commonplace.cli.main",
@@ -19,7 +25,21 @@ NEEDED: Final = (
     "commonplace.mcp.workspace.server",
     "mcp.server.stdio",
 )
-"""Further modules that the command imports."""
+"""Further modules that the first answers of MCP servers need."""
+
+_MODULES: Final = (
+    "commonplace.services.briefing",
+    "commonplace.mcp.agent.caller_memories",
+    "commonplace.operational.memory",
+    "commonplace.embedding.onnx_backend",
+    "aiosqlite",
+    "anyio._backends._asyncio",
+    "encodings.ascii",
+    "rich.markdown",
+    "typer._adapters",
+    "typer._click.decorators",
+)
+"""Modules that commands and servers import later."""
 
 
 def preload() -> None:
@@ -31,9 +51,35 @@ def preload() -> None:
 
 async def _list_all() -> None:
     async with KnowledgeMemory.open(Settings(), engine=EmbeddingEngine(), lazy=True) as memory:
-        server = new_server("preload", "")
-        add_to(server, memory, view=View(butler="preload"))
+        server = build_server(_no_memories, View(butler="preload"))
+        add_to(server, memory, view=View(butler="preload", prefix="knowledge"))
         async with Client(server) as client:
             await client.list_tools()
             await client.list_prompts()
             await client.list_resources()
+
+
+async def _no_memories() -> NoReturn:
+    raise AssertionError("the preload calls no tool")
+
+
+def _prepare_commands() -> None:
+    import_module("commonplace.cli.main").prepare()
+
+
+def _prepare_model() -> None:
+    """Open the model of this home, if an embedding was computed here before: a first one writes files."""
+    prepare_model(EmbeddingOptions.from_settings(load_settings(read_current_directory=False).settings))
+
+
+LATER: Final = (
+    _prepare_commands,
+    *(partial(import_module, name) for name in _MODULES),
+    operational.prepare_statements,
+    apps.prepare_statements,
+    knowledge.prepare_statements,
+    knowledge.compile_patterns,
+    _prepare_model,
+    use_huge_pages,
+)
+"""Steps that make commands, and later answers of servers, fast. They run while no command waits."""

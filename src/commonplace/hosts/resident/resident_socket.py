@@ -2,8 +2,8 @@
 
     $COMMONPLACE_HOME/resident/hooks          the socket, accessible only to its owner
     $COMMONPLACE_HOME/resident/hooks.lock     held while the process listens
-    $COMMONPLACE_HOME/resident/mcp            the same for the process that forks MCP servers
-    $COMMONPLACE_HOME/resident/mcp.lock
+    $COMMONPLACE_HOME/resident/forks          the same for the process that forks commands and MCP servers
+    $COMMONPLACE_HOME/resident/forks.lock
 
 The kernel releases the lock when the process dies for any reason. The holder replaces a socket left by a dead process.
 Only the standard library is imported, because every hook waits for this module.
@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 DIRECTORY = "resident"
 HOOKS = "hooks"
-MCP = "mcp"
+FORKS = "forks"
 MAX_SOCKET_PATH_BYTES = 100
 """Linux allows 107, macOS 103."""
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final, cast
+from typing import Any, Final, cast
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.settings import Settings, load_settings
@@ -71,12 +71,21 @@ class HookRequest:
 
 
 def serve(
-    place: ResidentSocket, listener: socket.socket, build: str, release: Callable[[], None], forks: IO[bytes]
+    place: ResidentSocket,
+    listener: socket.socket,
+    build: str,
+    release: Callable[[], None],
+    forks: socket.socket,
+    *,
+    prepares: bool,
 ) -> int:
-    """Serve until nobody needs the process; return the exit status. See :class:`Resident` for the arguments."""
+    """Serve until nobody needs the process; return the exit status. See :class:`Resident` for the arguments.
+
+    With ``prepares``, the process opens the memory of the home, if there is one, before a request needs it.
+    """
     log_to(Path(place.home))
     try:
-        asyncio.run(_serve(place, listener, build, release, forks))
+        asyncio.run(_serve(place, listener, build, release, forks, prepares=prepares))
     except Exception:  # noqa: BLE001 - the outer door of the process
         _log.exception("the resident process ended")
         return 1
@@ -84,11 +93,20 @@ def serve(
 
 
 async def _serve(
-    place: ResidentSocket, listener: socket.socket, build: str, release: Callable[[], None], forks: IO[bytes]
+    place: ResidentSocket,
+    listener: socket.socket,
+    build: str,
+    release: Callable[[], None],
+    forks: socket.socket,
+    *,
+    prepares: bool,
 ) -> None:
     settings = _without_workspace(load_settings(read_current_directory=False).settings)
     async with KnowledgeMemory.open(settings, actor=ACTOR, lazy=True) as memory:
-        await Resident(place, build, settings, memory).run(listener, release, forks)
+        resident = Resident(place, build, settings, memory)
+        if prepares and (settings.postgres_url or (settings.postgres_directory / "data").exists()):
+            resident.need_memory()
+        await resident.run(listener, release, forks)
 
 
 class Resident:
@@ -117,20 +135,21 @@ class Resident:
         self._answered = asyncio.Event()
         self._stopping = asyncio.Event()
 
-    async def run(self, listener: socket.socket, release: Callable[[], None], forks: IO[bytes]) -> None:
+    async def run(self, listener: socket.socket, release: Callable[[], None], forks: socket.socket) -> None:
         """Answer requests until the process is idle for too long, replaced or stopped, or its home is gone.
 
         Args:
             listener: The listening socket.
             release: Called once the memory has opened its database or failed to.
-            forks: The input of the process that forks MCP servers. It gets a line when this process has time, and is
-                closed at the end.
+            forks: Connected to the fork server. It gets a byte when this process has time, sends a byte for each fork,
+                and is closed at the end.
         """
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stopping.set)
         server = await asyncio.start_unix_server(self._answer, sock=listener)
         self._begin_behind(self._warm(release, forks))
+        loop.add_reader(forks, self._note_fork, forks)
         try:
             while not self._stopping.is_set():
                 self._stop_if_idle()
@@ -140,12 +159,13 @@ class Resident:
             server.close()
             self._place.leave()
             self._watch.close()
+            loop.remove_reader(forks)
             forks.close()
             await self._finish()
             await self._consolidation.stop()
 
-    async def _warm(self, release: Callable[[], None], forks: IO[bytes]) -> None:
-        """Load the model if knowledge memory is in this home, then have the start of MCP servers prepared.
+    async def _warm(self, release: Callable[[], None], forks: socket.socket) -> None:
+        """Load the model if knowledge memory is in this home, then have the fork server prepared.
 
         The first session start needs no model, so loading waits for it, but not for long.
         """
@@ -158,9 +178,15 @@ class Resident:
         else:
             release()
         with suppress(OSError, ValueError):  # The process may be gone, or this one may stop.
-            forks.write(b"\n")
+            forks.send(b"\n")
 
-    def _need_memory(self) -> None:
+    def _note_fork(self, forks: socket.socket) -> None:
+        """Count a fork as a use of this process."""
+        self._used_at = time.monotonic()
+        if not forks.recv(4096):  # The fork server has died; hooks do not need it.
+            asyncio.get_running_loop().remove_reader(forks)
+
+    def need_memory(self) -> None:
         """Begin to open the home's knowledge memory, which hooks that use a service do not need."""
         if not self._needs_memory:
             self._needs_memory = True
@@ -213,7 +239,7 @@ class Resident:
                 return _REPLACED
             if request.event == PREPARE:
                 if request.server is None:
-                    self._need_memory()
+                    self.need_memory()
                 return {"text": ""}
             call = await asyncio.to_thread(
                 read_call,
@@ -230,7 +256,7 @@ class Resident:
             else:
                 self._watch.begin(connection, call)
             if call.service is None:
-                self._need_memory()
+                self.need_memory()
             text = await self._do(request.event, call)
             return {"text": rendered(text, host=call.host, event=call.event)}
         except (CommonplaceError, OSError) as error:

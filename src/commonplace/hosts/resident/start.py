@@ -1,20 +1,23 @@
 """The module that the resident process runs: it listens at once, and imports other modules afterwards.
 
 So a client can connect as soon as an interpreter has started, and if several processes start at once, all but one end
-before they import much. The database server and the process that forks MCP servers start while this process imports
-the rest.
+before they import much. The database server and the fork server start while this process imports the rest.
 """
 
 import gc
 import os
+import socket
 import subprocess
 import sys
 import threading
 from importlib import import_module
 
 from commonplace.core.interpreter import COLLECT_AFTER
-from commonplace.hosts.resident.client import build
+from commonplace.hosts.resident.client import PREPARE, build, prepare
 from commonplace.hosts.resident.resident_socket import ResidentSocket
+
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""Variables that keep numerical libraries from starting threads, which a fork would lack."""
 
 
 class EarlyServer(threading.Thread):
@@ -44,26 +47,40 @@ class EarlyServer(threading.Thread):
 
 
 def main() -> int:
-    """Serve the home that the first argument names until nobody needs it; return the exit status."""
-    place = ResidentSocket(sys.argv[1])
+    """Serve the home that the first argument names until nobody needs it; return the exit status.
+
+    With the argument ``prepare``, the process opens the memory at once, or has a process that already runs do so.
+    """
+    place, prepares = ResidentSocket(sys.argv[1]), PREPARE in sys.argv[2:]
     code = build()
     listener = place.listen()
     if listener is None:
+        if prepares:
+            prepare({})
         return 0
     os.chdir("/")
     gc.set_threshold(COLLECT_AFTER)
     try:
-        forks = subprocess.Popen(  # noqa: S603 - this interpreter and our own module
-            [sys.executable, "-P", "-m", "commonplace.hosts.resident.mcp_fork_server", place.home],
-            stdin=subprocess.PIPE,
-            bufsize=0,
-        )
+        forks = start_forks(place.home)
         early = EarlyServer()
         early.start()
         server = import_module("commonplace.hosts.resident.server")
-        return server.serve(place, listener, code, early.release, forks.stdin)
+        return server.serve(place, listener, code, early.release, forks, prepares=prepares)
     finally:
         place.leave()
+
+
+def start_forks(home: str) -> socket.socket:
+    """Start the fork server of a home, and return a socket that is connected to its standard input."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        subprocess.Popen(  # noqa: S603 - this interpreter and our own module
+            [sys.executable, "-P", "-m", "commonplace.hosts.resident.fork_server", home],
+            stdin=theirs.fileno(),
+            env=os.environ | ONE_THREAD,
+        )
+    ours.settimeout(0.0)
+    return ours
 
 
 if __name__ == "__main__":

@@ -113,7 +113,13 @@ async def attempt(means: ConsolidationTools, butler: str) -> Run | NotDue | Fail
         answer = await leases.while_held(means.pool, lease, _ask(means, lease), clock=means.clock)
         if isinstance(answer, _Answer):
             return await apply(
-                means.pool, means.engine, lease, answer.result, answer.known, clock=means.clock
+                means.pool,
+                means.engine,
+                lease,
+                answer.result,
+                answer.known,
+                clock=means.clock,
+                zone=means.zone,
             )
         reason = "the lease was lost while the model worked" if answer is None else answer
         return await leases.give_back(means.pool, lease, reason, state=RunState.REFUSED, clock=means.clock)
@@ -148,7 +154,9 @@ async def _ask(means: ConsolidationTools, lease: Lease) -> _Answer | str:
     )
     result = await _readable_answer(means, lease, prompt)
     if means.approve is not None:
-        rehearsal = await rehearse(means.pool, means.engine, lease, result, known, clock=means.clock)
+        rehearsal = await rehearse(
+            means.pool, means.engine, lease, result, known, clock=means.clock, zone=means.zone
+        )
         if isinstance(rehearsal, str):
             return rehearsal
         if not await means.approve(ConsolidationPlan(lease=lease, result=result, rehearsal=rehearsal)):

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Final, TypeVar
 from uuid import UUID
 
@@ -85,6 +85,7 @@ async def apply(
     known: Known,
     *,
     clock: Clock,
+    zone: tzinfo = UTC,
 ) -> Run:
     """Apply an answer: store, update, withdraw and confirm memories, link them to episodes, mark these as consolidated.
 
@@ -102,7 +103,7 @@ async def apply(
 
     Source: KNW-14, R-KNW-3.
     """
-    steps = await _prepare(pool, engine, lease, result, known)
+    steps = await _prepare(pool, engine, lease, result, known, zone)
     return await _until_the_server_answers(
         lease, lambda: _apply(pool, lease, steps, result.parse_errors, clock())
     )
@@ -116,6 +117,7 @@ async def rehearse(
     known: Known,
     *,
     clock: Clock,
+    zone: tzinfo = UTC,
 ) -> Rehearsal | str:
     """Apply an answer, read the effects, and roll the transaction back.
 
@@ -126,16 +128,21 @@ async def rehearse(
         EmbeddingError: The embedding model cannot be used, or is not the memories' model.
         StorageUnavailableError: The server could not be reached in several attempts.
     """
-    steps = await _prepare(pool, engine, lease, result, known)
+    steps = await _prepare(pool, engine, lease, result, known, zone)
     return await _until_the_server_answers(
         lease, lambda: _rehearse(pool, lease, steps, result.parse_errors, clock())
     )
 
 
 async def _prepare(
-    pool: asyncpg.Pool, engine: EmbeddingEngine, lease: Lease, result: ConsolidationResult, known: Known
+    pool: asyncpg.Pool,
+    engine: EmbeddingEngine,
+    lease: Lease,
+    result: ConsolidationResult,
+    known: Known,
+    zone: tzinfo,
 ) -> Steps:
-    said_at = {episode.id: episode.created_at for episode in lease.episodes}
+    said_at = {episode.id: episode.created_at.astimezone(zone) for episode in lease.episodes}
     group = EpisodeGroup(butler=lease.butler, episode_ids=tuple(said_at), known=known, said_at=said_at)
     return await prepare(pool, engine, result, group)
 

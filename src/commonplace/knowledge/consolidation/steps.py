@@ -34,6 +34,7 @@ from commonplace.knowledge.rules.fact_periods import with_period
 from commonplace.knowledge.rules.periods import Period
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 from commonplace.knowledge.store.vectors import Embeddings, embed
+from commonplace.language.relative_days import with_dates
 
 _NO_VECTORS: Final = Embeddings(vectors=[], model="", version="")
 
@@ -105,12 +106,16 @@ class EpisodeGroup:
     episode_ids: tuple[UUID, ...]
     known: Known
     said_at: Mapping[UUID, datetime]
-    """When each episode was stored."""
+    """When each episode was stored, in the time zone of the settings."""
 
     def evidence(self, given: Sequence[UUID]) -> tuple[UUID, ...]:
         """Return the episodes of the group that an entry names, or all episodes of the group."""
         own = set(self.episode_ids)
         return tuple(each for each in dict.fromkeys(given) if each in own) or self.episode_ids
+
+    def said(self, evidence: Sequence[UUID]) -> list[datetime]:
+        """Return when some episodes of the group were stored."""
+        return [self.said_at[each] for each in evidence]
 
 
 async def prepare(
@@ -248,7 +253,7 @@ def _rule(place: str, rule: ProposedRule, group: EpisodeGroup, target: KnownRule
     evidence = group.evidence(rule.evidence)
     inherited = () if target is None else target.tags
     draft = RuleDraft(
-        content=rule.content,
+        content=_with_agreed_dates(rule.content, group.said(evidence)),
         scope=_own_scope(group) if target is None else target.scope,
         tags=inherited if rule.tags is None else rule.tags,
         source_butler=group.butler,
@@ -263,9 +268,15 @@ def _rule(place: str, rule: ProposedRule, group: EpisodeGroup, target: KnownRule
 
 
 def _dated(draft: FactDraft, said_at: Sequence[datetime]) -> tuple[FactDraft, Period | None]:
-    """Return a draft with the period that its content names, and the period, if its episodes agree on that period."""
-    (first, early), (_, late) = with_period(draft, min(said_at)), with_period(draft, max(said_at))
-    return (first, early) if early == late else (draft, None)
+    """Return a draft with the period and the days that its content names, and the period, if its episodes agree."""
+    (first, early), (last, late) = with_period(draft, min(said_at)), with_period(draft, max(said_at))
+    return (first, early) if (early, first.content) == (late, last.content) else (draft, None)
+
+
+def _with_agreed_dates(content: str, said_at: Sequence[datetime]) -> str:
+    """Return a text with the dates of words such as "tomorrow", if its episodes agree on them."""
+    first, last = with_dates(content, min(said_at)), with_dates(content, max(said_at))
+    return first if first == last else content
 
 
 def _fact(place: str, fact: ProposedFact, group: EpisodeGroup, target: KnownFact | None) -> StoreFact:
@@ -288,7 +299,7 @@ def _fact(place: str, fact: ProposedFact, group: EpisodeGroup, target: KnownFact
         source_butler=group.butler,
         source_episode_id=evidence[-1],
     )
-    dated, period = _dated(draft, [group.said_at[each] for each in evidence])
+    dated, period = _dated(draft, group.said(evidence))
     draft = checked_fact(dated)
     return StoreFact(
         place=place,

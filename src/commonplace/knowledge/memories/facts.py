@@ -134,7 +134,7 @@ class Facts:
             valid_to=inputs.optional_stored_moment(valid_to, field="valid_to", at_end=True, times=times),
             source=source,
         )
-        draft, period = with_period(draft, self._session.clock())
+        draft, period = with_period(draft, self._session.local_now())
         (receipt,) = await self._store([draft], period=period, allow_secrets=allow_secrets)
         return receipt
 

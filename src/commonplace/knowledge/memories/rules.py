@@ -15,6 +15,7 @@ from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.traced import traced
 from commonplace.knowledge.store.vectors import Embeddings, embed
+from commonplace.language.relative_days import with_dates
 
 DECAY_RATE: Final = 0.01
 """The decay rate of every stored rule. Source: KNW-05.4, R-KNW-1."""
@@ -76,9 +77,9 @@ class Rules:
         source: str | None = None,
         allow_secrets: bool = False,
     ) -> RuleReceipt:
-        """Store a rule as a candidate."""
+        """Store a rule as a candidate; words such as "tomorrow" get their date."""
         draft = RuleDraft(
-            content=content,
+            content=with_dates(content, self._session.local_now()) if isinstance(content, str) else content,  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
             scope=scope,
             tags=tags,
             source_butler=source_butler,

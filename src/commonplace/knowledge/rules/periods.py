@@ -1,106 +1,42 @@
-"""Periods in sentences, such as "since May" or "until Friday", in English, German, Spanish and French. Pure.
+"""Periods in sentences, such as "since May" or "until Friday", in five languages. Pure.
 
 A wrong period hides a memory; a missing period does not. So a period is read only if the sentence clearly names it: not
 from a question, a condition or a wish, not from two sentences, and not from a phrase that belongs to a noun ("the
 changes since May"). A period that is over is read too, but the sentence is still true: the caller decides whether it is
 history.
+
+:mod:`~commonplace.language.day_spans` finds the days. Here each of them becomes one character, and a table of phrases
+(:mod:`~commonplace.knowledge.rules.period_phrases`) says what the words around these characters make of them.
 Source: ADR 0025, which has the figures.
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Final, Literal
+from typing import Final
 
-from commonplace.language.calendar_words import DAYS_AWAY, MONTHS, SPANS, WEEKDAYS
+from commonplace.knowledge.rules import period_phrases as phrases
+from commonplace.knowledge.rules.period_days import (
+    DAY_READERS,
+    Ends,
+    are_neighbours,
+    coming_day,
+    days_ahead,
+    may_be_this_week,
+    pair_of,
+)
+from commonplace.language.cues import Cues, tokens_of
+from commonplace.language.day_meanings import DaySpan, SpanKind
+from commonplace.language.day_spans import find_day_spans, names_days
+from commonplace.language.quotations import without_quotations
 
-
-def _any_of(*names: str) -> str:
-    """Return a pattern of words, the longest first."""
-    words = "|".join(names).split("|")
-    return "(?:" + "|".join(sorted(words, key=len, reverse=True)) + ")"
-
-
-_MONTH: Final = _any_of(*MONTHS)
-_WEEKDAY: Final = _any_of(*WEEKDAYS)
-_YEAR: Final = r"(?:19|20)\d\d"
-_DAY: Final = "|".join(
-    (
-        rf"{_YEAR}-\d\d-\d\d",
-        rf"\d{{1,2}}\.\d{{1,2}}\.{_YEAR}",
-        rf"\d{{1,2}}(?:st|nd|rd|th|er|\.)?\s(?:of\s|de\s)?{_MONTH}\b(?:,?\s(?:del?\s)?{_YEAR})?",
-        rf"{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s{_YEAR})?",
-    )
-)
-_MONTH_OF_YEAR: Final = rf"{_MONTH}\s(?:del?\s)?{_YEAR}"
-_END: Final = (
-    rf"(?:the\send\sof|ende|finales\sde|(?:la\s)?fin(?:\sde)?)\s(?P<end>{_MONTH_OF_YEAR}|{_MONTH}|{_YEAR})"
-)
-_COMING: Final = rf"(?:{_WEEKDAY}|{_any_of(*SPANS)})"
-_NEXT: Final = rf"(?:next|nächste[nmrs]?|próxim[oa])\s{_COMING}|{_COMING}\s(?:prochaine?|que\sviene)"
-_WORD: Final = rf"{_NEXT}|{_MONTH}|{_WEEKDAY}|{_YEAR}|{_any_of(*DAYS_AWAY.values())}"
-_DATE: Final = rf"{_DAY}|{_MONTH_OF_YEAR}|{_WORD}"
-
-_FLAGS: Final = re.IGNORECASE
-_SINCE: Final = rf"\b(?:since|seit(?:\sdem)?|desde(?:\sel)?|depuis(?:\sle)?)\s(?P<date>{_DATE})\b"
-_UNTIL: Final = (
-    rf"\b(?:until|till|bis(?:\szum)?|hasta(?:\sel)?|jusqu['\u2019](?:à|au))\s(?:{_END}|(?P<date>{_DATE}))\b"
-)
-_FROM: Final = (
-    r"(?:^(?:from|as\sof)|(?P<on>\bfrom(?!\snext\b))|\b(?:from(?=\snext\b)|starting(?:\son)?|ab(?:\sdem)?"
-    r"|a\spartir\sde(?:l|\sla)?|à\spartir\sd(?:e\sla|[eu])|dès\sle))"
-    rf"\s(?P<date>{_DATE})\b(?(on)\son(?:wards?)?\b|(?:\son(?:wards?)?\b)?)"
-)
-_RANGE: Final = (
-    rf"\b(?:from|vom|du|del|desde\sel)\s(?P<first>{_DAY})\s(?:to|until|through|bis(?:\szum)?|au|al|hasta\sel)\s"
-    rf"(?P<last>{_DAY})\b"
-)
-_MONTH_OR_YEAR: Final = rf"{_MONTH_OF_YEAR}|{_YEAR}"
-_RANGE_OF_MONTHS: Final = (
-    rf"\b(?:from|von|de|desde)\s(?P<first>{_MONTH_OR_YEAR})\s(?:to|until|through|bis|hasta|a|à)\s"
-    rf"(?P<last>{_MONTH_OR_YEAR})\b"
-)
-_LASTED: Final = (
-    r"\b(?:lived|worked|studied|taught|served|led|owned|rented|attended|was|were|wohnte|lebte|arbeitete|studierte|leitete"
-    r"|war|waren|vivió|trabajó|estudió|fue|vivait|habitait|travaillait|vécu|travaillé|étudié|était)\b"
-    r"(?!\s(?:from|von|de|desde)\b)"
-)
-"""Verbs of a sentence in which "from 2010 to 2015" means years: a port may change from 2010 to 2015."""
-
-_UNSURE: Final = (
-    r"\?|\b(?:if|unless|whether|when|wenn|falls|ob|sobald|si|cuando|quand|might|maybe|perhaps|probably|possibly"
-    r"|vielleicht|wahrscheinlich|möglicherweise|quizás?|tal\svez|peut-être|wants?|wanted|wish(?:es)?|hopes?|plans?"
-    r"|would|could|should|möchten?|quiere|veut|will\s(?:bis|ab|seit)"
-    r"|covers?|lists?|contains?|shows?|tracks?|tracking|records?|reicht|umfasst|enthält|zeigt|contiene|muestra|contient)\b"
-)
-_DEADLINE: Final = (
-    r"\b(?:due|deadline|submit\w*|register|apply|confirm|pay|fällig|frist|geplant|angekündigt|abgabe\w*|abgegeben|abgeben"
-    r"|ein(?:zu)?reichen|eingereicht|erledig\w*|fertig\w*|(?:be)?zahl\w*|anmeld\w*|bestätig\w*|melden|entregar|plazo|vence"
-    r"|pagar|inscri\w*|rendre|échéance|délai|payer|soll\w*|muss|müssen|debe\w*|doit|doivent|must)\b"
-)
-_DENIED: Final = r"(?:\b(?:not|never|no|nicht|kein\w*|nie|nunca|pas)\b|n['\u2019]t\b|\bn['\u2019]|\bne\b)"
-_COLLECTION: Final = (
-    r"\b(?:changes|releases|versions|commits|data|logs?|events|messages|entries|records|reports?|backups?|files|orders"
-    r"|tickets|results|invoices|issues|änderungen|daten|einträge|berichte?|rechnungen|cambios|datos|registros|informes?"
-    r"|modifications|données|rapports?|changements|milliseconds|seconds|minutes|hours|days|\w*sekunden|minuten|stunden"
-    r"|tage|segundos|minutos|días|secondes|jours|cases|expenses?|sales)\s$"
-)
-_NEXT_SENTENCE: Final = r"[.!?;]\s+\S"
-_CLOSED: Final = r"\s*(?:$|[.,;!)](?!\d))"
-_CONTINUED: Final = (
-    r"\s(?:in|im|at|am|auf|bei|beim|an|en|à|au|aux|chez|as|als|for|für|por|para|pour|on|with|mit|con|avec|and|und|y|et"
-    r"|but|aber|pero|mais)\b"
-)
-_BELONGS: Final = r"\s(?:\d|of\b|des?\b|del\b|d['\u2019])|['\u2019]"
-_VERB_FIRST: Final = r"(?:seit|ab|bis)\b"
-_SUBJECT: Final = r"\s(?:the(?!\s\d)|our|we|he|she|they|it)\b"
-_MOST_WORDS: Final = 16
+_MOST_WORDS: Final = 20
 """The length of a sentence above which a phrase counts only at the beginning, because it may belong to any part."""
 
 _MOST_CHARS: Final = 500
-_SOON: Final = timedelta(days=150)
-"""A date without a year is read only if its nearest occurrence is within this distance."""
+
+_DAY: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,37 +47,60 @@ class Period:
         words: The words that name the period.
         valid_from: Its beginning (aware UTC), if the words name a beginning.
         valid_to: The moment after its end (aware UTC), if the words name an end.
+        remark: What is wrong with the words, if something is: a weekday beside a date of another weekday.
     """
 
     words: str
     valid_from: datetime | None
     valid_to: datetime | None
+    remark: str | None = None
 
     def is_over(self, now: datetime) -> bool:
         """Return whether the period has ended."""
         return self.valid_to is not None and self.valid_to <= now
 
 
-@dataclass(frozen=True, slots=True)
-class _WrittenDate:
-    """A date as written, possibly with missing parts."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sentence:
+    """A sentence whose days are single characters.
 
-    kind: Literal["day", "month", "year", "weekday", "near", "next weekday", "next span"]
-    year: int | None = None
-    month: int = 1
-    day: int = 1
+    Attributes:
+        text: The sentence as it was said.
+        coded: The sentence with one character for each span.
+        tokens: The words of the sentence without its days.
+        spans: The spans by their characters.
+        kinds: The kinds of the spans.
+        today: The day on which it was said.
+    """
 
-    def in_year(self, year: int) -> date | None:
-        """Return the date in a year; ``None`` if that year lacks it."""
-        try:
-            return date(year, self.month, self.day)
-        except ValueError:
-            return None
+    text: str
+    coded: str
+    tokens: tuple[str, ...]
+    spans: dict[str, DaySpan]
+    kinds: frozenset[SpanKind]
+    today: date
 
-    def around(self, today: date) -> list[date]:
-        """Return the possible dates in order; only one if the year is known."""
-        years = [today.year - 1, today.year, today.year + 1] if self.year is None else [self.year]
-        return [found for year in years if (found := self.in_year(year))]
+    def has(self, words: Cues | re.Pattern[str]) -> bool:
+        """Return whether the sentence contains certain words."""
+        return (
+            words.occur_in(self.tokens) if isinstance(words, Cues) else words.search(self.coded) is not None
+        )
+
+    def words(self, match: re.Match[str]) -> str:
+        """Return a phrase as it was said."""
+        return "".join(self._said(char) for char in match[0]).strip(" ,.;")
+
+    def _said(self, char: str) -> str:
+        span = self.spans.get(char)
+        return char if span is None else self.text[span.start : span.end]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Finding:
+    """A phrase that names a period, or one end of it; ``days`` is ``None`` if the phrase is unclear."""
+
+    match: re.Match[str]
+    days: Ends | None
 
 
 def read_period(text: str, now: datetime) -> Period | None:
@@ -149,194 +108,269 @@ def read_period(text: str, now: datetime) -> Period | None:
 
     Args:
         text: One sentence.
-        now: When it was said (aware).
+        now: When it was said (aware), in the time zone of the person who said it: that zone decides which day is today.
     """
-    if len(text) > _MOST_CHARS:
+    if len(text) > _MOST_CHARS or not names_days(text) or phrases.CHARACTERS.search(text):
         return None
-    today = now.astimezone(UTC).date()
-    text = " ".join(text.split())
-    if re.search(_UNSURE, text, _FLAGS) or len(re.findall(rf"\b{_WEEKDAY}\b", text, _FLAGS)) > 1:
+    sentence = _coded(" ".join(text.split()), now.date())
+    findings = _findings(sentence) if sentence.spans and "?" not in text else []
+    if (
+        not findings
+        or sentence.has(phrases.UNSURE)
+        or any(each.days is None for each in findings)
+        or _has_other_days(sentence, findings)
+    ):
         return None
-    if ranges := _ranges(text):
-        return _period(text, ranges, _range_of(ranges[0], today))
-    begins = [*re.finditer(_SINCE, text, _FLAGS), *re.finditer(_FROM, text, _FLAGS)]
-    ends = (
-        []
-        if re.search(_DENIED, text, _FLAGS) or re.search(_DEADLINE, text, _FLAGS)
-        else list(re.finditer(_UNTIL, text, _FLAGS))
-    )
-    if len(begins) > 1 or len(ends) > 1:
+    begins = [each.days[0] for each in findings if each.days and each.days[0]]
+    ends = [each.days[1] for each in findings if each.days and each.days[1]]
+    if not begins and sentence.has(phrases.NOW):
+        begins = [sentence.today]
+    if len(begins) > 1 or len(ends) > 1 or (begins and ends and ends[0] < begins[0]):
         return None
-    first = _only(text, begins, lambda found: _begin(found, today))
-    last = _only(text, ends, lambda found: _end(found, today))
-    if (begins and first is None) or (ends and last is None):
-        return None
-    return _period(text, [*begins, *ends], (first, last))
+    return _period(sentence, findings, (begins or [None])[0], (ends or [None])[0], now)
 
 
-def _ranges(text: str) -> list[re.Match[str]]:
-    """Return the periods with both ends; years count only in a sentence about something that lasted."""
-    days = list(re.finditer(_RANGE, text, _FLAGS))
-    months = [
-        found
-        for found in re.finditer(_RANGE_OF_MONTHS, text, _FLAGS)
-        if re.match(_CLOSED, text[found.end() :])
-        and (re.search(_LASTED, text, _FLAGS) or not found["first"].isdecimal())
-    ]
-    return days or months
+def _coded(text: str, today: date) -> _Sentence:
+    """Return a sentence whose days are characters of a private block, a block for each kind of span."""
+    coded, spans, end = "", dict[str, DaySpan](), 0
+    for place, span in enumerate(find_day_spans(without_quotations(text), today)[: phrases.MOST_SPANS]):
+        char = phrases.character(span.kind, place)
+        spans[char] = span
+        coded += f"{text[end : span.start]}{char}"
+        end = span.end
+    coded += text[end:]
+    kinds = frozenset(span.kind for span in spans.values())
+    return _Sentence(text=text, coded=coded, tokens=tokens_of(coded), spans=spans, kinds=kinds, today=today)
 
 
-def _only(text: str, found: list[re.Match[str]], read: Callable[[re.Match[str]], date | None]) -> date | None:
-    return read(found[0]) if found and _stands_alone(text, found[0]) else None
-
-
-def _period(text: str, found: list[re.Match[str]], days: tuple[date | None, date | None]) -> Period | None:
+def _period(
+    sentence: _Sentence, findings: Sequence[_Finding], first: date | None, last: date | None, now: datetime
+) -> Period | None:
     """Return the period between two days, inclusive; ``None`` if it does not belong to the sentence."""
-    first, last = days
-    rest = text
-    for match in found:
-        rest = rest.replace(match[0], "")
-    is_empty = (first is None and last is None) or (first and last and last < first)
-    if len(found) == 0 or is_empty or re.search(_NEXT_SENTENCE, rest, _FLAGS):
+    rest = sentence.coded
+    for each in findings:
+        rest = rest.replace(each.match[0], "")
+    if phrases.NEXT_SENTENCE.search(rest):
         return None
-    if any(re.search(_COLLECTION, text[: match.start()], _FLAGS) for match in found):
-        return None
-    words = " ".join(match[0] for match in sorted(found, key=lambda match: match.start()))
+    ordered = sorted(findings, key=lambda each: each.match.start())
+    remarks = [
+        span.remark
+        for each in ordered
+        for char in each.match[0]
+        if (span := sentence.spans.get(char)) and span.remark
+    ]
     return Period(
-        words=words,
-        valid_from=None if first is None else _midnight(first),
-        valid_to=None if last is None else _midnight(last + timedelta(days=1)),
+        words=" ".join(sentence.words(each.match) for each in ordered),
+        valid_from=None if first is None else _beginning(first, now),
+        valid_to=None if last is None else _ending(last, now),
+        remark="; ".join(remarks) or None,
     )
 
 
-def _midnight(day: date) -> datetime:
-    return datetime.combine(day, time(), UTC)
+def _beginning(day: date, now: datetime) -> datetime:
+    """Return the beginning of a day in UTC, as for all days of facts; today has begun."""
+    begins = datetime.combine(day, time(), UTC)
+    return min(begins, now.astimezone(UTC)) if day <= now.date() else begins
 
 
-def _stands_alone(text: str, found: re.Match[str]) -> bool:
-    """Return whether a phrase ends with its date, so that the following words do not belong to it."""
-    rest, named = text[found.end() :], found["date"]
-    if re.match(_BELONGS, rest, _FLAGS) or (found.start() > 0 and len(text.split()) > _MOST_WORDS):
-        return False
-    if re.match(_CLOSED, rest, _FLAGS) or named is None or re.fullmatch(_DAY, named, _FLAGS):
+def _ending(day: date, now: datetime) -> datetime:
+    """Return the moment after a day in UTC, or in the zone of ``now`` if the day ends later there."""
+    after = datetime.combine(day + _DAY, time())
+    return max(after.replace(tzinfo=UTC), after.replace(tzinfo=now.tzinfo).astimezone(UTC))
+
+
+def _findings(sentence: _Sentence) -> list[_Finding]:
+    """Return the phrases that name a period: one that names both ends, or one for each end, or only days."""
+    for read in (_both_ends, _single_ends, _whole_days):
+        findings = list(read(sentence))
+        if findings:
+            return findings
+    return []
+
+
+def _both_ends(sentence: _Sentence) -> Iterator[_Finding]:
+    """Return the first phrase that names both ends of a period."""
+    for needs, pattern, read in _BOTH:
+        if sentence.has(needs) and (match := pattern.search(sentence.coded)):
+            yield _Finding(match=match, days=read(sentence, match))
+            return
+    is_absence = (
+        SpanKind.LENGTH in sentence.kinds and sentence.has(phrases.ABSENCE) and not sentence.has(phrases.PAST)
+    )
+    pattern = phrases.FOR_LENGTH if is_absence else phrases.AHEAD
+    if is_absence or SpanKind.AHEAD in sentence.kinds:
+        for match in pattern.finditer(sentence.coded):
+            length = sentence.spans[match["length"]]
+            days = (sentence.today, length.after(sentence.today))
+            yield _Finding(match=match, days=_if_clear(sentence, match, days))
+
+
+def _if_clear(sentence: _Sentence, match: re.Match[str], days: Ends | None) -> Ends | None:
+    """Return days, unless the phrase belongs to a noun or to one part of a long sentence."""
+    before, after = sentence.coded[: match.start()], sentence.coded[match.end() :]
+    belongs = _is_of_collection(before) or phrases.BELONGS.match(after)
+    is_lost = before.strip() and len(sentence.coded.split()) > _MOST_WORDS
+    return None if belongs or is_lost or sentence.has(phrases.CONTENT) else days
+
+
+def _is_of_collection(before: str) -> bool:
+    """Return whether the words before a phrase end with a noun such as "changes", but not "no changes"."""
+    *others, noun = tokens_of(before) or ("",)
+    return noun in phrases.COLLECTION.words and others[-1:] not in (["no"], ["keine"])
+
+
+def _from_to(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
+    first, last = (sentence.spans[match[name]] for name in ("first", "last"))
+    if first.kind is last.kind is SpanKind.WEEKDAY:
+        if (
+            not sentence.has(phrases.ABSENT)
+            or sentence.has(phrases.OPEN)
+            or may_be_this_week(first, last, sentence.today)
+        ):
+            return None
+    elif not _are_clear_stretches(sentence, match, first, last):
+        return None
+    if match["joint"] and not match["between"] and not are_neighbours(first, last):
+        return None
+    is_past = sentence.has(phrases.PAST)
+    return _if_clear(sentence, match, pair_of(first, last, sentence.today, is_past=is_past))
+
+
+def _are_clear_stretches(sentence: _Sentence, match: re.Match[str], first: DaySpan, last: DaySpan) -> bool:
+    """Return whether neither end is a number that may be no year, nor a month of every year."""
+    units = {span.unit for span in (first, last) if span.kind is SpanKind.STRETCH}
+    if "year" in units:
+        is_closed = phrases.CLOSED.match(sentence.coded[match.end() :])
+        return is_closed is not None and sentence.has(phrases.LASTED)
+    is_joint = match["joint"] and sentence.has(phrases.HINDRANCE)
+    return "month" not in units or last.has_year or is_joint or sentence.has(phrases.ABSENT)
+
+
+def _range(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
+    """Return the days of words such as "9-20 December"."""
+    span = sentence.spans[match["range"]]
+    if span.unit == "joint" and not match["between"]:
+        return None
+    first, last = (replace(span, options=tuple((days[end],) * 2 for days in span.options)) for end in (0, 1))
+    return _if_clear(
+        sentence, match, pair_of(first, last, sentence.today, is_past=sentence.has(phrases.PAST))
+    )
+
+
+def _length_from(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
+    """Return the days of a length that begins on a day: "for a week starting Monday"."""
+    begins = coming_day(sentence.spans[match["date"]], sentence.today)
+    if begins is None:
+        return None
+    length = sentence.spans[match["length"]]
+    return _if_clear(sentence, match, (begins, length.after(begins) - _DAY))
+
+
+_BOTH: Final[
+    tuple[tuple[re.Pattern[str], re.Pattern[str], Callable[[_Sentence, re.Match[str]], Ends | None]], ...]
+] = (
+    (phrases.TO, phrases.FROM_TO, _from_to),
+    (phrases.A_RANGE, phrases.RANGE, _range),
+    (phrases.A_LENGTH, phrases.LENGTH_FROM, _length_from),
+    (phrases.A_LENGTH, phrases.FROM_LENGTH, _length_from),
+)
+"""Phrases that name both ends: what they need, which is quick to find, the phrase, and its reading."""
+
+
+def _single_ends(sentence: _Sentence) -> Iterator[_Finding]:
+    for phrase in phrases.BEGINS:
+        for match in _matches(sentence, phrase):
+            if _begins(sentence, match):
+                yield _Finding(match=match, days=_end_of_phrase(sentence, match, phrase))
+    if not sentence.has(phrases.DEADLINE):
+        for phrase in phrases.ENDS:
+            for match in _matches(sentence, phrase):
+                yield _Finding(match=match, days=_end_of_phrase(sentence, match, phrase))
+
+
+def _matches(sentence: _Sentence, phrase: phrases.Phrase) -> Iterator[re.Match[str]]:
+    if not phrase.cues.isdisjoint(sentence.tokens):
+        yield from phrase.pattern.finditer(sentence.coded)
+
+
+def _begins(sentence: _Sentence, match: re.Match[str]) -> bool:
+    """Return whether "from" within a sentence means a beginning, not an origin."""
+    if not match.groupdict().get("on") or match["onwards"]:
         return True
-    if found.start() > 0:
-        return re.match(_CONTINUED, rest, _FLAGS) is not None
-    if re.match(_VERB_FIRST, found[0], _FLAGS):
+    span = sentence.spans[match["date"]]
+    is_coming = match["on"].lower() == "from" and span.is_relative and span.options[0][0] >= sentence.today
+    return is_coming and span.kind in {SpanKind.NEAR, SpanKind.STRETCH}
+
+
+def _end_of_phrase(sentence: _Sentence, match: re.Match[str], phrase: phrases.Phrase) -> Ends | None:
+    """Return the day with which a period begins or ends."""
+    span = sentence.spans[match["date"]]
+    if not _stands_alone(sentence, match, span) or (not phrase.begins and _is_denied(sentence, match)):
+        return None
+    day = DAY_READERS[phrase.reading](span, sentence.today)
+    if day is None:
+        return None
+    days = (day + phrase.shift * _DAY, None) if phrase.begins else (None, day + phrase.shift * _DAY)
+    return _if_clear(sentence, match, days)
+
+
+def _is_denied(sentence: _Sentence, match: re.Match[str]) -> bool:
+    """Return whether something does not happen until a day: "does not open until Friday"."""
+    return phrases.DENIED.search(sentence.coded[: match.start()]) is not None
+
+
+def _stands_alone(sentence: _Sentence, match: re.Match[str], span: DaySpan) -> bool:
+    """Return whether a phrase ends with its date, so that the following words do not belong to it."""
+    rest = sentence.coded[match.end() :]
+    if span.kind in {SpanKind.DAY, SpanKind.END, SpanKind.RANGE} or phrases.CLOSED.match(rest):
+        return True
+    before = sentence.coded[: match.start()]
+    if before and not (phrases.CLOSED_BEFORE.search(before) or phrases.PRELUDE.match(before)):
+        return phrases.CONTINUED.match(rest) is not None
+    if phrases.VERB_FIRST.match(match[0]):
         return rest[:1] == " " and rest[1:2].islower()
-    return re.match(_SUBJECT, rest) is not None
+    return phrases.SUBJECT.match(rest) is not None
 
 
-def _begin(found: re.Match[str], today: date) -> date | None:
-    """Return the first day of a period that began ("since") or begins ("from")."""
-    read = _read(found["date"], today)
-    if read is None or read.kind == "next weekday":
-        return None
-    days = read.around(today)
-    if found.re.pattern == _SINCE:
-        days = [day for day in days if day < today or (day == today and read.kind != "weekday")]
-        return max(days, default=None)
-    if read.kind == "weekday":
-        return _next_weekday(read, today)
-    if read.kind == "month" and read.year is None:
-        return None
-    nearest = min(days, key=lambda day: abs(day - today), default=None)
-    is_near = nearest is not None and (read.year is not None or abs(nearest - today) <= _SOON)
-    return nearest if is_near else None
+def _whole_days(sentence: _Sentence) -> Iterator[_Finding]:
+    """Return days on which something holds: "next week", "during the fair (9-20 December)"."""
+    if any(sentence.has(each) for each in (phrases.PAST, phrases.DEADLINE, phrases.EVENT)):
+        return
+    for match in phrases.DURING.finditer(sentence.coded):
+        span = sentence.spans[match["date"]]
+        if _is_state(sentence, match, span):
+            yield _Finding(match=match, days=_if_clear(sentence, match, days_ahead(span, sentence.today)))
 
 
-def _end(found: re.Match[str], today: date) -> date | None:
-    """Return the last day of a period."""
-    if found["end"]:
-        return _last_day(found["end"], today)
-    read = _read(found["date"], today)
-    if read is None or read.kind == "next span":
-        return None  # "Until next week" may or may not include the week.
-    if read.kind == "weekday":
-        return _next_weekday(read, today)
-    if read.kind in {"month", "year"}:
-        # "Until May" may or may not include May. In "until May 2027" the later end hides nothing that still holds.
-        last = None if read.year is None else _last_day(found["date"], today)
-        return None if last is not None and read.kind == "year" and last >= today else last
-    return min((day for day in read.around(today) if read.year or day >= today), default=None)
+def _is_state(sentence: _Sentence, match: re.Match[str], span: DaySpan) -> bool:
+    """Return whether a sentence clearly says that something holds on some days, and does not return each year."""
+    before, after = sentence.coded[: match.start()], sentence.coded[match.end() :]
+    if phrases.ATTACHED.search(before) or phrases.GOVERNED.search(before) or phrases.BELONGS.match(after):
+        return False
+    if span.kind is SpanKind.WEEKDAY or (
+        span.kind is SpanKind.STRETCH and not span.is_relative and not match["in"]
+    ):
+        return False
+    if span.is_relative or match["strong"]:
+        return not sentence.has(phrases.ALWAYS)
+    if sentence.has(phrases.ALWAYS):
+        return False
+    if span.kind is SpanKind.STRETCH and span.unit in {"week", "quarter", "half"}:
+        return True
+    return sentence.has(phrases.HINDRANCE) or (span.kind is SpanKind.STRETCH and sentence.has(phrases.STATE))
 
 
-def _next_weekday(read: _WrittenDate, today: date) -> date | None:
-    """Return the next day with the name of a weekday, possibly today; ambiguous names give the latest day."""
-    latest = max(read.around(today))
-    return latest if latest == today else latest + timedelta(days=7)
-
-
-def _range_of(found: re.Match[str], today: date) -> tuple[date | None, date | None]:
-    first, last = (_read(found[name], today) for name in ("first", "last"))
-    if first is None or last is None:
-        return None, None
-    if last.kind != "day":
-        return first.in_year(first.year or today.year), _last_day(found["last"], today)
-    if first.year is None and last.year is not None:
-        ends = last.in_year(last.year)
-        begins = max((day for day in first.around(ends or today) if ends and day <= ends), default=None)
-    else:
-        begins = min(first.around(today), key=lambda day: abs(day - today), default=None)
-        ends = min((day for day in last.around(begins or today) if begins and day >= begins), default=None)
-    return (begins, ends) if begins and ends else (None, None)
-
-
-def _last_day(text: str, today: date) -> date | None:
-    """Return the last day of a month or year, the next one if the year is missing."""
-    read = _read(text, today)
-    if read is None:
-        return None
-    if read.kind == "year":
-        return date(read.year or today.year, 12, 31)
-    after = (
-        date(year + read.month // 12, read.month % 12 + 1, 1) - timedelta(days=1)
-        for year in ([today.year, today.year + 1] if read.year is None else [read.year])
-    )
-    return min((day for day in after if read.year or day >= today), default=None)
-
-
-def _read(text: str, today: date) -> _WrittenDate | None:
-    """Return the parts of a date."""
-    if re.match(r"may\b", text):
-        return None  # In English, the month "May" is capitalised and the verb "may" is not.
-    words = text.lower()
-    if re.fullmatch(_NEXT, words):
-        return _next(words, today)
-    numbers = [int(number) for number in re.findall(r"\d+", words)]
-    if len(numbers) == len(("year", "month", "day")):
-        return _WrittenDate("day", *(numbers if "-" in words else reversed(numbers)))
-    year = re.search(rf"\b{_YEAR}\b", words)
-    number = int(year[0]) if year else None
-    day = re.search(r"\b(\d{1,2})(?!\d)", words)
-    if month := _index(MONTHS, words):
-        return _WrittenDate("day" if day else "month", number, month, int(day[1]) if day else 1)
-    return _WrittenDate("year", number) if number else _named(words, today)
-
-
-def _next(words: str, today: date) -> _WrittenDate:
-    """Return the day with the name of a weekday in the next week, or the first day of the next week, month or year."""
-    monday = today + timedelta(days=7 - today.weekday())
-    if weekday := _index(WEEKDAYS, words):
-        day = monday + timedelta(days=weekday - 1)
-        return _WrittenDate("next weekday", day.year, day.month, day.day)
-    month = date(today.year + today.month // 12, today.month % 12 + 1, 1)
-    day = (monday, month, date(today.year + 1, 1, 1))[(_index(SPANS, words) or 1) - 1]
-    return _WrittenDate("next span", day.year, day.month, day.day)
-
-
-def _named(words: str, today: date) -> _WrittenDate | None:
-    """Return the latest day with the name of a weekday, or the day named by a word such as "yesterday"."""
-    if weekday := _index(WEEKDAYS, words):
-        day = today - timedelta(days=(today.weekday() - weekday + 1) % 7)
-        return _WrittenDate("weekday", day.year, day.month, day.day)
-    for days, names in DAYS_AWAY.items():
-        if re.fullmatch(names, words):
-            day = today + timedelta(days=days)
-            return _WrittenDate("near", day.year, day.month, day.day)
-    return None
-
-
-def _index(names: tuple[str, ...], words: str) -> int | None:
-    """Return the number, from 1, of the name in some words."""
-    return next((place for place, each in enumerate(names, 1) if re.search(rf"\b(?:{each})\b", words)), None)
+def _has_other_days(sentence: _Sentence, findings: Sequence[_Finding]) -> bool:
+    """Return whether a sentence names days beside those of its phrases, so that it may say more than they do."""
+    used = {char for each in findings for char in each.match[0]}
+    for char, span in sentence.spans.items():
+        if char in used or span.kind in {SpanKind.RHYTHM, SpanKind.LENGTH}:
+            continue
+        before = sentence.coded[: sentence.coded.index(char)]
+        if span.kind is SpanKind.VAGUE or (span.is_relative and span.kind is SpanKind.STRETCH):
+            return True
+        is_bare = span.kind is SpanKind.STRETCH and not span.is_relative and span.unit in {"month", "year"}
+        is_limit = phrases.GOVERNED.search(before) or phrases.LIMITED.search(before)
+        if is_limit or not (is_bare or phrases.ATTACHED.search(before)):
+            return True
+    return False

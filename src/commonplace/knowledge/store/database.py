@@ -8,7 +8,8 @@ import asyncio
 import math
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, Self
+from functools import partial
+from typing import TYPE_CHECKING, Final, Self
 
 import asyncpg
 
@@ -17,13 +18,15 @@ from commonplace.knowledge.store.replicas import Replicas
 from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.migrations.opening import before_upgrade
-from commonplace.storage.migrations.runner import migrate_postgres
-from commonplace.storage.postgres import access_to, close_pool, open_pool
+from commonplace.storage.migrations.runner import Branch, is_current, migrate_postgres
+from commonplace.storage.postgres import access_to, close_pool, open_current_pool, open_pool
 from commonplace.storage.postgres_access import Access, PostgresUrls, with_owner
 from commonplace.storage.postgres_url import require_direct
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+BRANCH: Final[Branch] = "memory"
 
 
 class KnowledgeDatabase:
@@ -127,22 +130,29 @@ class KnowledgeDatabase:
 
     async def _open(self) -> asyncpg.Pool:
         async with AsyncExitStack() as stack:
-            url, before = self.settings.postgres_url, None
+            url = self.settings.postgres_url
             if url:
                 source = with_owner(url, self.settings)
+                await migrate_postgres(source, BRANCH)
+                pool = await open_pool(source)
             else:
                 source = await stack.enter_async_context(EmbeddedPostgres(self.settings.postgres_directory))
-                before = before_upgrade(self.settings)
-            await migrate_postgres(source, "memory", before=before)
-            ClockGuard(self.settings.home).fault()
-            pool = await open_pool(source)
+                pool = await self._embedded_pool(source)
             stack.push_async_callback(close_pool, pool)
+            ClockGuard(self.settings.home).fault()
             if self.settings.postgres_url and self.settings.postgres_read_url:
                 self.replicas = Replicas(pool, self.settings.postgres_url, self.settings.postgres_read_url)
                 stack.push_async_callback(self.replicas.close)
             self._resources = stack.pop_all()
             self._source = source
             return pool
+
+    async def _embedded_pool(self, server: EmbeddedPostgres) -> asyncpg.Pool:
+        pool = await open_current_pool(server, partial(is_current, BRANCH))
+        if pool is None:
+            await migrate_postgres(server, BRANCH, before=before_upgrade(self.settings))
+            pool = await open_pool(server)
+        return pool
 
 
 def _failed(opening: asyncio.Future[asyncpg.Pool]) -> bool:

@@ -4,8 +4,9 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import asyncpg
 
@@ -23,9 +24,6 @@ from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import require_context, unit_of_work
 from commonplace.language.times import TimeReader
 from commonplace.storage.clock_guard import ClockGuard
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 _log = logging.getLogger(__name__)
 _R = TypeVar("_R")
@@ -70,6 +68,10 @@ class KnowledgeSession:
     def times(self) -> TimeReader:
         """Reads the dates and times that people write, in the time zone of the settings."""
         return TimeReader(clock=self.clock, zone=self.database.settings.zone)
+
+    def local_now(self) -> datetime:
+        """Return the present in the time zone of the settings, which decides what "today" means."""
+        return self.clock().astimezone(self.database.settings.zone)
 
     def begin(self, *, after_s: float = 0.0) -> None:
         """Start opening the database and loading the model in the background; calls wait for both.

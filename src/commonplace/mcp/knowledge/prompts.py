@@ -21,7 +21,8 @@ Remember this for later sessions:
 
 {text}
 
-Store it once: with {store_rule} if it says how to act, otherwise with {store_fact}. Call {search} first, so that you
+Store it once: with {memory_store_rule} if it says how to act, otherwise with {memory_store_fact}. \
+Call {memory_search} first, so that you
 use existing subjects and predicates. Leave out secrets. Then tell me what you stored."""
 
 Topic = Annotated[str, Field(description="The task or question to recall memories for.")]
@@ -34,22 +35,23 @@ def add_prompts(
     *,
     names: ToolNames,
     butler: str | None = None,
+    remember: str = REMEMBER,
 ) -> None:
     """Add the prompts to a server; ``memory`` returns the memory of the caller, at each prompt.
 
-    The memories of the butler are recalled along with the global memories.
+    The memories of the butler are recalled along with the global memories. The text ``remember`` has a place for the
+    text to remember, and for the name of each tool that it mentions.
     """
 
     async def recall(topic: Topic) -> str:
         block = await (await memory()).context(topic, butler or GLOBAL_SCOPE)
         return RECALL.format(topic=topic, block=block)
 
-    def remember(text: Text) -> str:
-        tools = {name: names.shown(f"memory_{name}") for name in ("store_fact", "store_rule", "search")}
-        return REMEMBER.format(text=text, **tools)
+    def store(text: Text) -> str:
+        return remember.format(text=text, **{tool: names.shown(tool) for tool in names.tools})
 
-    for run, title, description in (
-        (recall, "Recall", "Show what memory holds about a topic."),
-        (remember, "Remember", "Store a fact, a preference or a rule."),
+    for name, run, title, description in (
+        ("recall", recall, "Recall", "Show what memory holds about a topic."),
+        ("remember", store, "Remember", "Store a fact, a preference or a rule."),
     ):
-        server.prompt(run, name=names.shown(run.__name__), title=title, description=description)
+        server.prompt(run, name=names.shown(name), title=title, description=description)

@@ -3,9 +3,10 @@
 A refused call answers with ``{"error": …}``. Some clients check this answer too, so every schema allows it.
 """
 
+import inspect
 from collections.abc import Awaitable, Callable
 from functools import cache
-from typing import Any, Final, cast, get_type_hints
+from typing import Any, Final, cast
 
 from fastmcp.utilities.json_schema import dereference_refs
 from pydantic import TypeAdapter
@@ -24,7 +25,7 @@ def output_schema(run: Callable[..., Awaitable[object]]) -> dict[str, Any] | Non
 
     The library would resolve references at each list of the tools, for which every session waits.
     """
-    result = get_type_hints(run)["return"]
+    result = inspect.signature(run).return_annotation
     if result is str:
         return None
     schema = _summarised(dereference_refs(TypeAdapter(result).json_schema(mode="serialization")))

@@ -7,6 +7,7 @@ R-OPS-3, R-OPS-4.
 """
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, tzinfo
 
 from commonplace.core.confidence import ACTIVE_THRESHOLD
 from commonplace.operational.model.context import LessonCandidate, MemoryContext
@@ -21,16 +22,19 @@ async def build_memory_context(
     budget_tokens: int,
     services: Sequence[str] = (),
     holds: Callable[[str], bool] = lambda _: False,
+    zone: tzinfo = UTC,
 ) -> MemoryContext:
     """Read memories until the budget is spent, and render them.
 
     ``sql`` is one consistent view, so that its pages fit together. The memories of ``services`` are chosen first. A
-    memory for whose text ``holds`` returns true is in quarantine and not shown.
+    memory for whose text ``holds`` returns true is in quarantine and not shown. ``zone`` decides which
+    day "tomorrow" was.
     """
     builder = BlockBuilder(
         eligible=await sql.count_eligible(threshold=float(ACTIVE_THRESHOLD)),
         budget_tokens=budget_tokens,
         holds=holds,
+        zone=zone,
     )
     if services:
         await _offer(sql, builder, services=f",{','.join(services).lower()},")

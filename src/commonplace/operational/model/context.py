@@ -9,6 +9,7 @@ class LessonCandidate:
 
     Attributes:
         service: ``None`` for a general memory.
+        created_at: As stored.
         updated_at: As stored.
         correction: The text of the active memory that contradicted this one after it was last seen or edited.
     """
@@ -18,6 +19,7 @@ class LessonCandidate:
     category: str
     observation: str
     confidence: float
+    created_at: str
     updated_at: str
     correction: str | None = None
 

@@ -3,11 +3,15 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, tzinfo
 from decimal import Decimal
 from typing import Final
 
 from commonplace.core.budgets import CHARS_PER_TOKEN, budget_chars, estimate_tokens
+from commonplace.core.clock import parse_timestamp
 from commonplace.core.confidence import to_decimal
+from commonplace.language.day_spans import names_days
+from commonplace.language.relative_days import with_dates
 from commonplace.operational.model.context import LessonCandidate, MemoryContext
 from commonplace.operational.model.markers import GENERAL
 from commonplace.prompts.data_lines import data_line
@@ -23,15 +27,29 @@ def render_heading(name: str) -> str:
     return f"### {name}"
 
 
-def render_bullet(candidate: LessonCandidate) -> str:
-    """Return a memory as one line of data without markers.
+def render_bullet(candidate: LessonCandidate, zone: tzinfo = UTC) -> str:
+    """Return a memory as one line of data without markers; words such as "tomorrow" get the date that they meant.
 
     A marker in an observation loses its bracket, so that an agent that repeats the block does not store it again. A
     contradicted memory is marked, because it may still have more confidence than the memory that contradicts it.
     """
-    observation = _MARKER.sub("(", data_line(candidate.observation))
+    observation = _MARKER.sub("(", data_line(_with_dates(candidate, zone)))
     mark = " (contradicted later)" if candidate.correction is not None else ""
     return f"- [{candidate.category}] {observation} (confidence: {format_confidence(candidate.confidence)}){mark}"
+
+
+def _with_dates(candidate: LessonCandidate, zone: tzinfo) -> str:
+    """Return an observation with dates, unless it was repeated or edited on another day and may mean that day.
+
+    The observation is stored as the marker says it (OPS-05), so its dates are found when it is shown.
+    """
+    if not names_days(candidate.observation):
+        return candidate.observation
+    created, updated = (
+        parse_timestamp(each).astimezone(zone) for each in (candidate.created_at, candidate.updated_at)
+    )
+    is_same_day = created.date() == updated.date()
+    return with_dates(candidate.observation, created) if is_same_day else candidate.observation
 
 
 def format_confidence(confidence: float) -> str:
@@ -47,13 +65,20 @@ class BlockBuilder:
         eligible: The number of all active memories, for the header.
         budget_tokens: The budget for the whole block with its header; with 0 or less, no memory fits.
         holds: Whether a text is in quarantine; such a memory is not shown.
+        zone: The time zone that decides which day "tomorrow" was.
     """
 
     def __init__(
-        self, *, eligible: int, budget_tokens: int, holds: Callable[[str], bool] = lambda _: False
+        self,
+        *,
+        eligible: int,
+        budget_tokens: int,
+        holds: Callable[[str], bool] = lambda _: False,
+        zone: tzinfo = UTC,
     ) -> None:
         self._eligible = eligible
         self._holds = holds
+        self._zone = zone
         self._budget_tokens = budget_tokens
         longest_header = f"{TITLE} ({eligible} of {eligible} memories, ~{budget_tokens:,} tokens)"
         self._room = budget_chars(budget_tokens) - len(longest_header)
@@ -74,7 +99,7 @@ class BlockBuilder:
             candidate = replace(candidate, correction=None)
         name = candidate.service or GENERAL
         key = name.casefold()
-        bullet = render_bullet(candidate)
+        bullet = render_bullet(candidate, self._zone)
         cost = len(bullet) + 1
         if key not in self._bullets:
             cost += len(f"\n\n{render_heading(name)}")

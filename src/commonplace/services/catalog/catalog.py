@@ -9,6 +9,7 @@ from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError
 from commonplace.core.quoting import quoted
 from commonplace.core.request_context import DEFAULT_TENANT, current_context
+from commonplace.core.sources import Source
 from commonplace.knowledge import EpisodeDraft, FactDraft, FactReceipt, RuleDraft
 from commonplace.services.catalog.digests import Digests
 from commonplace.services.catalog.entries import (
@@ -175,13 +176,16 @@ class Catalog:
         Raises:
             InvalidInputError: The text is no id.
             NotFoundError: There is no change to undo: none was made, or it is older than 30 days.
-            ConflictError: The change can no longer be undone.
+            ConflictError: The change can no longer be undone, or an agent asks and a person made the change.
             StorageError: Its memory cannot be written.
         """
         key = None if memory_id is None else await self._parse(memory_id)
         entry = self._journal.latest(_tenant_id(), key)
         if entry is None:
             raise NotFoundError("change to undo", memory_id or "latest")
+        if entry.source is Source.PERSON and _source() is not Source.PERSON:
+            message = f"A person made the latest change of {entry.memory_id}, so a person must undo it"
+            raise ConflictError("id", f"{message}: commonplace undo {entry.memory_id}", memory_id)
         try:
             done = await self._shelf(entry.kind).undo(entry.memory_id, entry.verb, entry.state)
         except (ConflictError, NotFoundError):
@@ -214,6 +218,7 @@ class Catalog:
             verb=verb,
             was=() if was is None or was == done.entry.id else (was,),
             tenant_id=_tenant_id(),
+            source=_source(),
             state=done.undo or {},
             at=self._clock(),
         )
@@ -302,7 +307,8 @@ def fact_note(receipt: FactReceipt) -> str:
             f"{near} has nearly this key, {quoted(receipt.near.subject)} {quoted(receipt.near.predicate)}."
         )
     if receipt.period is not None:
-        sentences.append(f"Its period was read from the words {quoted(receipt.period.words)}.")
+        remark = f": {receipt.period.remark}" if receipt.period.remark else ""
+        sentences.append(f"Its period was read from the words {quoted(receipt.period.words)}{remark}.")
     return " ".join(sentences)
 
 
@@ -317,3 +323,9 @@ def _several(ids: Sequence[MemoryId], text: str) -> InvalidInputError:
 def _tenant_id() -> str:
     context = current_context()
     return DEFAULT_TENANT if context is None else context.tenant_id
+
+
+def _source() -> Source:
+    """Return the source of the current work; without a context, a person works at this installation."""
+    context = current_context()
+    return Source.PERSON if context is None else context.source

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Final, cast
 
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.json_values import json_safe
+from commonplace.core.sources import Source
 from commonplace.services.catalog.entries import Verb
 from commonplace.services.memory_ids import MemoryId, MemoryKind
 
@@ -35,6 +36,7 @@ class JournalEntry:
         key: The full id of the memory after the change.
         was: Short ids that name the memory too, such as that of the fact that an edit replaced.
         tenant_id: The owner of the memory.
+        source: Who made the change.
         state: What the shelf of the kind needs to undo the change, as JSON.
         at: Aware UTC.
     """
@@ -44,6 +46,7 @@ class JournalEntry:
     verb: Verb
     was: tuple[str, ...]
     tenant_id: str
+    source: Source
     state: Mapping[str, object]
     at: datetime
 
@@ -131,6 +134,7 @@ def _entry(values: dict[str, Any]) -> JournalEntry:
         verb=Verb(values["verb"]),
         was=tuple(values["was"]),
         tenant_id=str(values["tenant_id"]),
+        source=Source(values["source"]),
         state=values["state"],
         at=parse_timestamp(values["at"]),
     )

@@ -153,8 +153,8 @@ class Knowledge:
         """Retract a fact, mark a rule or let an episode expire."""
         if memory_id.kind is MemoryKind.ENTITY:
             entry = await self.get(memory_id)
-            command = f"commonplace erase --subject {quoted(entry.text)}"
-            reason = f"Forget its facts, or delete everything about it: {command}"
+            name = quoted(entry.text)
+            reason = f"Forget its facts, or delete everything about it: commonplace erase --subject {name}"
             raise not_for(memory_id, "forget", reason)
         before = await self.get(memory_id)
         after = await self._memory.forget(memory_id.kind, memory_id.full)

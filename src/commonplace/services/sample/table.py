@@ -61,7 +61,7 @@ FACTS: Final = (
     SampleFact(subject="Anna", predicate="works with", content="Anna works with Ben on the orders database"),
     SampleFact(subject="Anna", predicate="language", content="Anna reads reports in English", importance=3),
     SampleFact(subject="Ben", predicate="role", content="Ben owns the orders database", importance=8),
-    SampleFact(subject="Ben", predicate="pager", content="Ben is on call this week", permanence="ephemeral"),
+    SampleFact(subject="Ben", predicate="pager", content="Ben is on call", permanence="ephemeral"),
     SampleFact(
         subject="checkout",
         predicate="slow deploys",

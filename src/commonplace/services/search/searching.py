@@ -45,13 +45,30 @@ async def search_all(
 
     Only the first 1,000 characters of the query count.
     """
-    search = _Search(
-        opened=OpenedMemories.of(memories),
+    return await search_opened(
+        OpenedMemories.of(memories),
+        query,
         times=memories.knowledge.times,
         criteria=criteria,
         parts=parts,
         limit=limit,
     )
+
+
+async def search_opened(
+    opened: OpenedMemories,
+    query: str = "",
+    *,
+    times: TimeReader,
+    criteria: SearchCriteria = EVERY_MEMORY,
+    parts: Collection[BriefingPart] = PARTS,
+    limit: int = LIMIT,
+) -> MemoryResults:
+    """Search memories that may not all be open; see :func:`search_all`.
+
+    ``times`` reads the words of time of the query.
+    """
+    search = _Search(opened=opened, times=times, criteria=criteria, parts=parts, limit=limit)
     return await search.run(query)
 
 
@@ -63,14 +80,13 @@ async def search_home(
     The result says why a memory cannot be opened. See :func:`search_all`.
     """
     async with AsyncExitStack() as stack:
-        search = _Search(
-            opened=await OpenedMemories.open(stack, settings),
+        return await search_opened(
+            await OpenedMemories.open(stack, settings),
+            query,
             times=TimeReader(clock=utc_now, zone=settings.zone),
             criteria=criteria,
-            parts=PARTS,
             limit=limit,
         )
-        return await search.run(query)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -239,7 +239,9 @@ class Importer:
                     allow_secrets=allow,
                 )
             case WorkspaceItem():
-                await self._workspace.store(item.text, tags=item.tags, scope=item.scope, allow_secrets=allow)
+                await self._workspace.store(
+                    item.text, tags=item.tags, scope=item.scope, allow_secrets=allow, is_new=False
+                )
 
     async def _store_digest(self, item: DigestItem) -> None:
         """Store a digest with its times; its app is installed if it is not there."""

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 
 import asyncpg
 
+from commonplace.core.progress import begin_step
 from commonplace.storage import sqlite
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.postgres_access import PostgresUrls, connected, prepare_access
@@ -95,7 +96,7 @@ async def migrate_postgres(
         StorageUnavailableError: The server cannot be reached or does not fit.
         EmbeddedPostgresError: The embedded server cannot be started.
     """
-    if isinstance(source, PostgresUrls) and HEADS[branch] in await _revisions_of_application(source.url):
+    if isinstance(source, PostgresUrls) and await _is_current_by_url(branch, source.url):
         return
     access = await (prepare_access(source) if isinstance(source, str) else owner_access(source))
     async with connected(
@@ -103,14 +104,19 @@ async def migrate_postgres(
     ) as connection:
         found = await postgres_revisions(connection)
     if HEADS[branch] not in found:
+        begin_step("Creating or upgrading the tables of knowledge memory")
         await _prepare(branch, found, before)
         await _upgrades().upgrade_postgres(access, branch, target)
 
 
-async def _revisions_of_application(url: str) -> set[str]:
-    """Return the revisions that the application's role sees; no revisions if the owner has work to do."""
+async def _is_current_by_url(branch: Branch, url: str) -> bool:
     async with connected(url) as connection:
-        return await postgres_revisions(connection) if await connection.fetchval(IS_READY) else set()
+        return await is_current(branch, connection)
+
+
+async def is_current(branch: Branch, connection: asyncpg.Connection) -> bool:
+    """Return whether a connection of the application's role finds nothing to upgrade, and the owner no work to do."""
+    return bool(await connection.fetchval(IS_READY)) and HEADS[branch] in await postgres_revisions(connection)
 
 
 async def postgres_revisions(connection: asyncpg.Connection) -> set[str]:

@@ -26,8 +26,12 @@ SERVERS: Final = {
     "/mcp/knowledge": "knowledge",
     "/mcp/apps": "apps",
     "/mcp/all": "all",
+    "/mcp/agent": "agent",
 }
-"""The servers by path; the last one has the tools of all others under distinct names."""
+"""The servers by path: ``all`` has the tools of the first three under distinct names, ``agent`` a few over all."""
+
+OF_TENANTS: Final = frozenset({"knowledge", "agent"})
+"""The servers for callers of other tenants, who see knowledge memory only."""
 
 
 class McpServers:
@@ -41,7 +45,7 @@ class McpServers:
     def mount(self, app: FastAPI) -> None:
         """Mount the servers at their paths, with and without a slash at the end."""
         for path, name in SERVERS.items():
-            server = _acting(self._loaded(name), installation=name != "knowledge")
+            server = _acting(self._loaded(name), installation=name not in OF_TENANTS)
             app.mount(path, server, name=f"mcp {name}")
         app.add_middleware(_WithSlash)
 

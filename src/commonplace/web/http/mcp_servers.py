@@ -5,6 +5,7 @@ Requests are stateless, so any number of processes can serve them.
 
 from dataclasses import replace
 from functools import partial
+from typing import NoReturn
 
 from fastmcp import FastMCP
 from fastmcp.server.dependencies import get_http_request
@@ -15,17 +16,22 @@ from mcp_types import CallToolRequestParams
 
 from commonplace.access import Principal
 from commonplace.apps import AppMemory
+from commonplace.core.errors import InvalidInputError
 from commonplace.core.request_context import RequestContext
 from commonplace.core.tracing import span
 from commonplace.mcp import combined
 from commonplace.mcp.access import RoleGate
+from commonplace.mcp.agent import server as agent
+from commonplace.mcp.agent.caller_memories import CallerMemories
 from commonplace.mcp.apps import server as apps
 from commonplace.mcp.knowledge import server as knowledge
 from commonplace.mcp.protocol.briefing import add_briefing
+from commonplace.mcp.protocol.profiles import WHOLE
 from commonplace.mcp.workspace import server as workspace
-from commonplace.services.briefing import build_briefing
-from commonplace.services.opening import Memories
+from commonplace.services.briefing import OF_KNOWLEDGE, BriefingPart, build_briefing
+from commonplace.services.opening import Memories, OpenedMemories
 from commonplace.services.review.queue import ReviewQueue
+from commonplace.services.search.items import PARTS
 from commonplace.web.http.access import actor_of, caller_of
 
 
@@ -48,10 +54,44 @@ def applications(memories: Memories) -> dict[str, StarletteWithLifespan]:
         "knowledge": knowledge.build_server(memories.knowledge, caller=_context),
         "apps": apps.build_server(app_memory),
         "all": all_memories,
+        "agent": agent.build_server(partial(_agent_memories, memories), WHOLE),
     }
-    for server in servers.values():
-        add_briefing(server, partial(_brief, memories))
+    for name, server in servers.items():
+        if name != "agent":
+            add_briefing(server, partial(_brief, memories))
     return {name: _application(server) for name, server in servers.items()}
+
+
+async def _agent_memories(memories: Memories) -> CallerMemories:
+    """Return the memories that the caller may use: of other tenants, knowledge memory only."""
+    who, context = _principal(), _context()
+    own = memories.knowledge.acting_for(tenant_id=context.tenant_id, actor=context.actor)
+    opened = OpenedMemories.of(replace(memories, knowledge=own))
+    if not who.of_installation:
+        opened = OpenedMemories(operational=_refuse, apps=_refuse, workspace=_refuse, knowledge=lambda: own)
+
+    async def brief(*, prompt: str, butler: str | None, budget_tokens: int | None) -> str:
+        built = await build_briefing(
+            replace(memories, knowledge=own),
+            prompt=prompt,
+            butler=butler,
+            budget_tokens=budget_tokens,
+            sections=None if who.of_installation else OF_KNOWLEDGE,
+        )
+        return built.text
+
+    return CallerMemories(
+        opened,
+        memories.knowledge.database.settings,
+        caller=context,
+        brief=brief,
+        parts=PARTS if who.of_installation else [BriefingPart.KNOWLEDGE],
+    )
+
+
+def _refuse() -> NoReturn:
+    expected = "a fact, rule, episode or entity, because the other memories belong to the installation"
+    raise InvalidInputError("kind", expected, "a memory of the installation")
 
 
 async def _brief(

@@ -97,7 +97,8 @@ SELECT count(*) FROM memories WHERE active = 1 AND confidence >= :threshold;
 -- Memories that still fit the block, after the last one that was read: most trusted first, then most recent. A
 -- lower-case list such as ',a,b,' limits them to these services. `correction` is the text of the active memory that
 -- contradicted a memory after it was last seen or edited.
-SELECT m.id, m.service, m.category, m.observation, m.confidence, m.updated_at, later.observation AS correction
+SELECT m.id, m.service, m.category, m.observation, m.confidence, m.created_at, m.updated_at,
+  later.observation AS correction
 FROM memories m
 LEFT JOIN memory_changes c ON c.id = (
   SELECT max(id) FROM memory_changes WHERE memory_id = m.id AND kind = 'contradicted'

@@ -122,6 +122,7 @@ class PeriodShape(Shape):
         words: the words
         valid_from: its beginning, if the words name a beginning
         valid_to: the moment after its end, if the words name an end
+        remark: what is wrong with the words, such as a weekday beside a date of another weekday
     """
 
 

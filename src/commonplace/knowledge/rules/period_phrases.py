@@ -1,0 +1,414 @@
+"""Phrases that make a period of days, in English, German, Spanish, French and Portuguese.
+
+Each span of days is one character in these patterns; see :func:`character`.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from commonplace.language.cues import Cues, spellings
+from commonplace.language.day_meanings import SpanKind
+
+MOST_SPANS: Final = 16
+_FIRST: Final = 0xE000
+_KINDS: Final = list(SpanKind)
+
+
+def character(kind: SpanKind, place: int) -> str:
+    """Return the character that stands for a span in a sentence."""
+    return chr(_FIRST + _KINDS.index(kind) * MOST_SPANS + place)
+
+
+CHARACTERS: Final = re.compile(f"[{chr(_FIRST)}-{chr(_FIRST + len(_KINDS) * MOST_SPANS)}]")
+"""The characters that stand for spans; a text that has one of its own names no period."""
+
+
+def _any(*kinds: SpanKind) -> str:
+    """Return a pattern of the characters of some kinds."""
+    blocks = (f"{character(kind, 0)}-{character(kind, MOST_SPANS - 1)}" for kind in kinds)
+    return f"[{''.join(blocks)}]"
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phrase:
+    """Words that make a day the beginning or the end of a period.
+
+    Attributes:
+        cues: The first words, without which the pattern cannot match.
+        pattern: The words, with the day as the group ``date``.
+        begins: Whether the day begins the period.
+        reading: How the day is chosen from the days that may be meant.
+        shift: The number of days between that day and the one that the period begins or ends with.
+    """
+
+    cues: frozenset[str]
+    pattern: re.Pattern[str]
+    begins: bool
+    reading: str
+    shift: int = 0
+
+
+_POINT: Final = _any(SpanKind.DAY, SpanKind.NEAR, SpanKind.WEEKDAY)
+_STRETCH: Final = _any(SpanKind.STRETCH)
+_DATE: Final = _any(SpanKind.DAY, SpanKind.NEAR, SpanKind.WEEKDAY, SpanKind.STRETCH, SpanKind.END)
+_ANY_DAYS: Final = _any(SpanKind.DAY, SpanKind.NEAR, SpanKind.WEEKDAY, SpanKind.STRETCH)
+_LENGTH: Final = _any(SpanKind.LENGTH)
+_AHEAD: Final = _any(SpanKind.AHEAD)
+A_LENGTH: Final = re.compile(_LENGTH)
+A_RANGE: Final = re.compile(_any(SpanKind.RANGE))
+_THE: Final = (
+    r"(?:(?:the|den|dem|der|die|das|le|la|les|el|los|las|o|a|os|as|ao|à|aos|às|dia|día|the\smonth\sof|month\sof)\s"
+    r"|l['\u2019]){0,2}"
+)
+_ON: Final = r"(?:\s(?:on|in|am|im|le|el|em|en|no))?"
+
+_OPENING: Final = (
+    r"(?:from|vom|von|du|de|des|del|desde(?:\sel|\sla|\so|\sa)?|da|do|das|dos"
+    r"|(?P<between>between|zwischen|entre))"
+)
+_PART: Final = (
+    r"(?:\s(?:mornings?|noon|midday|afternoon|evening|night|früh|mittag|nachmittag|abend|matin|midi|soir|por\sla\s\w+"
+    r"|à\snoite|à\starde|de\smanhã))?"
+)
+_TO: Final = _PART + (
+    r",?(?:\s(?:to|until|till|through|thru|up\sto|bis|bis\szum|bis\sund\smit|bis\seinschlie(?:ß|ss)lich|au|à|jusqu['\u2019]au"
+    r"|jusqu['\u2019]à|al|a|hasta|hasta\sel|hasta\sla|até|até\so|até\sa|ao|à|(?P<joint>and|und|et|y|e|&))\s|\s?[\u2013\u2014-]\s?)"
+)
+TO: Final = _compiled(rf"{_DATE}{_TO}{_THE}{_DATE}")
+"""The middle of :data:`FROM_TO`, which is quick to find."""
+
+FROM_TO: Final = _compiled(
+    rf"(?:\b{_OPENING}\s)?{_THE}(?P<first>{_DATE}){_TO}{_THE}(?P<last>{_DATE})(?:\s(?:inclus|inclusive|included|incluido"
+    r"|einschlie(?:ß|ss)lich))?"
+)
+_STARTING: Final = (
+    r"(?:starting|beginning|from|as\sof|effective|ab|vom|beginnend|à\spartir\sd[eu]|à\scompter\sd[eu]|dès|a\spartir\sdel?"
+    r"|a\spartir\sd[eao]|desde|a\scontar\sdel?)"
+)
+_FOR: Final = r"(?:for|für|während|pendant|pour|durant|durante|por)"
+LENGTH_FROM: Final = _compiled(
+    rf"\b{_FOR}\s(?P<length>{_LENGTH}),?\s{_STARTING}{_ON}\s{_THE}(?P<date>{_POINT})"
+)
+FROM_LENGTH: Final = _compiled(
+    rf"\b{_STARTING}{_ON}\s{_THE}(?P<date>{_POINT}),?(?:[\w\s]*?)\s(?:(?:and|und|et|y|e)\s)?{_FOR}\s(?P<length>{_LENGTH})"
+    r"(?:,\s\S+\s(?:eingerechnet|inbegriffen|included|inclus|incluido))?"
+)
+AHEAD: Final = _compiled(
+    rf"(?:\b(?:{_FOR}|over|during|within|in|en|em|nas|nos|dans|au\scours\sd(?:e|es))\s)?{_THE}(?P<length>{_AHEAD})"
+)
+
+FOR_LENGTH: Final = _compiled(rf"\b{_FOR}\s(?P<length>{_LENGTH})")
+
+_SINCE: Final = rf"\b(?:since|seit|depuis|desde(?!\s(?:el\s|la\s|a\s|o\s)?{_any(SpanKind.WEEKDAY)}))"
+"""In Spanish and Portuguese, "desde el lunes" may be the last Monday or the next."""
+_FROM: Final = (
+    r"(?:\b(?:as\sof|as\sfrom|with\seffect\sfrom|effective|starting|beginning|ab|mit\swirkung\s(?:vom|ab)"
+    r"|à\spartir\sd[eu]|à\scompter\sd[eu]|dès|a\spartir\sd(?:el?|[ao])|a\scontar\sd(?:el?|[ao])|desde\sya\sy\sdesde)"
+    r"|^from|(?P<on>\b(?:from|vom|von)))"
+)
+_ONWARDS: Final = (
+    r"(?:on(?:wards?)?\b|and\slater|forward|an\b|en\sadelante|em\sdiante|until\sfurther\snotice"
+    r"|bis\sauf\sweiteres|jusqu['\u2019]à\snouvel\sordre|hasta\snuevo\saviso|até\s(?:novo\saviso|nova\sordem))"
+)
+_INCLUDED: Final = (
+    r"(?:\s(?:inclusive|included|inclus|incluse|compris|y\scompris|einschlie(?:ß|ss)lich|inklusive|inkl\.|incluido|incluida"
+    r"|incluído))"
+)
+_UNTIL: Final = (
+    r"\b(?:until|till|til|up\suntil|up\sto|bis(?:\szum|\szur)?|hasta|até|jusqu['\u2019](?:à|au|en|aux))"
+)
+_THROUGH: Final = (
+    r"\b(?:through|until\sand\sincluding|up\sto\sand\sincluding|bis\sund\smit|bis\seinschlie(?:ß|ss)lich|bis\sinklusive"
+    r"|bis\sinkl\.|bis\smit|hasta\sfinales\sde|jusqu['\u2019]à\sla\sfin\sd[eu])"
+)
+_EXCLUDED: Final = (
+    r"(?:\s\(?(?:exclusive|excluded|not\sincluded|ausschlie(?:ß|ss)lich|exklusive|exclu|non\scompris|excluido"
+    r"|excluído))"
+)
+_UP_TO: Final = (
+    r"\b(?:up\sto\sbut\snot\sincluding|until\sbut\snot\sincluding|until\sbut\sexcluding|bis\sausschlie(?:ß|ss)lich"
+    r"|bis\svor)"
+)
+
+BEGINS: Final = (
+    Phrase(
+        cues=frozenset(spellings("since|seit|desde|depuis")),
+        pattern=_compiled(rf"{_SINCE}\s{_THE}(?P<date>{_DATE})"),
+        begins=True,
+        reading="since",
+    ),
+    Phrase(
+        cues=frozenset(spellings("as|with|effective|starting|beginning|ab|mit|à|dès|a|desde|from|vom|von")),
+        pattern=_compiled(rf"{_FROM}{_ON}\s{_THE}(?P<date>{_DATE})(?P<onwards>,?\s{_ONWARDS})?"),
+        begins=True,
+        reading="from",
+    ),
+    Phrase(
+        cues=frozenset(spellings("onwards?|later|en|em")),
+        pattern=_compiled(
+            rf"(?<!\bfrom )(?P<date>{_POINT}|{_STRETCH})\s(?:onwards?|and\slater|en\sadelante|em\sdiante)\b"
+        ),
+        begins=True,
+        reading="from",
+    ),
+    Phrase(
+        cues=frozenset(spellings("after|nach|après|después|tras|depois|após")),
+        pattern=_compiled(
+            rf"^(?:after|nach|après|después\sde(?:l)?|tras|depois\sd[eo]|após)\s{_THE}(?P<date>{_any(SpanKind.DAY)})"
+        ),
+        begins=True,
+        reading="from",
+        shift=1,
+    ),
+    Phrase(
+        cues=frozenset(spellings("takes?|comes?|come|tritt|treten|entrent|entre|entran?")),
+        pattern=_compiled(
+            r"\b(?:takes?\seffect|comes?\sinto\s(?:force|effect)|tritt|treten|entren?t?\sen\svigueur|entran?\se[nm]\svigor)"
+            rf"(?:\s(?:on|am|le|el|a|em))?\s(?P<date>{_any(SpanKind.DAY, SpanKind.NEAR)})(?:\sin\skraft)?"
+        ),
+        begins=True,
+        reading="from",
+    ),
+)
+ENDS: Final = (
+    Phrase(
+        cues=frozenset(spellings("up|until|bis")),
+        pattern=_compiled(rf"{_UP_TO}\s{_THE}(?P<date>{_DATE})"),
+        begins=False,
+        reading="exact",
+        shift=-1,
+    ),
+    Phrase(
+        cues=frozenset(spellings("until|till?|up|bis|hasta|até|jusqu")),
+        pattern=_compiled(rf"{_UNTIL}\s{_THE}(?P<date>{_DATE}),?{_EXCLUDED}"),
+        begins=False,
+        reading="exact",
+        shift=-1,
+    ),
+    Phrase(
+        cues=frozenset(spellings("through|until|up|bis|hasta|jusqu")),
+        pattern=_compiled(rf"{_THROUGH}\s{_THE}(?P<date>{_DATE}){_INCLUDED}?"),
+        begins=False,
+        reading="through",
+    ),
+    Phrase(
+        cues=frozenset(spellings("until|till?|up|bis|hasta|até|jusqu")),
+        pattern=_compiled(rf"{_UNTIL}\s{_THE}(?P<date>{_DATE}),?{_INCLUDED}"),
+        begins=False,
+        reading="through",
+    ),
+    Phrase(
+        cues=frozenset(spellings("until|till?|up|bis|hasta|até|jusqu")),
+        pattern=_compiled(rf"{_UNTIL}\s{_THE}(?P<date>{_DATE})(?!,?{_INCLUDED}|,?{_EXCLUDED})"),
+        begins=False,
+        reading="until",
+    ),
+    Phrase(
+        cues=frozenset(
+            spellings(
+                "ends?|expires?|runs|lapses|endet|läuft|gilt|prend|se|expire|finit|termina|acaba|finaliza|caduca|expira"
+            )
+        ),
+        pattern=_compiled(
+            r"\b(?:ends?|expires?|runs\sout|lapses|endet|läuft(?=.*\s(?:ab|aus)\b)|prend\sfin|se\stermine|expire|finit|termina|acaba"
+            rf"|finaliza|caduca|expira)(?:\s(?:on|at|am|le|à|el|a|em|no|en))?\s{_THE}"
+            rf"(?P<date>{_any(SpanKind.DAY, SpanKind.NEAR, SpanKind.END)})(?:\s(?:ab|aus))?"
+        ),
+        begins=False,
+        reading="through",
+    ),
+    Phrase(
+        cues=frozenset(spellings("before|vor|avant|antes")),
+        pattern=_compiled(
+            rf"^(?:before|vor|avant|antes\sd(?:el?|[ao]))\s{_THE}(?P<date>{_any(SpanKind.DAY)})"
+        ),
+        begins=False,
+        reading="exact",
+        shift=-1,
+    ),
+)
+_BETWEEN: Final = r"(?:between|zwischen|entre)"
+RANGE: Final = _compiled(
+    rf"(?:\b(?:(?P<between>{_BETWEEN})|{_OPENING.replace('?P<between>', '?:')}|during|in|on|am|im|le|el|em"
+    r"|nos\sdias)\s)?"
+    rf"{_THE}(?P<range>{_any(SpanKind.RANGE)})(?:\s(?:inclus|inclusive|included|incluido|einschlie(?:ß|ss)lich))?"
+)
+DURING: Final = _compiled(
+    r"(?:\b(?P<in>(?P<strong>during|throughout|während|durant|pendant|durante|au\scours\sd[eu]|all(?:\sof)?|the\s(?:whole|entire)|(?:den\s|das\s|die\s)?ganzen?|tout\sle|toute\sla|todo\sel|toda\sla|todo\so|toda\sa"
+    r"|for\sthe\s(?:month|week)\sof|only\sin"
+    r"|nur\sim|seulement\sen|sólo\sen|solo\sen|(?:só|apenas|somente)\sem)|in|im|en|em|no|na|nos|nas|over|for|für|au)\s"
+    r"(?:(?:the|der|den|dem|des|le|la|les|el|los|las|o|a|whole|entire|ganzen?|gesamten?|tout|toute|todo|toda|all)\s"
+    r"|l['\u2019]|(?:mois|mes|mês|month|monat|semaine|semana)\s(?:d[eo]\s|of\s|d['\u2019])?)*|\b(?:on|am|le|el|nos?|em|den)\s)?"
+    rf"(?P<date>{_ANY_DAYS})"
+)
+
+UNSURE: Final = Cues.of(
+    "if|unless|whether|when|wenn|falls|ob|sobald|si|cuando|quand|quando|might|maybe|perhaps|probably",
+    "possibly|vielleicht|wahrscheinlich|möglicherweise|vermutlich|quizás?|tal vez|talvez|peut être",
+    "probablement|provavelmente|wants?|wanted|wish|wishes|hopes?|plans?|planned|would|could|should",
+    "möchten?|quiere|veut|quer|hofft|espère|will bis|will ab|will seit",
+)
+"""Words of a question, a condition, a guess or a wish."""
+
+_FILES: Final = (
+    *(
+        "file",
+        "files",
+        "log",
+        "logs",
+        "list",
+        "table",
+        "report",
+        "changelog",
+        "page",
+        "archive",
+        "document",
+        "datei",
+        "liste",
+    ),
+    *("bericht", "tabelle", "archiv", "fichier", "archivo", "informe", "arquivo", "relatório"),
+)
+CONTENT: Final = Cues.of(
+    "lists|contains?|shows|tracks?|tracking|records|reicht|umfasst|enthält|zeigt|contiene|muestra",
+    "contient|contém|mostra",
+    *(f"{noun} {verb}" for noun in _FILES for verb in ("cover", "covers", "hold", "holds")),
+)
+"""Words of a sentence about the content of something."""
+
+DEADLINE: Final = Cues.of(
+    "due|deadline|submit*|register|apply|confirm|pay|fällig|frist|geplant|angekündigt|abgabe*|abgegeben",
+    "abgeben|einreichen|einzureichen|eingereicht|erledig*|fertig*|zahl*|bezahl*|anmeld*|bestätig*",
+    "melden|entregar|plazo|vence|pagar|inscri*|rendre|rendue?s?|échéance|délai|payer|soll*|muss|müssen",
+    "debe*|doit|doivent|must|prazo|entregue|devem?|tem de|têm de|needs? to|please|bitte|veuillez",
+    "merci de|por favor|has to|have to submit|have to send|have to hand|have to finish|have to deliver",
+    "hat zeit|tiene que|tienen que|remettre|renvoyer|envoyer|schicken|senden|enviar",
+)
+"""Words of a sentence about a task, which has a last day but does not hold until then."""
+
+COLLECTION: Final = Cues.of(
+    "changes|releases|versions|commits|data|logs?|events|messages|entries|records|reports?|backups?",
+    "files|orders|tickets|results|invoices|issues|änderungen|daten|einträge|berichte?|rechnungen",
+    "cambios|datos|registros|informes?|modifications|données|rapports?|changements|milliseconds|seconds",
+    "minutes|hours|days|millisekunden|sekunden|minuten|stunden|tage|segundos|minutos|días|secondes",
+    "jours|cases|expenses?|sales|alterações|dados|relatórios?|faturas",
+)
+"""Nouns to which a phrase after them belongs."""
+
+PAST: Final = Cues.of(
+    "was|were|had|did|went|came|left|got|began|became|took|gave|met|sent|bought|sold|broke|built|paid",
+    "made|said|ran|fell|lost|joined|started|ended|moved|visited|signed|opened|launched|happened|arrived",
+    "returned|replaced|changed|war|waren|hatten?|hatte|wurden?|wurde|kam|kamen|ging|begann|worden",
+    "gewesen|geboren|fue|fueron|estaba|estuvo|era|hubo|tuvo|vino|nació|cambió|empezó|terminó|llegó",
+    "ha sido|était|étaient|avait|avaient|a été|ont été|est née?|a eu|est arrivée?|foi|foram|estava",
+    "esteve|houve|teve|veio|nasceu|mudou|começou|terminou|chegou|last|letzte[nmrs]?|vergangene[nmrs]?",
+    "ago|founded|married|gegründet|fundado|fundada|fondée?",
+)
+"""Words of a sentence about the past."""
+
+NOW: Final = Cues.of(
+    "from now|as of now|starting now|with immediate effect|ab sofort|ab jetzt|von jetzt an",
+    "dès maintenant|à partir de maintenant|dès à présent|desde ahora|a partir de ahora|desde ya",
+    "a partir de agora|desde já",
+)
+"""Words that begin a period today."""
+
+LASTED: Final = re.compile(
+    r"\b(?:lived|worked|studied|taught|served|led|owned|rented|attended|was|were|wohnte|lebte|arbeitete|studierte|leitete"
+    r"|war|waren|vivió|trabajó|estudió|fue|vivait|habitait|travaillait|vécu|travaillé|étudié|était|viveu|morou|trabalhou"
+    r"|estudou|foi)\b(?!\s(?:from|von|de|desde)\b)",
+    re.IGNORECASE,
+)
+"""Verbs of a sentence in which "from 2010 to 2015" means years: a port may change from 2010 to 2015."""
+
+ABSENT: Final = Cues.of(
+    "will|won t|wird|werden|sera|seront|será|serán|estará|estarán|serão|estarão|va a|vai|vão|away",
+    "absent|leave|holidays?|vacation|travell?ing|abroad|sick|ill|fehlt|verreist|urlaub|ferien|krank",
+    "auf reisen|abwesend|congé|vacances|absente?|malade|vacaciones|viaje|ausente|baja|trip|dienstreise",
+    "geschäftsreise|voyage|déplacement|férias|viagem|doente|next week",
+)
+"""Words of a sentence in which "from Monday to Wednesday" means those of one week, not opening hours."""
+
+OPEN: Final = Cues.of(
+    "open|opens|hours|offen|geöffnet|öffnet|öffnungszeiten|sprechzeiten|ouverte?s?|ouvre|horaires?",
+    "abierto|abierta|abre|horario|aberto|aberta|horário|service hours|office hours",
+)
+"""Words of a sentence about opening hours."""
+
+ABSENCE: Final = re.compile(
+    r"\b(?:is|are|ist|sind|est|sont|está|están|estão)\s(?:\S+\s){0,4}?(?:away|absent|leave|holidays?|vacation|travell?ing|abroad"
+    r"|sick|closed|out|down|offline|blocked|unavailable|frozen|verreist|urlaub|ferien|krank|geschlossen|gesperrt|abwesend|congé"
+    r"|vacances|absente?s?|malade|fermée?s?|vacaciones|viaje|ausentes?|baja|cerrad[oa]s?|férias|doente|fechad[oa]s?|fora)\b",
+    re.IGNORECASE,
+)
+"""Words of a sentence in which "for three weeks" counts from now, and is no term of a guarantee or a process."""
+
+EVENT: Final = Cues.of(
+    "meeting|appointment|birthday|anniversary|born|wedding|party|exam|interview|audit|termin|sitzung",
+    "besprechung|geburtstag|prüfung|hochzeit|réunion|rendez vous|anniversaire|examen|reunión|cita",
+    "cumpleaños|boda|reunião|consulta|aniversário|exame|likes? to say|says|deadline|ships?|launch",
+    "launches",
+)
+"""Words of a sentence about an event, which stays true when its day is over."""
+
+HINDRANCE: Final = Cues.of(
+    "closed|shut|reserved|is out|are out|out of|away|absent|is off|are off|day off|unavailable|blocked",
+    "is down|are down|offline|unreachable|frozen|no|not|nobody|none|only|all day|on leave",
+    "parental leave|sick leave|on holidays?|on vacation|replaces?|covers|reserviert|geschlossen",
+    "gesperrt|abwesend|fehlt|kein*|niemand|nur|ganztags|nicht|urlaub|ferien|übernimmt|vertritt",
+    "réservée?s?|fermée?s?|absente?s?|indisponible|aucune?|seulement|personne|ne|n|congé|vacances",
+    "remplace|reservado|reservada|cerrada?s?|cerrado|cerrados|ausente|nadie|ningún|ninguna|sólo|solo",
+    "vacaciones|sustituye|fechado|fechada|fechados|ninguém|só|apenas|não|férias|substitui",
+)
+"""Words of a sentence about what holds all day, and not about something that happens on that day."""
+
+STATE: Final = Cues.of(
+    "will|wird|werden|sera|seront|será|serán|estará|estarán|serão|estarão|habrá|haverá|bleibt|bleiben|reste|restent|queda",
+    "quedan|fica|ficam",
+)
+"""Words of a sentence about a state or the future, in which "in May" is a period."""
+
+ALWAYS: Final = Cues.of(
+    "always|usually|normally|typically|generally|often|annually|yearly|immer|meist*|normalerweise",
+    "jährlich|jeweils|gewöhnlich|toujours|généralement|habituellement|d habitude|siempre|normalmente",
+    "suele*|sempre|geralmente|costuma*",
+)
+"""Words of a sentence about what returns."""
+
+DENIED: Final = _compiled(
+    r"(?:\b(?:not|never|nicht|nie|nunca|pas|não|no(?=\s\w+[ae]n?\b(?!.*\baté\b)))\b|n['\u2019]t\b|\bn['\u2019]|\bne\b)"
+)
+_LIMITS: Final = r"(?:until|till|up\sto|bis|hasta|até|jusqu['\u2019](?:à|au|aux|en))"
+GOVERNED: Final = _compiled(
+    rf"\b(?:{_LIMITS}\s(?:\S+\s){{0,2}}|(?:from|by|before|after|since|to|than|ab|seit|vor|nach|depuis|antes)\s"
+    r"(?:(?:the|den|dem|der|le|la|el|o|a|de|del|do|da)\s)?)$"
+)
+"""Words before days that are no time in which something holds."""
+
+LIMITED: Final = _compiled(
+    r"\b(?:in|im|en|em|während|during|durante|pendant)\s(?:the\s|der\s|dem\s|le\s|el\s)?$"
+)
+
+ATTACHED: Final = _compiled(r"(?:\b(?:of|vom|von|dated|des|du|de|del|do|da|d['\u2019])\s?(?:the\s|\w+,\s)?)$")
+NEXT_SENTENCE: Final = re.compile(
+    r"(?<!\b[A-Za-z])(?<!\b(?:Dr|Mr|Ms|St|Nr|No|Fr|Hr|Sr|ca))(?<!\b(?:Mrs|Sra|Dra|Mme|bzw))(?<!\b(?:Prof|inkl|Mlle))"
+    r"[.!?;]\s+\S"
+)
+CLOSED: Final = re.compile(r"\s*(?:$|[.,;:)](?!\d))")
+CLOSED_BEFORE: Final = re.compile(r"[,;:]\s$")
+CONTINUED: Final = _compiled(
+    r"\s(?:in|im|at|am|auf|bei|beim|an|en|à|au|aux|chez|as|als|for|für|por|para|pour|on|with|mit|con|avec|and|und|y|et"
+    r"|but|aber|pero|mais|because|weil|porque|parce|e|com|em|no|na|inclus\w*|onwards?)\b"
+)
+BELONGS: Final = re.compile(r"\s(?:\d|of\b|des?\b|du\b|del\b|d[ao]\b|d['\u2019])|['\u2019]", re.IGNORECASE)
+PRELUDE: Final = _compiled(
+    r"^(?:noch|nur\snoch|erst|schon|auch|only|also|just|encore|seulement|sólo|solo|só)\s$"
+)
+"""Words before a phrase that still begins the sentence."""
+
+VERB_FIRST: Final = _compiled(r"(?:seit|ab|bis|hasta|desde|até|jusqu|depuis|à\spartir|a\spartir|dès)")
+SUBJECT: Final = re.compile(r"\s(?:the(?!\s\d)|our|we|he|she|they|it)\b")
