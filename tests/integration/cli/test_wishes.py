@@ -161,6 +161,32 @@ def test_a_copy_is_saved_and_moves_to_a_new_laptop(
     assert "Needs a restart at night" in laptop("list", "lessons").out
 
 
+@pytest.mark.requirement("ONE-02.2")
+def test_every_memory_of_a_briefing_has_a_reason(run: Run) -> None:
+    """Lessons, digests, notes, facts and rules; a pinned rule also where it fits the prompt."""
+    rule = id_of(run, "rules", "in small batches")
+    run(f"pin {rule}")
+    told = run('context --why --json --prompt "deploy of checkout" --app sample --butler sample').json
+    reasons = {each["memory"]["id"]: each for each in told["reasons"]}
+    named = {
+        each
+        for section in told["sections"]
+        if section["name"] != "sessions"
+        for each in section["memory_ids"]
+    }
+    assert named <= reasons.keys()
+    assert {each["memory"]["kind"] for each in reasons.values()} == {
+        "lesson",
+        "digest",
+        "note",
+        "fact",
+        "rule",
+    }
+    assert all(each["why"].endswith(".") for each in reasons.values())
+    (pinned,) = (each["why"] for each in reasons.values() if each["memory"]["short_id"] == rule)
+    assert pinned.startswith("It is pinned, so every prompt shows it.")
+
+
 @pytest.mark.requirement("ONE-02.3")
 @pytest.mark.parametrize(
     ("typed", "meant"),

@@ -250,15 +250,15 @@ class Catalog:
         """Return the id that a text is, or that of the entity with this name."""
         try:
             return await self._parse(text)
-        except (InvalidInputError, NotFoundError):
-            if not _is_name(text):
-                raise
-            ids = await self._knowledge().named(text)
-            if not ids:
-                raise InvalidInputError("id", f"{FORMS}, or the name of an entity", text) from None
+        except (InvalidInputError, NotFoundError) as error:
+            ids = await self._knowledge().named(text) if _is_name(text) else ()
             if len(ids) > 1:
                 raise _several(ids, text) from None
-            return ids[0]
+            if ids:
+                return ids[0]
+            if isinstance(error, NotFoundError) or not _is_name(text):
+                raise
+            raise InvalidInputError("id", f"{FORMS}, or the name of an entity", text) from None
 
     async def _parse(self, text: str) -> MemoryId:
         parsed = text.strip() if is_beginning(text) else parse_memory_id(text)
