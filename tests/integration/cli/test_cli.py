@@ -19,9 +19,9 @@ def test_help_lists_every_command_without_loading_it(commonplace: CommandLine) -
     """Each group is named with what it is for."""
     done = commonplace("--help")
     assert done.status == 0
-    for name in ("demo", "know", "add", "install", "backup", "doctor", "config"):
+    for name in ("demo", "know", "forget", "install", "backup", "doctor", "config", "admin"):
         assert f" {name} " in done.out
-    assert "ops, apps, workspace, knowledge" in done.out
+    assert "The memories one by one: ops, apps, workspace, knowledge." in done.out
     assert commonplace("--version").out.startswith("commonplace 0.")
 
 
@@ -135,9 +135,9 @@ def test_an_operator_curates(commonplace: CommandLine) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["ops", "edit", "7", "--confidence", "0.5"], "error: no lesson with id o:7"),
+        (["ops", "edit", "7", "--confidence", "0.5"], "error: no lesson with id o:7\n"),
         (["ops", "edit", "7"], "error: edit: expected an observation or a confidence"),
-        (["ops", "delete", "7"], "error: no lesson with id o:7"),
+        (["ops", "delete", "7"], "error: no lesson with id o:7\n"),
         (
             ["ops", "ingest", "missing.jsonl"],
             "error: missing.jsonl: cannot be read: No such file or directory\n",
@@ -299,7 +299,7 @@ def test_the_workspace_from_the_command_line(commonplace: CommandLine) -> None:
     assert commonplace("workspace", "search", "--tag", "db", "--json").json["count"] == 1
     block = commonplace("workspace", "context", "--message", "which port for postgresql?").out
     assert block == "[Memories]\n- (m-1, infra) PostgreSQL listens on port 5433\n"
-    assert commonplace("workspace", "delete", "m-1").out == "deleted m-1\n"
+    assert commonplace("workspace", "delete", "w:1").out == "deleted m-1\n"
     assert (commonplace.directory / ".aegis/memory/memories.jsonl").read_bytes().count(b"\n") == 1
 
 

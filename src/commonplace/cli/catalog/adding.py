@@ -12,7 +12,7 @@ from commonplace.operational import MemoryCategory
 from commonplace.services.catalog.catalog import Catalog
 from commonplace.workspace import NoteScope
 
-ScopeOption = Annotated[str, typer.Option(help="The project or butler that the memory is for.")]
+ScopeOption = Annotated[str, typer.Option(help="The project or butler that it is for.")]
 TagOption = Annotated[list[str] | None, typer.Option(help="A label. Repeatable.")]
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)

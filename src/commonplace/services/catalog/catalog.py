@@ -25,7 +25,7 @@ from commonplace.services.catalog.knowledge import Knowledge
 from commonplace.services.catalog.lessons import Lessons
 from commonplace.services.catalog.notes import Notes
 from commonplace.services.catalog.shelf import Shelf, ShelfChange
-from commonplace.services.memory_ids import MemoryId, MemoryKind, is_beginning, parse_memory_id
+from commonplace.services.memory_ids import FORMS, MemoryId, MemoryKind, is_beginning, parse_memory_id
 from commonplace.services.opening import OpenedMemories
 
 _OVER: Final = frozenset({MemoryState.REPLACED, MemoryState.FORGOTTEN, MemoryState.EXPIRED})
@@ -250,13 +250,15 @@ class Catalog:
         """Return the id that a text is, or that of the entity with this name."""
         try:
             return await self._parse(text)
-        except (InvalidInputError, NotFoundError):
+        except (InvalidInputError, NotFoundError) as error:
             ids = await self._knowledge().named(text) if _is_name(text) else ()
             if len(ids) > 1:
                 raise _several(ids, text) from None
-            if not ids:
+            if ids:
+                return ids[0]
+            if isinstance(error, NotFoundError) or not _is_name(text):
                 raise
-            return ids[0]
+            raise InvalidInputError("id", f"{FORMS}, or the name of an entity", text) from None
 
     async def _parse(self, text: str) -> MemoryId:
         parsed = text.strip() if is_beginning(text) else parse_memory_id(text)

@@ -194,7 +194,7 @@ def test_an_interrupt_at_the_question_ends_the_command(
 
 @pytest.mark.requirement("KNW-24.3", "R-KNW-4")
 def test_a_failure_is_said_and_dead_letters_are_shown(
-    commonplace: CommandLine, knowledge_url: str, knowledge: Knowledge, api: ModelApi
+    commonplace: CommandLine, knowledge: Knowledge, knowledge_url: str, api: ModelApi
 ) -> None:
     """The command fails where a group did; what is given up can be seen and tried again."""
     assert knowledge("store-episode", "something", "--butler", "ops").status == 0

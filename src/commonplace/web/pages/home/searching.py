@@ -16,6 +16,7 @@ from commonplace.services.search.items import (
     PARTS,
     ListedMemory,
     SearchCriteria,
+    memory_of,
 )
 from commonplace.services.search.searching import search_all
 from commonplace.web.http.access import KnowledgeOfCaller, OpenMemories, reader
@@ -112,6 +113,7 @@ async def search_page(
         results=results,
         most=MOST,
         titles=TITLES,
+        memory_of=memory_of,
         kinds=KINDS,
         projects=dict(project_names(request, knowledge)),
         url_of=url_of,
