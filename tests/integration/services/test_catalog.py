@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError, SecretRefusedError
+from commonplace.core.errors import (
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    SecretRefusedError,
+    StorageUnavailableError,
+)
 from commonplace.core.request_context import request_context
 from commonplace.core.settings import Settings
 from commonplace.core.sources import Source
@@ -277,6 +283,36 @@ async def test_the_journal_is_bounded_private_and_survives_damage(
     journal.write_text("\n".join(many) + "\n", encoding="utf-8")
     await catalog.add_note("Four")
     assert len(lines(journal)) == MOST
+
+
+@pytest.mark.parametrize("kind", [MemoryKind.NOTE, MemoryKind.DIGEST])
+async def test_a_kill_while_forgetting_loses_nothing(
+    catalog: Catalog, memories: Memories, monkeypatch: pytest.MonkeyPatch, kind: MemoryKind
+) -> None:
+    """The journal has the text before the memory is gone: a process may end between the two."""
+    short = (await one_of_each(catalog, memories))[kind]
+    memory = memories.workspace if kind is MemoryKind.NOTE else memories.apps
+    delete = memory.delete
+
+    async def delete_and_die(*arguments: object) -> None:
+        await delete(*arguments)  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(memory, "delete", delete_and_die)
+    before = await catalog.show(short)
+    with pytest.raises(KeyboardInterrupt):
+        await catalog.forget(short)
+    assert (await catalog.undo()).entry.text == before.text
+
+
+async def test_nothing_is_forgotten_that_could_not_come_back(catalog: Catalog, settings: Settings) -> None:
+    """A journal that cannot be written stops a forgetting."""
+    note = (await catalog.add_note("One")).entry.id
+    (settings.home / FILE).unlink()
+    (settings.home / FILE).mkdir()
+    with pytest.raises(StorageUnavailableError, match=f"{note} was not forgotten"):
+        await catalog.forget(note)
+    assert (await catalog.show(note)).text == "One"
 
 
 async def test_a_change_that_cannot_be_undone_does_not_block_older_ones(

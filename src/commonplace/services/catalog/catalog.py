@@ -6,7 +6,13 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.core.clock import Clock, utc_now
-from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError
+from commonplace.core.errors import (
+    CommonplaceError,
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    StorageUnavailableError,
+)
 from commonplace.core.quoting import quoted
 from commonplace.core.request_context import DEFAULT_TENANT, current_context
 from commonplace.core.sources import Source
@@ -161,14 +167,32 @@ class Catalog:
         return self._kept(verb, done, instead_of=instead_of)
 
     async def forget(self, memory_id: str) -> CatalogChange:
-        """Remove a memory from every search and prompt. For errors see :meth:`edit`."""
+        """Remove a memory from every search and prompt. For further errors see :meth:`edit`.
+
+        The journal has what an undo needs before the memory is gone.
+
+        Raises:
+            StorageUnavailableError: The journal cannot be written; nothing was forgotten.
+        """
         entry, instead_of = await self._resolved(memory_id)
-        if entry.state in _OVER:
+        if entry.state in _OVER or (entry.state is MemoryState.INACTIVE and entry.confidence == 0.0):
             return CatalogChange(
                 verb=Verb.FORGET, entry=entry, instead_of=instead_of, note=f"It is {entry.state} already."
             )
-        done = await self._shelf(entry.kind).forget(entry.memory_id)
-        return self._kept(Verb.FORGET, done, instead_of=instead_of)
+        shelf = self._shelf(entry.kind)
+        kept = ShelfChange(entry=entry, undo=await shelf.keep_for_undo(entry.memory_id))
+        line = self._journal_entry(Verb.FORGET, kept, None)
+        try:
+            self._journal.add(line)
+        except OSError as error:
+            reason = f"{entry.id} was not forgotten, because the journal of undo cannot be written"
+            raise StorageUnavailableError(f"{reason}: {error.strerror}") from error
+        try:
+            forgotten = await shelf.forget(entry.memory_id)
+        except CommonplaceError:
+            self._journal.remove(line)
+            raise
+        return CatalogChange(verb=Verb.FORGET, entry=forgotten, undo=entry.id, instead_of=instead_of)
 
     async def undo(self, memory_id: str | None = None) -> CatalogChange:
         """Undo the latest change that the catalog made, or its latest change of one memory.
