@@ -103,8 +103,8 @@ class Catalog:
             return self._kept(Verb.ADD, ShelfChange(entry=entry, note=note))
         done = ShelfChange(entry=entry, undo={"content": receipt.superseded_text}, note=note)
         old = MemoryId.of(MemoryKind.FACT, receipt.superseded_id)
-        kept = self._kept(Verb.EDIT, done, was=str(old))
-        return replace(kept, verb=Verb.ADD, before=receipt.superseded_text)
+        change = self._kept(Verb.EDIT, done, was=str(old))
+        return replace(change, verb=Verb.ADD, before=receipt.superseded_text)
 
     async def add_rule(self, draft: RuleDraft, *, allow_secrets: bool = False) -> CatalogChange:
         """Store a rule. For errors see :meth:`add_fact`."""
@@ -180,8 +180,8 @@ class Catalog:
                 verb=Verb.FORGET, entry=entry, instead_of=instead_of, note=f"It is {entry.state} already."
             )
         shelf = self._shelf(entry.kind)
-        kept = ShelfChange(entry=entry, undo=await shelf.keep_for_undo(entry.memory_id))
-        line = self._journal_entry(Verb.FORGET, kept, None)
+        before = ShelfChange(entry=entry, undo=await shelf.keep_for_undo(entry.memory_id))
+        line = self._journal_entry(Verb.FORGET, before, None)
         try:
             self._journal.add(line)
         except OSError as error:

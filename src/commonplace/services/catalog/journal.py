@@ -83,8 +83,8 @@ class Journal:
             StorageUnavailableError: Another process holds the file for too long.
         """
         with self._locked():
-            kept = [each for each in self._read() if each.at > entry.at - KEPT_FOR]
-            self._write([*kept, entry][-MOST:])
+            entries = [each for each in self._read() if each.at > entry.at - KEPT_FOR]
+            self._write([*entries, entry][-MOST:])
 
     def latest(self, tenant_id: str, memory_id: MemoryId | None = None) -> JournalEntry | None:
         """Return the latest change of a tenant, or of one of its memories; ``None`` if there is none.

@@ -63,13 +63,13 @@ class Notes:
             return ShelfChange(entry=self._entry(after))
         if state["file"] != str(self._memory.path):
             raise not_for(memory_id, "restore", f"It belongs to the workspace of {state['file']}.")
-        kept = cast("Mapping[str, Any]", state["note"])
+        document = cast("Mapping[str, Any]", state["note"])
         note = Note(
             number=memory_id.number,
-            text=kept["text"],
-            scope=NoteScope(kept["scope"]),
-            tags=tuple(kept["tags"]),
-            created_at=parse_timestamp(kept["created_at"]),
+            text=document["text"],
+            scope=NoteScope(document["scope"]),
+            tags=tuple(document["tags"]),
+            created_at=parse_timestamp(document["created_at"]),
         )
         return ShelfChange(entry=self._entry(await self._memory.restore(note)))
 
