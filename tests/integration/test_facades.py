@@ -73,10 +73,12 @@ NOT_CALLED = {"begin", "changes", "import_episodes", "ingest", "run"}
 
 def coroutines(memory: object) -> Iterator[tuple[str, Callable[..., Any], Mapping[str, inspect.Parameter]]]:
     """Yield the methods of a memory or a part, each with its name and parameters."""
-    for name, method in inspect.getmembers(memory, inspect.iscoroutinefunction):
-        parameters = inspect.signature(method).parameters
-        if not name.startswith("_") and name not in NOT_CALLED:
-            yield name, method, parameters
+    for name in dir(memory):  # ``getmembers`` fails at ``__weakref__`` in Python 3.11.2
+        if name.startswith("_") or name in NOT_CALLED:
+            continue
+        method = getattr(memory, name)
+        if inspect.iscoroutinefunction(method):
+            yield name, method, inspect.signature(method).parameters
 
 
 def with_parts(memory: KnowledgeMemory) -> Iterator[tuple[str, object]]:

@@ -1,9 +1,7 @@
 """Homes as they are after their first use: made once a session, and lent to each test in a moment."""
 
-import asyncio
 import os
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,6 +10,7 @@ from tempfile import TemporaryDirectory
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.storage.migrations.runner import Branch, migrate_sqlite
+from support.apart import run_apart
 
 SQLITE_BRANCHES: tuple[Branch, ...] = ("operational", "apps", "access")
 
@@ -40,9 +39,9 @@ class UsedHome:
 @cache
 def migrated_database() -> bytes:
     """Return an SQLite file without memories, with the newest schema; this process makes it once."""
-    with TemporaryDirectory() as directory, ThreadPoolExecutor(1) as thread:
+    with TemporaryDirectory() as directory:
         database = Settings(home=Path(directory)).database_path
-        thread.submit(asyncio.run, _migrate(database)).result()
+        run_apart(_migrate(database))
         return database.read_bytes()
 
 
@@ -60,7 +59,6 @@ async def _first_use(home: Path) -> None:
 
 
 def make_used_home(home: Path) -> None:
-    """Use a home for the first time, in a thread of its own: the test that asks for it may run in a loop already."""
+    """Use a home for the first time."""
     home.mkdir()
-    with ThreadPoolExecutor(1) as thread:
-        thread.submit(asyncio.run, _first_use(home)).result()
+    run_apart(_first_use(home))

@@ -1,6 +1,5 @@
 """Knowledge memory for tests: a database that is migrated once a session and copied for each test."""
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
 
@@ -14,6 +13,7 @@ from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.events import EventType
 from commonplace.knowledge.store.database import KnowledgeDatabase
 from commonplace.storage.embedded import Membership
+from support.apart import run_apart
 from support.database_stock import DatabaseStock, ReusableDatabase
 from support.postgres import make_template
 from support.run_share import GROUP, RunShare
@@ -44,7 +44,7 @@ OF_PEOPLE = frozenset(each for each in EventType if each.startswith(("review_", 
 def knowledge_template(embedded_cluster: Membership, run_share: RunShare) -> str:
     """The name of a database with the newest schema of knowledge memory; nobody is connected to it."""
     make = partial(make_template, embedded_cluster, "memory")
-    return run_share.once(f"template of knowledge memory {GROUP}", lambda: asyncio.run(make()))
+    return run_share.once(f"template of knowledge memory {GROUP}", lambda: run_apart(make()))
 
 
 @pytest.fixture(scope="session")

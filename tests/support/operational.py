@@ -1,12 +1,12 @@
 """Databases of operational and app memory for tests, migrated once a run."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from functools import partial
 
 import pytest
 
 from commonplace.storage.embedded import Membership
+from support.apart import run_apart
 from support.database_stock import DatabaseStock
 from support.postgres import make_template
 from support.run_share import GROUP, RunShare
@@ -16,7 +16,7 @@ from support.run_share import GROUP, RunShare
 def operational_template(embedded_cluster: Membership, run_share: RunShare) -> str:
     """The name of a database with the newest schema of operational and app memory; nobody is connected to it."""
     make = partial(make_template, embedded_cluster, "operational", "apps")
-    return run_share.once(f"template of operational memory {GROUP}", lambda: asyncio.run(make()))
+    return run_share.once(f"template of operational memory {GROUP}", lambda: run_apart(make()))
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ A copy of a template takes about 15 ms in memory. On a disk it takes ten times a
 for places that were not freed just now, and every test frees hundreds.
 """
 
-import asyncio
 import os
 import shutil
 import time
@@ -30,6 +29,7 @@ from commonplace.storage.migrations.runner import Branch, migrate_postgres
 from commonplace.storage.postgres import open_pool
 from commonplace.storage.postgres_url import is_pooled, server_url
 from commonplace.storage.server_account import server_account
+from support.apart import run_apart
 from support.deadlines import DEADLINE_S
 from support.on_pool import memory_on
 from support.pooler import MODE, pooled_url, pooler
@@ -173,7 +173,7 @@ def embedded_cluster(run_share: RunShare) -> Iterator[Membership]:
     run_share.delete_at_end(directory)
     run_share.delete_at_end(SPACE)
     membership = join_server(directory)
-    run_share.once(f"server {GROUP}", lambda: asyncio.run(_hurry(membership)))
+    run_share.once(f"server {GROUP}", lambda: run_apart(_hurry(membership)))
     with _perhaps_pooled(membership):
         yield membership
     membership.leave()

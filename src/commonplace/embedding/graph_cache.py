@@ -33,7 +33,7 @@ def cached_graph(path: Path, build: Callable[[], bytes], *, rebuild: bool = Fals
         make_directories(path.parent)
         with FileLock(path.with_suffix(".lock"), timeout=_LOCK_TIMEOUT_S):
             if rebuild or not path.exists():
-                begin_step("Preparing the embedding model of this home, once")
+                begin_step("Preparing a part of the embedding model, once for this home")
                 _write(path, build())
     except OSError as error:
         _log.warning("the embedding graph cannot be cached, so it is built at each start: %s", error)

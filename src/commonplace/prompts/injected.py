@@ -50,10 +50,10 @@ def framed(texts: Iterable[str], *, today: date | None = None, notice: str = "")
 
 def framed_data(texts: Sequence[str], *, today: date | None = None, notice: str = "") -> str:
     """Return texts from :func:`as_data` in one tag; see :func:`framed`."""
-    shown = [text for text in texts if text]
+    blocks = [text for text in texts if text]
     note = NOTE if today is None else f"{NOTE}{_TODAY.format(today)}"
     note += f"\n{notice}" if notice else ""
-    return fence(BETWEEN.join([note, *shown]), TAG) if shown else ""
+    return fence(BETWEEN.join([note, *blocks]), TAG) if blocks else ""
 
 
 def without_injected(text: str) -> str:

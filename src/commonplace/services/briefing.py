@@ -418,8 +418,8 @@ async def sessions_block(
         episodes = await knowledge.lists.episodes(
             narrowing=Narrowing(scope=butler), live=True, limit=SESSIONS * EPISODES_PER_SESSION
         )
-    shown = _one_a_session(episodes, but)[:SESSIONS]
-    newest = sorted(shown, key=lambda episode: (episode.created_at, str(episode.id)), reverse=True)
+    sessions = _one_a_session(episodes, but)[:SESSIONS]
+    newest = sorted(sessions, key=lambda episode: (episode.created_at, str(episode.id)), reverse=True)
     lines = [
         f"- {episode.created_at:%Y-%m-%d} {trim_to(data_line(episode.content), SESSION_CHARS)} "
         f"[{short_id(MemoryType.EPISODE, episode.id)}]"

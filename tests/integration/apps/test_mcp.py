@@ -231,9 +231,9 @@ def test_a_stopped_server_releases_its_claim(
             api.wait_until_asked()
             server.send_signal(number)
             assert server.wait(DEADLINE_S) == -number
-        assert commonplace("apps", "energy", "--json").json["waiting"][0]["state"] == "waiting"
+        assert commonplace("admin", "energy", "--json").json["waiting"][0]["state"] == "waiting"
         api.script(Says("The user is allergic to peanuts."))
-        done = commonplace("apps", "energy", "--run", "--json", **named).json
+        done = commonplace("admin", "energy", "--run", "--json", **named).json
     assert [one["outcome"] for one in done["caught_up"]["digests"]] == ["created"]
 
 

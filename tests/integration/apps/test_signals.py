@@ -34,11 +34,11 @@ def variables(api: ModelApi) -> dict[str, Any]:
 
 def assert_the_next_one_makes_it(commonplace: CommandLine, api: ModelApi) -> None:
     """The digest waits, its energy was given back, and the next worker takes it."""
-    waiting = commonplace("apps", "energy", "--json").json
+    waiting = commonplace("admin", "energy", "--json").json
     assert [one["state"] for one in waiting["waiting"]] == ["waiting"]
     assert waiting["energy"]["level"] == waiting["energy"]["capacity"]
     api.script(Says("The user is allergic to peanuts."))
-    done = commonplace("apps", "energy", "--run", "--json", **variables(api)).json
+    done = commonplace("admin", "energy", "--run", "--json", **variables(api)).json
     assert [one["outcome"] for one in done["caught_up"]["digests"]] == ["created"]
 
 

@@ -1,4 +1,4 @@
-"""The ``commonplace host`` commands, with an agent that is a script."""
+"""The ``commonplace admin host`` commands, with an agent that is a script."""
 
 import json
 from collections.abc import Callable
@@ -21,12 +21,12 @@ Host = Callable[..., Done]
 
 @pytest.fixture
 def host(commonplace: CommandLine, knowledge_url: str) -> Host:
-    """``commonplace host``, beside a ``butler.toml``."""
+    """``commonplace admin host``, beside a ``butler.toml``."""
     (commonplace.directory / "butler.toml").write_text('[butler]\nname = "dev"\n[modules.memory]\n')
 
     def run(*arguments: str, **variables: str) -> Done:
         return commonplace(
-            "host", *arguments, stdin=b"", **{"COMMONPLACE_POSTGRES_URL": knowledge_url} | variables
+            "admin", "host", *arguments, stdin=b"", **{"COMMONPLACE_POSTGRES_URL": knowledge_url} | variables
         )
 
     return run

@@ -19,8 +19,9 @@ def test_help_lists_every_command_without_loading_it(commonplace: CommandLine) -
     """Each group is named with what it is for."""
     done = commonplace("--help")
     assert done.status == 0
-    for name in ("demo", "ops", "workspace", "knowledge", "mcp", "doctor", "config"):
+    for name in ("demo", "know", "forget", "install", "backup", "doctor", "config", "admin"):
         assert f" {name} " in done.out
+    assert "The memories one by one: ops, apps, workspace, knowledge." in done.out
     assert commonplace("--version").out.startswith("commonplace 0.")
 
 
@@ -128,15 +129,15 @@ def test_an_operator_curates(commonplace: CommandLine) -> None:
     assert "VACUUM" not in listed
     assert commonplace("ops", "delete", "o:1", "2").out == "deleted o:1, o:2\n"
     assert commonplace("ops", "list", "--json").json == {"count": 0, "memories": []}
-    assert commonplace("ops", "list").out == "No memories.\n"
+    assert commonplace("ops", "list").out == "No lessons.\n"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["ops", "edit", "7", "--confidence", "0.5"], "error: no lesson with id 7"),
+        (["ops", "edit", "7", "--confidence", "0.5"], "error: no lesson with id o:7\n"),
         (["ops", "edit", "7"], "error: edit: expected an observation or a confidence"),
-        (["ops", "delete", "7"], "error: no lesson with id 7"),
+        (["ops", "delete", "7"], "error: no lesson with id o:7\n"),
         (
             ["ops", "ingest", "missing.jsonl"],
             "error: missing.jsonl: cannot be read: No such file or directory\n",
@@ -178,23 +179,23 @@ def test_a_file_that_is_no_transcript_is_told_briefly(commonplace: CommandLine) 
 def test_only_a_usable_file_is_trusted(commonplace: CommandLine, tmp_path: Path) -> None:
     """Trust that ends twice says so."""
     file = tmp_path / "commonplace.toml"
-    missing = commonplace("trust", str(tmp_path))
+    missing = commonplace("admin", "trust", str(tmp_path))
     assert missing.err == (
         f"error: directory: expected a directory with a commonplace.toml, got {quoted(tmp_path)}\n"
     )
-    assert 'got "/' in commonplace("trust", ".").err
+    assert 'got "/' in commonplace("admin", "trust", ".").err
     for content, fault in (
         ("bogus = 1", 'unknown key "bogus"'),
         ("not toml [[", "is not TOML"),
         ("memory_budget = -1", "expected a number of at least 0, got -1"),
     ):
         file.write_text(content)
-        done = commonplace("trust", str(tmp_path))
+        done = commonplace("admin", "trust", str(tmp_path))
         assert (done.status, fault in done.err) == (1, True)
     file.write_text("memory_budget = 5")
-    assert commonplace("trust", str(tmp_path)).out == f"{file} is trusted until it changes\n"
-    assert commonplace("trust", str(tmp_path), "--revoke").out == f"{file} is no longer trusted\n"
-    assert commonplace("trust", str(tmp_path), "--revoke").out == f"{file} was not trusted\n"
+    assert commonplace("admin", "trust", str(tmp_path)).out == f"{file} is trusted until it changes\n"
+    assert commonplace("admin", "trust", str(tmp_path), "--revoke").out == f"{file} is no longer trusted\n"
+    assert commonplace("admin", "trust", str(tmp_path), "--revoke").out == f"{file} was not trusted\n"
 
 
 def test_the_permission_to_consolidate_is_taken_back_where_it_was_given(
@@ -257,12 +258,12 @@ def test_a_home_that_cannot_be_written_is_named(commonplace: CommandLine, tmp_pa
     in_the_way = tmp_path / "file"
     in_the_way.write_text("")
     (tmp_path / "commonplace.toml").write_text("memory_budget = 5")
-    for command in (["trust", str(tmp_path)], ["clock", "--confirm"], ["ops", "list"]):
+    for command in (["admin", "trust", str(tmp_path)], ["admin", "clock", "--confirm"], ["ops", "list"]):
         done = commonplace(*command, COMMONPLACE_HOME=str(in_the_way / "home"))
         assert (done.status, done.err.count("\n")) == (1, 1), done.err
         assert str(in_the_way) in done.err
     deep = tmp_path / "a" / "b"
-    assert commonplace("clock", "--confirm", COMMONPLACE_HOME=str(deep)).status == 0
+    assert commonplace("admin", "clock", "--confirm", COMMONPLACE_HOME=str(deep)).status == 0
     assert [oct(path.stat().st_mode & 0o777) for path in (deep, deep.parent)] == ["0o700", "0o700"]
 
 
@@ -290,7 +291,7 @@ def test_the_workspace_from_the_command_line(commonplace: CommandLine) -> None:
         "db",
         "--json",
     ]
-    assert commonplace(*store).json == {"ok": True, "id": "m-1", "pruned": []}
+    assert commonplace(*store).json == {"ok": True, "id": "m-1", "short_id": "w:1", "pruned": []}
     assert commonplace("workspace", "store", "User prefers tabs").out == "stored m-2\n"
     found = commonplace("workspace", "search", "postgres", "--json").json
     assert found["count"] == 1
@@ -298,7 +299,7 @@ def test_the_workspace_from_the_command_line(commonplace: CommandLine) -> None:
     assert commonplace("workspace", "search", "--tag", "db", "--json").json["count"] == 1
     block = commonplace("workspace", "context", "--message", "which port for postgresql?").out
     assert block == "[Memories]\n- (m-1, infra) PostgreSQL listens on port 5433\n"
-    assert commonplace("workspace", "delete", "m-1").out == "deleted m-1\n"
+    assert commonplace("workspace", "delete", "w:1").out == "deleted m-1\n"
     assert (commonplace.directory / ".aegis/memory/memories.jsonl").read_bytes().count(b"\n") == 1
 
 

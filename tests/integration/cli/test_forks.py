@@ -226,7 +226,7 @@ def test_sigterm_ends_a_command_with_143(ready: Prepared, knowledge_url: str) ->
         command.terminate()
         assert command.wait(DEADLINE_S) == 128 + signal.SIGTERM
     os.close(screen)
-    assert not fork.is_running()
+    fork.wait(DEADLINE_S)
 
 
 def test_a_fork_ends_with_a_killed_command(ready: Prepared, knowledge_url: str) -> None:

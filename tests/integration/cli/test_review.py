@@ -103,12 +103,12 @@ def test_a_wrong_use_is_refused_in_one_line(commonplace: CommandLine, arguments:
 
 @pytest.mark.requirement("JDG-01.1")
 def test_every_wording_is_listed_and_can_be_restored(commonplace: CommandLine) -> None:
-    """A refined memory keeps its first text."""
+    """A refined lesson keeps its first text."""
     emit(commonplace, "Restart when the queue is stuck", CONDITION)
-    wordings = commonplace("ops", "wordings", "1", "--json").json["wordings"]
-    assert [one["text"] for one in wordings] == ["Restart when the queue is stuck", CONDITION]
-    assert CONDITION in commonplace("ops", "wordings", "1").out
-    (restored,) = commonplace("ops", "restore", "1", "1", "--json").json["memories"]
-    assert restored["observation"] == "Restart when the queue is stuck"
-    assert commonplace("ops", "restore", "1", "9").status == 1
-    assert commonplace("ops", "wordings", "9").status == 1
+    steps = commonplace("history", "o:1", "--json").json["steps"]
+    assert ["Restart when the queue is stuck" in steps[0]["text"], CONDITION in steps[-1]["text"]] == [
+        True
+    ] * 2
+    assert commonplace("edit", "o:1", "Restart when the queue is stuck").status == 0
+    assert "  before: " + CONDITION in commonplace("undo").out + commonplace("edit", "o:1", "x").out
+    assert commonplace("history", "o:9").err == "error: no lesson with id o:9\n"

@@ -23,7 +23,7 @@ def test_the_plugin_is_valid_and_brings_servers_hooks_skill_and_commands(
     """The CLI validates and installs it; a session then has the briefing and the tools."""
     directory = tmp_path / "market"
     for _ in range(2):
-        made = commonplace("plugin", str(directory))
+        made = commonplace("admin", "plugin", str(directory))
         assert made.status == 0, made.err
     commonplace("workspace", "store", "The staging port is 5433", "--tag", "infra")
     with ModelApi(Says("Staging listens on 5433.")) as api:
@@ -65,6 +65,6 @@ def test_a_directory_with_something_else_is_left_alone(commonplace: CommandLine)
     theirs = commonplace.directory / "theirs"
     theirs.mkdir()
     (theirs / "file").touch()
-    refused = commonplace("plugin", str(theirs))
+    refused = commonplace("admin", "plugin", str(theirs))
     assert (refused.status, "expected a new or empty directory" in refused.err) == (1, True)
     assert [each.name for each in theirs.iterdir()] == ["file"]

@@ -233,7 +233,7 @@ async def test_one_server_for_all_memories_and_the_plugin_use_the_service(
         tools = {tool.name for tool in await client.list_tools()}
         found = await ask(client, "memory_search", query=PROMPT)
         briefing = await read(client, "commonplace://briefing?prompt=staging")
-    made = team.machine("plugin", "market", *named)
+    made = team.machine("admin", "plugin", "market", *named)
     team.session("Move staging to port 5434")
     machine = Settings(home=team.machine.home)
     answers = await check_service(machine)

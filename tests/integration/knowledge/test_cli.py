@@ -33,7 +33,7 @@ def test_a_later_fact_is_shown_with_the_fact_that_holds_now(knowledge: Knowledge
     """In the receipt, in the list and in results."""
     first = knowledge("store-fact", "office", "city", "Graz", "--json").json
     receipt = knowledge("store-fact", "office", "city", "Linz", "--valid-from", "2999-05-01").out
-    assert receipt.splitlines()[1] == f"replaced fact {first['id']} from 2999-05-01; until then: Graz"
+    assert receipt.splitlines()[1] == f"replaced fact {first['short_id']} from 2999-05-01; until then: Graz"
     for shown in (knowledge("list", "facts"), knowledge("search", "city of the office")):
         assert "Linz (from 2999-05-01; until then: Graz)" in " ".join(shown.out.split())
 
@@ -43,12 +43,12 @@ def test_what_is_stored_is_found(knowledge: Knowledge) -> None:
     """Facts, rules and episodes; as tables and as JSON, with the reasons where they are asked for."""
     first = knowledge("store-fact", "staging", "port", "It listens on 5433", "--tag", "infra", "--json").json
     again = knowledge("store-fact", "staging", "port", "It listens on 5434", "--importance", "9")
-    assert again.out.splitlines()[1] == f"replaced fact {first['id']}: It listens on 5433"
+    assert again.out.splitlines()[1] == f"replaced fact {first['short_id']}: It listens on 5433"
     fact_id = again.out.split()[2]
     assert knowledge("store-rule", "Check the port before a deploy", "--scope", "web").status == 0
     assert "stored episode" in knowledge("store-episode", "The port was moved", "--butler", "web").out
     found = knowledge("search", "which port", "--type", "fact", "--explain", "--json").json
-    assert (found["count"], found["results"][0]["id"]) == (1, fact_id)
+    assert (found["count"], found["results"][0]["short_id"]) == (1, fact_id)
     assert "by meaning" in found["results"][0]["explanation"]["why"]
     assert not {"embedding", "search_vector"} & found["results"][0].keys()
     table = knowledge("search", "which port", "--mode", "contextual", "--scope", "web").out
@@ -66,16 +66,17 @@ def test_what_is_stored_is_found(knowledge: Knowledge) -> None:
     assert "It listens on 5434" in knowledge("get", "fact", fact_id).out
     assert knowledge("search", "nothing like it", "--mode", "keyword").out == "No memories.\n"
     edited = knowledge("edit", "fact", fact_id, "It listens on 5435")
-    assert edited.out.startswith(f"fact {fact_id} is now fact ")
+    assert edited.out.startswith("edited: fact f:")
     assert "It listens on 5435" in knowledge("get", "fact", edited.out.split()[-1]).out
 
 
 @pytest.mark.requirement("KNW-05.7", "KNW-05.8", "KNW-12.3", "KNW-15.3", "KNW-21.1", "KNW-22.1")
 def test_an_operator_looks_after_what_is_stored(knowledge: Knowledge) -> None:
     """Confirm, judge, count, sweep, clean up, forget."""
-    rule_id = knowledge("store-rule", "Be brief", "--json").json["id"]
+    stored = knowledge("store-rule", "Be brief", "--json").json
+    rule_id, short_id = stored["id"], stored["short_id"]
     episode_id = knowledge("store-episode", "It was brief", "--butler", "web", "--json").json["id"]
-    assert knowledge("confirm", "rule", rule_id).out == f"confirmed rule {rule_id}\n"
+    assert knowledge("confirm", "rule", rule_id).out == f"confirmed rule {short_id}\n"
     assert "is candidate, effectiveness 1.00 after 1" in knowledge("helpful", rule_id).out
     marked = knowledge("harmful", rule_id, "--reason", "too brief", "--json").json
     assert (marked["harmful_count"], marked["metadata"]["harmful_reasons"]) == (1, ["too brief"])
@@ -94,18 +95,20 @@ def test_an_operator_looks_after_what_is_stored(knowledge: Knowledge) -> None:
 
 
 @pytest.mark.requirement("RCL-01.1", "RCL-04.1")
-def test_a_pinned_rule_is_in_every_block(knowledge: Knowledge) -> None:
+def test_a_pinned_rule_is_in_every_block(
+    commonplace: CommandLine, knowledge_url: str, knowledge: Knowledge
+) -> None:
     """With the short id that the other commands take, and the floor as an option."""
     rule_id = knowledge("store-rule", "Be brief", "--json").json["id"]
     knowledge("store-fact", "staging", "port", "It listens on 5433")
     asked = ("context", "--prompt", "Who won the cup?", "--butler", "web")
-    assert knowledge("pin", "rule", rule_id).out == f"pinned rule {rule_id}\n"
+    assert commonplace("pin", rule_id, COMMONPLACE_POSTGRES_URL=knowledge_url).status == 0
     block = knowledge(*asked, "--ids", "--dates").out
     assert "5433" not in block
     short_id = block.rpartition("[")[2].partition("]")[0]
     assert ", as of " in knowledge(*asked, "--dates", "--min-relevance", "0").out
     assert knowledge("helpful", short_id, "--json").json["id"] == rule_id
-    assert knowledge("unpin", "rule", short_id).out == f"unpinned rule {short_id}\n"
+    assert commonplace("unpin", short_id, COMMONPLACE_POSTGRES_URL=knowledge_url).status == 0
     assert knowledge(*asked).out == "# Memory Context\n"
     assert knowledge("recall", "Who won the cup?", "--min-relevance", "0", "--json").json["count"] == 2
     nothing = knowledge("recall", " ")
@@ -179,8 +182,7 @@ def test_entities_are_kept_apart_and_put_together(knowledge: Knowledge) -> None:
     assert knowledge("get", "fact", fact["id"], "--json").json["entity_id"] == anna["id"]
     assert knowledge("entity", "get", "annie", "--json").json["id"] == anna["id"]
     assert knowledge("list", "facts", "--entity", "Anna Smith", "--json").json["count"] == 1
-    assert knowledge("timeline", "--entity", "annie", "--json").json["count"] == 1
-    for name in ("annie", anna["id"]):
+    for name in ("annie", anna["id"], anna["short_id"], anna["id"][:8]):
         (about,) = knowledge("search", "Lisbon", "--entity", name, "--json").json["results"]
         assert about["id"] == fact["id"]
     found = knowledge("entity", "resolve", "annie", "--topic", "Lisbon", "--with", "Bob", "--json").json
@@ -191,9 +193,9 @@ def test_entities_are_kept_apart_and_put_together(knowledge: Knowledge) -> None:
     merged = knowledge("entity", "merge", smith["id"], anna["id"], "--json").json
     assert merged["target_entity_id"] == anna["id"]
     assert knowledge("entity", "get", smith["id"], "--json").json["survivor_id"] == anna["id"]
-    assert knowledge("entity", "unmerge", smith["id"]).status == 0
+    assert knowledge("entity", "unmerge", smith["short_id"]).status == 0
     renamed = knowledge(
-        "entity", "update", anna["id"], "--name", "Anna Miller", "--no-aliases", "--json"
+        "entity", "update", anna["short_id"], "--name", "Anna Miller", "--no-aliases", "--json"
     ).json
     assert (renamed["canonical_name"], renamed["aliases"]) == ("Anna Miller", [])
 
@@ -305,17 +307,17 @@ def test_it_needs_no_server_and_no_settings(embedded: CommandLine) -> None:
 
 
 def test_lists(knowledge: Knowledge) -> None:
-    """Lists filter, name full ids outside of a terminal, and have the fields of ``get`` as JSON."""
-    old = knowledge("store-fact", "staging", "port", "It listens on 5433", "--json").json["id"]
-    new = knowledge("store-fact", "staging", "port", "It listens on 5434", "--json").json["id"]
+    """Lists filter, print short ids, and have the fields of ``get`` as JSON."""
+    old = knowledge("store-fact", "staging", "port", "It listens on 5433", "--json").json
+    new = knowledge("store-fact", "staging", "port", "It listens on 5434", "--json").json
     knowledge("store-rule", "Check the port before a deploy", "--scope", "web")
     knowledge("store-episode", "The port was moved", "--butler", "web")
-    entity = knowledge("entity", "create", "Ada Lovelace", "--type", "person", "--json").json["id"]
+    entity = knowledge("entity", "create", "Ada Lovelace", "--type", "person", "--json").json["short_id"]
     listed = knowledge("list", "facts").out
-    assert (new in listed, old in listed) == (True, False)
+    assert (new["short_id"] in listed, old["short_id"] in listed) == (True, False)
     former = knowledge("list", "facts", "--validity", "superseded", "--json").json
-    assert [fact["id"] for fact in former["facts"]] == [old]
-    assert former["facts"][0].keys() == knowledge("get", "fact", old, "--json").json.keys()
+    assert [fact["id"] for fact in former["facts"]] == [old["id"]]
+    assert former["facts"][0].keys() == knowledge("get", "fact", old["id"], "--json").json.keys()
     assert "Check the port" in knowledge("list", "rules", "--scope", "web", "--maturity", "candidate").out
     assert knowledge("list", "rules", "--scope", "other").out == "No rules.\n"
     assert "The port was moved" in knowledge("list", "episodes", "--butler", "web").out
@@ -393,3 +395,26 @@ def test_a_merge_prints_both_texts_of_a_conflict(knowledge: Knowledge) -> None:
     merged = knowledge("entity", "merge", bob, robert).out
     assert "Robert lives in Rome" in merged
     assert "Bob lives in Oslo" in merged
+
+
+@pytest.mark.requirement("ONE-01.2")
+@pytest.mark.parametrize("verb", ["get", "confirm", "forget"])
+def test_a_command_acts_on_the_fact_in_the_place_of_a_replaced_fact(knowledge: Knowledge, verb: str) -> None:
+    """Standard error says so; standard output stays what programs read."""
+    old = knowledge("store-fact", "staging", "port", "It listens on 5433", "--json").json
+    new = knowledge("store-fact", "staging", "port", "It listens on 5434", "--json").json
+    done = knowledge(verb, "fact", old["id"][:10], "--json")
+    assert done.err == f"note: {old['short_id']} was replaced by {new['short_id']}\n"
+    assert (done.json["id"], done.json["short_id"]) == (new["id"], new["short_id"])
+    assert knowledge("list", "facts", "--json").json["count"] == (0 if verb == "forget" else 1)
+
+
+@pytest.mark.requirement("ONE-01.2")
+@pytest.mark.parametrize("verb", ["helpful", "harmful"])
+def test_feedback_on_a_replaced_rule_counts_for_its_successor(knowledge: Knowledge, verb: str) -> None:
+    """The rule that agents see learns from it."""
+    old = knowledge("store-rule", "Be brief", "--json").json
+    new = knowledge("edit", "rule", old["short_id"], "Be brief and kind", "--json").json
+    done = knowledge(verb, old["short_id"], "--json")
+    assert done.err == f"note: {old['short_id']} was replaced by {new['short_id']}\n"
+    assert (done.json["id"], done.json["applied_count"]) == (new["id"], 1)

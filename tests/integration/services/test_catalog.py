@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError, SecretRefusedError
+from commonplace.core.errors import (
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    SecretRefusedError,
+    StorageUnavailableError,
+)
 from commonplace.core.request_context import request_context
 from commonplace.core.settings import Settings
 from commonplace.core.sources import Source
@@ -209,6 +215,40 @@ async def test_only_a_person_lets_prompts_show_a_flagged_memory(catalog: Catalog
     assert (await catalog.show(lesson.id)).state is MemoryState.CURRENT
 
 
+@pytest.mark.requirement("ONE-01.2")
+async def test_the_first_digits_of_a_full_id_name_a_memory(catalog: Catalog, memories: Memories) -> None:
+    """Four digits or more, of every kind with such ids."""
+    ids = await one_of_each(catalog, memories)
+    for kind in (MemoryKind.FACT, MemoryKind.RULE, MemoryKind.EPISODE, MemoryKind.ENTITY):
+        entry = await catalog.show(ids[kind])
+        assert (await catalog.show(entry.full_id[:12])).id == entry.id
+    with pytest.raises(NotFoundError, match='no memory with id "0000"'):
+        await catalog.show("0000")
+
+
+@pytest.mark.requirement("ONE-02.2")
+async def test_a_name_shows_an_entity_and_its_facts_over_time(catalog: Catalog, memories: Memories) -> None:
+    """A part of the name is enough if it fits one entity; a subject needs no entity."""
+    entity = await memories.knowledge.entities.create(canonical_name="Ada Lovelace", entity_type="person")
+    draft = FactDraft(subject="Ada Lovelace", predicate="drinks", content="tea", entity_id=entity.id)
+    old = (await catalog.add_fact(draft)).entry
+    new = (await catalog.add_fact(replace(draft, content="coffee"))).entry
+    shown = await catalog.show("ada lovelace")
+    assert shown.full_id == str(entity.id)
+    assert [each.id for each in await catalog.about(shown)] == [new.id]
+    texts = [step.text for step in await catalog.history("Ada")]
+    assert [text for text in texts if text] == [f"{old.id} tea", f"{new.id} coffee"]
+    await catalog.add_fact(FactDraft(subject="the cellar", predicate="key", content="is with Bo"))
+    assert [step.event for step in await catalog.history("cellar")] == ["key"]
+    await memories.knowledge.entities.create(canonical_name="Ada Byron", entity_type="person")
+    with pytest.raises(InvalidInputError, match="because several memories fit"):
+        await catalog.show("Ada")
+    with pytest.raises(InvalidInputError, match="or the name of an entity"):
+        await catalog.show("Nobody")
+    with pytest.raises(InvalidInputError, match="expected an id"):
+        await catalog.forget("Ada Lovelace")
+
+
 async def test_what_is_no_memory_is_refused(catalog: Catalog) -> None:
     """An unknown id, an id of an unknown kind, a secret as new text, a text that is empty."""
     lesson = (await catalog.add_lesson("Takes 60s", category="timing")).entry.id
@@ -243,6 +283,36 @@ async def test_the_journal_is_bounded_private_and_survives_damage(
     journal.write_text("\n".join(many) + "\n", encoding="utf-8")
     await catalog.add_note("Four")
     assert len(lines(journal)) == MOST
+
+
+@pytest.mark.parametrize("kind", [MemoryKind.NOTE, MemoryKind.DIGEST])
+async def test_a_kill_while_forgetting_loses_nothing(
+    catalog: Catalog, memories: Memories, monkeypatch: pytest.MonkeyPatch, kind: MemoryKind
+) -> None:
+    """The journal has the text before the memory is gone: a process may end between the two."""
+    short = (await one_of_each(catalog, memories))[kind]
+    memory = memories.workspace if kind is MemoryKind.NOTE else memories.apps
+    delete = memory.delete
+
+    async def delete_and_die(*arguments: object) -> None:
+        await delete(*arguments)  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(memory, "delete", delete_and_die)
+    before = await catalog.show(short)
+    with pytest.raises(KeyboardInterrupt):
+        await catalog.forget(short)
+    assert (await catalog.undo()).entry.text == before.text
+
+
+async def test_nothing_is_forgotten_that_could_not_come_back(catalog: Catalog, settings: Settings) -> None:
+    """A journal that cannot be written stops a forgetting."""
+    note = (await catalog.add_note("One")).entry.id
+    (settings.home / FILE).unlink()
+    (settings.home / FILE).mkdir()
+    with pytest.raises(StorageUnavailableError, match=f"{note} was not forgotten"):
+        await catalog.forget(note)
+    assert (await catalog.show(note)).text == "One"
 
 
 async def test_a_change_that_cannot_be_undone_does_not_block_older_ones(

@@ -313,7 +313,7 @@ def test_a_preview_asks_about_other_names(commonplace: CommandLine, knowledge_ur
     for subject in ("Ada Lovelace", "Ada", "Ada Byron"):
         assert run("knowledge", "store-fact", subject, "town", f"{subject} lives in London").status == 0
     whole = run("erase", "--subject", "Ada Lovelace", "--dry-run").out
-    assert whole.startswith("Nothing is erased yet.\n")
+    assert whole.startswith("This is a preview. Nothing is erased.\n")
     assert '2 more memories hold "Ada" without the rest of "Ada Lovelace". Is it the same?' in whole
     assert '"Countess" is another name of the same entity.' in whole
     part = run("erase", "--subject", "ada", "--dry-run", "--json").json

@@ -103,10 +103,10 @@ def test_the_receipt_says_that_no_prompt_shows_a_memory(commonplace: CommandLine
     assert commonplace("apps", "register", "shop").status == 0
     digested = commonplace("apps", "ingest", "shop", "-", stdin=json.dumps(conversation).encode())
     assert "commonplace review a:1 confirm" in digested.out
-    for listing in (("memories", "shop"), ("search", "shop", "prefer")):
-        (memory,) = commonplace("apps", *listing, "--json").json["memories"]
-        assert memory["flags"] == ["addresses_model"]
-        assert "flagged" in commonplace("apps", *listing).out
+    (memory,) = commonplace("apps", "memories", "shop", "--json").json["memories"]
+    assert memory["flags"] == ["addresses_model"]
+    assert "flagged" in commonplace("apps", "memories", "shop").out
+    assert commonplace("list", "digests", "--json").json["digests"][0]["state"] == "flagged"
     assert commonplace("review", "a:1", "confirm").status == 0
     assert "flagged" not in commonplace("apps", "memories", "shop").out
 

@@ -214,9 +214,9 @@ async def test_a_question_about_a_time_lists_that_time(settings: Settings, knowl
         clock.now = FRIDAY
         assert texts(await search_all(memories, "what happened today?")) == ["The deploy of yesterday failed"]
         for query in ("what happened yesterday?", "was ist gestern passiert?", "qué pasó ayer?"):
-            assert texts(await search_all(memories, query)) == ["Yesterday's note"]
+            assert texts(await search_all(memories, query)) == ["Yesterday's (2026-11-25) note"]
         assert texts(await search_all(memories, "yesterday")) == [
-            "Yesterday's note",
+            "Yesterday's (2026-11-25) note",
             "The deploy of yesterday failed",
         ]
         none = await search_all(memories, "what happened last week?")

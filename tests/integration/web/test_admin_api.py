@@ -170,5 +170,5 @@ async def test_what_is_unknown_is_not_found(service: Service) -> None:
         assert answer.headers["content-type"] == "application/problem+json"
         problem = answer.json()
         assert (problem["type"], problem["status"]) == ("/docs#not-found", 404)
-        assert problem["detail"].startswith(("no app with id", "no digest with id"))
+        assert problem["detail"].startswith(("no app with id", "no digest with id", "no memory with id"))
     assert len(await service.memory.registry.list()) == 2

@@ -27,7 +27,7 @@ class App(Noun):
 
 
 class RegistrationOutcome(StrEnum):
-    """What a registration did."""
+    """The outcome of a registration."""
 
     REGISTERED = "registered"
     REINSTALLED = "reinstalled"

@@ -36,7 +36,7 @@ def receipt_lines(receipt: DigestReceipt, name: Callable[[int], str] = digest_id
         lines.append(f"  [dim]{escape(receipt.reason)}[/]")
     lines += [compaction_line(one, name) for one in receipt.compactions]
     lines += [
-        f"  [yellow]conflict[/] {digest_id(one.older.id)} and {digest_id(one.newer.id)}: {escape(one.reason)}"
+        f"  [yellow]conflict[/] {name(one.older.id)} and {name(one.newer.id)}: {escape(one.reason)}"
         for one in receipt.conflicts
     ]
     return "\n".join(lines)

@@ -12,7 +12,7 @@ from commonplace.operational import MemoryCategory
 from commonplace.services.catalog.catalog import Catalog
 from commonplace.workspace import NoteScope
 
-ScopeOption = Annotated[str, typer.Option(help="The project or butler that the memory is for.")]
+ScopeOption = Annotated[str, typer.Option(help="The project or butler that it is for.")]
 TagOption = Annotated[list[str] | None, typer.Option(help="A label. Repeatable.")]
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
@@ -54,7 +54,9 @@ async def fact(
 @command()
 async def rule(
     catalog: Catalog,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to do, and when.")],
+    text: Annotated[
+        str, typer.Argument(metavar="TEXT", help="The instruction, such as: Ask before a deployment.")
+    ],
     *,
     scope: ScopeOption = GLOBAL_SCOPE,
     tag: TagOption = None,
@@ -68,7 +70,7 @@ async def rule(
 @command()
 async def episode(
     catalog: Catalog,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What happened, in whole sentences.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The event, in whole sentences.")],
     *,
     butler: Annotated[str, typer.Option(help="The project or agent that it happened to.")] = GLOBAL_SCOPE,
     allow_secrets: AllowSecrets = False,
@@ -81,7 +83,7 @@ async def episode(
 @command()
 async def lesson(
     catalog: Catalog,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What was observed.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The observation.")],
     *,
     category: Annotated[MemoryCategory, typer.Option(help="The category.")],
     service: Annotated[str | None, typer.Option(help="The service; default: all services.")] = None,

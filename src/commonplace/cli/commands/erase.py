@@ -27,7 +27,7 @@ app = typer.Typer(add_completion=False)
 def _foretell(foreseen: Preview) -> str:
     """Return what an erasure will do, with what to think of before."""
     lines = lines_of(foreseen.parts, is_done=False)
-    return "\n".join(["Nothing is erased yet.", *lines, *_asides(foreseen)])
+    return "\n".join(["This is a preview. Nothing is erased.", *lines, *_asides(foreseen)])
 
 
 def _asides(foreseen: Preview) -> list[str]:

@@ -20,6 +20,7 @@ from commonplace.operational import (
     decide_after_session,
     format_confidence,
 )
+from commonplace.services.memory_ids import MemoryId, MemoryKind
 from commonplace.services.opening import Memories
 from commonplace.services.review.ids import FORMS, VERDICTS, ItemId, ItemKind
 from commonplace.services.review.items import DecisionReceipt, Item, MemoryChange, ReviewVerdict, Side
@@ -175,8 +176,18 @@ def item_text(item: Item) -> str:
 
 
 def _side_text(side: Side) -> str:
-    name = lesson_id(int(side.id)) if side.kind == "memory" else f"{side.kind} {side.id}".rstrip()
-    return f"   {side.role.lower()} {name}: {shown(trim_to(side.text, SHOWN_CHARS))}"
+    return f"   {side.role.lower()} {_name_of(side)}: {shown(trim_to(side.text, SHOWN_CHARS))}"
+
+
+def _name_of(side: Side) -> str:
+    """Return the kind and id of a memory as commands print them; a digest or a note is named by its item."""
+    match side.kind:
+        case "memory":
+            return lesson_id(int(side.id))
+        case MemoryKind.FACT | MemoryKind.RULE | MemoryKind.EPISODE | MemoryKind.ENTITY:
+            return f"{side.kind} {MemoryId.of(MemoryKind(side.kind), side.id)}"
+        case _:
+            return f"{side.kind} {side.id}".rstrip()
 
 
 def _receipt_text(receipt: DecisionReceipt) -> str:

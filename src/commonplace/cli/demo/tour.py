@@ -213,8 +213,8 @@ def _part(out: Console) -> None:
             "read your own transcript: claude -p … --output-format stream-json",
         ),
         ("commonplace ops context", "print the block for --append-system-prompt"),
-        ("commonplace workspace store TEXT", "store a fact about the current directory"),
-        ("commonplace knowledge store-fact A B C", "store a fact for every agent"),
+        ("commonplace add note TEXT", "store a note about the current directory"),
+        ("commonplace add fact SUBJECT PREDICATE TEXT", "store a fact for every agent"),
         (
             "commonplace knowledge consolidate --preview",
             "review the facts that a model derives from your episodes",

@@ -5,8 +5,9 @@ import os
 ALONE = frozenset(
     {
         *("backup", "restore"),  # They stop the database server, or need it to themselves.
-        *("demo", "doctor", "install", "plugin", "uninstall"),  # They test or change this installation.
-        *("host", "mcp", "serve", "worker"),  # They run for long; an MCP server has a fork of its own kind.
+        *("demo", "doctor", "install", "uninstall"),  # They test or change this installation.
+        *("mcp", "serve", "worker"),  # They run for long; an MCP server has a fork of its own kind.
+        "admin",  # Its commands are rare, change the installation, or run for long.
         "hook",  # The resident process itself answers hooks.
     }
 )

@@ -54,10 +54,18 @@ SYNONYMS: Final[Mapping[str, str]] = {
     "start": "serve",
     "ui": "serve",
     "version": "--version",
+    "clock": "admin clock",
+    "trust": "admin trust",
+    "plugin": "admin plugin",
+    "host": "admin host",
+    "partitions": "admin partitions",
+    "energy": "admin energy",
+    "dead-letters": "admin dead-letters",
 }
 """Words that people type for a command of the top level."""
 
 _MOST: Final = 3
+_MOST_LISTED: Final = 8
 
 
 def unknown_command(word: str, names: Collection[str], *, top_level: Collection[str], in_group: bool) -> str:
@@ -70,8 +78,12 @@ def unknown_command(word: str, names: Collection[str], *, top_level: Collection[
         in_group: Whether the group is below the top level; commands of the top level are then named in full.
     """
     nearest = _nearest(word, names, in_group=in_group) or _at_top(word, top_level if in_group else ())
-    question = f" Did you mean {' or '.join(nearest)}?" if nearest else ""
-    return f"No such command {word!r}.{question}"
+    hint = ""
+    if nearest:
+        hint = f" Did you mean {' or '.join(nearest)}?"
+    elif in_group and len(names) <= _MOST_LISTED:
+        hint = f" Expected one of {', '.join(names)}."
+    return f"No such command {word!r}.{hint}"
 
 
 def _nearest(word: str, names: Collection[str], *, in_group: bool) -> list[str]:

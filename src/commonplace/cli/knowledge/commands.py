@@ -54,11 +54,9 @@ from commonplace.services.review.ids import ItemId, ItemKind
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 command = commands(app, opened)
 
-ImportanceOption = Annotated[float, bounded(Importance, help="Importance of the memory.")]
+ImportanceOption = Annotated[float, bounded(Importance, help="How much it matters.")]
 TagOption = Annotated[list[str] | None, typer.Option("--tag", help="A label. Repeatable.")]
-StoreScope = Annotated[
-    str, typer.Option("--scope", help="global, or the name of the butler that the memory is for.")
-]
+StoreScope = Annotated[str, typer.Option("--scope", help="global, or the name of the butler that it is for.")]
 LimitOption = Annotated[
     int | None,
     bounded(Limit, help="Maximum number of results.", show_default=str(DEFAULT_LIMIT)),

@@ -30,15 +30,15 @@ def receipt_line(receipt: Receipt, name: Callable[[int], str] = lesson_id) -> st
     if receipt.reason and not receipt.contradicted:
         line += f"\n           [dim]{shown(receipt.reason)}[/]"
     for effect in receipt.contradicted:
-        line += f"\n           [yellow]corrects[/] {effect_line(effect)}"
+        line += f"\n           [yellow]corrects[/] {effect_line(effect, name)}"
     if receipt.flags:
         line += f"\n           {flagged_line(quarantined_id('o', receipt.record_id), receipt.flags)}"
     return line
 
 
-def effect_line(effect: Effect) -> str:
+def effect_line(effect: Effect, name: Callable[[int], str] = lesson_id) -> str:
     """Return a changed confidence as a line of console markup."""
     moved = f"{format_confidence(effect.confidence_before)} → {format_confidence(effect.confidence_after)}"
     ended = "" if effect.active else ", now inactive"
-    headline = f"{lesson_id(effect.memory_id)} {shown(effect.observation)} [bold]({moved}{ended})[/]"
+    headline = f"{name(effect.memory_id)} {shown(effect.observation)} [bold]({moved}{ended})[/]"
     return f"{headline}\n           [dim]{shown(effect.reason)}[/]"

@@ -1,6 +1,6 @@
 """Preload of the fork server: imports and builds everything that forks need for their first answers.
 
-Nothing here opens a connection or starts a thread, because neither survives a fork.
+No step opens a connection or starts a thread, because neither survives a fork.
 """
 
 import asyncio

@@ -65,18 +65,20 @@ class SubjectReviews:
         """
         now = self._session.clock()
         async with self._session.writing() as sql:
-            wanted = await find_entity_id(sql, entity_id, field="entity_id")
+            entity_key = await find_entity_id(sql, entity_id, field="entity_id")
             key = await find_id(sql, fact_id, MemoryType.FACT, field="fact_id")
             row = await sql.standing_fact(id=key)
             if row is None:
                 raise NotFoundError(MemoryType.FACT, str(key))
             made: dict[str, object] = {}
             if same:
-                made = await self._link(sql, row["subject"], wanted)
+                made = await self._link(sql, row["subject"], entity_key)
             else:
-                require_living((await lock_entities(sql, wanted)).get(wanted), wanted)
-                await sql.tell_apart(first_id=key, second_id=wanted, now=now)
-            await record_decision(sql, MemoryType.FACT, key, wanted, "same" if same else "distinct", **made)
+                require_living((await lock_entities(sql, entity_key)).get(entity_key), entity_key)
+                await sql.tell_apart(first_id=key, second_id=entity_key, now=now)
+            await record_decision(
+                sql, MemoryType.FACT, key, entity_key, "same" if same else "distinct", **made
+            )
 
     async def undo(self, fact_id: UUID | str, entity_id: UUID | str) -> None:
         """Undo the decision whether the subject of a fact is an entity; the pair is listed again.
@@ -90,11 +92,11 @@ class SubjectReviews:
             NotFoundError: No fact has the short id.
         """
         async with self._session.writing() as sql:
-            wanted = await find_entity_id(sql, entity_id, field="entity_id")
+            entity_key = await find_entity_id(sql, entity_id, field="entity_id")
             key = await find_id(sql, fact_id, MemoryType.FACT, field="fact_id")
-            if await sql.forget_distinction(first_id=key, second_id=wanted) is None:
-                await _unlink(sql, key, wanted)
-            await record_decision(sql, MemoryType.FACT, key, wanted, None)
+            if await sql.forget_distinction(first_id=key, second_id=entity_key) is None:
+                await _unlink(sql, key, entity_key)
+            await record_decision(sql, MemoryType.FACT, key, entity_key, None)
 
     async def _link(self, sql: KnowledgeStatements, subject: str, entity_id: UUID) -> dict[str, object]:
         """Set the entity of a subject's facts; return what :func:`_unlink` needs to undo this."""

@@ -142,13 +142,13 @@ class EntityRegistry:
         require_tenant(self._session.tenant_id, tenant_id)
         moment = optional_moment(as_of, field="as_of", at_end=True, times=self._session.times)
         async with self._session.reading() as sql:
-            wanted = await find_entity_id(sql, entity_id, field="entity_id")
-            entity = Entity.existing(await sql.entity_by_id(id=wanted), str(wanted))
+            entity_key = await find_entity_id(sql, entity_id, field="entity_id")
+            entity = Entity.existing(await sql.entity_by_id(id=entity_key), str(entity_key))
             if moment is None:
                 return entity
             if entity.created_at > moment:
-                raise NotFoundError("entity", str(wanted))
-            replaced = await sql.entity_images(id=str(wanted), as_of=moment)
+                raise NotFoundError("entity", str(entity_key))
+            replaced = await sql.entity_images(id=str(entity_key), as_of=moment)
             return entity.restored(row["before"] for row in replaced)
 
     async def update(
@@ -173,8 +173,8 @@ class EntityRegistry:
         data = require_metadata(metadata, reserved=RESERVED_METADATA, allow_secrets=allow_secrets)
         try:
             async with self._session.writing() as sql:
-                wanted = await find_entity_id(sql, entity_id, field="entity_id")
-                before = require_living((await lock_entities(sql, wanted)).get(wanted), wanted)
+                entity_key = await find_entity_id(sql, entity_id, field="entity_id")
+                before = require_living((await lock_entities(sql, entity_key)).get(entity_key), entity_key)
                 changed = replace(
                     before,
                     canonical_name=name or before.canonical_name,
@@ -186,9 +186,11 @@ class EntityRegistry:
                 return after
         except asyncpg.UniqueViolationError:
             async with self._session.reading() as sql:
-                wanted = await find_entity_id(sql, entity_id, field="entity_id")
-                row = await sql.entity_by_id(id=wanted)
-                raise await _name_taken(sql, name or "", Entity.existing(row, wanted).entity_type) from None
+                entity_key = await find_entity_id(sql, entity_id, field="entity_id")
+                row = await sql.entity_by_id(id=entity_key)
+                raise await _name_taken(
+                    sql, name or "", Entity.existing(row, entity_key).entity_type
+                ) from None
 
 
 async def write_entity(

@@ -58,8 +58,8 @@ class EntityRelations:
         own = inputs.optional_scope(scope)
         times = self._session.times
         async with self._session.reading() as sql:
-            wanted = await find_entity_id(sql, entity_id, field="entity_id")
-            entity = Entity.existing(await sql.entity_by_id(id=wanted), str(wanted))
+            entity_key = await find_entity_id(sql, entity_id, field="entity_id")
+            entity = Entity.existing(await sql.entity_by_id(id=entity_key), str(entity_key))
             rows = await sql.relations(
                 entity_id=entity.survivor_id,
                 scopes=None if own is None else [GLOBAL_SCOPE, own],

@@ -1,4 +1,4 @@
-"""Folding: of facts or rules with equal texts, and of facts with one key, only one is shown. Pure."""
+"""Folding: of facts of one relation, or rules, with equal texts, and of facts with one key, one is shown. Pure."""
 
 from collections.abc import Hashable, Sequence
 
@@ -29,17 +29,21 @@ def folded(found: Sequence[SearchResult], *, scoped: bool) -> list[SearchResult]
 
 
 def same_words(memory: Memory) -> Hashable:
-    """Return a key that facts about one subject, or rules, with equal texts share; each episode has its own key."""
+    """Return a key that facts with one subject and predicate, or rules, share if their texts are equal.
+
+    Ines likes peanuts, and Ines is allergic to peanuts: another predicate says another thing, whatever the text. Each
+    episode has its own key.
+    """
     match memory:
         case Episode():
             return memory.id
         case Fact():
-            return memory.memory_type, plain_key(memory.subject), _said(memory.content)
+            return memory.memory_type, *_key(memory), _said(memory.content)
         case Rule():
             return memory.memory_type, _said(memory.content)
 
 
-def _key(fact: Fact) -> Hashable:
+def _key(fact: Fact) -> tuple[str, str]:
     return plain_key(fact.subject), plain_key(fact.predicate)
 
 

@@ -69,9 +69,9 @@ class LiteralSearch:
             Those with the rarest words first, then the newest.
         """
         require_page(limit)
-        wanted = inputs.require_memory_type(kind, field="kind")
+        memory_type = inputs.require_memory_type(kind, field="kind")
         request = make_request(limit=limit, narrowing=narrowing, now=self._session.clock())
-        table = next(each for each in TABLES.values() if each.memory_type is wanted)
+        table = next(each for each in TABLES.values() if each.memory_type is memory_type)
         parameters = {
             **request.parameters,
             **_of_words(words),

@@ -35,22 +35,22 @@ async def find_id(
         InvalidInputError: The id is malformed (see :func:`parse_id`), or several memories have the short id; in that
             case the message lists them.
     """
-    wanted = parse_id(given, memory_type, field=field)
-    if isinstance(wanted, UUID):
-        return wanted
+    parsed = parse_id(given, memory_type, field=field)
+    if isinstance(parsed, UUID):
+        return parsed
     rows = await of_kind(memory_type, sql).between(
-        first=wanted.first, last=wanted.last, most=_MOST_CANDIDATES + 1
+        first=parsed.first, last=parsed.last, most=_MOST_CANDIDATES + 1
     )
-    return _only(rows, wanted, memory_type, field=field)
+    return _only(rows, parsed, memory_type, field=field)
 
 
 async def find_entity_id(sql: KnowledgeStatements, given: UUID | str, *, field: str) -> UUID:
     """Return the id of the only entity of the tenant that a short id such as ``n:3k7q2`` names; see :func:`find_id`."""
-    wanted = parse_id(given, ENTITY, field=field)
-    if isinstance(wanted, UUID):
-        return wanted
-    rows = await sql.entities_between(first=wanted.first, last=wanted.last, most=_MOST_CANDIDATES + 1)
-    return _only(rows, wanted, ENTITY, field=field)
+    parsed = parse_id(given, ENTITY, field=field)
+    if isinstance(parsed, UUID):
+        return parsed
+    rows = await sql.entities_between(first=parsed.first, last=parsed.last, most=_MOST_CANDIDATES + 1)
+    return _only(rows, parsed, ENTITY, field=field)
 
 
 def _only(rows: Sequence[Columns], wanted: ShortId, noun: IdNoun, *, field: str) -> UUID:

@@ -15,16 +15,12 @@ from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import ToolResult
 
 from commonplace.core.errors import (
-    AccessError,
-    CommonplaceError,
     InvalidInputError,
-    SettingsError,
     StorageUnavailableError,
 )
 from commonplace.mcp.agent.tools import DEFAULT_LIMIT, TOOLS
-from commonplace.mcp.knowledge.forwarding import TOKEN_HINT
+from commonplace.mcp.knowledge.forwarding import ask_service
 from commonplace.mcp.protocol.profiles import View
-from commonplace.mcp.protocol.tool import OUTAGE_HINT, refusal
 from commonplace.services.memory_ids import MemoryKind, parse_memory_id
 from commonplace.services.team_client import TeamClient
 
@@ -69,19 +65,7 @@ class ForwardKnowledge(Middleware):
     async def _asked(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Return the answer of the service, or an error that says what to do."""
         own = dict.fromkeys(SCOPED.get(tool, ()) if self._view.butler else (), self._view.butler)
-        params = {"name": tool, "arguments": {**own, **arguments}}
-        try:
-            answer = await self._service.call("tools/call", params, server=SERVER)
-        except (AccessError, SettingsError) as error:
-            return refusal(f"memory is out of reach: {error}", hint=TOKEN_HINT)
-        except CommonplaceError as error:
-            return refusal(f"memory is out of reach: {error}", hint=OUTAGE_HINT)
-        result = mcp_types.CallToolResult.model_validate(answer)
-        return ToolResult(
-            content=result.content,
-            structured_content=result.structured_content,
-            is_error=bool(result.is_error),
-        )
+        return await ask_service(self._service, tool, {**own, **arguments}, server=SERVER)
 
 
 def _is_at_service(arguments: Mapping[str, Any]) -> bool:

@@ -61,18 +61,25 @@ class Forward(Middleware):
         if self._butler is not None:
             known = self._tools[name]["properties"]
             given = {key: self._butler for key in OF_BUTLER if key in known} | given
-        try:
-            answer = await self._service.call("tools/call", {"name": name, "arguments": given})
-        except (AccessError, SettingsError) as error:
-            return refusal(f"memory is out of reach: {error}", hint=TOKEN_HINT)
-        except CommonplaceError as error:
-            return refusal(f"memory is out of reach: {error}", hint=OUTAGE_HINT)
-        result = mcp_types.CallToolResult.model_validate(answer)
-        return ToolResult(
-            content=result.content,
-            structured_content=result.structured_content,
-            is_error=bool(result.is_error),
-        )
+        return await ask_service(self._service, name, given)
+
+
+async def ask_service(
+    service: TeamClient, tool: str, arguments: Mapping[str, Any], *, server: str = "knowledge"
+) -> ToolResult:
+    """Return the answer of a service to a call of a tool, or an error that says what to do."""
+    try:
+        answer = await service.call("tools/call", {"name": tool, "arguments": arguments}, server=server)
+    except (AccessError, SettingsError) as error:
+        return refusal(f"memory is out of reach: {error}", hint=TOKEN_HINT)
+    except CommonplaceError as error:
+        return refusal(f"memory is out of reach: {error}", hint=OUTAGE_HINT)
+    result = mcp_types.CallToolResult.model_validate(answer)
+    return ToolResult(
+        content=result.content,
+        structured_content=result.structured_content,
+        is_error=bool(result.is_error),
+    )
 
 
 class RemoteTexts:

@@ -6,7 +6,13 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.core.clock import Clock, utc_now
-from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError
+from commonplace.core.errors import (
+    CommonplaceError,
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    StorageUnavailableError,
+)
 from commonplace.core.quoting import quoted
 from commonplace.core.request_context import DEFAULT_TENANT, current_context
 from commonplace.core.sources import Source
@@ -25,7 +31,7 @@ from commonplace.services.catalog.knowledge import Knowledge
 from commonplace.services.catalog.lessons import Lessons
 from commonplace.services.catalog.notes import Notes
 from commonplace.services.catalog.shelf import Shelf, ShelfChange
-from commonplace.services.memory_ids import MemoryId, MemoryKind, is_beginning, parse_memory_id
+from commonplace.services.memory_ids import FORMS, MemoryId, MemoryKind, is_beginning, parse_memory_id
 from commonplace.services.opening import OpenedMemories
 
 _OVER: Final = frozenset({MemoryState.REPLACED, MemoryState.FORGOTTEN, MemoryState.EXPIRED})
@@ -109,8 +115,8 @@ class Catalog:
             return self._kept(Verb.ADD, ShelfChange(entry=entry, note=note))
         done = ShelfChange(entry=entry, undo={"content": receipt.superseded_text}, note=note)
         old = MemoryId.of(MemoryKind.FACT, receipt.superseded_id)
-        kept = self._kept(Verb.EDIT, done, was=str(old))
-        return replace(kept, verb=Verb.ADD, before=receipt.superseded_text)
+        change = self._kept(Verb.EDIT, done, was=str(old))
+        return replace(change, verb=Verb.ADD, before=receipt.superseded_text)
 
     async def add_rule(self, draft: RuleDraft, *, allow_secrets: bool = False) -> CatalogChange:
         """Store a rule. For errors see :meth:`add_fact`."""
@@ -173,14 +179,32 @@ class Catalog:
         return self._kept(verb, done, instead_of=instead_of)
 
     async def forget(self, memory_id: str) -> CatalogChange:
-        """Remove a memory from every search and prompt. For errors see :meth:`edit`."""
+        """Remove a memory from every search and prompt. For further errors see :meth:`edit`.
+
+        The journal has what an undo needs before the memory is gone.
+
+        Raises:
+            StorageUnavailableError: The journal cannot be written; nothing was forgotten.
+        """
         entry, instead_of = await self.resolve(memory_id)
-        if entry.state in _OVER:
+        if entry.state in _OVER or (entry.state is MemoryState.INACTIVE and entry.confidence == 0.0):
             return CatalogChange(
                 verb=Verb.FORGET, entry=entry, instead_of=instead_of, note=f"It is {entry.state} already."
             )
-        done = await self._shelf(entry.kind).forget(entry.memory_id)
-        return self._kept(Verb.FORGET, done, instead_of=instead_of)
+        shelf = self._shelf(entry.kind)
+        before = ShelfChange(entry=entry, undo=await shelf.keep_for_undo(entry.memory_id))
+        line = self._journal_entry(Verb.FORGET, before, None)
+        try:
+            self._journal.add(line)
+        except OSError as error:
+            reason = f"{entry.id} was not forgotten, because the journal of undo cannot be written"
+            raise StorageUnavailableError(f"{reason}: {error.strerror}") from error
+        try:
+            forgotten = await shelf.forget(entry.memory_id)
+        except CommonplaceError:
+            self._journal.remove(line)
+            raise
+        return CatalogChange(verb=Verb.FORGET, entry=forgotten, undo=entry.id, instead_of=instead_of)
 
     async def undo(self, memory_id: str | None = None) -> CatalogChange:
         """Undo the latest change that the catalog made, or its latest change of one memory.
@@ -253,13 +277,15 @@ class Catalog:
         """Return the id that a text is, or that of the entity with this name."""
         try:
             return await self._parse(text)
-        except (InvalidInputError, NotFoundError):
+        except (InvalidInputError, NotFoundError) as error:
             ids = await self._knowledge().named(text) if _is_name(text) else ()
             if len(ids) > 1:
                 raise _several(ids, text) from None
-            if not ids:
+            if ids:
+                return ids[0]
+            if isinstance(error, NotFoundError) or not _is_name(text):
                 raise
-            return ids[0]
+            raise InvalidInputError("id", f"{FORMS}, or the name of an entity", text) from None
 
     async def _parse(self, text: str) -> MemoryId:
         parsed = text.strip() if is_beginning(text) else parse_memory_id(text)

@@ -55,13 +55,17 @@ class Digests:
         """Refuse: every conversation of its app sees a digest."""
         raise not_for(memory_id, "pin" if pinned else "unpin", "Only facts and rules can be pinned.")
 
-    async def forget(self, memory_id: MemoryId) -> ShelfChange:
+    async def keep_for_undo(self, memory_id: MemoryId) -> Mapping[str, object]:
+        """Return a digest as an export of its app."""
+        digest = await self._memory.get(memory_id.number)
+        app = await self._memory.registry.get(digest.app_id)
+        export = Export(app=app, memories=(digest,), exported_at=self._memory.now())
+        return {"app_id": digest.app_id, "document": export.as_json()}
+
+    async def forget(self, memory_id: MemoryId) -> CatalogEntry:
         """Delete a digest; the journal keeps it for an undo."""
         digest = await self._memory.delete(memory_id.number)
-        app = await self._memory.registry.get(digest.app_id)
-        kept = Export(app=app, memories=(digest,), exported_at=self._memory.now())
-        entry = replace(digest_entry(digest), state=MemoryState.FORGOTTEN)
-        return ShelfChange(entry=entry, undo={"app_id": digest.app_id, "document": kept.as_json()})
+        return replace(digest_entry(digest), state=MemoryState.FORGOTTEN)
 
     async def undo(self, memory_id: MemoryId, verb: Verb, state: Mapping[str, object]) -> ShelfChange:
         """Restore the text, or add a forgotten digest again, under a new id."""

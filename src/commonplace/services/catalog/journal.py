@@ -4,23 +4,26 @@ Each line is one change as JSON. Undoing a change removes its line. An erasure r
 like those of any other file of lines in the home. Several processes may use the file at once.
 """
 
-import fcntl
 import json
-import os
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, BinaryIO, Final, cast
+from typing import Any, Final, cast
 
+from commonplace.core.atomic_write import write_text
 from commonplace.core.clock import format_timestamp, parse_timestamp
+from commonplace.core.directories import make_directories
 from commonplace.core.json_values import json_safe
 from commonplace.core.sources import Source
 from commonplace.services.catalog.entries import Verb
 from commonplace.services.memory_ids import MemoryId, MemoryKind
+from commonplace.storage.file_locks import FileLock
 
 FILE: Final = "undo.jsonl"
+LOCK: Final = "undo.lock"
+LOCK_TIMEOUT_S: Final = 5.0
 MOST: Final = 500
 """The maximum number of changes; older ones can no longer be undone."""
 
@@ -70,16 +73,18 @@ class Journal:
 
     def __init__(self, home: Path) -> None:
         self._path = home / FILE
+        self._lock_path = home / LOCK
 
     def add(self, entry: JournalEntry) -> None:
         """Add a change, and drop the oldest and those older than 30 days.
 
         Raises:
-            OSError: The file cannot be written.
+            OSError: The file cannot be written; it is as it was.
+            StorageUnavailableError: Another process holds the file for too long.
         """
-        with self._locked() as file:
-            kept = [each for each in _read(file) if each.at > entry.at - KEPT_FOR]
-            _write(file, [*kept, entry][-MOST:])
+        with self._locked():
+            entries = [each for each in self._read() if each.at > entry.at - KEPT_FOR]
+            self._write([*entries, entry][-MOST:])
 
     def latest(self, tenant_id: str, memory_id: MemoryId | None = None) -> JournalEntry | None:
         """Return the latest change of a tenant, or of one of its memories; ``None`` if there is none.
@@ -87,44 +92,45 @@ class Journal:
         Raises:
             OSError: The file cannot be read.
         """
-        if not self._path.exists():
-            return None
-        with self._locked() as file:
-            entries = [each for each in _read(file) if each.tenant_id == tenant_id]
+        entries = [each for each in self._read() if each.tenant_id == tenant_id]
         about = entries if memory_id is None else [each for each in entries if each.is_about(memory_id)]
         return about[-1] if about else None
 
-    def remove(self, entry: JournalEntry) -> bool:
-        """Remove a change, and return whether it was there: of two processes, only one undoes it.
-
-        Raises:
-            OSError: The file cannot be written.
-        """
-        with self._locked() as file:
-            entries = _read(file)
-            kept = [each for each in entries if each != entry]
-            _write(file, kept)
-        return len(kept) < len(entries)
+    def remove(self, entry: JournalEntry) -> None:
+        """Remove a change, if it is there. For errors see :meth:`add`."""
+        with self._locked():
+            entries = self._read()
+            if entry in entries:
+                self._write([each for each in entries if each != entry])
 
     @contextmanager
-    def _locked(self) -> Generator[BinaryIO]:
-        """Open the file for this process alone; a lock ends with its process."""
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with open(self._path, "a+b", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield file
+    def _locked(self) -> Generator[None]:
+        make_directories(self._path.parent)
+        with FileLock(self._lock_path) as lock:
+            lock.require(timeout_s=LOCK_TIMEOUT_S)
+            yield
 
-
-def _read(file: BinaryIO) -> list[JournalEntry]:
-    """Return the changes in a file; a line that an interrupted write left behind is ignored."""
-    file.seek(0)
-    entries: list[JournalEntry] = []
-    for line in file:
+    def _read(self) -> list[JournalEntry]:
+        """Return the changes in the file; a line that is no change is ignored."""
         try:
-            entries.append(_entry(cast("dict[str, Any]", json.loads(line))))
-        except (ValueError, KeyError, TypeError):
-            continue
-    return entries
+            lines = self._path.read_bytes().splitlines()
+        except FileNotFoundError:
+            return []
+        return [entry for line in lines if (entry := _read_line(line)) is not None]
+
+    def _write(self, entries: Sequence[JournalEntry]) -> None:
+        lines = [
+            json.dumps(json_safe(asdict(each) | {"at": format_timestamp(each.at)}), ensure_ascii=False)
+            for each in entries
+        ]
+        write_text(self._path, "".join(f"{line}\n" for line in lines))
+
+
+def _read_line(line: bytes) -> JournalEntry | None:
+    try:
+        return _entry(cast("dict[str, Any]", json.loads(line)))
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def _entry(values: dict[str, Any]) -> JournalEntry:
@@ -138,18 +144,6 @@ def _entry(values: dict[str, Any]) -> JournalEntry:
         state=values["state"],
         at=parse_timestamp(values["at"]),
     )
-
-
-def _write(file: BinaryIO, entries: Sequence[JournalEntry]) -> None:
-    lines = [
-        json.dumps(json_safe(asdict(each) | {"at": format_timestamp(each.at)}), ensure_ascii=False)
-        for each in entries
-    ]
-    file.seek(0)
-    file.truncate()
-    file.write("".join(f"{line}\n" for line in lines).encode())
-    file.flush()
-    os.fsync(file.fileno())
 
 
 def _is_head(short: str) -> bool:

@@ -149,26 +149,25 @@ class Knowledge:
             raise not_for(memory_id, "pin" if pinned else "unpin", "Only facts and rules can be pinned.")
         return await self._changed(await self._memory.pin(memory_id.kind, memory_id.full, pinned=pinned))
 
-    async def forget(self, memory_id: MemoryId) -> ShelfChange:
+    async def keep_for_undo(self, memory_id: MemoryId) -> Mapping[str, object]:  # noqa: ARG002 - the rows stay
+        """Return nothing: knowledge memory keeps what is forgotten."""
+        return {}
+
+    async def forget(self, memory_id: MemoryId) -> CatalogEntry:
         """Retract a fact, mark a rule or let an episode expire."""
         if memory_id.kind is MemoryKind.ENTITY:
             entry = await self.get(memory_id)
             name = quoted(entry.text)
             reason = f"Forget its facts, or delete everything about it: commonplace erase --subject {name}"
             raise not_for(memory_id, "forget", reason)
-        before = await self.get(memory_id)
-        after = await self._memory.forget(memory_id.kind, memory_id.full)
-        entry = await self._entry(after)
-        if before.state is entry.state:
-            return ShelfChange(entry=entry, undo=None, note="It was forgotten already.")
-        return ShelfChange(entry=entry)
+        return await self._entry(await self._memory.forget(memory_id.kind, memory_id.full))
 
     async def undo(self, memory_id: MemoryId, verb: Verb, state: Mapping[str, object]) -> ShelfChange:
         """Undo a change; the former text of an edited fact or rule comes back under a new id."""
         kind, key = memory_id.kind, memory_id.full
         match verb:
             case Verb.ADD:
-                return await self.forget(memory_id)
+                return ShelfChange(entry=await self.forget(memory_id))
             case Verb.EDIT:
                 return await self.edit(memory_id, str(state["content"]), allow_secrets=True)
             case Verb.CONFIRM:

@@ -60,13 +60,14 @@ class Lessons:
         """Refuse: lessons are shown by service and confidence."""
         raise not_for(memory_id, "pin" if pinned else "unpin", "Only facts and rules can be pinned.")
 
-    async def forget(self, memory_id: MemoryId) -> ShelfChange:
+    async def keep_for_undo(self, memory_id: MemoryId) -> Mapping[str, object]:
+        """Return the confidence of a lesson."""
+        return {"confidence": (await self._memory.get(memory_id.number)).confidence}
+
+    async def forget(self, memory_id: MemoryId) -> CatalogEntry:
         """Set the confidence to 0.0, so that no prompt shows the lesson."""
-        before = await self._memory.get(memory_id.number)
-        if before.confidence == 0.0:
-            return ShelfChange(entry=lesson_entry(before), undo=None, note="It was forgotten already.")
-        (after,) = await self._memory.edit([before.id], confidence=0.0)
-        return ShelfChange(entry=lesson_entry(after), undo={"confidence": before.confidence})
+        (lesson,) = await self._memory.edit([memory_id.number], confidence=0.0)
+        return lesson_entry(lesson)
 
     async def undo(self, memory_id: MemoryId, verb: Verb, state: Mapping[str, object]) -> ShelfChange:
         """Restore the text or the confidence; a lesson that was added is deleted."""

@@ -44,28 +44,32 @@ class Notes:
         """Refuse: notes are shown by the words of the message."""
         raise not_for(memory_id, "pin" if pinned else "unpin", "Only facts and rules can be pinned.")
 
-    async def forget(self, memory_id: MemoryId) -> ShelfChange:
+    async def keep_for_undo(self, memory_id: MemoryId) -> Mapping[str, object]:
+        """Return a note and its file."""
+        note = await self._memory.get(memory_id.full)
+        return {"note": _document(note), "file": str(self._memory.path)}
+
+    async def forget(self, memory_id: MemoryId) -> CatalogEntry:
         """Delete a note; the journal keeps it for an undo."""
         note = (await self._memory.delete(memory_id.full)).deleted[0]
-        entry = replace(self._entry(note), state=MemoryState.FORGOTTEN)
-        return ShelfChange(entry=entry, undo={"note": _kept(note), "file": str(self._memory.path)})
+        return replace(self._entry(note), state=MemoryState.FORGOTTEN)
 
     async def undo(self, memory_id: MemoryId, verb: Verb, state: Mapping[str, object]) -> ShelfChange:
         """Restore the text or the note; a note that was added is deleted."""
         if verb is Verb.ADD:
-            return await self.forget(memory_id)
+            return ShelfChange(entry=await self.forget(memory_id))
         if verb is Verb.EDIT:
             after = await self._memory.edit(memory_id.full, str(state["text"]), allow_secrets=True)
             return ShelfChange(entry=self._entry(after))
         if state["file"] != str(self._memory.path):
             raise not_for(memory_id, "restore", f"It belongs to the workspace of {state['file']}.")
-        kept = cast("Mapping[str, Any]", state["note"])
+        document = cast("Mapping[str, Any]", state["note"])
         note = Note(
             number=memory_id.number,
-            text=kept["text"],
-            scope=NoteScope(kept["scope"]),
-            tags=tuple(kept["tags"]),
-            created_at=parse_timestamp(kept["created_at"]),
+            text=document["text"],
+            scope=NoteScope(document["scope"]),
+            tags=tuple(document["tags"]),
+            created_at=parse_timestamp(document["created_at"]),
         )
         return ShelfChange(entry=self._entry(await self._memory.restore(note)))
 
@@ -90,6 +94,6 @@ class Notes:
         )
 
 
-def _kept(note: Note) -> dict[str, object]:
+def _document(note: Note) -> dict[str, object]:
     created_at = format_timestamp(note.created_at, precision="seconds")
     return {"text": note.text, "scope": note.scope, "tags": list(note.tags), "created_at": created_at}

@@ -55,8 +55,12 @@ class Shelf(Protocol):
         """Show a memory in every prompt of its scope, or only where it is relevant."""
         ...
 
-    async def forget(self, memory_id: MemoryId) -> ShelfChange:
-        """Remove a memory from every search and prompt."""
+    async def keep_for_undo(self, memory_id: MemoryId) -> Mapping[str, object]:
+        """Return what :meth:`undo` needs to bring a memory back, as JSON; :meth:`forget` may delete it."""
+        ...
+
+    async def forget(self, memory_id: MemoryId) -> CatalogEntry:
+        """Remove a memory from every search and prompt, and return it."""
         ...
 
     async def undo(self, memory_id: MemoryId, verb: Verb, state: Mapping[str, object]) -> ShelfChange:

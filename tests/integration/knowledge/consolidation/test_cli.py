@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -192,7 +193,9 @@ def test_an_interrupt_at_the_question_ends_the_command(
 
 
 @pytest.mark.requirement("KNW-24.3", "R-KNW-4")
-def test_a_failure_is_said_and_dead_letters_are_shown(knowledge: Knowledge, api: ModelApi) -> None:
+def test_a_failure_is_said_and_dead_letters_are_shown(
+    commonplace: CommandLine, knowledge: Knowledge, knowledge_url: str, api: ModelApi
+) -> None:
     """The command fails where a group did; what is given up can be seen and tried again."""
     assert knowledge("store-episode", "something", "--butler", "ops").status == 0
     api.script(Says("rubbish"))
@@ -202,8 +205,9 @@ def test_a_failure_is_said_and_dead_letters_are_shown(knowledge: Knowledge, api:
     waiting = knowledge("consolidate").out
     assert "waiting after a failure: episodes of ops" in waiting
     assert "due again at 20" in waiting
-    assert knowledge("dead-letters").out == "No dead letters.\n"
-    assert knowledge("dead-letters", "--requeue", "--json").json == {"requeued": 0}
+    admin = partial(commonplace, "admin", "dead-letters", COMMONPLACE_POSTGRES_URL=knowledge_url)
+    assert admin().out == "No dead letters.\n"
+    assert admin("--requeue", "--json").json == {"requeued": 0}
     unknown = knowledge("runs", "undo", "6f1e4c1e-0000-4000-8000-000000000000")
     assert (unknown.status, "no run with id" in unknown.err) == (1, True)
     assert knowledge("consolidate", "--yes").status == 2

@@ -297,7 +297,7 @@ async def test_what_came_after_the_merge_stays(knowledge_pool: asyncpg.Pool, eng
     assert target.aliases == ("A.", "Anka")
     assert target.metadata == {"city": "Bergen"}
     assert target.updated_at > anna.updated_at
-    assert undone.kept == ("metadata 'city' of the target",)
+    assert undone.kept == ('metadata "city" of the target',)
     assert await read(knowledge_pool, ann) == ann
     assert (await fact(knowledge_pool, likes))["entity_id"] == ann.id
     assert (await fact(knowledge_pool, new))["entity_id"] == anna.id
@@ -315,7 +315,7 @@ async def test_a_newer_fact_in_the_way_stops_the_undoing(
         knowledge_pool, engine, subject="Anna", predicate="likes", content="tea", entity_id=anna.id
     )
     before = await snapshot(knowledge_pool)
-    with pytest.raises(InvalidInputError, match="both be active for 'likes'") as refused:
+    with pytest.raises(InvalidInputError, match='both be active for "likes"') as refused:
         await memory_on(knowledge_pool).entities.unmerge(ann.id)
     assert str(lost) in str(refused.value)
     assert str(newer) in str(refused.value)

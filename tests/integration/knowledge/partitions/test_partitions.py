@@ -296,9 +296,9 @@ async def test_gives_up_on_tables_that_stay_in_use(
 
 def test_the_commands(commonplace: CommandLine) -> None:
     """An operator prepares, isolates and lists; a list without partitions names the command."""
-    assert "partitions prepare" in commonplace("knowledge", "partitions", "list").out
+    assert "partitions prepare" in commonplace("admin", "partitions", "list").out
     commonplace("knowledge", "store-fact", "owl", "eats", "the owl eats mice", "--tenant", "big")
-    assert "(all others)" in commonplace("knowledge", "partitions", "prepare").out
-    assert "big" in commonplace("knowledge", "partitions", "isolate", "big").out
-    listed = commonplace("knowledge", "partitions", "list", "--json").json
+    assert "(all others)" in commonplace("admin", "partitions", "prepare").out
+    assert "big" in commonplace("admin", "partitions", "isolate", "big").out
+    listed = commonplace("admin", "partitions", "list", "--json").json
     assert [each["tenant"] for each in listed["partitions"]] == [None, "big"]

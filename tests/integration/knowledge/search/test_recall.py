@@ -14,6 +14,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.core.json_values import json_safe
 from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.config import ScoreWeights
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import Fact
@@ -385,3 +386,19 @@ async def test_a_floor_that_makes_no_sense_is_refused(
     """By its name."""
     with pytest.raises(InvalidInputError, match=r"^min_relevance: "):
         await recall(knowledge_pool, engine, "tent", min_relevance=floor)  # type: ignore[arg-type]
+
+
+@pytest.mark.requirement("TRU-01.2")
+async def test_an_allergy_stands_beside_a_liking(knowledge: KnowledgeMemory) -> None:
+    """In a search, in a recall and in the block for a prompt."""
+    for predicate in ("likes", "allergic_to"):
+        await knowledge.store_fact(subject="Ines", predicate=predicate, content="peanuts")
+    topic = "does Ines eat peanuts?"
+    for results in (await knowledge.search(topic), await knowledge.recall(topic)):
+        assert {each.memory.predicate for each in results if isinstance(each.memory, Fact)} == {
+            "likes",
+            "allergic_to",
+        }
+    block = await knowledge.context(topic, "home")
+    assert "[allergic_to]: peanuts" in block
+    assert "[likes]: peanuts" in block

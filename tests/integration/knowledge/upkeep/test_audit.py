@@ -65,6 +65,8 @@ async def test_every_mutation_writes_its_event(
     ends = {"source_type": "fact", "source_id": fact, "target_type": "episode", "target_id": episodes[0]}
     await create_link(knowledge_pool, relation="derived_from", **ends)
     await forget_memory(knowledge_pool, "episode", episodes[1], clock=clock)
+    await memory_on(knowledge_pool, clock=clock).restore("episode", episodes[1])
+    await forget_memory(knowledge_pool, "episode", episodes[1], clock=clock)
     async with unit_of_work(knowledge_pool) as sql:
         await sql.connection.execute(
             "UPDATE episodes SET consolidated = true, consolidation_status = 'consolidated' WHERE id = $1",

@@ -53,7 +53,9 @@ async def test_a_session_goes_on_without_decay(settings: Settings, commonplace: 
     shown = commonplace("ops", "context", COMMONPLACE_HOME=str(settings.home))
     assert "Takes 60s" in shown.out
     assert "decay, expiry and cleanup wait" in shown.err
-    refused = commonplace("clock", COMMONPLACE_HOME=str(settings.home))
+    refused = commonplace("admin", "clock", COMMONPLACE_HOME=str(settings.home))
     assert (refused.status, refused.err.count("\n")) == (1, 1)
-    assert commonplace("clock", "--confirm", "--json", COMMONPLACE_HOME=str(settings.home)).json["plausible"]
-    assert commonplace("clock", COMMONPLACE_HOME=str(settings.home)).out == "plausible\n"
+    assert commonplace("admin", "clock", "--confirm", "--json", COMMONPLACE_HOME=str(settings.home)).json[
+        "plausible"
+    ]
+    assert commonplace("admin", "clock", COMMONPLACE_HOME=str(settings.home)).out == "plausible\n"

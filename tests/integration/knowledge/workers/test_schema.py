@@ -72,7 +72,7 @@ async def test_steps_of_a_later_release_are_applied(
     assert await connection.fetchval("SELECT count(*) FROM procrastinate.procrastinate_workers") == 1
     monkeypatch.undo()
     with pytest.raises(
-        DatabaseTooNewError, match=r"002_later.*supports only revisions up to 'Procrastinate 3"
+        DatabaseTooNewError, match=r'002_later.*supports only revisions up to "Procrastinate 3'
     ):
         await prepare_schema(access)
     await connection.close()

@@ -28,6 +28,17 @@ def test_one_text_is_shown_once() -> None:
     assert contents(a_fact(subject="a"), a_fact(subject="b")) == ["listens on 8080"] * 2
 
 
+@pytest.mark.requirement("TRU-01.1")
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("likes", "allergic_to"), ("min", "max"), ("reads", "writes"), ("sends to", "receives from")],
+)
+def test_another_relation_says_another_thing(one: str, other: str) -> None:
+    """An allergy is never hidden behind a wish for the same thing."""
+    facts = [a_fact(id=UUID(int=place), predicate=name) for place, name in enumerate((one, other))]
+    assert len(contents(*facts)) == len(contents(*facts, scoped=False)) == 2
+
+
 def test_equal_episodes_are_two_events() -> None:
     """A rule that repeats an episode stands beside them."""
     text = "Ask first"

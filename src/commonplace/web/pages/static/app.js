@@ -22,7 +22,7 @@
   const FIELDS = "textarea, select, input:not([type=hidden])";
   const placeOf = (element) => {
     const form = element.closest("form");
-    return (form?.querySelector(FIELDS) ? form : null) || element.closest("[data-errors], dialog");
+    return (form?.querySelector(FIELDS) ? form : null) || element.closest("[data-errors], dialog") || form;
   };
 
   // Show a message in the form or row that caused it, else as a toast.
