@@ -9,8 +9,8 @@ import pytest
 from commonplace.core.settings import Settings
 from commonplace.services.memory_ids import MemoryId, MemoryKind
 from commonplace.web.pages.layout.memory_links import memory_link
-from support.apps import fill
 from support.secured import STRANGER, Secured, secured
+from support.shelves import one_of_each
 
 PAGE = {"accept": "text/html"}
 
@@ -20,35 +20,6 @@ async def service(settings: Settings, knowledge_url: str) -> AsyncIterator[Secur
     """A service that asks for tokens, over empty memories."""
     async with secured(settings.model_copy(update={"postgres_url": knowledge_url})) as service:
         yield service
-
-
-async def one_of_each(service: Secured) -> dict[MemoryKind, MemoryId]:
-    """Store a memory of each kind."""
-    memories = service.memories
-    knowledge = memories.knowledge
-    entity = await knowledge.entities.create(canonical_name="Ada", entity_type="person")
-    fact = await knowledge.store_fact(
-        subject="Ada", predicate="drinks", content="green tea", entity_id=entity.id
-    )
-    rule = await knowledge.store_rule(content="Offer tea first")
-    episode = await knowledge.store_episode(content="Ada asked for tea", butler="global")
-    lesson = await memories.operational.add(
-        category="timing", observation="Starts slowly", service="jellyfin"
-    )
-    note = await memories.workspace.store("The kettle is on port 5433", tags=["infra"])
-    await memories.apps.registry.register("cal", name="Calendar")
-    await fill(memories.apps, "cal", 1)
-    (digest,) = await memories.apps.list_memories("cal")
-    keys = {
-        MemoryKind.FACT: fact.id,
-        MemoryKind.RULE: rule.id,
-        MemoryKind.EPISODE: episode.id,
-        MemoryKind.ENTITY: entity.id,
-        MemoryKind.LESSON: lesson.id,
-        MemoryKind.NOTE: note.id,
-        MemoryKind.DIGEST: digest.id,
-    }
-    return {kind: MemoryId.of(kind, key) for kind, key in keys.items()}
 
 
 LISTS = {
