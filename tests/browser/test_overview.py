@@ -87,6 +87,7 @@ async def test_what_was_learned_what_fades_and_what_failed(
     await expect(health).to_contain_text("No language model is set")
     await expect(health).to_contain_text("will not be tried again")
     await health.get_by_role("button", name="Copy: commonplace consolidation allow MODEL").click()
+    await expect(page.get_by_text("Copied: commonplace consolidation allow MODEL")).to_be_visible()
     assert await page.evaluate("navigator.clipboard.readText()") == "commonplace consolidation allow MODEL"
     await check_accessibility(page)
     await screenshot("overview-filled")

@@ -38,12 +38,12 @@ async def test_one_search_over_all_memories_from_any_page(
     await page.keyboard.type("staging database")
     await page.keyboard.press("Enter")
     results = page.get_by_role("region", name="Results").get_by_role("listitem")
-    for memory, text in (
-        ("Knowledge memory", "listens on port 5433"),
-        ("Operational memory", "dumped at 02:00"),
-        ("Workspace memory", "host db-3"),
+    for short_id, text in (
+        (r"fact\s+f:", "listens on port 5433"),
+        (r"lesson\s+o:", "dumped at 02:00"),
+        (r"note\s+w:", "host db-3"),
     ):
-        await expect(results.filter(has_text=text)).to_contain_text(memory)
+        await expect(results.filter(has_text=text)).to_contain_text(re.compile(short_id))
     await page.get_by_text("Why", exact=True).first.click()
     await expect(page.get_by_text("It contains “staging”, “database”.").first).to_be_visible()
     await expect(page.get_by_text("green tea")).to_have_count(0)

@@ -37,6 +37,11 @@ checks.negative_data_rejection.enabled = false
 include-path-regex = "^/api/v1/(knowledge|operational|workspace)/"
 checks.positive_data_acceptance.enabled = false
 
+# An id says its kind, a time may be words, and a kind has not every verb: no schema says that.
+[[operations]]
+include-path-regex = "^/api/v1/(know$|memories)"
+checks.positive_data_acceptance.enabled = false
+
 # The form of an id says which verdicts fit the item: no schema says that.
 [[operations]]
 include-path-regex = "^/api/v1/reviews/"
@@ -91,4 +96,4 @@ def test_the_service_does_what_it_says(
             check=False,
         )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Tested: 78" in done.stdout
+    assert "Tested: 88" in done.stdout

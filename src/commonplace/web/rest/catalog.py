@@ -54,6 +54,10 @@ Words = Annotated[
     str, Query(max_length=MAX_QUERY_CHARS, description="words or a question; empty for the newest items")
 ]
 Name = Annotated[str, Query(max_length=MAX_QUERY_CHARS)]
+AllStates = Annotated[
+    bool,
+    Query(alias="allStates", description="also replaced, forgotten, expired and inactive memories"),
+]
 Since = Annotated[
     MomentText | None,
     Query(description="only memories that were stored then or later: ISO 8601, or words such as yesterday"),
@@ -219,7 +223,7 @@ async def list_memories_of_kind(
     within: Name = "",
     since: Since = None,
     until: Until = None,
-    all_states: Annotated[bool, Query(alias="allStates")] = False,
+    all_states: AllStates = False,
     limit: Limit = LIMIT,
 ) -> CatalogEntriesShape:
     """List the memories of a kind.
@@ -227,7 +231,6 @@ async def list_memories_of_kind(
     Parameters:
         contains: only memories with this text; case does not matter
         within: only memories of this service, app, tag, scope, butler or type
-        all_states: also replaced, forgotten, expired and inactive memories
     """
     times = knowledge.times
     narrowing = CatalogFilter(
