@@ -1,4 +1,4 @@
-"""Parameters of the routes of app memory: the memory itself, the id of an app, the id of a memory."""
+"""Parameters of the routes of app memory: the memory itself, the id of an app, the id of a digest."""
 
 from typing import Annotated
 
@@ -29,11 +29,11 @@ async def app_id(app_id: Annotated[str, Path(alias="appId", description="the id 
 
 OpenAppMemory = Annotated[AppMemory, Depends(app_memory)]
 AppId = Annotated[str, Depends(app_id)]
-MemoryId = Annotated[int, Depends(row_id("memory", "memoryId"))]
+MemoryId = Annotated[int, Depends(row_id("digest", "memoryId"))]
 UserId = Annotated[
     Id | None,
     Query(
         alias="userId",
-        description="include the memories of this user; by default only shared memories",
+        description="include the digests of this user; by default only shared digests",
     ),
 ]

@@ -20,7 +20,7 @@ from commonplace.web.rest.apps.shapes import (
 api = Api("/apps/{appId}/memories", "app memory", NOT_FOUND)
 
 
-@api("GET", installation_reader, "The memories")
+@api("GET", installation_reader, "The digests")
 async def list_memories(
     memory: OpenAppMemory,
     app_id: AppId,
@@ -34,10 +34,10 @@ async def list_memories(
     ] = None,
     offset: Annotated[Offset | None, Query(description="the number of items to skip")] = None,
 ) -> MemoriesPageShape | MemoriesShape:
-    """List the memories of an app.
+    """List the digests of an app.
 
-    Return the memories of all users of the app, newest first. Without `limit` and `offset`, the answer has all
-    memories. With either, it has one page, the total number and the offset of the next page.
+    Return the digests of all users of the app, newest first. Without `limit` and `offset`, the answer has all
+    digests. With either, it has one page, the total number and the offset of the next page.
     """
     if limit is None and offset is None:
         found = await memory.list_memories(app_id)
@@ -47,21 +47,21 @@ async def list_memories(
     return page.envelope(MemoriesPageShape, "memories", found, total=await memory.count(app_id))
 
 
-@api("DELETE", installation_admin, "The memories are deleted")
+@api("DELETE", installation_admin, "The digests are deleted")
 async def purge_memories(memory: OpenAppMemory, app_id: AppId) -> PurgedShape:
-    """Delete every memory of an app.
+    """Delete every digest of an app.
 
-    Delete all memories permanently, including their text in the history, and the transcripts of ended conversations.
-    Waiting digests are dropped. The app stays. For an app without memories the count is 0.
+    Delete all digests permanently, including their text in the history, and the transcripts of ended conversations.
+    Waiting digests are dropped. The app stays. For an app without digests the count is 0.
     """
     return PurgedShape(deleted_count=(await memory.purge(app_id)).deleted)
 
 
-@api("DELETE /{memoryId}", installation_writer, "The memory is deleted")
+@api("DELETE /{memoryId}", installation_writer, "The digest is deleted")
 async def delete_memory(memory: OpenAppMemory, app_id: AppId, memory_id: MemoryId) -> DeletedShape:
-    """Delete one memory of an app.
+    """Delete one digest of an app.
 
-    Delete the memory permanently, including its text in the history. Memories of other apps are not found.
+    Delete the digest permanently, including its text in the history. Digests of other apps are not found.
     """
     await memory.delete(memory_id, app_id=app_id)
     return DeletedShape()

@@ -1,4 +1,4 @@
-"""REST of app memory for hosts: apps, conversations, and the memories for a prompt. Source: DIG-06."""
+"""REST of app memory for hosts: apps, conversations, and the digests for a prompt. Source: DIG-06."""
 
 from http import HTTPStatus
 from typing import Annotated, Final
@@ -65,7 +65,7 @@ async def install_app(
 ) -> RegisteredApp:
     """Install or rename an app.
 
-    An uninstalled app returns with its memories.
+    An uninstalled app returns with its digests.
     """
     app = await memory.registry.register(wanted.app_id, name=wanted.name)
     if app.outcome is not RegistrationOutcome.REGISTERED:
@@ -119,7 +119,7 @@ async def end_conversation(
     """End a conversation.
 
     The digest is made in the background, even after a restart of the service. Ending a conversation again does not make
-    a second memory, but retries a failed digest.
+    a second digest, but retries a failed digest.
     """
     ended = await memory.end_conversation(conversation_id, reason)
     return EndedShape.model_validate(
@@ -131,22 +131,22 @@ async def end_conversation(
     )
 
 
-@api("GET /apps/{appId}/memories", installation_reader, "The memories of the page", NOT_FOUND)
+@api("GET /apps/{appId}/memories", installation_reader, "The digests of the page", NOT_FOUND)
 async def list_app_memories(memory: OpenAppMemory, app_id: AppId, page: WantedPage) -> MemoriesPageShape:
-    """List the memories of an app, page by page.
+    """List the digests of an app, page by page.
 
-    Return the memories of all users of the app, newest first.
+    Return the digests of all users of the app, newest first.
     """
     found = await memory.list_memories(app_id, limit=page.one_more, offset=page.offset)
     total = await memory.count(app_id)
     return page.envelope(MemoriesPageShape, "memories", found, total=total)
 
 
-@api("GET /apps/{appId}/context", installation_reader, "The block and its memories", NOT_FOUND)
+@api("GET /apps/{appId}/context", installation_reader, "The block and its digests", NOT_FOUND)
 async def app_context(memory: OpenAppMemory, app_id: AppId, user_id: UserId = None) -> MemoryContext:
-    """Read the block of memories for a prompt.
+    """Read the block of digests for a prompt.
 
-    Return up to ten memories that a model sees when a conversation of the app is in focus, half of them the user's own
+    Return up to ten digests that a model sees when a conversation of the app is in focus, half of them the user's own
     and half shared.
     """
     return await memory.context(app_id, user_id=user_id)

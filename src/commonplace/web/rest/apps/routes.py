@@ -40,7 +40,7 @@ async def list_apps(
 ) -> AppsShape:
     """List the apps.
 
-    Return apps by id, including uninstalled apps, with the number of their memories.
+    Return apps by id, including uninstalled apps, with the number of their digests.
     """
     found = await memory.registry.list(status=status, limit=page.one_more, offset=page.offset)
     apps = [AppShape.of(one) for one in found]
@@ -65,14 +65,14 @@ async def search_memories(
     by: Annotated[
         Literal["words", "meaning"],
         Query(
-            description="`words`: memories that contain the words; `meaning`: memories with a similar meaning"
+            description="`words`: digests that contain the words; `meaning`: digests with a similar meaning"
         ),
     ] = "words",
     user_id: UserId = None,
 ) -> HitsShape:
-    """Search the memories of an app.
+    """Search the digests of an app.
 
-    Return the memories that a conversation of the app may see, best first: its own, and memories shared by other apps.
+    Return the digests that a conversation of the app may see, best first: its own, and digests shared by other apps.
     """
     hits = await memory.search(app_id, query, by=by, user_id=user_id)
     return HitsShape.model_validate({"hits": hits})
@@ -80,9 +80,9 @@ async def search_memories(
 
 @api("GET /apps/{appId}/export", installation_reader, "The document", NOT_FOUND)
 async def export_memories(memory: OpenAppMemory, app_id: AppId) -> ExportShape:
-    """Export the memories of an app.
+    """Export the digests of an app.
 
-    Return the memories of all users of the app as one document for an import.
+    Return the digests of all users of the app as one document for an import.
     """
     return ExportShape.model_validate((await memory.export(app_id)).as_json())
 
@@ -90,7 +90,7 @@ async def export_memories(memory: OpenAppMemory, app_id: AppId) -> ExportShape:
 @api(
     "POST /apps/{appId}/import",
     installation_admin,
-    "The result for each memory",
+    "The result for each digest",
     NOT_FOUND,
     REFUSED,
     TOO_LARGE,
@@ -100,13 +100,13 @@ async def import_memories(
     app_id: AppId,
     document: Annotated[Document, Body(description="a document from an export")],
 ) -> ImportReceipt:
-    """Import memories into an app.
+    """Import digests into an app.
 
-    Add the memories of a document from any app; existing memories stay unchanged.
+    Add the digests of a document from any app; existing digests stay unchanged.
 
-    Memories that the app already has count as known, so an import can be repeated. A memory is refused, while the
+    Digests that the app already has count as known, so an import can be repeated. A digest is refused, while the
     others are added, if its text, metadata or ids look like they contain a secret, if its metadata is too large, or if
-    the app has ten memories already. Text that is too long for a memory is shortened.
+    the app has ten digests already. Text that is too long for a digest is shortened.
     """
     return await memory.import_document(app_id, document.model_dump(mode="json", by_alias=True))
 

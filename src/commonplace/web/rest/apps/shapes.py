@@ -34,16 +34,16 @@ from commonplace.web.http.shape import RequestShape, Shape, shows
 
 @shows(Digest, without={"quarantine"})
 class MemoryShape(Shape):
-    """A memory of an app.
+    """A digest of an app.
 
     Attributes:
         id: unique; not reused after deletion
         content: one paragraph, about 200 characters at most
         updated_at: the time of the creation or the last merge
         source_conversation_id: the conversation that the digest came from
-        user_id: the owner; null if all users share the memory
+        user_id: the owner; null if all users share the digest
         metadata: importance (0 to 10), tags, relatedConversations and other keys
-        flags: reasons why no prompt shows the memory until a person confirms it
+        flags: reasons why no prompt shows the digest until a person confirms it
     """
 
     metadata: Annotated[dict[str, Any], BeforeValidator(Metadata.as_dict)]
@@ -51,29 +51,29 @@ class MemoryShape(Shape):
 
 
 class MemoriesShape(Shape):
-    """All memories of an app, newest first."""
+    """All digests of an app, newest first."""
 
     memories: list[MemoryShape]
 
 
 class MemoriesPageShape(MemoriesShape, CountedPageShape):
-    """A page of the memories of an app, newest first."""
+    """A page of the digests of an app, newest first."""
 
 
 @shows(MemoryContext)
 class ContextShape(Shape):
-    """The memories that a model sees when a conversation of the app is in focus.
+    """The digests that a model sees when a conversation of the app is in focus.
 
     Attributes:
-        text: the block for a prompt; empty if there are no memories
-        memories: the memories in the block, newest first
+        text: the block for a prompt; empty if there are no digests
+        memories: the digests in the block, newest first
     """
 
     memories: list[MemoryShape]
 
 
 class DeletedShape(Shape):
-    """A deleted memory."""
+    """A deleted digest."""
 
     success: Literal[True] = True
 
@@ -82,7 +82,7 @@ class PurgedShape(DeletedShape):
     """The result of a purge.
 
     Attributes:
-        deleted_count: the number of deleted memories
+        deleted_count: the number of deleted digests
     """
 
     deleted_count: int
@@ -118,7 +118,7 @@ class AppShape(InstalledAppShape):
     """An app.
 
     Attributes:
-        status: the memories of an uninstalled app stay until they are purged
+        status: the digests of an uninstalled app stay until they are purged
     """
 
     memory_count: int
@@ -146,7 +146,7 @@ class NewConversation(RequestShape):
 
     Attributes:
         conversation_id: unique among all apps
-        user_id: the owner of its memory; null if all users share the memory
+        user_id: the owner of its digest; null if all users share the digest
     """
 
     conversation_id: Id
@@ -158,9 +158,9 @@ class ConversationShape(Shape):
     """A conversation of an app.
 
     Attributes:
-        user_id: the owner of its memory; null if all users share the memory
+        user_id: the owner of its digest; null if all users share the digest
         last_role: the speaker of the last message
-        memories_shown: the number of memories that its model saw; null until its context is built
+        memories_shown: the number of digests that its model saw; null until its context is built
     """
 
 
@@ -170,7 +170,7 @@ class DigestReceiptShape(Shape):
 
     Attributes:
         reason: the reason for the outcome
-        memory: the new memory; null if there is none
+        memory: the new digest; null if there is none
         extractive: whether the sentences were picked by a rule, not written by a model
     """
 
@@ -194,8 +194,8 @@ class HitShape(Shape):
     """A search result.
 
     Attributes:
-        score: 0 to 1: the share of the words in the memory, or the cosine similarity
-        words: the words of the query that the memory contains
+        score: 0 to 1: the share of the words in the digest, or the cosine similarity
+        words: the words of the query that the digest contains
     """
 
     memory: MemoryShape
@@ -217,7 +217,7 @@ class ExportedAppShape(Shape):
 
 
 class ExportedMemoryShape(Shape):
-    """A memory in a document."""
+    """A digest in a document."""
 
     id: int
     content: str
@@ -229,7 +229,7 @@ class ExportedMemoryShape(Shape):
 
 
 class ExportShape(Shape):
-    """All memories of an app, for a backup or an import."""
+    """All digests of an app, for a backup or an import."""
 
     format: Literal["commonplace-app-memories"] = FORMAT
     version: Literal[1] = 1
@@ -239,7 +239,7 @@ class ExportShape(Shape):
 
 
 class RefusalShape(Shape):
-    """A memory of a document that was refused.
+    """A digest of a document that was refused.
 
     Attributes:
         index: the position in the document, from 0
@@ -254,8 +254,8 @@ class ImportShape(Shape):
     """The result of an import.
 
     Attributes:
-        known_count: the number of memories that the app already had
-        shortened: the positions of memories whose text was shortened, from 0
+        known_count: the number of digests that the app already had
+        shortened: the positions of digests whose text was shortened, from 0
     """
 
     added: list[MemoryShape]
@@ -309,13 +309,13 @@ class StatisticsShape(Shape):
 
     Attributes:
         apps: all apps, including uninstalled apps
-        utilisation: the share of apps with memories, 0 to 1
-        average_chars: the mean length of a memory
+        utilisation: the share of apps with digests, 0 to 1
+        average_chars: the mean length of a digest
         compactions_last_day: compactions in the last 24 hours, by app
         in_focus: conversations whose model received a context
-        injection_rate: the share of these conversations whose context had a memory, 0 to 1
+        injection_rate: the share of these conversations whose context had a digest, 0 to 1
         digests: digests by state
-        fullest: the number of memories of the largest apps, at most 20 apps
+        fullest: the number of digests of the largest apps, at most 20 apps
     """
 
     energy: EnergyShape

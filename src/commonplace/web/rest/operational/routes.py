@@ -35,7 +35,7 @@ OfService = Annotated[FilterText, Query(description="only this service; case doe
 OfSession = Annotated[
     int | None, Query(alias="sessionId", ge=1, le=LARGEST_ID, description="only this session")
 ]
-MemoryId = Annotated[int, Depends(row_id("memory", "memoryId"))]
+MemoryId = Annotated[int, Depends(row_id("lesson", "memoryId"))]
 ReviewId = Annotated[int, Depends(row_id("review", "reviewId"))]
 SessionId = Annotated[int, Depends(row_id("session", "sessionId"))]
 
@@ -49,7 +49,7 @@ Operational = Annotated[OperationalMemory, Depends(operational)]
 api = Api("/api/v1/operational", "operational memory")
 
 
-@api("GET /memories", installation_reader, "The memories of the page")
+@api("GET /memories", installation_reader, "The lessons of the page")
 async def list_observations(
     memory: Operational,
     page: WantedPage,
@@ -60,14 +60,14 @@ async def list_observations(
     search: FilterText = None,
     sort: Sort = "service",
 ) -> shapes.ObservationsShape:
-    """List the memories of the scheduled agent.
+    """List the lessons of the scheduled agent.
 
-    Return a page of memories, active and inactive ones unless `active` is set.
+    Return a page of lessons, active and inactive ones unless `active` is set.
 
     Parameters:
         service: only this service, or `general`; case does not matter
         category: only this category
-        active: only active or only inactive memories
+        active: only active or only inactive lessons
         search: text in the observation; case does not matter
         sort: `service`: grouped by service, general last; `confidence`, `recency`: highest first
     """
@@ -95,59 +95,59 @@ async def list_observations(
     )
 
 
-@api("POST /memories", installation_writer, "The memory as stored", *BODY, status=HTTPStatus.CREATED)
+@api("POST /memories", installation_writer, "The lesson as stored", *BODY, status=HTTPStatus.CREATED)
 async def add_observation(memory: Operational, wanted: shapes.NewObservation) -> Lesson:
-    """Add a memory by hand.
+    """Add a lesson by hand.
 
-    Store the memory without comparing it with others.
+    Store the lesson without comparing it with others.
 
     Parameters:
-        body: the memory
+        body: the lesson
     """
     return (await memory.add(**wanted.model_dump())).memory
 
 
-@api("POST /memories/bulk-edit", installation_writer, "The memories as they are now", NOT_FOUND, *BODY)
+@api("POST /memories/bulk-edit", installation_writer, "The lessons as they are now", NOT_FOUND, *BODY)
 async def edit_observations(
     memory: Operational, wanted: shapes.ChangedConfidences
 ) -> shapes.ChangedRowsShape:
-    """Set the confidence of several memories.
+    """Set the confidence of several lessons.
 
-    All of the memories change, or none if an id is unknown.
+    All of the lessons change, or none if an id is unknown.
 
     Parameters:
-        body: the memories and their confidence
+        body: the lessons and their confidence
     """
     changed = await memory.edit(wanted.ids, confidence=wanted.confidence)
     return shapes.ChangedRowsShape.model_validate({"memories": changed})
 
 
-@api("POST /memories/bulk-delete", installation_writer, "The ids of the deleted memories", NOT_FOUND, *BODY)
+@api("POST /memories/bulk-delete", installation_writer, "The ids of the deleted lessons", NOT_FOUND, *BODY)
 async def delete_observations(memory: Operational, wanted: shapes.RowSelection) -> shapes.DeletedRowsShape:
-    """Delete several memories.
+    """Delete several lessons.
 
-    All of the memories are deleted, or none if an id is unknown. Their history stays, without its texts.
+    All of the lessons are deleted, or none if an id is unknown. Their history stays, without its texts.
 
     Parameters:
-        body: the memories
+        body: the lessons
     """
     return shapes.DeletedRowsShape(deleted=await memory.delete(wanted.ids))
 
 
-@api("GET /memories/{memoryId}", installation_reader, "The memory", NOT_FOUND)
+@api("GET /memories/{memoryId}", installation_reader, "The lesson", NOT_FOUND)
 async def get_observation(memory: Operational, memory_id: MemoryId) -> Lesson:
-    """Read one memory.
+    """Read one lesson.
 
-    Return a memory, active or inactive.
+    Return a lesson, active or inactive.
     """
     return await memory.get(memory_id)
 
 
-@api("PATCH /memories/{memoryId}", installation_writer, "The memory as it is now", NOT_FOUND, *BODY)
+@api("PATCH /memories/{memoryId}", installation_writer, "The lesson as it is now", NOT_FOUND, *BODY)
 async def edit_observation(
     memory: Operational, memory_id: MemoryId, wanted: shapes.ChangedObservation
 ) -> Lesson:
-    """Change one memory.
+    """Change one lesson.
 
     Change the text, the confidence, or both. A new text alone keeps the confidence.
 
@@ -158,20 +158,20 @@ async def edit_observation(
     return changed
 
 
-@api("DELETE /memories/{memoryId}", installation_writer, "The id of the deleted memory", NOT_FOUND)
+@api("DELETE /memories/{memoryId}", installation_writer, "The id of the deleted lesson", NOT_FOUND)
 async def delete_observation(memory: Operational, memory_id: MemoryId) -> shapes.DeletedRowsShape:
-    """Delete one memory.
+    """Delete one lesson.
 
-    Delete a memory permanently. Its history stays, without its texts.
+    Delete a lesson permanently. Its history stays, without its texts.
     """
     return shapes.DeletedRowsShape(deleted=await memory.delete([memory_id]))
 
 
 @api("GET /memories/{memoryId}/history", installation_reader, "The changes", NOT_FOUND)
 async def observation_history(memory: Operational, memory_id: MemoryId) -> shapes.HistoryShape:
-    """List the changes of a memory.
+    """List the changes of a lesson.
 
-    Return changes, oldest first. A deleted memory keeps its history; an unknown memory has no changes.
+    Return changes, oldest first. A deleted lesson keeps its history; an unknown lesson has no changes.
     """
     changes = await memory.history(memory_id)
     return shapes.HistoryShape.model_validate({"changes": changes})
@@ -179,19 +179,19 @@ async def observation_history(memory: Operational, memory_id: MemoryId) -> shape
 
 @api("GET /memories/{memoryId}/wordings", installation_reader, "The wordings", NOT_FOUND)
 async def observation_wordings(memory: Operational, memory_id: MemoryId) -> shapes.WordingsShape:
-    """List all wordings of a memory.
+    """List all wordings of a lesson.
 
-    Return every text that the memory has or had, in order of first use.
+    Return every text that the lesson has or had, in order of first use.
     """
     found = await memory.wordings.list(memory_id)
     return shapes.WordingsShape.model_validate({"wordings": found})
 
 
-@api("POST /memories/{memoryId}/restore", installation_writer, "The memory as it is now", NOT_FOUND, *BODY)
+@api("POST /memories/{memoryId}/restore", installation_writer, "The lesson as it is now", NOT_FOUND, *BODY)
 async def restore_observation(
     memory: Operational, memory_id: MemoryId, wanted: shapes.WordingRequest
 ) -> Lesson:
-    """Restore a wording of a memory.
+    """Restore a wording of a lesson.
 
     The confidence stays the same.
 
@@ -205,7 +205,7 @@ async def restore_observation(
 async def list_reviews(
     memory: Operational, page: WantedPage, *, decided: bool = False
 ) -> shapes.ReviewsShape:
-    """List pairs of memories that wait for a decision.
+    """List pairs of lessons that wait for a decision.
 
     Return a page, oldest first.
 
@@ -222,7 +222,7 @@ async def list_reviews(
     "POST /reviews/{reviewId}", installation_writer, "The pair as it is now", NOT_FOUND, STATE_CONFLICT, *BODY
 )
 async def decide_review(memory: Operational, review_id: ReviewId, wanted: shapes.DecisionRequest) -> Review:
-    """Decide a pair of memories.
+    """Decide a pair of lessons.
 
     The decision is applied, and remembered for the two texts.
 
@@ -325,17 +325,17 @@ async def operational_context(
 ) -> MemoryContext:
     """Read the block for the next session's system prompt.
 
-    Return active memories by confidence until the budget is spent, grouped by service.
+    Return active lessons by confidence until the budget is spent, grouped by service.
 
     Parameters:
-        service: services that the session will check; their memories come first
+        service: services that the session will check; their lessons come first
     """
     return await memory.context(budget_tokens=budget_tokens, services=services or ())
 
 
-@api("POST /decay", installation_admin, "The memories whose confidence changed")
+@api("POST /decay", installation_admin, "The lessons whose confidence changed")
 async def decay_observations(memory: Operational) -> shapes.DecayShape:
-    """Lower the confidence of memories that were not reinforced.
+    """Lower the confidence of lessons that were not reinforced.
 
     Run the staleness check. Each week is charged once, however often the check runs.
     """

@@ -36,24 +36,24 @@ ObservationText = Annotated[Observation, StringConstraints(strip_whitespace=True
 
 @shows(Lesson, without={"quarantine"})
 class ObservationShape(Shape):
-    """A memory of the scheduled agent.
+    """A lesson of the scheduled agent.
 
     Attributes:
         id: never reused, even after deletion
-        service: the service; null for a general memory
-        confidence: 0 to 1; below 0.3 the memory is inactive
-        active: whether the agent sees the memory
+        service: the service; null for a general lesson
+        confidence: 0 to 1; below 0.3 the lesson is inactive
+        active: whether the agent sees the lesson
         updated_at: the last creation, reinforcement or edit
-        session_id: the session that created the memory; null if an operator created it
+        session_id: the session that created the lesson; null if an operator created it
         tier: the tier of that session
-        flags: reasons why no prompt shows the memory until a person confirms it; empty for an inactive memory
+        flags: reasons why no prompt shows the lesson until a person confirms it; empty for an inactive lesson
     """
 
     flags: list[Flag]
 
 
 class ObservationsShape(CountedPageShape):
-    """A page of memories of the scheduled agent.
+    """A page of lessons of the scheduled agent.
 
     Attributes:
         active: number of active matches
@@ -66,12 +66,12 @@ class ObservationsShape(CountedPageShape):
 
 
 class NewObservation(RequestShape):
-    """A memory to add by hand.
+    """A lesson to add by hand.
 
     Attributes:
-        observation: the text of the memory
-        service: null or `general` for a general memory
-        confidence: 0 to 1, other values are clamped; below 0.3 the memory is inactive
+        observation: the text of the lesson
+        service: null or `general` for a general lesson
+        confidence: 0 to 1, other values are clamped; below 0.3 the lesson is inactive
     """
 
     category: MemoryCategory
@@ -81,11 +81,11 @@ class NewObservation(RequestShape):
 
 
 class ChangedObservation(RequestShape):
-    """Changes of a memory; a field that is left out keeps its value.
+    """Changes of a lesson; a field that is left out keeps its value.
 
     Attributes:
         observation: the new text
-        confidence: 0 to 1, other values are clamped; below 0.3 makes the memory inactive, above it active
+        confidence: 0 to 1, other values are clamped; below 0.3 makes the lesson inactive, above it active
     """
 
     observation: ObservationText | None = None
@@ -93,16 +93,16 @@ class ChangedObservation(RequestShape):
 
 
 class RowSelection(RequestShape):
-    """Several memories to delete."""
+    """Several lessons to delete."""
 
     ids: RowIds
 
 
 class ChangedConfidences(RequestShape):
-    """A confidence for several memories.
+    """A confidence for several lessons.
 
     Attributes:
-        confidence: 0 to 1, other values are clamped; below 0.3 makes a memory inactive, above it active
+        confidence: 0 to 1, other values are clamped; below 0.3 makes a lesson inactive, above it active
     """
 
     ids: RowIds
@@ -110,13 +110,13 @@ class ChangedConfidences(RequestShape):
 
 
 class ChangedRowsShape(Shape):
-    """Memories after a change."""
+    """Lessons after a change."""
 
     memories: list[ObservationShape]
 
 
 class DeletedRowsShape(Shape):
-    """Deleted memories.
+    """Deleted lessons.
 
     Attributes:
         deleted: their ids, ascending
@@ -127,26 +127,26 @@ class DeletedRowsShape(Shape):
 
 @shows(Change)
 class ChangeShape(Shape):
-    """A change of a memory.
+    """A change of a lesson.
 
     Attributes:
         actor: the author of the change
         before: changed fields before the change
         after: changed fields after the change
-        wording: the text of the agent, if the memory is worded differently
-        related_id: the memory that corrects, refines or is corrected by this one
+        wording: the text of the agent, if the lesson is worded differently
+        related_id: the lesson that corrects, refines or is corrected by this one
     """
 
 
 class HistoryShape(Shape):
-    """Changes of a memory, oldest first."""
+    """Changes of a lesson, oldest first."""
 
     changes: list[ChangeShape]
 
 
 @shows(Wording)
 class WordingShape(Shape):
-    """A wording of a memory, current or earlier.
+    """A wording of a lesson, current or earlier.
 
     Attributes:
         number: counts from 1 in order of first use
@@ -154,7 +154,7 @@ class WordingShape(Shape):
 
 
 class WordingsShape(Shape):
-    """All wordings of a memory, in order of first use."""
+    """All wordings of a lesson, in order of first use."""
 
     wordings: list[WordingShape]
 
@@ -171,13 +171,13 @@ class WordingRequest(RequestShape):
 
 @shows(Review)
 class ReviewShape(Shape):
-    """A pair of memories whose verdict is in doubt.
+    """A pair of lessons whose verdict is in doubt.
 
     Attributes:
         kind: the kind of both texts: observations
-        service: the service of both memories; null: general
-        old_id: the older memory
-        new_id: the newer memory
+        service: the service of both lessons; null: general
+        old_id: the older lesson
+        new_id: the newer lesson
         reason: why the verdict is in doubt
         decision: null if the pair waits
         explanation: the reason of the decision, if a model decided
@@ -185,7 +185,7 @@ class ReviewShape(Shape):
 
 
 class ReviewsShape(CountedPageShape):
-    """A page of pairs of memories."""
+    """A page of pairs of lessons."""
 
     reviews: list[ReviewShape]
 
@@ -254,9 +254,9 @@ class OperationalContextShape(Shape):
     """The block for the next session's system prompt.
 
     Attributes:
-        text: Markdown; empty if there are no memories
-        memory_ids: the memories in the block, most trusted first
-        eligible: number of active memories, including memories in quarantine
+        text: Markdown; empty if there are no lessons
+        memory_ids: the lessons in the block, most trusted first
+        eligible: number of active lessons, including lessons in quarantine
         tokens: estimated size of the text
     """
 
@@ -267,6 +267,6 @@ class EffectShape(Shape):
 
 
 class DecayShape(Shape):
-    """The memories whose confidence changed."""
+    """The lessons whose confidence changed."""
 
     effects: list[EffectShape]

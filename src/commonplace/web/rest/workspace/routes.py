@@ -29,10 +29,10 @@ api = Api("/api/v1/workspace", "workspace memory")
 
 @shows(Note, without={"number"})
 class NoteShape(Shape):
-    """A fact of the workspace.
+    """A note of the workspace.
 
     Attributes:
-        scope: the subject of the fact
+        scope: the subject of the note
         id: `m-` and a number; no id is used twice
     """
 
@@ -40,14 +40,14 @@ class NoteShape(Shape):
 
 
 class NotesShape(CountedPageShape):
-    """A page of facts of the workspace, newest first."""
+    """A page of notes of the workspace, newest first."""
 
     memories: list[NoteShape]
 
 
 @shows(StoreReceipt)
 class StoredNoteShape(Shape):
-    """A stored fact, and the oldest facts that were deleted to make room for it."""
+    """A stored note, and the oldest notes that were deleted to make room for it."""
 
     memory: NoteShape
     pruned: list[NoteShape]
@@ -55,7 +55,7 @@ class StoredNoteShape(Shape):
 
 @shows(DeleteReceipt, without={"deleted"})
 class DeletedNoteShape(Shape):
-    """A deleted fact."""
+    """A deleted note."""
 
     id: str
 
@@ -64,19 +64,19 @@ class BlockShape(Shape):
     """Text for a prompt.
 
     Attributes:
-        text: empty if there is no fact to show
+        text: empty if there is no note to show
     """
 
     text: str
 
 
 class NewNote(RequestShape):
-    """A fact to store.
+    """A note to store.
 
     Attributes:
         text: 1 to 500 characters
         tags: at most five
-        scope: the subject of the fact
+        scope: the subject of the note
     """
 
     text: Text
@@ -90,45 +90,45 @@ async def workspace(memories: OpenMemories) -> WorkspaceMemory:
 
 
 Workspace = Annotated[WorkspaceMemory, Depends(workspace)]
-NoteId = Annotated[str, Path(alias="memoryId", max_length=100, description="the id of a memory, such as m-4")]
+NoteId = Annotated[str, Path(alias="memoryId", max_length=100, description="the id of a note, such as m-4")]
 
 
-@api("GET /memories", installation_reader, "The facts found")
+@api("GET /memories", installation_reader, "The notes found")
 async def search_notes(
     memory: Workspace,
     page: WantedPage,
     query: Annotated[str | None, Query(max_length=MAX_QUERY_CHARS)] = None,
     tag: Annotated[str | None, Query(max_length=MAX_QUERY_CHARS)] = None,
 ) -> NotesShape:
-    """Find facts of the workspace.
+    """Find notes of the workspace.
 
-    If query and tag are given, both must match; with neither, all facts are found.
+    If query and tag are given, both must match; with neither, all notes are found.
 
     Parameters:
-        query: text that the fact contains, searched as one piece
-        tag: a complete tag of the fact
+        query: text that the note contains, searched as one piece
+        tag: a complete tag of the note
     """
     found = (await memory.search(query, tag=tag, limit=None)).memories
     return page.envelope(NotesShape, "memories", found[page.offset :], total=len(found))
 
 
-@api("POST /memories", installation_writer, "The fact is stored", *BODY, status=HTTPStatus.CREATED)
+@api("POST /memories", installation_writer, "The note is stored", *BODY, status=HTTPStatus.CREATED)
 async def store_note(memory: Workspace, wanted: NewNote) -> StoreReceipt:
-    """Store a fact of the workspace.
+    """Store a note of the workspace.
 
-    There is no update: delete the old fact and store the new one.
+    There is no update: delete the old note and store the new one.
 
     Parameters:
-        body: the fact
+        body: the note
     """
     return await memory.store(**wanted.model_dump())
 
 
-@api("DELETE /memories/{memoryId}", installation_writer, "The fact is deleted", NOT_FOUND)
+@api("DELETE /memories/{memoryId}", installation_writer, "The note is deleted", NOT_FOUND)
 async def delete_note(memory: Workspace, memory_id: NoteId) -> DeleteReceipt:
-    """Delete a fact of the workspace.
+    """Delete a note of the workspace.
 
-    The fact is deleted for good, and its id is never used again.
+    The note is deleted for good, and its id is never used again.
     """
     return await memory.delete(memory_id)
 
@@ -139,7 +139,7 @@ async def workspace_context(
 ) -> BlockShape:
     """Read the block for a model call.
 
-    The block has the facts that match the last message, within the limits of `agent.json`.
+    The block has the notes that match the last message, within the limits of `agent.json`.
 
     Parameters:
         message: the last message of the user
