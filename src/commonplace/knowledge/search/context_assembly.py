@@ -122,6 +122,7 @@ class ContextBlocks:
             today=request.now.date(),
             stale={*read.stale, *(each.memory.id for each in found if each.is_stale)},
             until=until,
+            folded={each.memory.id: each.stands_for for each in found if each.stands_for},
         )
 
 
