@@ -69,6 +69,9 @@ SESSION_CHARS: Final = 400
 SESSIONS_CHARS: Final = 1_600
 SESSIONS_TITLE: Final = "## Earlier Sessions"
 
+HOST_STYLE: Final = BlockStyle(note=False, ids=True, dates=True, filled=True)
+"""The lines of knowledge memory in a briefing, and those for the prompt of an agent host."""
+
 _TRIES: Final = 4
 _NOTE_ID: Final = re.compile(r"^- \((m-(\d+))(?=[,)])", re.MULTILINE)
 
@@ -334,7 +337,7 @@ def _sources(
             prompt,
             butler or GLOBAL_SCOPE,
             budget_tokens=_tokens(chars),
-            style=BlockStyle(note=False, ids=True, dates=True),
+            style=HOST_STYLE,
             told=ids.append,
         )
         return "" if block == CONTEXT_HEADER else block, ids

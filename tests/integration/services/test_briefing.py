@@ -210,6 +210,29 @@ async def test_what_one_memory_does_not_need_goes_to_the_others(memories: Memori
     assert len(told.text) > 1900
 
 
+@pytest.mark.requirement("TRU-01.5")
+@pytest.mark.parametrize("prompt", ["", "On which day does host 7 deploy?"])
+async def test_a_budget_that_is_not_used_up_is_filled(memories: Memories, prompt: str) -> None:
+    """Past the specified 20 lines of the block alone, with and without a prompt, until the budget is used up."""
+    for number in range(30):
+        await memories.knowledge.store_fact(
+            subject=f"host {number}", predicate="deploys", content=f"on day {number}"
+        )
+    for number in range(12):
+        await memories.knowledge.store_rule(content=f"Deploy host {number} only after its backup")
+    await memories.knowledge.store_fact(subject="Mia", predicate="likes", content="tea")
+
+    block = await memories.knowledge.context(prompt, "global")
+    assert block.count("\n- ") == 20
+    relevant = {each.memory.content for each in await memories.knowledge.recall(prompt, limit=100)}
+    text = (await brief(memories, app=None, prompt=prompt)).text
+    assert text.count("\n- ") == len(relevant) > 30
+    assert all(content in text for content in relevant)
+    assert ("[Mia]" in text) == (not prompt), "what does not fit the prompt is not used to fill"
+    small = (await brief(memories, app=None, prompt=prompt, budget_tokens=600)).text
+    assert 600 * 4 - 200 < len(small) <= 600 * 4
+
+
 async def test_marking_as_data_stays_in_the_budget(memories: Memories) -> None:
     """A text that grows when its tags are disarmed is asked for again, shorter."""
     for number in range(30):

@@ -8,9 +8,9 @@ from commonplace.core.budgets import budget_chars, share_budget
 from commonplace.core.errors import CommonplaceError
 from commonplace.hosts.hooks.hook_input import HookCall
 from commonplace.hosts.hooks.seen_lines import SeenLines
-from commonplace.knowledge import MAX_PROMPT_CHARS, BlockStyle, KnowledgeMemory
+from commonplace.knowledge import MAX_PROMPT_CHARS, KnowledgeMemory
 from commonplace.prompts.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed_data
-from commonplace.services.briefing import BriefingPart, sessions_block, with_short_ids
+from commonplace.services.briefing import HOST_STYLE, BriefingPart, sessions_block, with_short_ids
 from commonplace.services.team_client import TeamClient
 from commonplace.workspace import HEADER, WorkspaceMemory
 
@@ -76,7 +76,7 @@ async def _from_home(memory: KnowledgeMemory, call: HookCall) -> list[str]:
         call.prompt,
         butler,
         budget_tokens=LOOKED_THROUGH_TOKENS,
-        style=BlockStyle(note=False, ids=True, dates=True),
+        style=HOST_STYLE,
     )
     return [known, await sessions_block(memory, call.prompt, butler, but=call.session_id)]
 

@@ -58,7 +58,14 @@ MAX_LINES: Final = 20
 """Source: KNW-20.3."""
 
 
+MORE_LINES: Final = 180
+"""The maximum number of lines that fill a budget beyond that: 200 lines take more than the budget of a briefing."""
+
 DEFAULT_QUOTAS: Final = ContextQuotas()
+FILLING_QUOTAS: Final = ContextQuotas(
+    facts=SectionQuota(items=MAX_LINES + MORE_LINES), rules=SectionQuota(items=MAX_LINES + MORE_LINES)
+)
+"""The quotas of a filled block, unless a host sets its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +79,14 @@ class BlockStyle:
             the memories that they stand for: ``[f:3k7q2, also f:9m4xc]``, or another value of the same key.
         dates: Whether facts show the date of their last confirmation.
         sources: Whether lines name the source of the memory.
+        filled: Whether relevant memories fill the budget, past the number of lines that the specification sets.
     """
 
     note: bool = True
     ids: bool = False
     dates: bool = False
     sources: bool = False
+    filled: bool = False
 
 
 DEFAULT_STYLE: Final = BlockStyle()
