@@ -16,7 +16,7 @@ from commonplace.core.quarantine import Quarantine
 from commonplace.core.safe_text import refuse_secret
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import require_text
-from commonplace.language.relative_days import with_dates
+from commonplace.language.relative_days import with_dates, with_new_dates
 from commonplace.workspace.model.bounds import MAX_RESULTS, MAX_TEXT_CHARS
 from commonplace.workspace.model.config import MemoryConfig
 from commonplace.workspace.model.memories import (
@@ -181,8 +181,17 @@ class WorkspaceMemory:
         number = require_id(memory_id)
         return await self._run(lambda: self._store.delete(number))
 
-    async def edit(self, memory_id: str, text: str, *, allow_secrets: bool = False) -> Note:
+    async def edit(
+        self, memory_id: str, text: str, *, allow_secrets: bool = False, is_new: bool = True
+    ) -> Note:
         """Change the text of the memory with an id such as ``m-4``, and return the memory; its time stays.
+
+        Args:
+            memory_id: The id.
+            text: 1 to 500 characters.
+            allow_secrets: Whether to store text that looks like a secret. Only an operator should set this.
+            is_new: Whether the text was written now, so that words such as "tomorrow" get their date, unless such words
+                of the old text have none.
 
         Raises:
             InvalidInputError: A value is invalid; nothing was written.
@@ -194,6 +203,9 @@ class WorkspaceMemory:
         content = require_text(text, field="text", max_chars=MAX_TEXT_CHARS)
         refuse_secret(content, field="text", allow_secrets=allow_secrets)
         self.quarantine.release_own(content)
+        if is_new:
+            old, today = (await self.get(memory_id)).text, self._clock().astimezone(self._zone)
+            content = with_new_dates(content, old, today, max_chars=MAX_TEXT_CHARS)
         return await self._run(lambda: self._store.edit(number, content))
 
     async def restore(self, memory: Note) -> Note:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -400,3 +401,20 @@ async def test_bad_input_is_refused(memories: Memories, options: dict[str, Any],
     with pytest.raises(InvalidInputError) as caught:
         await brief(memories, **options)
     assert str(caught.value) == said
+
+
+@pytest.mark.requirement("TRU-02.4")
+async def test_what_was_over_is_not_told_as_if_it_were_to_come(
+    memories: Memories, clock: ManualClock
+) -> None:
+    """In notes, rules, lessons and facts; a session's line has the date of its words."""
+    await memories.workspace.store("The staging port moves tomorrow")
+    await memories.knowledge.store_rule(content="Touch no staging port tomorrow")
+    await memories.knowledge.store_episode(content="The staging port moves tomorrow", butler="shop")
+    await memories.operational.add(category="timing", service="nas", observation="Staging moves tomorrow")
+    day = f"{clock.now + timedelta(days=1):%Y-%m-%d}"
+    text = (await brief(memories, app=None, clock=clock)).text
+    assert text.count(f"tomorrow ({day})") == 4
+    clock.advance(days=2)
+    text = (await brief(memories, app=None, clock=clock)).text
+    assert text.count(f"tomorrow ({day}, past)") == 4

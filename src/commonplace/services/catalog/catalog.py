@@ -1,7 +1,7 @@
 """The catalog: one set of verbs over all memories."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Final
 
@@ -96,7 +96,8 @@ class Catalog:
             InvalidInputError: A value is malformed, or looks like a secret; nothing was written.
             StorageError: Knowledge memory cannot be written.
         """
-        (receipt,) = await self._memories.knowledge().store_facts([draft], allow_secrets=allow_secrets)
+        values = {each.name: getattr(draft, each.name) for each in fields(draft)}
+        receipt = await self._memories.knowledge().store_fact(**values, allow_secrets=allow_secrets)
         entry = await self._get(MemoryId.of(MemoryKind.FACT, receipt.id))
         note = fact_note(receipt)
         if receipt.superseded_text is None:
@@ -108,7 +109,8 @@ class Catalog:
 
     async def add_rule(self, draft: RuleDraft, *, allow_secrets: bool = False) -> CatalogChange:
         """Store a rule. For errors see :meth:`add_fact`."""
-        (receipt,) = await self._memories.knowledge().store_rules([draft], allow_secrets=allow_secrets)
+        values = {each.name: getattr(draft, each.name) for each in fields(draft)}
+        receipt = await self._memories.knowledge().store_rule(**values, allow_secrets=allow_secrets)
         return await self._added(MemoryKind.RULE, receipt.id)
 
     async def add_episode(self, draft: EpisodeDraft, *, allow_secrets: bool = False) -> CatalogChange:
