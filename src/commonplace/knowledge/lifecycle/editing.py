@@ -45,10 +45,10 @@ class Editing:
                 return old
 
     async def _edit_fact(self, old: Fact, content: str, *, allow_secrets: bool) -> Memory:
-        draft = replace(FactDraft.of(old), content=content, source=None)
+        now = self._session.clock()
+        draft = replace(FactDraft.of(old), content=content, source=None, last_confirmed_at=now)
         fact = checked_fact(draft, allow_secrets=allow_secrets)
         embeddings = await embed(self._session.engine, [fact_text(fact)])
-        now = self._session.clock()
         async with self._session.writing() as sql:
             facts, found = await with_entities(sql, [fact])
             await sql.serialise_fact_keys(keys=all_keys(facts))
@@ -62,10 +62,10 @@ class Editing:
             return await read_one(sql, MemoryType.FACT, placement.id, now=now)
 
     async def _edit_rule(self, old: Rule, content: str, *, allow_secrets: bool) -> Memory:
-        draft = replace(RuleDraft.of(old), content=content, source=None)
+        now = self._session.clock()
+        draft = replace(RuleDraft.of(old), content=content, source=None, last_confirmed_at=now)
         rule = checked_rule(draft, allow_secrets=allow_secrets)
         embeddings = await embed(self._session.engine, [rule.content])
-        now = self._session.clock()
         async with self._session.writing() as sql:
             standing = _standing(await read_one(sql, MemoryType.RULE, old.id, now=now))
             (receipt,) = await insert_rules(sql, [rule], embeddings, now=now)
