@@ -325,14 +325,14 @@ def _sources(
         raise InvalidInputError("prompt", "text", prompt)
 
     async def operational(chars: int | None) -> tuple[str, Iterable[object]]:
-        block = await opened.operational().context(budget_tokens=_tokens(chars))
+        block = await opened.operational().context(budget_tokens=_tokens(chars), dates=True)
         return block.text, block.memory_ids
 
     async def apps(chars: int | None) -> tuple[str, Iterable[object]]:
         return await _app_block(opened.apps(), app or "", chars), ()
 
     async def workspace(chars: int | None) -> tuple[str, Iterable[object]]:
-        block = cut_lines(await opened.workspace().context(prompt), chars, title=WORKSPACE_TITLE)
+        block = cut_lines(await opened.workspace().context(prompt, dates=True), chars, title=WORKSPACE_TITLE)
         return with_short_ids(block), [each for each, _ in _NOTE_ID.findall(block)]
 
     async def knowledge(chars: int | None) -> tuple[str, Iterable[object]]:

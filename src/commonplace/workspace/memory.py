@@ -220,8 +220,10 @@ class WorkspaceMemory:
             raise InvalidInputError("memory", "a note", memory)
         return await self._run(lambda: self._store.restore(memory))
 
-    async def context(self, message: str) -> str:
+    async def context(self, message: str, *, dates: bool = False) -> str:
         """Return the ``[Memories]`` block for the last user message; empty if there is no memory to show.
+
+        With ``dates``, each line has the day on which its memory was stored.
 
         Raises:
             StorageUnavailableError: The file cannot be read.
@@ -230,7 +232,8 @@ class WorkspaceMemory:
 
         def block() -> str:
             memories = self._store.load().memories
-            return render(select(memories, said, self.config, now, holds=self.quarantine.holds))
+            shown = select(memories, said, self.config, now, holds=self.quarantine.holds)
+            return render(shown, dates=dates)
 
         return await self._run(block)
 

@@ -55,7 +55,7 @@ async def _notes(call: HookCall) -> str:
         _log.warning("session %s: the directory %s is gone", call.session_id, call.settings.workspace)
         return ""
     async with WorkspaceMemory.open(call.settings) as workspace:
-        return with_short_ids(await workspace.context(call.prompt))
+        return with_short_ids(await workspace.context(call.prompt, dates=True))
 
 
 async def _recalled(call: HookCall, memory: KnowledgeMemory) -> list[str]:

@@ -77,7 +77,7 @@ class BlockStyle:
             note out.
         ids: Whether lines end with a short id for feedback, such as ``[f:3k7q2]``, as far as there is room, and name
             the memories that they stand for: ``[f:3k7q2, also f:9m4xc]``, or another value of the same key.
-        dates: Whether facts show the date of their last confirmation.
+        dates: Whether lines show the date of the last confirmation of their memory.
         sources: Whether lines name the source of the memory.
         filled: Whether relevant memories fill the budget, past the number of lines that the specification sets.
     """
@@ -326,8 +326,9 @@ def render_line(
     flag = f", source: {memory.trust}" if with_source else ""
     flag += ", its source has changed" if is_stale else ""
     flag += "".join(f", other value: {_beside(each)}" for each in others)
+    seen = f", as of {memory.last_confirmed_at or memory.created_at:%Y-%m-%d}" if with_date else ""
     if isinstance(memory, Rule):
-        standing = f"maturity: {memory.maturity}, effectiveness: {memory.effectiveness_score:.2f}{flag}"
+        standing = f"maturity: {memory.maturity}, effectiveness: {memory.effectiveness_score:.2f}{seen}{flag}"
         return f"- {content} ({standing})\n"
     subject, predicate = _bracketed(memory.subject), _bracketed(memory.predicate)
     begins = memory.valid_from
@@ -335,7 +336,7 @@ def render_line(
         heard = f", from {begins:%Y-%m-%d}"
         heard += "" if until is None else f", until then: {_beside(until)}"
     else:
-        heard = f", as of {memory.last_confirmed_at or memory.created_at:%Y-%m-%d}" if with_date else ""
+        heard = seen
     return (
         f"- {subject} {predicate}: {content} (confidence: {memory.effective_confidence:.2f}{heard}{flag})\n"
     )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import (
@@ -96,8 +96,7 @@ class Catalog:
             InvalidInputError: A value is malformed, or looks like a secret; nothing was written.
             StorageError: Knowledge memory cannot be written.
         """
-        values = {each.name: getattr(draft, each.name) for each in fields(draft)}
-        receipt = await self._memories.knowledge().store_fact(**values, allow_secrets=allow_secrets)
+        receipt = await self._memories.knowledge().store_fact(**_said_now(draft), allow_secrets=allow_secrets)
         entry = await self._get(MemoryId.of(MemoryKind.FACT, receipt.id))
         note = fact_note(receipt)
         if receipt.superseded_text is None:
@@ -109,8 +108,7 @@ class Catalog:
 
     async def add_rule(self, draft: RuleDraft, *, allow_secrets: bool = False) -> CatalogChange:
         """Store a rule. For errors see :meth:`add_fact`."""
-        values = {each.name: getattr(draft, each.name) for each in fields(draft)}
-        receipt = await self._memories.knowledge().store_rule(**values, allow_secrets=allow_secrets)
+        receipt = await self._memories.knowledge().store_rule(**_said_now(draft), allow_secrets=allow_secrets)
         return await self._added(MemoryKind.RULE, receipt.id)
 
     async def add_episode(self, draft: EpisodeDraft, *, allow_secrets: bool = False) -> CatalogChange:
@@ -310,6 +308,13 @@ class Catalog:
                 return Notes(self._memories.workspace())
             case _:
                 return self._knowledge()
+
+
+def _said_now(draft: FactDraft | RuleDraft) -> dict[str, Any]:
+    """Return the fields of a draft of a statement that is made now; its time of confirmation is that of storing."""
+    return {
+        each.name: getattr(draft, each.name) for each in fields(draft) if each.name != "last_confirmed_at"
+    }
 
 
 def fact_note(receipt: FactReceipt) -> str:

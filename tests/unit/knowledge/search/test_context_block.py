@@ -217,12 +217,14 @@ def test_lines_end_with_short_ids_where_there_is_room() -> None:
     assert (tight.count("- "), tight.count("[f:00000]"), tight.count("[r:00000]")) == (2, 1, 0)
 
 
-def test_facts_have_dates_if_the_caller_asks() -> None:
-    """The date of the last confirmation says how old a claim is; a rule has none."""
+@pytest.mark.requirement("TRU-03.2")
+def test_lines_have_dates_if_the_caller_asks() -> None:
+    """The date of the last confirmation says how old a claim or a rule is."""
     block = render_context([fact(), rule()], budget_tokens=ROOMY, style=BlockStyle(dates=True))
 
     assert "listens on 8080 (confidence: 0.95, as of 2026-03-01)\n" in block
-    assert "(maturity: proven, effectiveness: 0.88)\n" in block
+    assert "(maturity: proven, effectiveness: 0.88, as of 2026-03-01)\n" in block
+    assert "as of" not in render_context([fact(), rule()], budget_tokens=ROOMY)
 
 
 @pytest.mark.requirement("RCL-01.1")
