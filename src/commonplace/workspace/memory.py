@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -109,6 +109,7 @@ class WorkspaceMemory:
         scope: str | None = DEFAULT_SCOPE,
         allow_secrets: bool = False,
         is_new: bool = True,
+        created_at: datetime | None = None,
     ) -> StoreReceipt:
         """Store a fact; the fact is on disk when this method returns.
 
@@ -120,6 +121,8 @@ class WorkspaceMemory:
             scope: ``user``, ``workspace`` or ``session``.
             allow_secrets: Whether to store text that looks like a secret. Only an operator should set this.
             is_new: Whether the text was said now. Otherwise nobody knows which day its "tomorrow" means.
+            created_at: When the text was first stored (aware), if it comes from elsewhere; now if it is ``None`` or in
+                the future.
 
         Raises:
             InvalidInputError: A value is invalid; nothing was written.
@@ -129,7 +132,12 @@ class WorkspaceMemory:
         now, said = self._clock(), require_text(text, field="text", max_chars=MAX_TEXT_CHARS)
         if is_new:
             said = with_dates(said, now.astimezone(self._zone), max_chars=MAX_TEXT_CHARS)
-        draft = NoteDraft(text=said, scope=require_scope(scope), tags=require_tags(tags), created_at=now)
+        draft = NoteDraft(
+            text=said,
+            scope=require_scope(scope),
+            tags=require_tags(tags),
+            created_at=now if created_at is None else min(now, created_at),
+        )
         for field, value in (("text", draft.text), *(("tags", tag) for tag in draft.tags)):
             refuse_secret(value, field=field, allow_secrets=allow_secrets)
         self.quarantine.release_own(draft.text)

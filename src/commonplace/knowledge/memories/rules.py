@@ -35,8 +35,8 @@ class RuleDraft(Draft):
         source: Where the guidance comes from, if that is less trusted than the session that stores it: a
             :class:`~commonplace.core.sources.Source`. A memory with a source episode is at most as trusted as the
             episode.
-        last_confirmed_at: When the rule was said or last confirmed, from which its confidence decays. ``None`` for the
-            time of its source episode, or the time of storing. A later time counts as the time of storing.
+        last_confirmed_at: When the rule was last confirmed; its confidence decays from there. ``None`` for the time of
+            its source episode, or the time of storing. A later time counts as the time of storing.
     """
 
     content: str

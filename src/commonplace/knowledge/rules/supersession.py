@@ -193,8 +193,8 @@ def decide_supersession(candidates: Sequence[Candidate], now: datetime) -> list[
     The active fact stays as it is beside history and held drafts. A repeated or replaced fact is superseded:
 
     - It ends where the draft begins, but not before it began itself, and not after its own end.
-    - *Beginning*: a draft that names no beginning begins when it was said: when it was last confirmed, else at its
-      source episode, else now. If the active fact was confirmed after that, the draft begins now.
+    - *Beginning*: a draft that names no beginning begins at its source episode, if it has one and the active fact was
+      not confirmed since, else now.
     - *Future*: if the draft begins later, the active fact holds until then, and the receipt says so.
     - *Pinned*: the draft is pinned if the active fact is. A new value is as important as the old one.
     - A person may decide to keep both if the active fact has other words and is permanent, important or pinned.
@@ -272,7 +272,7 @@ def _placed(candidate: Candidate, active: ActiveFact | None, now: datetime) -> P
         source=source,
         trust=source,
         decay_rate=DECAY_RATES[Permanence(draft.permanence)],
-        last_confirmed_at=_said_at(candidate, now),
+        last_confirmed_at=_confirmed_at(candidate, now),
         flags=candidate.flags,
     )
     if active is None:
@@ -292,7 +292,7 @@ def _placed(candidate: Candidate, active: ActiveFact | None, now: datetime) -> P
     return _replacing(placement, active, _ending(active, candidate, begins_at), now)
 
 
-def _said_at(candidate: Candidate, now: datetime) -> datetime:
+def _confirmed_at(candidate: Candidate, now: datetime) -> datetime:
     """Return when a draft was last said to hold."""
     return min(now, _moment(candidate.draft.last_confirmed_at) or candidate.said_at or now)
 
@@ -302,7 +302,7 @@ def _begun(candidate: Candidate, active: ActiveFact | None, now: datetime) -> Fa
 
     A draft that is older than the last confirmation of the active fact begins now, because that fact held then.
     """
-    draft, said_at = candidate.draft, _said_at(candidate, now)
+    draft, said_at = candidate.draft, min(now, candidate.said_at or now)
     end = _moment(draft.valid_to)
     is_known = draft.valid_from is not None or said_at == now or (end is not None and end <= said_at)
     if is_known or (active is not None and said_at <= (active.last_confirmed_at or active.began_at)):

@@ -400,7 +400,7 @@ def test_drafts_of_one_entity_meet_under_any_subject() -> None:
     ("said_at", "changed", "begins", "ends"),
     [
         (PAST, {}, PAST, PAST),
-        (None, {"last_confirmed_at": PAST}, PAST, PAST),
+        (None, {"last_confirmed_at": PAST}, None, NOW),
         (FUTURE, {}, None, NOW),
         (None, {}, None, NOW),
         (BEGAN - timedelta(days=1), {}, None, NOW),
@@ -434,6 +434,8 @@ def test_a_fact_said_before_the_last_confirmation_of_another_begins_now() -> Non
 def test_decay_counts_from_when_a_fact_was_said() -> None:
     """The same words said earlier do not take back a later confirmation, nor the beginning."""
     assert decide(said_at=PAST).last_confirmed_at == PAST
+    assert decide(said_at=PAST, last_confirmed_at=BEGAN).last_confirmed_at == BEGAN
+    assert decide(last_confirmed_at=FUTURE).last_confirmed_at == NOW
     again = decide("acme", active=ACTIVE, said_at=PAST)
     assert (again.last_confirmed_at, again.draft.valid_from) == (PAST, BEGAN)
     confirmed = active_fact(last_confirmed_at=PAST + timedelta(days=1))
