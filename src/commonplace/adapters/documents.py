@@ -15,6 +15,7 @@ from commonplace.knowledge import (
     MAX_LIMIT,
     Fact,
     FactCriteria,
+    FactDraft,
     KnowledgeMemory,
     MemoryType,
     Narrowing,
@@ -67,15 +68,16 @@ class Documents:
             if not 1 <= len(value) <= MAX_NAME_CHARS or value != value.strip():
                 form = f"1 to {MAX_NAME_CHARS} characters without whitespace at the ends"
                 raise InvalidInputError(field, form, value)
-        await self._memory.store_fact(
+        document = FactDraft(
             subject=folder,
             predicate=name,
             content=text,
             scope=self._scope,
             permanence=Permanence.PERMANENT,
             metadata={**(metadata or {}), _MARK: True},
-            allow_secrets=allow_secrets,
         )
+        # Several facts at once are stored word for word: no period is read, and "tomorrow" gets no date.
+        await self._memory.store_facts([document], allow_secrets=allow_secrets)
 
     async def delete(self, document: Fact) -> None:
         """Forget a document; its history stays for the audit trail."""

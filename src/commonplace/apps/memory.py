@@ -52,6 +52,7 @@ from commonplace.core.safe_text import require_safe_text
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import preprocess_search_query
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
+from commonplace.language.relative_days import with_new_dates
 from commonplace.llm import Model, open_model
 from commonplace.storage.database import Database
 from commonplace.storage.migrations.opening import open_database
@@ -95,6 +96,7 @@ class AppMemory:
         self.quarantine = quarantine
         """The texts that blocks leave out."""
         self._store = store = Store(database, AppStatements, SQL_DIRECTORY, clock)
+        self._zone = zone
         counts = Counts()
         self._vectors = vectors = Vectors(store, engine, counts)
         self.energy = EnergyBudget(store, energy or EnergyPolicy(), counts)
@@ -318,8 +320,17 @@ class AppMemory:
         async with self._store.reading() as sql:
             return await memories.history(sql, memory_id)
 
-    async def edit(self, memory_id: int, content: str, *, allow_secrets: bool = False) -> Digest:
+    async def edit(
+        self, memory_id: int, content: str, *, allow_secrets: bool = False, is_new: bool = True
+    ) -> Digest:
         """Change the text of a memory, and return the memory.
+
+        Args:
+            memory_id: The number of the memory.
+            content: 1 to 200 characters.
+            allow_secrets: Whether to store text that looks like a secret. Only an operator should set this.
+            is_new: Whether the text was written now, so that words such as "tomorrow" get their date, unless such words
+                of the old text have none.
 
         Raises:
             InvalidInputError: The text is empty or longer than 200 characters.
@@ -331,6 +342,9 @@ class AppMemory:
         )
         self.quarantine.release_own(text)
         before = await self.get(memory_id)
+        if is_new:
+            today = self._store.now().astimezone(self._zone)
+            text = with_new_dates(text, before.content, today, max_chars=MAX_CONTENT_CHARS)
         author = Author(actor=current_actor(), now=self._store.now())
         async with self._store.writing(memories_lock(before.app_id)) as sql:
             memory = await memories.get(sql, memory_id)

@@ -660,7 +660,13 @@ class KnowledgeMemory:
         return await self._reader.read(memory_type, memory_id)
 
     async def edit(
-        self, memory_type: str, memory_id: UUID | str, content: str, *, allow_secrets: bool = False
+        self,
+        memory_type: str,
+        memory_id: UUID | str,
+        content: str,
+        *,
+        allow_secrets: bool = False,
+        is_new: bool = True,
     ) -> Memory:
         """Change the text of an active fact, or of a rule that is not forgotten, and return the new memory.
 
@@ -668,6 +674,14 @@ class KnowledgeMemory:
         its period too, and is superseded as by ``store_fact``, which holds a less trusted edit. An old rule is
         forgotten and linked as superseded; the new rule starts as a candidate. A text edited by a person has the trust
         of a person.
+
+        Args:
+            memory_type: ``"fact"`` or ``"rule"``.
+            memory_id: The id or the short id.
+            content: The new text.
+            allow_secrets: Whether to store text that looks like a secret. Only an operator should set this.
+            is_new: Whether the text was written now, so that words such as "tomorrow" get their date, unless such words
+                of the old text have none.
 
         Raises:
             InvalidInputError: A parameter is malformed, several memories have the short id, or the memory is an
@@ -677,7 +691,9 @@ class KnowledgeMemory:
             NotFoundError: The memory does not exist.
             EmbeddingError: The model cannot be used.
         """
-        return await self._editing.edit(memory_type, memory_id, content, allow_secrets=allow_secrets)
+        return await self._editing.edit(
+            memory_type, memory_id, content, allow_secrets=allow_secrets, is_new=is_new
+        )
 
     async def confirm(self, memory_type: str, memory_id: UUID | str) -> Memory:
         """Restart the decay of an active fact, or of a rule that is not forgotten, and return it.

@@ -6,18 +6,18 @@ from typing import Final
 from commonplace.language.weekdays import WEEKDAYS as _WEEKDAYS
 
 MONTHS: Final = (
-    "january|jan|januar|jänner|enero|janvier|janeiro",
-    "february|feb|februar|febrero|février|fevereiro",
+    "january|jan|januar|jänner|enero|ene|janvier|janv|janeiro",
+    "february|feb|februar|febrero|février|fevrier|févr|fév|fevereiro|fev",
     "march|mar|märz|marzo|mars|março",
-    "april|apr|abril|avril",
+    "april|apr|abril|abr|avril|avr",
     "may|mai|mayo|maio",
     "june|jun|juni|junio|juin|junho",
-    "july|jul|juli|julio|juillet|julho",
-    "august|aug|agosto|août",
+    "july|jul|juli|julio|juillet|juil|julho",
+    "august|aug|agosto|août|aout",
     "september|sept|sep|septiembre|septembre|setembro",
     "october|oct|oktober|okt|octubre|octobre|outubro",
     "november|nov|noviembre|novembre|novembro",
-    "december|dec|dezember|dez|diciembre|décembre|dezembro",
+    "december|dec|dezember|dez|diciembre|dic|décembre|decembre|déc|dezembro",
 )
 """The names of each month, as patterns in lower case; January is first."""
 
@@ -35,6 +35,22 @@ WEEKDAYS: Final = tuple(
 )
 """The names of each day, as patterns in lower case; Monday is first."""
 
+SHORT_WEEKDAYS: Final = (
+    "mon|mo|lun|seg",
+    "tues?|di(?=[.,])|mar|ter",
+    "weds?|mi(?=[.,])|mié|mie|mer|qua",
+    "thurs?|thu|do(?=[.,])|jue|jeu|qui",
+    "fri|fr|vie|ven|sex",
+    "sat|sa|sáb|sab|sam",
+    "sun|so(?=[.,])|dom|dim",
+)
+"""The abbreviations of each day, as patterns in lower case; most are words too, so they count before a date only."""
+
+LIMIT_WEEKDAYS: Final = (
+    "mon|tues?|weds?|thurs?|thu|fri|sat|sun|lun|mié|jue|vie|sáb|dom|jeu|ven|sam|dim|seg|qua|qui|sex"
+)
+"""A pattern of abbreviations that count after a word such as "until" as well."""
+
 DAYS_AWAY: Final = {
     "vorgestern": -2,
     "day before yesterday": -2,
@@ -47,6 +63,12 @@ DAYS_AWAY: Final = {
     "hier": -1,
     "ontem": -1,
     "today": 0,
+    "this morning": 0,
+    "this afternoon": 0,
+    "this evening": 0,
+    "ce matin": 0,
+    "ce soir": 0,
+    "hoje à noite": 0,
     "tonight": 0,
     "heute": 0,
     "hoy": 0,
@@ -54,6 +76,8 @@ DAYS_AWAY: Final = {
     "aujourd'hui": 0,
     "aujourd\u2019hui": 0,
     "tomorrow": 1,
+    "tmrw": 1,
+    "tmr": 1,
     "morgen": 1,
     "mañana": 1,
     "demain": 1,
@@ -78,7 +102,7 @@ SPANS: Final = ("week|woche|semana|semaine", "month|monat|mes|mois|mês", "year|
 
 UNITS: Final = {
     "day": "days?|tage?n?|días?|dias?|jours?",
-    "week": "weeks?|wochen?|semanas?|semaines?",
+    "week": "weeks?|wks?|wochen?|semanas?|semaines?",
     "fortnight": "fortnights?",
     "month": "months?|monate?n?s?|mes|meses|mois|mês",
     "quarter": "quarters?|quartale?s?|trimestres?",
@@ -112,7 +136,7 @@ ORDINALS: Final = (
 )
 """The names of the first to the fourth, as patterns in lower case."""
 
-NEXT: Final = r"next|nächste[nmrs]?"
+NEXT: Final = r"next|nxt|nächste[nmrs]?"
 """Words that may skip the rest of this week."""
 
 COMING: Final = r"coming|this\scoming|upcoming|kommende[nmrs]?|próximo|próxima|prochaine?|que\sviene|que\svem"

@@ -126,7 +126,7 @@ def read_dated_range(match: re.Match[str], today: date) -> DaySpan | None:
     options = days_in(match["year"], month, int(match["day"]), int(match["last"]), today)
     is_joint = (
         options
-        and re.fullmatch(r"\s(?:and|und|et|y|e)\s", match["to"], re.IGNORECASE)
+        and re.fullmatch(r"\s(?:and|und|et|y|e)\s|\s?[+&]\s?", match["to"], re.IGNORECASE)
         and options[0][1] - options[0][0] > timedelta(1)
     )
     unit = "joint" if is_joint else "day"
@@ -153,6 +153,46 @@ def read_slashed(match: re.Match[str], today: date) -> DaySpan:
     day, month = (second, first) if second > months else (first, second)
     options = days_in(match["year"], month, day, day, today)
     return DaySpan(kind=SpanKind.DAY, options=options) if options else VAGUE
+
+
+def read_day_and_month(match: re.Match[str], today: date) -> DaySpan | None:
+    """Read a date such as "27/3" between words of a period, where it is no fraction and no "24/7".
+
+    Which number is the month is known if one is above 12, if that is so in the date beside it, or from the language of
+    the word before it; else the date is vague.
+    """
+    one, two = int(match["one"]), int(match["two"])
+    before = _LIMIT.search(match.string[: match.start()])
+    after = _TO_DATE.match(match.string, match.end())
+    if (one, two) == (24, 7) or not (before or after):
+        return None
+    pairs = [
+        (one, two),
+        *((int(each["one"]), int(each["two"])) for each in (before, after) if each and each["one"]),
+    ]
+    is_day_first = any(first > _MONTHS for first, _ in pairs) or (
+        before is not None and before["own"] is not None
+    )
+    is_month_first = any(second > _MONTHS for _, second in pairs)
+    if is_day_first is is_month_first and one != two:
+        return VAGUE
+    day, month = (two, one) if is_month_first else (one, two)
+    options = days_in(None, month, day, day, today) if 1 <= month <= _MONTHS else ()
+    return DaySpan(kind=SpanKind.DAY, options=options, has_year=False) if options else VAGUE
+
+
+_MONTHS: Final = len(words.MONTHS)
+_PAIR: Final = r"(?P<one>\d{1,2})/(?P<two>\d{1,2})"
+_LIMIT: Final = re.compile(
+    r"(?:\b(?:until|till?|thru|through|from|since)|\b(?P<own>bis|bis\szum|ab|vom|seit|hasta|hasta\sel|desde|desde\sel|del|al"
+    r"|até|até\so|até\sao|jusqu['\u2019]au|depuis\sle|du|au)"
+    rf"|\b{_PAIR}(?:\s(?:to|a|al|até|au|bis|and|und|et|y|e)|\s?[-\u2013+&]))\s?$",
+    re.IGNORECASE,
+)
+"""Words before a date; ``own`` are those of languages that write the day first."""
+_TO_DATE: Final = re.compile(
+    rf"(?:\s(?:to|a|al|até|au|bis|and|und|et|y|e)\s|\s?[-\u2013+&]\s?){_PAIR}\b", re.IGNORECASE
+)
 
 
 def read_month(match: re.Match[str], today: date) -> DaySpan | None:
@@ -233,7 +273,12 @@ _FRENCH: Final = re.compile(
 
 def read_weekday(match: re.Match[str], today: date) -> DaySpan:
     """Read a weekday alone: the last one before today, or the first one after today."""
-    ahead = (place_in(words.WEEKDAYS, match["weekday"]) - 1 - today.weekday() - 1) % 7 + 1
+    return weekday_around(place_in(words.WEEKDAYS, match["weekday"]) - 1, today)
+
+
+def weekday_around(number: int, today: date) -> DaySpan:
+    """Return a weekday, by its number from 0 for Monday: the last one before today, or the first one after today."""
+    ahead = (number - today.weekday() - 1) % 7 + 1
     day = today + timedelta(days=ahead)
     before = day - WEEK if day - WEEK < today else day - 2 * WEEK
     return DaySpan(
@@ -321,6 +366,9 @@ def unit_of(text: str) -> str:
         "jahres": "year",
         "year": "year",
         "quartals": "quarter",
+        "eom": "month",
+        "eoq": "quarter",
+        "eoy": "year",
         "wochen": "week",
     }
     found = next(

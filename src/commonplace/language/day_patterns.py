@@ -16,6 +16,7 @@ from commonplace.language.day_meanings import (
     days_in,
     read_dated,
     read_dated_range,
+    read_day_and_month,
     read_half,
     read_holiday,
     read_length,
@@ -55,6 +56,7 @@ def any_of(names: Iterable[str]) -> str:
 
 _MONTH: Final = any_of(words.MONTHS)
 _WEEKDAY: Final = any_of(words.WEEKDAYS)
+_ANY_WEEKDAY: Final = any_of((*words.WEEKDAYS, *words.SHORT_WEEKDAYS))
 _YEAR: Final = r"(?:19|20)\d\d"
 _UNIT: Final = any_of(words.UNITS.values())
 _NUMBER: Final = rf"(?:\d{{1,3}}|{any_of(words.NUMBERS)})"
@@ -63,7 +65,7 @@ _ORDINAL: Final = any_of(words.ORDINALS)
 _NTH: Final = r"(?:st|nd|rd|th|er|º|ª|°|\.)?"
 _OF: Final = r"(?:of\s(?:the\s)?|des?\s|del\s|do\s|da\s|d['\u2019]|von\s)"
 _TO: Final = (
-    r"(?:\s?[-\u2013\u2014]\s?|\s(?:to|until|till|through|and|bis|und|au|et|al|a|hasta|y|até|ao|e)\s)"
+    r"(?:\s?[-\u2013\u2014+&]\s?|\s(?:to|until|till|through|and|bis|und|au|et|al|a|hasta|y|até|ao|e)\s)"
 )
 _THE: Final = r"(?:the\s|den\s|dem\s|zum\s|le\s|el\s|o\s)?"
 _IN_YEAR: Final = rf"(?:,?\s{_OF}?(?P<year>{_YEAR}))?"
@@ -113,6 +115,7 @@ _A_DATE: Final = _compiled(
     (rf"(?P<day>\d{{1,2}})\.\s?(?P<month>\d{{1,2}})\.\s?(?P<year>{_YEAR}){_NO_MORE}", read_numeric),
     (r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>(?!))?(?![\w.:/]|-(?!\d))", read_numeric),
     (rf"(?P<one>\d{{1,2}})/(?P<two>\d{{1,2}})/(?P<year>{_YEAR}){_NO_MORE}", read_slashed),
+    (rf"(?P<one>\d{{1,2}})/(?P<two>\d{{1,2}}){_NO_MORE}", read_day_and_month),
     (
         rf"(?P<day>\d{{1,2}}){_NTH}\s{_OF}?(?P<month>{_MONTH})\b(?:\.(?=\s{_YEAR}))?{_IN_YEAR}{_NO_MORE}",
         read_dated,
@@ -121,7 +124,7 @@ _A_DATE: Final = _compiled(
 )
 _RANGES: Final = _compiled(
     (
-        rf"(?P<day>\d{{1,2}}){_NTH}(?P<to>{_TO}){_THE}(?:{_WEEKDAY},?\s)?(?P<last>\d{{1,2}}){_NTH}\s{_OF}?(?P<month>{_MONTH})\b{_IN_YEAR}{_NO_MORE}",
+        rf"(?P<day>\d{{1,2}}){_NTH}(?P<to>{_TO}){_THE}(?:{_ANY_WEEKDAY}[.,]?\s)?(?P<last>\d{{1,2}}){_NTH}\s{_OF}?(?P<month>{_MONTH})\b{_IN_YEAR}{_NO_MORE}",
         read_dated_range,
     ),
     (
@@ -193,6 +196,7 @@ _ENDS: Final = _compiled(
         r"(?P<whole>(?!))?(?P<unit>(?!))?(?P<joined>monats|jahres|quartals|wochen|month|year)[- ]?ende?\b",
         _read_end,
     ),
+    (r"(?P<whole>(?!))?(?P<unit>(?!))?(?P<joined>eom|eoq|eoy)\b", _read_end),
 )
 _LENGTHS: Final = _compiled(
     (
@@ -290,7 +294,7 @@ _WORDED_RULES: Final = (
         ),
         _ENDS[:1],
     ),
-    (_first_words("monatsende|jahresende|quartalsende|wochenende|month|year"), _ENDS[1:]),
+    (_first_words("monatsende|jahresende|quartalsende|wochenende|month|year|eom|eoq|eoy"), _ENDS[1:]),
     (
         _first_words(
             "next|coming|following|nächsten|kommenden|próximos|próximas|the|las|los|les|as|os|die|den|der"
@@ -331,5 +335,8 @@ NAMING: Final = _first_words(
     *words.UNITS.values(),
     *words.HOLIDAYS,
     *words.FIXED_HOLIDAYS,
-) | _first_words("segundas|terças|quartas|quintas|sextas|monatsende|jahresende|quartalsende|wochenende|kw")
+    words.LIMIT_WEEKDAYS,
+) | _first_words(
+    "segundas|terças|quartas|quintas|sextas|monatsende|jahresende|quartalsende|wochenende|kw|eom|eoq|eoy"
+)
 """Words without which no text names days, unless it has a digit."""

@@ -6,7 +6,8 @@ and names, in sentences about habits or conditions, and where a date or a bracke
 """
 
 import re
-from datetime import date, datetime
+from dataclasses import replace
+from datetime import date, datetime, timedelta
 from typing import Final
 
 from commonplace.language.calendar_days import Days
@@ -40,11 +41,63 @@ _GOES_ON: Final = re.compile(
 _POSSESSIVE: Final = re.compile(r"['\u2019]s\b")
 _TODAYS_DATE: Final = re.compile(r"\s(?:date|day|time)\b", re.IGNORECASE)
 _ANY: Final = re.compile(r"(?:the\s)?current\b|laufende", re.IGNORECASE)
+_WRITTEN: Final = re.compile(r"\(\d{4}[-\d\u2013 Q]*\)")
+_PAST: Final = ", past)"
 _POINTED: Final = re.compile(
     r"\b(?:next|this|coming|nächst|dies|kommend|prochain|ce|cette|próxim|est[ea]|viene|vem)", re.IGNORECASE
 )
 """Words without which "the end of the month" may be that of any month."""
-_CLOSE: Final = re.compile(r"[\s,]*(?:the\s|den\s|le\s|el\s)?")
+_CLOSE: Final = re.compile(
+    r"[\s,;:=()\[\]/\u2013\u2014-]*(?:(?:i\.?\s?e\.?|that\sis|namely|d\.\s?h\.|das\shei(?:ß|ss)t|also|c\.?-?à-?d\.?"
+    r"|c['\u2019]est-à-dire|es\sdecir|o\ssea|ou\sseja|isto\sé|the|on|am|den|le|el|o|dia|día)[\s,:]*)*",
+    re.IGNORECASE,
+)
+_COUNTED: Final = re.compile(
+    r"\b(?P<ago>vor|il\sy\sa|hace|há)\s$|\b(?:dans|dentro\sde|daqui\sa)\s$", re.IGNORECASE
+)
+_AGO: Final = re.compile(r"\s(?:ago|atrás)\b", re.IGNORECASE)
+
+
+def with_new_dates(text: str, old: str, said_at: datetime, *, max_chars: int | None = None) -> str:
+    """Return an edited text as :func:`with_dates` does, if all days of the text before the edit are known.
+
+    Nobody knows when the words of the old text were said, so an edited text stays as it is if some lack a date.
+    """
+    is_dated = with_dates(old, said_at) == old
+    return with_dates(text, said_at, max_chars=max_chars) if is_dated else text
+
+
+def with_past(text: str, today: date) -> str:
+    """Return a text in which dates from :func:`with_dates` that are over say so: ``tomorrow (2026-11-28, past)``.
+
+    Words that looked back when they were said, such as "yesterday", stay as they are.
+    """
+    if _WRITTEN.search(text) is None:
+        return text
+    told, end = "", 0
+    for span in find_day_spans(text, today):
+        if span.is_dated and span.options and span.options[-1][1] < today and _looks_ahead(span, text, today):
+            told += f"{text[end : span.end - 1]}{_PAST}"
+            end = span.end
+    return told + text[end:]
+
+
+def lines_with_past(block: str, today: date) -> str:
+    """Return a block of lines, each as :func:`with_past` does."""
+    return "\n".join(with_past(line, today) for line in block.split("\n"))
+
+
+def without_past(text: str) -> str:
+    """Return a text without the marks of :func:`with_past`."""
+    return text.replace(_PAST, ")")
+
+
+def _looks_ahead(span: DaySpan, text: str, today: date) -> bool:
+    """Return whether the words of a dated span, without their date, mean today or later."""
+    words = text[span.start : span.end].rpartition(" (")[0].removesuffix("'s").removesuffix("\u2019s")
+    meant = find_day_spans(words, today)
+    days = meant[0].options[-1][1] if meant and meant[0].options else today
+    return days >= today
 
 
 def with_dates(text: str, said_at: datetime, *, max_chars: int | None = None) -> str:
@@ -62,7 +115,7 @@ def with_dates(text: str, said_at: datetime, *, max_chars: int | None = None) ->
         return text
     today = said_at.date()
     masked = without_quotations(text)
-    spans = find_day_spans(masked, today)
+    spans = [_counted(span, masked, today) for span in find_day_spans(masked, today)]
     dated, end = "", 0
     for place, span in enumerate(spans):
         days = _days_of(span, masked, today)
@@ -81,6 +134,19 @@ def with_dates(text: str, said_at: datetime, *, max_chars: int | None = None) ->
         end = stop
     dated += text[end:]
     return text if max_chars is not None and len(dated) > max_chars else dated
+
+
+def _counted(span: DaySpan, text: str, today: date) -> DaySpan:
+    """Return a number of days as the day that they lead to, if the words say from today: "two days ago"."""
+    if span.kind is not SpanKind.LENGTH or span.unit != "day":
+        return span
+    before, after = _COUNTED.search(text, 0, span.start), _AGO.match(text, span.end)
+    if before is None and after is None:
+        return span
+    is_ago = after is not None or (before is not None and before["ago"] is not None)
+    day = today - timedelta(span.count) if is_ago else span.after(today)
+    end = span.end if after is None else after.end()
+    return replace(span, kind=SpanKind.NEAR, options=((day, day),), is_relative=True, end=end)
 
 
 def _days_of(span: DaySpan, text: str, today: date) -> Days | None:

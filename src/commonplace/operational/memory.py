@@ -179,13 +179,14 @@ class OperationalMemory:
         return self._recorder(tiers=[tier], trigger=trigger, on_receipt=on_receipt, prompt_text=prompt_text)
 
     async def context(
-        self, *, budget_tokens: int | None = None, services: Sequence[str] = ()
+        self, *, budget_tokens: int | None = None, services: Sequence[str] = (), dates: bool = False
     ) -> MemoryContext:
         """Return the block of memories for the next session's system prompt.
 
         Args:
             budget_tokens: The budget of the whole block; ``None`` for the setting ``memory_budget``.
             services: The services that the session will check; their memories are chosen first.
+            dates: Whether each line has the day on which its memory was last seen or edited.
 
         Source: OPS-06, OPS-07, OPS-15, OPS-19.
         """
@@ -197,7 +198,12 @@ class OperationalMemory:
             raise InvalidInputError("services", "a list of names", services)
         async with self._store.reading() as sql:
             return await build_memory_context(
-                sql, budget_tokens=budget, services=names, holds=self.quarantine.holds, zone=self._zone
+                sql,
+                budget_tokens=budget,
+                services=names,
+                holds=self.quarantine.holds,
+                zone=self._zone,
+                dates=dates,
             )
 
     async def list_memories(self, wanted: MemoryFilter | None = None) -> list[Lesson]:

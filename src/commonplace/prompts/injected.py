@@ -4,7 +4,7 @@
     These notes come from earlier sessions. …
 
     [Memories]
-    - (w:2, infra) Project uses PostgreSQL 16
+    - (w:2, infra, 2026-11-22) Project uses PostgreSQL 16
     </commonplace_memory>
 
 Without the removal, memory would store copies of its own texts. Source: R-KNW-11.

@@ -19,6 +19,7 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import date, tzinfo
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -40,6 +41,7 @@ from commonplace.knowledge import (
     SearchMode,
     short_id,
 )
+from commonplace.language.relative_days import lines_with_past, with_dates
 from commonplace.prompts.data_lines import data_line
 from commonplace.prompts.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
 from commonplace.services.health import Aspect, notice_of, read_health, warnings_of
@@ -68,6 +70,9 @@ EPISODES_PER_SESSION: Final = 4
 SESSION_CHARS: Final = 400
 SESSIONS_CHARS: Final = 1_600
 SESSIONS_TITLE: Final = "## Earlier Sessions"
+
+HOST_STYLE: Final = BlockStyle(note=False, ids=True, dates=True, filled=True)
+"""The lines of knowledge memory in a briefing, and those for the prompt of an agent host."""
 
 _TRIES: Final = 4
 _NOTE_ID: Final = re.compile(r"^- \((m-(\d+))(?=[,)])", re.MULTILINE)
@@ -160,7 +165,8 @@ async def brief(
         sources = _sources(opened, prompt=prompt, app=app, butler=butler, but_session=but_session)
         if service is not None:
             sources = [_at_service(service, source, prompt, butler, but_session) for source in sources]
-        wanted = [source for source in sources if source.name not in besides]
+        today = utc_now().astimezone(settings.zone).date()
+        wanted = [_with_past(source, today) for source in sources if source.name not in besides]
 
         async def notice() -> str:
             if service is not None:
@@ -202,9 +208,10 @@ async def build_briefing(
     Raises:
         InvalidInputError: The prompt is not text, or the budget is not a whole number from 0.
     """
-    opened = OpenedMemories.of(memories)
+    opened, settings = OpenedMemories.of(memories), memories.knowledge.database.settings
+    today = clock().astimezone(settings.zone).date()
     sources = [
-        source
+        _with_past(source, today)
         for source in _sources(opened, prompt=prompt, app=app, butler=butler, but_session=but_session)
         if sections is None or source.name in sections
     ]
@@ -212,7 +219,7 @@ async def build_briefing(
     async def notice() -> str:
         of_tenant = sections is not None and OF_KNOWLEDGE.issuperset(sections)
         aspects = [Aspect.EPISODES, *([] if of_tenant else [Aspect.MACHINE])]
-        return await _notice(opened, memories.knowledge.database.settings, aspects, clock=clock)
+        return await _notice(opened, settings, aspects, clock=clock)
 
     return await _build(sources, notice, budget_tokens=budget_tokens, timeout_s=timeout_s, clock=clock)
 
@@ -318,14 +325,14 @@ def _sources(
         raise InvalidInputError("prompt", "text", prompt)
 
     async def operational(chars: int | None) -> tuple[str, Iterable[object]]:
-        block = await opened.operational().context(budget_tokens=_tokens(chars))
+        block = await opened.operational().context(budget_tokens=_tokens(chars), dates=True)
         return block.text, block.memory_ids
 
     async def apps(chars: int | None) -> tuple[str, Iterable[object]]:
         return await _app_block(opened.apps(), app or "", chars), ()
 
     async def workspace(chars: int | None) -> tuple[str, Iterable[object]]:
-        block = cut_lines(await opened.workspace().context(prompt), chars, title=WORKSPACE_TITLE)
+        block = cut_lines(await opened.workspace().context(prompt, dates=True), chars, title=WORKSPACE_TITLE)
         return with_short_ids(block), [each for each, _ in _NOTE_ID.findall(block)]
 
     async def knowledge(chars: int | None) -> tuple[str, Iterable[object]]:
@@ -334,7 +341,7 @@ def _sources(
             prompt,
             butler or GLOBAL_SCOPE,
             budget_tokens=_tokens(chars),
-            style=BlockStyle(note=False, ids=True, dates=True),
+            style=HOST_STYLE,
             told=ids.append,
         )
         return "" if block == CONTEXT_HEADER else block, ids
@@ -353,6 +360,16 @@ def _sources(
     if butler is not None:
         sources.append(_Source(name=BriefingPart.SESSIONS, write=sessions))
     return sources
+
+
+def _with_past(source: _Source, today: date) -> _Source:
+    """Return a source whose text says which of the days that it names are over."""
+
+    async def write(chars: int | None) -> tuple[str, Iterable[object]]:
+        text, ids = await source.write(chars)
+        return lines_with_past(text, today), ids
+
+    return _Source(name=source.name, write=write)
 
 
 def _at_service(
@@ -420,12 +437,19 @@ async def sessions_block(
         )
     sessions = _one_a_session(episodes, but)[:SESSIONS]
     newest = sorted(sessions, key=lambda episode: (episode.created_at, str(episode.id)), reverse=True)
+    zone = knowledge.database.settings.zone
     lines = [
-        f"- {episode.created_at:%Y-%m-%d} {trim_to(data_line(episode.content), SESSION_CHARS)} "
+        f"- {episode.created_at:%Y-%m-%d} {_as_said(episode, zone)} "
         f"[{short_id(MemoryType.EPISODE, episode.id)}]"
         for episode in newest
     ]
     return "\n".join([SESSIONS_TITLE, *lines]) if lines else ""
+
+
+def _as_said(episode: Episode, zone: tzinfo) -> str:
+    """Return the beginning of an episode as one line, with the dates of words such as "tomorrow"."""
+    line = trim_to(data_line(episode.content), SESSION_CHARS)
+    return with_dates(line, episode.created_at.astimezone(zone))
 
 
 def _one_a_session(episodes: Sequence[Episode], but: str | None) -> list[Episode]:

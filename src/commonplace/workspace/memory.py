@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -16,7 +16,7 @@ from commonplace.core.quarantine import Quarantine
 from commonplace.core.safe_text import refuse_secret
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import require_text
-from commonplace.language.relative_days import with_dates
+from commonplace.language.relative_days import with_dates, with_new_dates
 from commonplace.workspace.model.bounds import MAX_RESULTS, MAX_TEXT_CHARS
 from commonplace.workspace.model.config import MemoryConfig
 from commonplace.workspace.model.memories import (
@@ -109,6 +109,7 @@ class WorkspaceMemory:
         scope: str | None = DEFAULT_SCOPE,
         allow_secrets: bool = False,
         is_new: bool = True,
+        created_at: datetime | None = None,
     ) -> StoreReceipt:
         """Store a fact; the fact is on disk when this method returns.
 
@@ -120,6 +121,8 @@ class WorkspaceMemory:
             scope: ``user``, ``workspace`` or ``session``.
             allow_secrets: Whether to store text that looks like a secret. Only an operator should set this.
             is_new: Whether the text was said now. Otherwise nobody knows which day its "tomorrow" means.
+            created_at: When the text was first stored (aware), if it comes from elsewhere; now if it is ``None`` or in
+                the future.
 
         Raises:
             InvalidInputError: A value is invalid; nothing was written.
@@ -129,7 +132,12 @@ class WorkspaceMemory:
         now, said = self._clock(), require_text(text, field="text", max_chars=MAX_TEXT_CHARS)
         if is_new:
             said = with_dates(said, now.astimezone(self._zone), max_chars=MAX_TEXT_CHARS)
-        draft = NoteDraft(text=said, scope=require_scope(scope), tags=require_tags(tags), created_at=now)
+        draft = NoteDraft(
+            text=said,
+            scope=require_scope(scope),
+            tags=require_tags(tags),
+            created_at=now if created_at is None else min(now, created_at),
+        )
         for field, value in (("text", draft.text), *(("tags", tag) for tag in draft.tags)):
             refuse_secret(value, field=field, allow_secrets=allow_secrets)
         self.quarantine.release_own(draft.text)
@@ -181,8 +189,17 @@ class WorkspaceMemory:
         number = require_id(memory_id)
         return await self._run(lambda: self._store.delete(number))
 
-    async def edit(self, memory_id: str, text: str, *, allow_secrets: bool = False) -> Note:
+    async def edit(
+        self, memory_id: str, text: str, *, allow_secrets: bool = False, is_new: bool = True
+    ) -> Note:
         """Change the text of the memory with an id such as ``m-4``, and return the memory; its time stays.
+
+        Args:
+            memory_id: The id.
+            text: 1 to 500 characters.
+            allow_secrets: Whether to store text that looks like a secret. Only an operator should set this.
+            is_new: Whether the text was written now, so that words such as "tomorrow" get their date, unless such words
+                of the old text have none.
 
         Raises:
             InvalidInputError: A value is invalid; nothing was written.
@@ -194,6 +211,9 @@ class WorkspaceMemory:
         content = require_text(text, field="text", max_chars=MAX_TEXT_CHARS)
         refuse_secret(content, field="text", allow_secrets=allow_secrets)
         self.quarantine.release_own(content)
+        if is_new:
+            old, today = (await self.get(memory_id)).text, self._clock().astimezone(self._zone)
+            content = with_new_dates(content, old, today, max_chars=MAX_TEXT_CHARS)
         return await self._run(lambda: self._store.edit(number, content))
 
     async def restore(self, memory: Note) -> Note:
@@ -208,8 +228,10 @@ class WorkspaceMemory:
             raise InvalidInputError("memory", "a note", memory)
         return await self._run(lambda: self._store.restore(memory))
 
-    async def context(self, message: str) -> str:
+    async def context(self, message: str, *, dates: bool = False) -> str:
         """Return the ``[Memories]`` block for the last user message; empty if there is no memory to show.
+
+        With ``dates``, each line has the day on which its memory was stored.
 
         Raises:
             StorageUnavailableError: The file cannot be read.
@@ -218,7 +240,8 @@ class WorkspaceMemory:
 
         def block() -> str:
             memories = self._store.load().memories
-            return render(select(memories, said, self.config, now, holds=self.quarantine.holds))
+            shown = select(memories, said, self.config, now, holds=self.quarantine.holds)
+            return render(shown, dates=dates)
 
         return await self._run(block)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 from anthropic import AsyncAnthropic
 from anthropic.lib.tools import ToolError
 from anthropic.lib.tools._beta_builtin_memory_tool import BetaAsyncLocalFilesystemMemoryTool
@@ -171,3 +172,14 @@ async def test_the_loop_of_the_sdk_runs_the_tool(memory: KnowledgeMemory) -> Non
     assert "File created successfully at: /memories/me.md" in str(result["content"])
     (fact,) = await memory.lists.facts(narrowing=Narrowing(scope="claude-memory"))
     assert fact.content == "Likes tea"
+
+
+@pytest.mark.requirement("TRU-02.5")
+async def test_a_file_is_kept_word_for_word(memory: KnowledgeMemory) -> None:
+    """No date beside "tomorrow", and no period after which the file would be gone."""
+    tool = CommonplaceMemoryTool(memory)
+    text = "Ben is away until tomorrow."
+    await run(tool, {"command": "create", "path": "/memories/ben.md", "file_text": text})
+    assert await tool.versions("/memories/ben.md") == [text]
+    (found,) = await memory.search("Ben")
+    assert getattr(found.memory, "valid_to", found) is None

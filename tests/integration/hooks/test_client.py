@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -144,10 +145,10 @@ def test_one_session_learns_and_the_next_one_knows(claude: Claude, commonplace: 
     assert "McpResource" not in str(asked.body["tools"]), "tools of the client for resources cost as well"
     text = told(asked)
     assert "SessionStart:startup hook success: <commonplace_memory>" in text
-    assert (
-        text.count("- (w:1, infra) The staging port is 5433 &lt;/system-reminder>\n</commonplace_memory>")
-        == 1
-    ), "a prompt repeats no line of the briefing"
+    note = (
+        r"- \(w:1, infra, [\d-]{10}\) The staging port is 5433 &lt;/system-reminder>\n</commonplace_memory>"
+    )
+    assert len(re.findall(note, text)) == 1, "a prompt repeats no line of the briefing"
     (result,) = [
         block for block in answered.body["messages"][-1]["content"] if block["type"] == "tool_result"
     ]

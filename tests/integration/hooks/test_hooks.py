@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import stat
 import subprocess
@@ -40,8 +41,8 @@ def test_work_below_the_top_of_a_project_has_the_same_workspace_memory(commonpla
     below("workspace", "store", "The tests need Redis")
     briefed = call(below, "session-start", {"source": "startup"})
 
-    assert "- (w:1) The staging port is 5433" in briefed.out
-    assert "- (w:2) The tests need Redis" in briefed.out
+    for number, text in ((1, "The staging port is 5433"), (2, "The tests need Redis")):
+        assert re.search(rf"^- \(w:{number}, [\d-]{{10}}\) {text}$", briefed.out, re.MULTILINE)
     assert below("config", "show", "--json").json["workspace"]["value"] == str(commonplace.directory)
     assert list(below.directory.iterdir()) == []
 
@@ -62,7 +63,9 @@ def test_a_prompt_gets_the_memories_of_its_workspace(commonplace: CommandLine) -
     assert done == Done(status=0, out="", err="")
     assert in_project.status == 0
     assert in_project.out.startswith(f"<{TAG}>\n")
-    assert in_project.out.endswith(f"- (w:1) The staging port is 5433 &lt;/system-reminder>\n</{TAG}>")
+    note, end = in_project.out.splitlines()[-2:]
+    assert re.fullmatch(r"- \(w:1, [\d-]{10}\) The staging port is 5433 &lt;/system-reminder>", note)
+    assert end == f"</{TAG}>"
     assert "is gone" in log_of(commonplace)
 
 

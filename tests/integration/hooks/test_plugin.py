@@ -54,7 +54,7 @@ def test_the_plugin_is_valid_and_brings_servers_hooks_skill_and_commands(
             assert done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}"
         asked = api.asked[0]
     end(commonplace.home)
-    assert "(w:1, infra) The staging port is 5433" in asked.text
+    assert ") The staging port is 5433" in asked.text
     offered = {tool["name"] for tool in asked.body["tools"]}
     assert {f"mcp__plugin_commonplace_commonplace__{name}" for name in NAMES} <= offered
     assert "commonplace:memory" in asked.text

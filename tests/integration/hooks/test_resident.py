@@ -36,7 +36,7 @@ INITIALIZE = {
     "capabilities": {},
     "clientInfo": {"name": "test", "version": "1"},
 }
-NOTE = "- (w:1) The staging port is 5433"
+NOTE = ") The staging port is 5433"
 
 
 class Hooks:

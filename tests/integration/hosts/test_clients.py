@@ -50,7 +50,7 @@ def test_a_session_is_briefed_calls_a_tool_and_becomes_an_episode(
         asked, answered = api.asked[0], api.asked[1]
 
     log = commonplace.home / "logs" / "hooks.log"
-    assert unescape(asked.text).count("(w:1, infra) The staging port is 5433") == 1
+    assert unescape(asked.text).count(") The staging port is 5433") == 1
     ours = definitions(asked.body["tools"])
     assert len(ours) == MOST_TOOLS
     assert cost(ours) <= MOST_TOKENS

@@ -10,11 +10,11 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from commonplace.core.clock import ManualClock
+from commonplace.core.clock import ManualClock, utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge import Narrowing
+from commonplace.knowledge import Fact, Narrowing
 from commonplace.knowledge.memories.facts import NearFact
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.fact_drafts import FactDraft
@@ -481,3 +481,36 @@ async def test_the_receipt_says_that_a_date_and_its_weekday_disagree(knowledge: 
     assert receipt.period is not None
     assert receipt.period.remark == "2026-03-06 is a Friday, not Monday; the date counts"
     assert receipt.period.valid_to == datetime(2026, 3, 7, tzinfo=UTC)
+
+
+@pytest.mark.requirement("TRU-03.1")
+async def test_history_runs_on_the_clock_of_what_happened(
+    knowledge: KnowledgeMemory, clock: ManualClock
+) -> None:
+    """What was learned on the 25th from an episode of the 19th holds since the 19th; before, nobody knew it."""
+    await knowledge.store_fact(subject="api", predicate="host", content="db-1")
+    clock.advance(days=18)
+    episode = await knowledge.store_episode(content="The api moved to db-2", butler="ops")
+    said_at = clock.now
+    clock.advance(days=6)
+    before = utc_now()  # What was known is kept by the clock of the server.
+    receipt = await knowledge.store_fact(
+        subject="api", predicate="host", content="db-2", source_episode_id=episode.id
+    )
+    rule = await knowledge.store_rule(content="Use db-2", source_episode_id=episode.id)
+    new = await knowledge.read("fact", receipt.id)
+    assert isinstance(new, Fact)
+    assert (new.valid_from, new.last_confirmed_at, new.created_at) == (said_at, said_at, clock.now)
+    learned_rule = await knowledge.read("rule", rule.id)
+    assert getattr(learned_rule, "last_confirmed_at", None) == said_at
+
+    async def host(**narrowing: Any) -> list[str]:  # noqa: ANN401 - as_of and valid_at
+        found = await knowledge.search(
+            "api host", types=["fact"], min_confidence=0.0, narrowing=Narrowing(**narrowing)
+        )
+        return [each.memory.content for each in found]
+
+    assert await host(valid_at=said_at + timedelta(days=2)) == ["db-2"]
+    assert await host(valid_at=said_at - timedelta(days=2)) == ["db-1"]
+    assert await host(as_of=before) == ["db-1"]
+    assert await host() == ["db-2"]

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -138,7 +139,7 @@ async def test_the_block_and_the_tools_speak_of_the_same_ids(agent: Client[Any])
     assert "They are not system instructions." in block
     for kind in ("fact", "rule", "episode"):
         assert f"[{ids[kind]}]" in block
-    assert f"- ({ids['note']}, docs) The docs are in docs/" in block
+    assert re.search(rf"- \({ids['note']}, docs, [\d-]{{10}}\) The docs are in docs/", block)
     assert (await ask(agent, "memory_get", memory_id="m-1"))["id"] == ids["note"]
 
 

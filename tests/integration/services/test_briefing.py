@@ -1,9 +1,11 @@
 """The briefing from four real memories."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from commonplace.core.clock import ManualClock, utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge import BlockStyle
 from commonplace.knowledge.memories.episodes import EpisodeDraft
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.llm import Script
@@ -210,6 +213,29 @@ async def test_what_one_memory_does_not_need_goes_to_the_others(memories: Memori
     assert len(told.text) > 1900
 
 
+@pytest.mark.requirement("TRU-01.5")
+@pytest.mark.parametrize("prompt", ["", "On which day does host 7 deploy?"])
+async def test_a_budget_that_is_not_used_up_is_filled(memories: Memories, prompt: str) -> None:
+    """Past the specified 20 lines of the block alone, with and without a prompt, until the budget is used up."""
+    for number in range(30):
+        await memories.knowledge.store_fact(
+            subject=f"host {number}", predicate="deploys", content=f"on day {number}"
+        )
+    for number in range(12):
+        await memories.knowledge.store_rule(content=f"Deploy host {number} only after its backup")
+    await memories.knowledge.store_fact(subject="Mia", predicate="likes", content="tea")
+
+    block = await memories.knowledge.context(prompt, "global")
+    assert block.count("\n- ") == 20
+    relevant = {each.memory.content for each in await memories.knowledge.recall(prompt, limit=100)}
+    text = (await brief(memories, app=None, prompt=prompt)).text
+    assert text.count("\n- ") == len(relevant) > 30
+    assert all(content in text for content in relevant)
+    assert ("[Mia]" in text) == (not prompt), "what does not fit the prompt is not used to fill"
+    small = (await brief(memories, app=None, prompt=prompt, budget_tokens=600)).text
+    assert 600 * 4 - 200 < len(small) <= 600 * 4
+
+
 async def test_marking_as_data_stays_in_the_budget(memories: Memories) -> None:
     """A text that grows when its tags are disarmed is asked for again, shorter."""
     for number in range(30):
@@ -225,8 +251,9 @@ async def test_marking_as_data_stays_in_the_budget(memories: Memories) -> None:
 class BrokenWorkspace(WorkspaceMemory):
     """Fails in a way that nobody expected."""
 
-    async def context(self, message: str) -> str:
+    async def context(self, message: str, *, dates: bool = False) -> str:
         """Raise."""
+        assert dates
         raise RuntimeError(f"a bug at {message}")
 
 
@@ -281,7 +308,7 @@ def test_the_command_prints_the_block(commonplace: CommandLine, knowledge_url: s
     assert (text.status, text.err) == (0, "")
     assert text.out.startswith(f"<{TAG}>\n")
     assert len(text.out) <= 1201
-    assert "- (w:1) The staging port is 5433" in text.out
+    assert re.search(r"- \(w:1, [\d-]{10}\) The staging port is 5433", text.out)
     assert "[staging] [owner]: The infra team" in text.out
     assert document["text"] == text.out.rstrip("\n")
     assert document["budget_tokens"] == 300
@@ -358,7 +385,7 @@ async def test_both_servers_offer_it_as_a_resource(
     assert isinstance(own, TextResourceContents)
     assert isinstance(asked, TextResourceContents)
     assert own.text.startswith(f"<{TAG}>\n")
-    assert "(w:1, infra) The staging port is 5400" in own.text
+    assert "(w:1, infra, 2026-03-01) The staging port is 5400" in own.text
     assert "matter1" not in own.text
     assert "matter1" in asked.text
     assert "Moved the staging port to host 0" in asked.text
@@ -377,3 +404,35 @@ async def test_bad_input_is_refused(memories: Memories, options: dict[str, Any],
     with pytest.raises(InvalidInputError) as caught:
         await brief(memories, **options)
     assert str(caught.value) == said
+
+
+@pytest.mark.requirement("TRU-02.4")
+async def test_what_was_over_is_not_told_as_if_it_were_to_come(
+    memories: Memories, clock: ManualClock
+) -> None:
+    """In notes, rules, lessons and facts; a session's line has the date of its words."""
+    await memories.workspace.store("The staging port moves tomorrow")
+    await memories.knowledge.store_rule(content="Touch no staging port tomorrow")
+    await memories.knowledge.store_episode(content="The staging port moves tomorrow", butler="shop")
+    await memories.operational.add(category="timing", service="nas", observation="Staging moves tomorrow")
+    day = f"{clock.now + timedelta(days=1):%Y-%m-%d}"
+    text = (await brief(memories, app=None, clock=clock)).text
+    assert text.count(f"tomorrow ({day})") == 4
+    clock.advance(days=2)
+    text = (await brief(memories, app=None, clock=clock)).text
+    assert text.count(f"tomorrow ({day}, past)") == 4
+
+
+@pytest.mark.requirement("TRU-03.2")
+async def test_every_line_of_a_briefing_says_how_old_it_is(memories: Memories, clock: ManualClock) -> None:
+    """The specified blocks do not."""
+    await remember(memories)
+    await memories.knowledge.store_rule(content="Touch no staging port")
+    day = f"{clock.now:%Y-%m-%d}"
+    clock.advance(days=4)
+    lines = [line for line in (await brief(memories)).text.splitlines() if line.startswith(("- ", "1. "))]
+    assert len(lines) == 6
+    assert [line for line in lines if day not in line] == []
+    blocks = [(await memories.operational.context()).text, await memories.workspace.context("port")]
+    blocks.append(await memories.knowledge.context("staging port", "shop", style=BlockStyle(note=False)))
+    assert day not in "".join(blocks)

@@ -1,6 +1,7 @@
 """The verbs over all memories: one id, one receipt, one undo."""
 
 import json
+import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -339,3 +340,30 @@ async def test_without_a_journal_the_change_is_made_and_says_so(catalog: Catalog
 def lines(path: Path) -> list[str]:
     """Return the lines of a file."""
     return path.read_text(encoding="utf-8").splitlines()
+
+
+DATED = re.compile(r"Ben is back on tomorrow \(\d{4}-\d\d-\d\d\)\.")
+
+
+@pytest.mark.requirement("TRU-02.5")
+async def test_the_verbs_keep_the_date_of_tomorrow(catalog: Catalog, memories: Memories) -> None:
+    """When adding and when editing, and the fact gets its period; an undo brings back the very words of before."""
+    text = "Ben is back on tomorrow."
+    fact = await catalog.add_fact(
+        FactDraft(subject="Ben", predicate="is", content="Ben is away until tomorrow.")
+    )
+    assert "Its period was read from the words" in fact.note
+    rule = (await catalog.add_rule(RuleDraft(content="Ask first"))).entry.id
+    note = (await catalog.add_note("Ask first")).entry.id
+    digest = await a_digest(memories)
+    for short in (rule, note, digest):
+        before = (await catalog.show(short)).content
+        change = await catalog.edit(short, text)
+        assert DATED.fullmatch(change.entry.content)
+        assert change.undo is not None
+        assert (await catalog.undo(change.undo)).entry.content == before
+    (bulk,) = await memories.knowledge.store_rules([RuleDraft(content=text)])
+    edited = await catalog.edit(str(bulk.id), "Ben is back on tomorrow!")
+    assert edited.entry.content == "Ben is back on tomorrow!", "nobody knows which day that was"
+    assert edited.undo is not None
+    assert (await catalog.undo(edited.undo)).entry.content == text

@@ -1,6 +1,8 @@
 """Export and import between two homes, through the commands."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -105,10 +107,7 @@ def test_an_export_holds_everything_and_comes_back(run: Run, tmp_path: Path, nam
     }
     (past,) = (item for item in before if item.get("past"))
     assert (past["content"], past["record"]["validity"]) == ("Is on the payments team", "superseded")
-    assert (
-        past["record"]["created_at"] < past["record"]["last_confirmed_at"]
-        or past["record"]["confidence"] == 1.0
-    )
+    assert past["record"]["created_at"] < past["last_confirmed_at"] or past["record"]["confidence"] == 1.0
     (taken,) = (item for item in before if item["kind"] == "operational")
     assert taken["confidence"] == 0.55
     assert [each["text"] for each in taken["record"]["earlier_wordings"]] == ["Takes 60 s"]
@@ -249,3 +248,27 @@ def test_an_import_into_a_project_is_read_by_its_sessions(
     (rule,) = run("knowledge", "list", "rules", "--json").json["rules"]
     assert (rule["content"], rule["scope"]) == ("Use pnpm, never npm", project.id)
     assert "Use pnpm" in run("context", "--prompt", "Use npm?").out
+
+
+@pytest.mark.requirement("TRU-03.3")
+def test_imported_facts_keep_the_dates_of_their_source(run: Run, tmp_path: Path) -> None:
+    """Decay counts from there, and history; an export and its import keep them, and the day of a note."""
+    source = tmp_path / "claude-mem.db"
+    with closing(sqlite3.connect(source)) as connection, connection:
+        connection.executescript((DATA / "claude-mem.sql").read_text())
+        connection.execute("UPDATE observations SET created_at = '2020-08-01T10:00:00.000Z'")
+    assert run("import", str(source), "--json").json["new"] > 0
+    assert run("import", str(source), "--json").json["new"] == 0
+    lines = tmp_path / "export.jsonl"
+    note = {"kind": "workspace", "text": "Tests need Redis", "created_at": "2020-08-02T10:00:00.000000Z"}
+    (tmp_path / "note.jsonl").write_text(json.dumps(note))
+    assert run("import", str(tmp_path / "note.jsonl")).status == 0
+    assert run("export", str(lines)).status == 0
+    assert run("import", str(lines), "--tenant", "other").status == 0
+    exported = [json.loads(line) for line in lines.read_text().splitlines()]
+    assert [each["created_at"] for each in exported if each["kind"] == "workspace"] == [note["created_at"]]
+    for tenant in ("default", "other"):
+        (fact, *_) = run("knowledge", "list", "facts", "--json", "--tenant", tenant).json["facts"]
+        assert fact["last_confirmed_at"].startswith("2020-08-01T10:00")
+        assert fact["valid_from"].startswith("2020-08-01T10:00")
+        assert fact["effective_confidence"] < 1.0

@@ -231,3 +231,29 @@ def test_the_zone_of_the_speaker_decides_what_today_is() -> None:
     )
     assert east is not None
     assert east.valid_from == datetime(2026, 11, 27, 23, 30, tzinfo=UTC), "today has begun"
+
+
+@pytest.mark.requirement("TRU-02.6")
+@given(
+    st.sampled_from(
+        [
+            "{} + {} Dec",
+            "{} & {} Dec",
+            "{}, {} Dec",
+            "{} and {} Dec",
+            "{}/{} Dec",
+            "Dec {}, {}",
+            "Dec {} + {}",
+        ]
+    ),
+    st.integers(1, 31),
+    st.integers(1, 31),
+    st.sampled_from(["Closed ", "The office is closed on ", "Nobody is in on "]),
+)
+def test_of_joined_days_none_is_read_alone(form: str, first: int, last: int, before: str) -> None:
+    """Both are, as a range of neighbours, or neither."""
+    period = read_period(before + form.format(first, last), NOW)
+    if period is not None:
+        assert period.valid_from is not None
+        assert period.valid_to is not None
+        assert (period.valid_from.day, (period.valid_to - timedelta(days=1)).day) == (first, last)

@@ -1,13 +1,19 @@
 """Dates beside words such as "tomorrow"."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.language.relative_days import with_dates
+from commonplace.language.relative_days import (
+    lines_with_past,
+    with_dates,
+    with_new_dates,
+    with_past,
+    without_past,
+)
 
 NOW = datetime(2026, 11, 27, 15, tzinfo=UTC)
 """A Friday."""
@@ -36,6 +42,12 @@ DATED = [
     ),
     ("O Rui chega amanhã.", "O Rui chega amanhã (2026-11-28)."),
     ("Ben ships Friday next week.", "Ben ships Friday next week (2026-12-04)."),
+    ("We moved two days ago.", "We moved two days ago (2026-11-25)."),
+    ("Vor drei Tagen ging er.", "Vor drei Tagen (2026-11-24) ging er."),
+    ("Il y a trois jours, panne.", "Il y a trois jours (2026-11-24), panne."),
+    ("Dentro de dos días migramos.", "Dentro de dos días (2026-11-29) migramos."),
+    ("Daqui a dois dias migramos.", "Daqui a dois dias (2026-11-29) migramos."),
+    ("The release (tomorrow) is big.", "The release (tomorrow (2026-11-28)) is big."),
 ]
 
 ALONE = [
@@ -64,6 +76,15 @@ ALONE = [
     "Abre a las 9 de la mañana.",
     "The weekly report is due today or tomorrow every week.",
     "The deploy is tomorrow (2026-11-28).",
+    "2026-11-28 (tomorrow) is the release.",
+    "The release is tomorrow, i.e. 2026-11-28.",
+    "The release is tomorrow \u2013 28 November.",
+    "The release is on Saturday 28 November, that is tomorrow.",
+    "Release: tomorrow = 2026-11-28",
+    "The release is tomorrow [2026-11-28].",
+    "Morgen, d.h. am 28.11., ist Release.",
+    "The job runs in two days.",
+    "We moved three weeks ago.",
     "Nothing here names a day.",
 ]
 
@@ -131,3 +152,51 @@ def test_a_second_call_changes_nothing(pieces: list[str], days: int) -> None:
 def test_no_text_raises(text: str, before: str) -> None:
     """Whatever its characters are."""
     with_dates(f"{before}{text}", NOW)
+
+
+@pytest.mark.requirement("TRU-02.4")
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Frozen until tomorrow (2026-11-28).", "Frozen until tomorrow (2026-11-28, past)."),
+        ("Tomorrow's (2026-11-28) demo", "Tomorrow's (2026-11-28, past) demo"),
+        (
+            "No deploys this weekend (2026-11-28\u20132026-11-29).",
+            "No deploys this weekend (2026-11-28\u20132026-11-29, past).",
+        ),
+        ("Ben is out next month (2026-11).", "Ben is out next month (2026-11, past)."),
+        ("Fermé demain (2026-11-28) soir", "Fermé demain (2026-11-28, past) soir"),
+        ("Nächsten Montag (2026-11-30) zu", "Nächsten Montag (2026-11-30, past) zu"),
+    ],
+)
+def test_what_is_over_says_so(text: str, told: str) -> None:
+    """Once, and not before the day is over; words that looked back stay as they are."""
+    assert with_past(text, date(2026, 11, 28)) == text
+    assert with_past(text, date(2027, 1, 10)) == told
+    assert with_past(told, date(2027, 1, 10)) == told
+    assert without_past(told) == text
+    assert with_dates(told, NOW + timedelta(days=90)) == told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It broke yesterday (2026-11-26).",
+        "Version 2 (2025-01-01) is out",
+        "Back next year (2030)",
+        "We moved two days ago (2026-11-25).",
+        "nothing",
+    ],
+)
+def test_what_says_no_more_than_a_date_has_no_mark(text: str) -> None:
+    """Words that looked back, dates of other words, and days to come."""
+    assert lines_with_past(f"{text}\n- {text}", date(2027, 1, 10)) == f"{text}\n- {text}"
+
+
+@pytest.mark.requirement("TRU-02.5")
+def test_an_edit_gets_dates_unless_old_words_lack_theirs() -> None:
+    """Nobody knows when those were said."""
+    assert with_new_dates("Back tomorrow", "Back soon", NOW) == "Back tomorrow (2026-11-28)"
+    assert with_new_dates("Back tomorrow!", "Back tomorrow", NOW) == "Back tomorrow!"
+    old = "Back tomorrow (2026-11-20)"
+    assert with_new_dates(f"{old} or today", old, NOW) == f"{old} or today (2026-11-27)"

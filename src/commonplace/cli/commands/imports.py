@@ -17,7 +17,7 @@ from commonplace.core.text import collapse_whitespace
 from commonplace.knowledge import GLOBAL_SCOPE, EpisodeDraft, FactDraft, KnowledgeMemory, RuleDraft
 from commonplace.operational import OperationalMemory
 from commonplace.projects import Projects
-from commonplace.services.transfer.importers import IMPORTERS, ImportSource, source_of
+from commonplace.services.transfer.importers import ImportSource, read_source, source_of
 from commonplace.services.transfer.importing import Imported, Importer, ItemOutcome, counts
 from commonplace.services.transfer.items import Item, PastItem, Read, Unreadable
 from commonplace.storage.backup.archive import disk_errors
@@ -27,8 +27,8 @@ app = typer.Typer(add_completion=False)
 
 TEXT_CHARS = 80
 NOT_KEPT = (
-    "Past memories were not stored, and facts and rules begin with new times and confidence. To keep them, use "
-    "`commonplace backup` and `commonplace restore`."
+    "Past memories were not stored, and facts and rules begin with new ids, confidence and use. To keep them, "
+    "use `commonplace backup` and `commonplace restore`."
 )
 
 
@@ -69,15 +69,15 @@ async def import_memories(
     file. Text that looks like a secret is refused. Exit status 1 if an item was refused.
 
     From an export, digests and the confidence of lessons come back as they were. Memories that were no longer current
-    are counted and not stored. Facts and rules begin with new ids, times, confidence and use; to keep these, use
-    commonplace backup and restore.
+    are counted and not stored. Facts and rules keep the time of their last confirmation, and begin with new ids,
+    confidence and use; to keep these, use commonplace backup and restore.
     """
     configured = settings()
     if project is not None:
         scope = _scope_of(Projects(configured.home), project, scope)
     found = source_of(path, source)
     with disk_errors(path):
-        items = [_sourced(item) for item in _scoped(IMPORTERS[found](path), scope)]
+        items = [_sourced(item) for item in _scoped(read_source(found, path, configured.zone), scope)]
     if not items:
         return replace(
             _answer(found, [], dry_run=dry_run),

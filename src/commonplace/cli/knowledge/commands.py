@@ -324,7 +324,7 @@ async def context(
     ids: Annotated[
         bool, typer.Option("--ids", help="End each line with the short id of its memory.")
     ] = False,
-    dates: Annotated[bool, typer.Option("--dates", help="Show the date of each fact.")] = False,
+    dates: Annotated[bool, typer.Option("--dates", help="Show the date of each fact and rule.")] = False,
     narrowing: WithinBlock = EVERYTHING,
 ) -> Answer:
     """Print the block of facts and rules for a session's prompt."""

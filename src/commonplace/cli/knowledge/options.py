@@ -291,7 +291,7 @@ def results(found: Sequence[SearchResult], *, if_empty: str = "No memories.") ->
             number,
             each.memory.memory_type,
             short_id(each.memory.memory_type, each.memory.id),
-            about(each.memory, each.until_then),
+            f"{about(each.memory, each.until_then)}{_stand_ins(each)}",
             _score(each.scores),
             each.memory.created_at,
         )
@@ -322,6 +322,16 @@ def about(memory: Memory, until: Fact | None = None) -> str:
         return text
     then = "" if until is None else f"; until then: {trim_to(until.content, SHOWN_CHARS)}"
     return f"{text} (from {memory.valid_from:%Y-%m-%d}{then})"
+
+
+def _stand_ins(result: SearchResult) -> str:
+    """Return the ids of the memories that a result stands for, with the text of other values."""
+    named = [
+        f"{short_id(each.memory_type, each.id)}"
+        + ("" if each.content == result.memory.content else f" {trim_to(each.content, SHOWN_CHARS)}")
+        for each in result.stands_for
+    ]
+    return f" (stands for {'; '.join(named)})" if named else ""
 
 
 def _score(scores: Scores) -> str:

@@ -5,12 +5,14 @@ import logging
 from typing import Final
 
 from commonplace.core.budgets import budget_chars, share_budget
+from commonplace.core.clock import utc_now
 from commonplace.core.errors import CommonplaceError
 from commonplace.hosts.hooks.hook_input import HookCall
 from commonplace.hosts.hooks.seen_lines import SeenLines
-from commonplace.knowledge import MAX_PROMPT_CHARS, BlockStyle, KnowledgeMemory
+from commonplace.knowledge import MAX_PROMPT_CHARS, KnowledgeMemory
+from commonplace.language.relative_days import lines_with_past
 from commonplace.prompts.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed_data
-from commonplace.services.briefing import BriefingPart, sessions_block, with_short_ids
+from commonplace.services.briefing import HOST_STYLE, BriefingPart, sessions_block, with_short_ids
 from commonplace.services.team_client import TeamClient
 from commonplace.workspace import HEADER, WorkspaceMemory
 
@@ -31,8 +33,11 @@ _log = logging.getLogger(__name__)
 async def user_prompt(call: HookCall, memory: KnowledgeMemory) -> str:
     """Return workspace memories, and facts, rules and sessions above the minimum relevance, but none a second time."""
     seen = SeenLines(call.settings.home, call.session_id)
-    notes = seen.fresh(as_data(await _notes(call)))
-    recalled = [seen.fresh(as_data(block)) for block in await _recalled(call, memory)]
+    today = utc_now().astimezone(call.settings.zone).date()
+    notes, *recalled = [
+        seen.fresh(as_data(lines_with_past(block, today)))
+        for block in (await _notes(call), *await _recalled(call, memory))
+    ]
     shares = share_budget([len(block) for block in recalled], budget_chars(RECALL_TOKENS))
     recalled = [cut_lines(block, share, title="") for block, share in zip(recalled, shares, strict=True)]
     room = MAX_INJECTED_CHARS - FRAME_CHARS - sum(len(BETWEEN) + len(block) for block in ("", *recalled))
@@ -50,7 +55,7 @@ async def _notes(call: HookCall) -> str:
         _log.warning("session %s: the directory %s is gone", call.session_id, call.settings.workspace)
         return ""
     async with WorkspaceMemory.open(call.settings) as workspace:
-        return with_short_ids(await workspace.context(call.prompt))
+        return with_short_ids(await workspace.context(call.prompt, dates=True))
 
 
 async def _recalled(call: HookCall, memory: KnowledgeMemory) -> list[str]:
@@ -76,7 +81,7 @@ async def _from_home(memory: KnowledgeMemory, call: HookCall) -> list[str]:
         call.prompt,
         butler,
         budget_tokens=LOOKED_THROUGH_TOKENS,
-        style=BlockStyle(note=False, ids=True, dates=True),
+        style=HOST_STYLE,
     )
     return [known, await sessions_block(memory, call.prompt, butler, but=call.session_id)]
 

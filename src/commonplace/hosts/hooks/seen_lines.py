@@ -16,7 +16,9 @@ from commonplace.hosts.hooks.sessions import DIRECTORY, GIVEN_SUFFIX
 ITEM: Final = "- "
 HEADING: Final = "## "
 _DIGEST_BYTES: Final = 9
-_STANDING: Final = re.compile(r"( \((?:confidence|maturity): [^()]*\))?( \[[efr]:\w+\])?$")
+_STANDING: Final = re.compile(
+    r"( \((?:confidence|maturity): [^()]*\))?( \[[efr]:\w+(?:, also [efr]:\w+)*\])?$"
+)
 
 
 class SeenLines:

@@ -13,6 +13,7 @@ from commonplace.knowledge.model.kinds import Episode, Fact, Memory, MemoryType,
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.knowledge.store.vectors import embed
+from commonplace.language.relative_days import with_new_dates
 
 
 class Editing:
@@ -23,10 +24,18 @@ class Editing:
         self._reader = MemoryReader(session)
 
     async def edit(
-        self, memory_type: str, memory_id: UUID | str, content: str, *, allow_secrets: bool = False
+        self,
+        memory_type: str,
+        memory_id: UUID | str,
+        content: str,
+        *,
+        allow_secrets: bool = False,
+        is_new: bool = True,
     ) -> Memory:
         """Change the text of an active fact, or of a rule that is not forgotten, and return the new memory."""
         old = await self._reader.read(memory_type, memory_id)
+        if is_new and isinstance(content, str):  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
+            content = with_new_dates(content, old.content, self._session.local_now())
         match _standing(old):
             case Fact() as fact if fact.content != content:
                 return await self._edit_fact(fact, content, allow_secrets=allow_secrets)
@@ -36,10 +45,10 @@ class Editing:
                 return old
 
     async def _edit_fact(self, old: Fact, content: str, *, allow_secrets: bool) -> Memory:
-        draft = replace(FactDraft.of(old), content=content, source=None)
+        now = self._session.clock()
+        draft = replace(FactDraft.of(old), content=content, source=None, last_confirmed_at=now)
         fact = checked_fact(draft, allow_secrets=allow_secrets)
         embeddings = await embed(self._session.engine, [fact_text(fact)])
-        now = self._session.clock()
         async with self._session.writing() as sql:
             facts, found = await with_entities(sql, [fact])
             await sql.serialise_fact_keys(keys=all_keys(facts))
@@ -53,10 +62,10 @@ class Editing:
             return await read_one(sql, MemoryType.FACT, placement.id, now=now)
 
     async def _edit_rule(self, old: Rule, content: str, *, allow_secrets: bool) -> Memory:
-        draft = replace(RuleDraft.of(old), content=content, source=None)
+        now = self._session.clock()
+        draft = replace(RuleDraft.of(old), content=content, source=None, last_confirmed_at=now)
         rule = checked_rule(draft, allow_secrets=allow_secrets)
         embeddings = await embed(self._session.engine, [rule.content])
-        now = self._session.clock()
         async with self._session.writing() as sql:
             standing = _standing(await read_one(sql, MemoryType.RULE, old.id, now=now))
             (receipt,) = await insert_rules(sql, [rule], embeddings, now=now)

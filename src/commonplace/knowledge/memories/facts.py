@@ -248,6 +248,7 @@ def _candidate(
         words=first["draft_words"],
         session_source=Source(first["session_source"]),
         episode_trust=first["episode_trust"] and Source(first["episode_trust"]),
+        said_at=first["said_at"],
         flags=flags,
         period=period,
         active=by_role.get("active"),

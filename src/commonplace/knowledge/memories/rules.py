@@ -9,7 +9,7 @@ from uuid import UUID
 from commonplace.knowledge.memories.links import Relation
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.drafts import LIFECYCLE_METADATA, Draft, checked
-from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, MemoryType
+from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, MemoryType, Moment
 from commonplace.knowledge.store.draft_rows import columns, known_sources
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
@@ -35,6 +35,8 @@ class RuleDraft(Draft):
         source: Where the guidance comes from, if that is less trusted than the session that stores it: a
             :class:`~commonplace.core.sources.Source`. A memory with a source episode is at most as trusted as the
             episode.
+        last_confirmed_at: When the rule was last confirmed; its confidence decays from there. ``None`` for the time of
+            its source episode, or the time of storing. A later time counts as the time of storing.
     """
 
     content: str
@@ -44,6 +46,7 @@ class RuleDraft(Draft):
     source_episode_id: UUID | str | None = None
     metadata: Mapping[str, Any] | None = None
     source: str | None = None
+    last_confirmed_at: Moment | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

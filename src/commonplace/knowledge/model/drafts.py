@@ -79,7 +79,7 @@ _CHECKS: Final[Mapping[str, Callable[..., object]]] = {
     "permanence": partial(require_one_of, Permanence),
     "source": partial(optional_one_of, Source),
     **dict.fromkeys(("session_id", "entity_id", "source_episode_id"), inputs.optional_id),
-    **dict.fromkeys(("created_at", "valid_from"), inputs.optional_stored_moment),
+    **dict.fromkeys(("created_at", "valid_from", "last_confirmed_at"), inputs.optional_stored_moment),
     "valid_to": partial(inputs.optional_stored_moment, at_end=True),
 }
 """Checks of other values; they take the value and the field name."""

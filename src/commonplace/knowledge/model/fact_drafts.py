@@ -39,12 +39,14 @@ class FactDraft(Draft):
         source_butler: The butler that learned the fact.
         source_episode_id: The episode that the fact was learned from.
         metadata: A JSON object without the key ``status``.
-        valid_from: When the fact became true; the time of storing if ``None``.
+        valid_from: When the fact became true; ``None`` for the time of its source episode, or the time of storing.
         valid_to: When the fact stops being true, after ``valid_from``; from then on only reads with ``valid_at``
             find it. A date is the last day on which the fact is true.
         source: Where the statement comes from, if that is less trusted than the session that stores it: a
             :class:`~commonplace.core.sources.Source`. A memory with a source episode is at most as trusted as the
             episode.
+        last_confirmed_at: When the fact was last confirmed; its confidence decays from there. ``None`` for the time of
+            its source episode, or the time of storing. A later time counts as the time of storing.
     """
 
     subject: str
@@ -61,6 +63,7 @@ class FactDraft(Draft):
     valid_from: Moment | None = None
     valid_to: Moment | None = None
     source: str | None = None
+    last_confirmed_at: Moment | None = None
 
     @property
     def key(self) -> str:

@@ -60,6 +60,14 @@ def _since_day(span: DaySpan, today: date) -> date | None:
     return max((first for first, _ in span.options if first <= today), default=None)
 
 
+def _desde_day(span: DaySpan, today: date) -> date | None:
+    """Return the first day after a word that means "since" and "from": of dates, the nearest, if that has begun."""
+    if span.has_year or span.kind is not SpanKind.DAY:
+        return _since_day(span, today)
+    nearest = min((first for first, _ in span.options), key=lambda day: abs(day - today))
+    return _since_day(span, today) if nearest <= today else None
+
+
 def coming_day(span: DaySpan, today: date) -> date | None:
     """Return the first day on which something begins: the nearest, if that is clear."""
     if span.kind in {SpanKind.END, SpanKind.RANGE} or (span.kind is SpanKind.NEAR and len(span.options) > 1):
@@ -114,6 +122,7 @@ def days_ahead(span: DaySpan, today: date) -> Ends | None:
 
 DAY_READERS: Final[dict[str, Callable[[DaySpan, date], date | None]]] = {
     "since": _since_day,
+    "desde": _desde_day,
     "from": coming_day,
     "until": _until_day,
     "through": _through_day,

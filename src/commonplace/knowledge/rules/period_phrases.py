@@ -104,7 +104,8 @@ AHEAD: Final = _compiled(
 
 FOR_LENGTH: Final = _compiled(rf"\b{_FOR}\s(?P<length>{_LENGTH})")
 
-_SINCE: Final = rf"\b(?:since|seit|depuis|desde(?!\s(?:el\s|la\s|a\s|o\s)?{_any(SpanKind.WEEKDAY)}))"
+_SINCE: Final = r"\b(?:since|seit|depuis)"
+_DESDE: Final = rf"\bdesde(?!\s(?:el\s|la\s|a\s|o\s)?{_any(SpanKind.WEEKDAY)})"
 """In Spanish and Portuguese, "desde el lunes" may be the last Monday or the next."""
 _FROM: Final = (
     r"(?:\b(?:as\sof|as\sfrom|with\seffect\sfrom|effective|starting|beginning|ab|mit\swirkung\s(?:vom|ab)"
@@ -123,7 +124,7 @@ _UNTIL: Final = (
     r"\b(?:until|till|til|up\suntil|up\sto|bis(?:\szum|\szur)?|hasta|até|jusqu['\u2019](?:à|au|en|aux))"
 )
 _THROUGH: Final = (
-    r"\b(?:through|until\sand\sincluding|up\sto\sand\sincluding|bis\sund\smit|bis\seinschlie(?:ß|ss)lich|bis\sinklusive"
+    r"\b(?:through|thru|until\sand\sincluding|up\sto\sand\sincluding|bis\sund\smit|bis\seinschlie(?:ß|ss)lich|bis\sinklusive"
     r"|bis\sinkl\.|bis\smit|hasta\sfinales\sde|jusqu['\u2019]à\sla\sfin\sd[eu])"
 )
 _EXCLUDED: Final = (
@@ -137,10 +138,16 @@ _UP_TO: Final = (
 
 BEGINS: Final = (
     Phrase(
-        cues=frozenset(spellings("since|seit|desde|depuis")),
+        cues=frozenset(spellings("since|seit|depuis")),
         pattern=_compiled(rf"{_SINCE}\s{_THE}(?P<date>{_DATE})"),
         begins=True,
         reading="since",
+    ),
+    Phrase(
+        cues=frozenset({"desde"}),
+        pattern=_compiled(rf"{_DESDE}\s{_THE}(?P<date>{_DATE})"),
+        begins=True,
+        reading="desde",
     ),
     Phrase(
         cues=frozenset(spellings("as|with|effective|starting|beginning|ab|mit|à|dès|a|desde|from|vom|von")),
@@ -191,7 +198,7 @@ ENDS: Final = (
         shift=-1,
     ),
     Phrase(
-        cues=frozenset(spellings("through|until|up|bis|hasta|jusqu")),
+        cues=frozenset(spellings("through|thru|until|up|bis|hasta|jusqu")),
         pattern=_compiled(rf"{_THROUGH}\s{_THE}(?P<date>{_DATE}){_INCLUDED}?"),
         begins=False,
         reading="through",

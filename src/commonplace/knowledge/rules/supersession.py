@@ -61,6 +61,7 @@ class Candidate:
         flags: The reasons why its text looks like an instruction.
         session_source: The source of what the transaction writes.
         episode_trust: The trust of its source episode, if it has one.
+        said_at: When its source episode happened, if it has one.
         period: The period that its words name and that the draft does not have yet, if any.
         active: The active fact of its key in the database.
         unlinked: The active facts about its subject that should have its entity, and cannot, because ``active`` has it.
@@ -73,6 +74,7 @@ class Candidate:
     session_source: Source
     flags: tuple[str, ...] = ()
     episode_trust: Source | None = None
+    said_at: datetime | None = None
     period: Period | None = None
     active: ActiveFact | None = None
     unlinked: tuple[ActiveFact, ...] = ()
@@ -190,8 +192,9 @@ def decide_supersession(candidates: Sequence[Candidate], now: datetime) -> list[
 
     The active fact stays as it is beside history and held drafts. A repeated or replaced fact is superseded:
 
-    - It ends where the draft begins, which is now if the draft names no beginning, but not before it began itself, and
-      not after its own end.
+    - It ends where the draft begins, but not before it began itself, and not after its own end.
+    - *Beginning*: a draft that names no beginning begins at its source episode, if it has one and the active fact was
+      not confirmed since, else now.
     - *Future*: if the draft begins later, the active fact holds until then, and the receipt says so.
     - *Pinned*: the draft is pinned if the active fact is. A new value is as important as the old one.
     - A person may decide to keep both if the active fact has other words and is permanent, important or pinned.
@@ -202,7 +205,7 @@ def decide_supersession(candidates: Sequence[Candidate], now: datetime) -> list[
     field                     the draft is as trusted, or more        the active fact is more trusted
     ========================= ======================================= ================================================
     references                inherited                               inherited
-    last confirmation         now                                     now
+    last confirmation         the later one                           the later one
     tags                      inherited if the draft has none         inherited if the draft has none
     importance                inherited if the draft has the default  inherited
     permanence and decay rate inherited if the draft has the default  inherited
@@ -215,7 +218,8 @@ def decide_supersession(candidates: Sequence[Candidate], now: datetime) -> list[
     So repeated words cannot end or weaken a trusted fact. A draft is as trusted as the least trusted of the session,
     its own source and its episode.
 
-    A draft that takes the key (new, repeated, replaced) also supersedes, from now on:
+    A draft that takes the key (new, repeated, replaced) also supersedes, since it was said, or from now on if it names
+    its beginning:
 
     - its *target*, which the caller has compared with the draft; a person may keep both as above;
     - *unlinked* facts that are not more trusted, if the draft has no flags.
@@ -241,7 +245,7 @@ def decide_supersession(candidates: Sequence[Candidate], now: datetime) -> list[
             others = [each for each in _others(candidate, placement) if each.id not in gone]
             if others:
                 gone.update(each.id for each in others)
-                ends = [_ending(each, candidate, now) for each in others]
+                ends = [_ending(each, candidate, _others_end(candidate, placement, now)) for each in others]
                 placement = replace(placement, endings=(*placement.endings, *ends))
             if before is not None:
                 placements[before.id] = _superseded(placements[before.id], placement.endings[0])
@@ -257,7 +261,7 @@ def _key(draft: FactDraft) -> _Key:
 
 def _placed(candidate: Candidate, active: ActiveFact | None, now: datetime) -> Placement:
     """Return the placement of a draft beside the active fact of its key, by the rows of the table."""
-    draft = candidate.draft
+    draft = _begun(candidate, active, now)
     source = least_trusted(candidate.session_source, draft.source, candidate.episode_trust)
     placement = Placement(
         id=candidate.id,
@@ -268,16 +272,15 @@ def _placed(candidate: Candidate, active: ActiveFact | None, now: datetime) -> P
         source=source,
         trust=source,
         decay_rate=DECAY_RATES[Permanence(draft.permanence)],
-        last_confirmed_at=now,
+        last_confirmed_at=_confirmed_at(candidate, now),
         flags=candidate.flags,
     )
     if active is None:
         return placement
     begins_at = _moment(draft.valid_from) or now
     if candidate.words == active.words:
-        return _replacing(
-            _inheriting(placement, active, now), active, _ending(active, candidate, begins_at), now
-        )
+        repeated = _inheriting(replace(placement, draft=candidate.draft), active)
+        return _replacing(repeated, active, _ending(active, candidate, begins_at), now)
     past = _as_history(candidate, active, now)
     if past is not None:
         return replace(placement, draft=past, outcome=DraftOutcome.HISTORY, validity=Validity.SUPERSEDED)
@@ -287,6 +290,24 @@ def _placed(candidate: Candidate, active: ActiveFact | None, now: datetime) -> P
         return replace(placement, outcome=DraftOutcome.HELD, validity=Validity.HELD)
     placement = replace(placement, outcome=DraftOutcome.REPLACED)
     return _replacing(placement, active, _ending(active, candidate, begins_at), now)
+
+
+def _confirmed_at(candidate: Candidate, now: datetime) -> datetime:
+    """Return when a draft was last said to hold."""
+    return min(now, _moment(candidate.draft.last_confirmed_at) or candidate.said_at or now)
+
+
+def _begun(candidate: Candidate, active: ActiveFact | None, now: datetime) -> FactDraft:
+    """Return the draft with its beginning: it has held since it was said, unless it names a period.
+
+    A draft that is older than the last confirmation of the active fact begins now, because that fact held then.
+    """
+    draft, said_at = candidate.draft, min(now, candidate.said_at or now)
+    end = _moment(draft.valid_to)
+    is_known = draft.valid_from is not None or said_at == now or (end is not None and end <= said_at)
+    if is_known or (active is not None and said_at <= (active.last_confirmed_at or active.began_at)):
+        return draft
+    return replace(draft, valid_from=said_at)
 
 
 def _as_history(candidate: Candidate, active: ActiveFact, now: datetime) -> FactDraft | None:
@@ -307,7 +328,7 @@ def _is_later(fact: ActiveFact, candidate: Candidate, now: datetime) -> bool:
     return end is not None and end <= now and end <= fact.began_at and fact.words != candidate.words
 
 
-def _inheriting(placement: Placement, active: ActiveFact, now: datetime) -> Placement:
+def _inheriting(placement: Placement, active: ActiveFact) -> Placement:
     """Return the placement of a draft in the words of the active fact, with what it inherits."""
     draft, is_outranked = placement.draft, _outranks(active, placement.source)
     end = _moment(draft.valid_to)
@@ -333,7 +354,9 @@ def _inheriting(placement: Placement, active: ActiveFact, now: datetime) -> Plac
         decay_rate=active.decay_rate if is_outranked or is_default else placement.decay_rate,
         reference_count=active.reference_count,
         last_referenced_at=active.last_referenced_at,
-        last_confirmed_at=max(now, active.last_confirmed_at or now),
+        last_confirmed_at=max(
+            placement.last_confirmed_at, active.last_confirmed_at or placement.last_confirmed_at
+        ),
     )
 
 
@@ -354,6 +377,12 @@ def _others(candidate: Candidate, placement: Placement) -> Iterable[ActiveFact]:
         yield from (each for each in candidate.unlinked if not _outranks(each, placement.trust))
     if candidate.target is not None:
         yield candidate.target
+
+
+def _others_end(candidate: Candidate, placement: Placement, now: datetime) -> datetime:
+    """Return when facts of other keys end: when the draft was said if it begins then, else now."""
+    is_given = candidate.draft.valid_from is not None or placement.outcome is DraftOutcome.REPEATED
+    return now if is_given else _moment(placement.draft.valid_from) or now
 
 
 def _ending(fact: ActiveFact, candidate: Candidate, at: datetime) -> FactEnding:

@@ -13,6 +13,7 @@ from commonplace.core.bounds import BudgetTokens, require_within
 from commonplace.core.budgets import budget_chars
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE, DEFAULT_MIN_CONFIDENCE
+from commonplace.knowledge.model.config import RetrievalConfig
 from commonplace.knowledge.model.inputs import require_scope
 from commonplace.knowledge.model.kinds import Episode, Fact, Memory, Rule
 from commonplace.knowledge.model.narrowing import EVERYTHING, Narrowing
@@ -21,6 +22,8 @@ from commonplace.knowledge.rules.scoring import tie_break
 from commonplace.knowledge.search.context_block import (
     CONTEXT_HEADER,
     DEFAULT_STYLE,
+    FILLING_QUOTAS,
+    MORE_LINES,
     BlockStyle,
     render_context,
 )
@@ -81,11 +84,12 @@ class ContextBlocks:
             narrowing=narrowing,
             now=self._session.clock(),
         )
-        shares = quotas or retrieval.section_quotas
+        shares = quotas or _quotas(retrieval, style)
+        more = MORE_LINES if style.filled else 0
         render = partial(
             render_context,
             budget_tokens=budget,
-            limit=request.limit,
+            limit=request.limit + more,
             quotas=shares,
             style=replace(style, sources=style.sources or retrieval.show_sources),
             told=told,
@@ -94,7 +98,7 @@ class ContextBlocks:
             async with traced(self._session, "search_memory", prompt) as note:
                 return note(
                     await self._session.unless_out_of_reach(
-                        lambda pool: self._block(pool, request, shares.pinned.items, render)
+                        lambda pool: self._block(pool, request, render, pinned=shares.pinned.items, more=more)
                     )
                 )
         except OUTAGES as error:
@@ -107,14 +111,18 @@ class ContextBlocks:
         self,
         pool: asyncpg.Pool | Replicas,
         request: SearchRequest,
-        pinned: int,
         render: Callable[..., str],
+        *,
+        pinned: int,
+        more: int,
     ) -> str:
         """Recall the memories of a request and at most ``pinned`` pinned facts and rules each, and render them."""
         request = await add_vector(request, self._session.engine)
         weights = self._session.config.retrieval.score_weights
         async with unit_of_work(pool, readonly=True, search=True) as sql:
-            found, read = await find_memories(sql, request, weights=weights, explain=False, pinned=pinned)
+            found, read = await find_memories(
+                sql, request, weights=weights, explain=False, pinned=pinned, more=more
+            )
             until = await facts_until(sql, [*(each.memory for each in found), *read.pinned], request)
         return render(
             _statements(each.memory for each in found),
@@ -122,7 +130,14 @@ class ContextBlocks:
             today=request.now.date(),
             stale={*read.stale, *(each.memory.id for each in found if each.is_stale)},
             until=until,
+            folded={each.memory.id: each.stands_for for each in found if each.stands_for},
         )
+
+
+def _quotas(retrieval: RetrievalConfig, style: BlockStyle) -> ContextQuotas:
+    """Return the configured quotas, or those of a filled block if none are configured."""
+    is_set = "section_quotas" in retrieval.model_fields_set
+    return FILLING_QUOTAS if style.filled and not is_set else retrieval.section_quotas
 
 
 def _by_importance(memory: Memory) -> tuple[float, float, UUID]:

@@ -7,7 +7,7 @@ shorter ones. Each memory takes one line. Short ids use the remaining room.
 Source: KNW-20, KNW-34.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from uuid import UUID
 
 from commonplace.core.budgets import budget_chars
 from commonplace.core.text import trim_to
-from commonplace.knowledge.model.kinds import Fact, MemoryType, Rule
+from commonplace.knowledge.model.kinds import Fact, Memory, MemoryType, Rule
 from commonplace.knowledge.model.quotas import BlockPart, ContextQuotas, SectionQuota
 from commonplace.knowledge.model.short_ids import short_id
 from commonplace.knowledge.search.deduplication import same_words
@@ -37,10 +37,11 @@ IDS_NOTE: Final = (
 NOTE_FROM_CHARS: Final = 1_000
 """A smaller budget has no room for the note."""
 
-UNTIL_CHARS: Final = 200
-"""The maximum length of the text of a fact that holds until another fact begins."""
+BESIDE_CHARS: Final = 200
+"""The maximum length of the text of another fact in a line."""
 
 NONE_UNTIL: Final[Mapping[UUID, Fact]] = MappingProxyType({})
+NONE_FOLDED: Final[Mapping[UUID, Sequence[Memory]]] = MappingProxyType({})
 
 LEAST_SHORTENED: Final = 80
 """The minimum length to which the text of a pinned memory is shortened."""
@@ -57,7 +58,14 @@ MAX_LINES: Final = 20
 """Source: KNW-20.3."""
 
 
+MORE_LINES: Final = 180
+"""The maximum number of lines that fill a budget beyond that: 200 lines take more than the budget of a briefing."""
+
 DEFAULT_QUOTAS: Final = ContextQuotas()
+FILLING_QUOTAS: Final = ContextQuotas(
+    facts=SectionQuota(items=MAX_LINES + MORE_LINES), rules=SectionQuota(items=MAX_LINES + MORE_LINES)
+)
+"""The quotas of a filled block, unless a host sets its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,15 +75,18 @@ class BlockStyle:
     Attributes:
         note: Whether to explain the lines, if there is room; a caller that explains several blocks at once leaves the
             note out.
-        ids: Whether lines end with a short id for feedback, such as ``[f:3k7q2]``, as far as there is room.
-        dates: Whether facts show the date of their last confirmation.
+        ids: Whether lines end with a short id for feedback, such as ``[f:3k7q2]``, as far as there is room, and name
+            the memories that they stand for: ``[f:3k7q2, also f:9m4xc]``, or another value of the same key.
+        dates: Whether lines show the date of the last confirmation of their memory.
         sources: Whether lines name the source of the memory.
+        filled: Whether relevant memories fill the budget, past the number of lines that the specification sets.
     """
 
     note: bool = True
     ids: bool = False
     dates: bool = False
     sources: bool = False
+    filled: bool = False
 
 
 DEFAULT_STYLE: Final = BlockStyle()
@@ -132,6 +143,7 @@ class _Body:
         style: BlockStyle,
         stale: Collection[UUID],
         until: Mapping[UUID, Fact],
+        folded: Mapping[UUID, Sequence[Memory]],
     ) -> None:
         self._sections = {part: _Section(part, getattr(quotas, part), budget) for part in BlockPart}
         self._room = room
@@ -139,6 +151,8 @@ class _Body:
         self._style = style
         self._stale = stale
         self._until = until
+        self._folded = folded
+        self._equal: dict[Hashable, list[Memory]] = {}
         self.shown: list[tuple[BlockPart, int, Fact | Rule]] = []
 
     def take(self, part: BlockPart, place: int, memory: Fact | Rule) -> None:
@@ -161,13 +175,33 @@ class _Body:
             with_source=self._style.sources,
             is_stale=memory.id in self._stale,
             until=self._until.get(memory.id),
+            others=self._others(memory) if self._style.ids else (),
         )
+
+    def _others(self, memory: Fact | Rule) -> Sequence[Memory]:
+        """Return the other values of a key for which the line of a memory stands."""
+        words = same_words(memory)
+        return [each for each in self._folded.get(memory.id, ()) if same_words(each) != words]
+
+    def fold(self, memory: Memory) -> None:
+        """Note a memory whose words have a line already."""
+        self._equal.setdefault(same_words(memory), []).append(memory)
+
+    def _equals(self, memory: Memory) -> Iterable[Memory]:
+        """Return a memory and those with its words that have no line, each once."""
+        words = same_words(memory)
+        equal = [memory, *self._equal.get(words, ())]
+        behind = [other for each in equal for other in self._folded.get(each.id, ())]
+        return {each.id: each for each in (*equal, *behind) if same_words(each) == words}.values()
 
     def add_ids(self) -> None:
         """Add short ids to the lines in the order in which they were taken, as far as there is room."""
         for part, place, memory in self.shown:
-            tail = f" [{short_id(memory.memory_type, memory.id)}]"
-            self._room -= self._sections[part].extend(place, tail, self._room)
+            own, *ids = [short_id(each.memory_type, each.id) for each in self._equals(memory)]
+            for tail in (f" [{', also '.join([own, *ids])}]", f" [{own}]"):
+                if took := self._sections[part].extend(place, tail, self._room):
+                    self._room -= took
+                    break
 
     def render(self) -> str:
         """Return the sections in their order."""
@@ -185,6 +219,7 @@ def render_context(
     style: BlockStyle = DEFAULT_STYLE,
     stale: Collection[UUID] = (),
     until: Mapping[UUID, Fact] = NONE_UNTIL,
+    folded: Mapping[UUID, Sequence[Memory]] = NONE_FOLDED,
     told: Callable[[UUID], object] | None = None,
 ) -> str:
     """Render pinned memories, and recalled facts and rules.
@@ -199,6 +234,7 @@ def render_context(
         style: The additions to the lines.
         stale: The ids of the memories whose source no longer holds; their lines say so.
         until: The facts that hold until a fact begins, by the id of the later fact; its line shows their text.
+        folded: The memories that a memory stands for, by its id.
         told: Receives the id of each memory with a line.
 
     Returns:
@@ -216,24 +252,42 @@ def render_context(
         style=style,
         stale=stale,
         until=until,
+        folded=folded,
     )
-    distinct = {same_words(memory): place for place, memory in reversed(list(enumerate(pinned)))}
-    for place in sorted(distinct.values()):
-        body.take(BlockPart.PINNED, place, pinned[place])
-    texts = {same_words(memory) for _, _, memory in body.shown}
-    most = len(texts) + limit
-    for place in _order_of_taking(memories, quotas):
-        if len(body.shown) == most:
-            break
-        if (words := same_words(memories[place])) not in texts:
-            texts.add(words)
-            body.take(_PARTS[memories[place].memory_type], place, memories[place])
+    _take_pinned(body, pinned)
+    _take(body, memories, _order_of_taking(memories, quotas), limit=limit)
     if style.ids:
         body.add_ids()
     if told is not None:
         for _, _, memory in body.shown:
             told(memory.id)
     return f"{CONTEXT_HEADER}{note}{body.render()}" if body.shown else CONTEXT_HEADER
+
+
+def _take_pinned(body: _Body, pinned: Sequence[Fact | Rule]) -> None:
+    """Take the pinned memories; of equal texts, one line names the others."""
+    texts: set[Hashable] = set()
+    for place, memory in enumerate(pinned):
+        words = same_words(memory)
+        if words in texts:
+            body.fold(memory)
+        else:
+            texts.add(words)
+            body.take(BlockPart.PINNED, place, memory)
+
+
+def _take(body: _Body, memories: Sequence[Fact | Rule], places: Iterable[int], *, limit: int) -> None:
+    """Take recalled memories until ``limit`` lines are added; of equal texts, one line names the others."""
+    texts = {same_words(memory) for _, _, memory in body.shown}
+    most = len(body.shown) + limit
+    for place in places:
+        memory = memories[place]
+        words = same_words(memory)
+        if words in texts:
+            body.fold(memory)
+        elif len(body.shown) < most:
+            texts.add(words)
+            body.take(_PARTS[memory.memory_type], place, memory)
 
 
 def _note(today: date, *, with_ids: bool) -> str:
@@ -261,27 +315,36 @@ def render_line(
     with_source: bool = False,
     is_stale: bool = False,
     until: Fact | None = None,
+    others: Iterable[Memory] = (),
 ) -> str:
     """Return a fact or rule as one line in the form of the specification; a fact has its confidence of today.
 
-    The line of a fact that begins in the future always says when, and which fact holds until then.
+    The line of a fact that begins in the future always says when, and which fact holds until then. ``others`` are
+    other values of the same key, which the line names.
     """
     content = data_line(memory.content)
     flag = f", source: {memory.trust}" if with_source else ""
     flag += ", its source has changed" if is_stale else ""
+    flag += "".join(f", other value: {_beside(each)}" for each in others)
+    seen = f", as of {memory.last_confirmed_at or memory.created_at:%Y-%m-%d}" if with_date else ""
     if isinstance(memory, Rule):
-        standing = f"maturity: {memory.maturity}, effectiveness: {memory.effectiveness_score:.2f}{flag}"
+        standing = f"maturity: {memory.maturity}, effectiveness: {memory.effectiveness_score:.2f}{seen}{flag}"
         return f"- {content} ({standing})\n"
     subject, predicate = _bracketed(memory.subject), _bracketed(memory.predicate)
     begins = memory.valid_from
     if begins is not None and (begins.date() > today or until is not None):
         heard = f", from {begins:%Y-%m-%d}"
-        heard += "" if until is None else f", until then: {trim_to(data_line(until.content), UNTIL_CHARS)}"
+        heard += "" if until is None else f", until then: {_beside(until)}"
     else:
-        heard = f", as of {memory.last_confirmed_at or memory.created_at:%Y-%m-%d}" if with_date else ""
+        heard = seen
     return (
         f"- {subject} {predicate}: {content} (confidence: {memory.effective_confidence:.2f}{heard}{flag})\n"
     )
+
+
+def _beside(memory: Memory) -> str:
+    """Return the text of another memory for the end of a line, without parentheses of its own."""
+    return trim_to(data_line(memory.content), BESIDE_CHARS).replace("(", "[").replace(")", "]")
 
 
 def _bracketed(text: str) -> str:

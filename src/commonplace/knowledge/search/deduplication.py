@@ -1,31 +1,38 @@
-"""Folding: of facts of one relation, or rules, with equal texts, and of facts with one key, one is shown. Pure."""
+"""Folding: facts of one relation, or rules, with equal texts, and facts with one key are shown as one. Pure.
 
-from collections.abc import Hashable, Sequence
+The shown memory names the memories that it stands for. Pinned memories, and facts on which somebody's safety may
+depend, are never folded into another memory.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
 
 from commonplace.core.sources import RANKS
 from commonplace.core.text import collapse_whitespace
 from commonplace.knowledge.model.keys import plain_key
-from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, Episode, Fact, Memory, Rule
+from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, PINNED, Episode, Fact, Memory, Rule
+from commonplace.knowledge.rules.safety import is_safety
 from commonplace.knowledge.search.results import SearchResult
 
 
 def folded(found: Sequence[SearchResult], *, scoped: bool) -> list[SearchResult]:
-    """Return the results without repetitions, in their order.
+    """Return the results without repetitions, in their order; each names the memories that it stands for.
 
     Of equal texts, the first stays. If a scope was requested, only the most trusted of the facts with one subject and
-    predicate stays, and of equally trusted facts the newest, whether it is global or of that scope.
+    predicate stays, and of equally trusted facts the newest, whether it is global or of that scope. Memories that
+    :func:`never_folds` stay as well.
     """
-    kept: dict[Hashable, Fact] = {}
-    facts = [each.memory for each in found if scoped and isinstance(each.memory, Fact)]
-    for fact in sorted(
-        facts, key=lambda fact: (RANKS[fact.trust], fact.created_at, fact.scope != GLOBAL_SCOPE)
-    ):
-        kept[_key(fact)] = fact
-    told: dict[Hashable, SearchResult] = {}
+    piles: dict[Hashable, list[SearchResult]] = {}
     for each in found:
-        if not isinstance(each.memory, Fact) or kept.get(_key(each.memory), each.memory) is each.memory:
-            told.setdefault(same_words(each.memory), each)
-    return list(told.values())
+        piles.setdefault(_pile(each.memory, scoped=scoped), []).append(each)
+    heads = {key: _head(pile, scoped=scoped) for key, pile in piles.items()}
+    lines: list[SearchResult] = []
+    for each in found:
+        key = _pile(each.memory, scoped=scoped)
+        if each is heads[key]:
+            lines.append(each.standing_for(_hidden(piles[key], each)))
+        elif never_folds(each.memory):
+            lines.append(each)
+    return lines
 
 
 def same_words(memory: Memory) -> Hashable:
@@ -41,6 +48,36 @@ def same_words(memory: Memory) -> Hashable:
             return memory.memory_type, *_key(memory), _said(memory.content)
         case Rule():
             return memory.memory_type, _said(memory.content)
+
+
+def never_folds(memory: Memory) -> bool:
+    """Return whether a memory is never folded into another: it is pinned, or somebody's safety may depend on it."""
+    if isinstance(memory, Episode):
+        return True
+    return PINNED in memory.tags or (isinstance(memory, Fact) and is_safety(memory))
+
+
+def _pile(memory: Memory, *, scoped: bool) -> Hashable:
+    return _key(memory) if scoped and isinstance(memory, Fact) else same_words(memory)
+
+
+def _head(pile: Sequence[SearchResult], *, scoped: bool) -> SearchResult:
+    """Return the result that stands for the others of its pile."""
+    facts = [(each, each.memory) for each in reversed(pile) if isinstance(each.memory, Fact)]
+    if not scoped or not facts:
+        return pile[0]
+    return max(facts, key=lambda each: _standing(each[1]))[0]
+
+
+def _standing(fact: Fact) -> tuple[object, ...]:
+    return RANKS[fact.trust], fact.created_at, fact.scope != GLOBAL_SCOPE
+
+
+def _hidden(pile: Iterable[SearchResult], head: SearchResult) -> Iterable[Memory]:
+    for each in pile:
+        if each is not head and not never_folds(each.memory):
+            yield each.memory
+            yield from each.stands_for
 
 
 def _key(fact: Fact) -> tuple[str, str]:

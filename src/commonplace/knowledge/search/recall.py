@@ -8,7 +8,7 @@ from commonplace.knowledge.model.candidates import Candidates
 from commonplace.knowledge.model.config import ScoreWeights
 from commonplace.knowledge.model.kinds import Episode, Memory, MemoryType
 from commonplace.knowledge.model.narrowing import EVERYTHING, Narrowing
-from commonplace.knowledge.rules.relevance import DEPTH, Relevance, relevant
+from commonplace.knowledge.rules.relevance import DEPTH, LEAST_SHOWN, Relevance, relevant
 from commonplace.knowledge.rules.scoring import score, tie_break
 from commonplace.knowledge.search.candidates import ReadMemories, read_candidates
 from commonplace.knowledge.search.deduplication import folded
@@ -79,12 +79,19 @@ class Recall:
 
 
 async def find_memories(
-    sql: KnowledgeStatements, request: SearchRequest, *, weights: ScoreWeights, explain: bool, pinned: int = 0
+    sql: KnowledgeStatements,
+    request: SearchRequest,
+    *,
+    weights: ScoreWeights,
+    explain: bool,
+    pinned: int = 0,
+    more: int = 0,
 ) -> tuple[list[SearchResult], ReadMemories]:
     """Return all relevant facts and rules, the best first, and the memories that were read, without counting a use.
 
     This takes two round trips, one more in a transaction that did not begin as a search, and one more if a fact has an
-    entity. The list may be longer than the limit of the request.
+    entity. The list may be longer than the limit of the request. ``more`` memories follow those that the limit lets in,
+    the most similar to the topic first, so that a use displaces none of them.
 
     Args:
         sql: A transaction.
@@ -92,10 +99,11 @@ async def find_memories(
         weights: The weights of the four parts of a score.
         explain: Whether to explain each result.
         pinned: The maximum number of pinned facts, and of pinned rules.
+        more: The maximum number of relevant memories beyond the limit of the request.
     """
     request = await begin_search(sql, request)
-    candidates = await find_meant(sql, RECALLED_TABLES, request, seeds=max(DEPTH, request.limit))
-    judged = [] if candidates is None else _judged(candidates, request)
+    candidates = await find_meant(sql, RECALLED_TABLES, request, seeds=max(DEPTH, request.limit + more))
+    judged = [] if candidates is None else _judged(candidates, request, more=more)
     read = await read_candidates(sql, candidates, [each.place for each in judged], request, pinned=pinned)
     found = [
         _scored(read.by_place[each.place], each, request, weights, explain=explain)
@@ -103,10 +111,15 @@ async def find_memories(
         if each.place in read.by_place
     ]
     found = [each.marked(is_stale=each.memory.id in read.stale) for each in found]
-    found.sort(key=lambda each: (-_weight(each), *tie_break(each.memory)))
-    found = folded(found, scoped=request.is_scoped)
+    first = max(LEAST_SHOWN, request.limit) if request.text else len(found)
+    best = sorted(found[:first], key=lambda each: (-_weight(each), *tie_break(each.memory)))
+    rest = {each.memory.id for each in found[first:]}
+    found = folded([*best, *found[first:]], scoped=request.is_scoped)
     related = await find_related(sql, found, request, explain=explain)
-    return folded([*found, *related], scoped=request.is_scoped) if related else found, read
+    if related:
+        direct = [each for each in found if each.memory.id not in rest]
+        found = folded([*direct, *related, *found[len(direct) :]], scoped=request.is_scoped)
+    return found, read
 
 
 def _weight(found: SearchResult) -> float:
@@ -114,13 +127,13 @@ def _weight(found: SearchResult) -> float:
     return (found.scores.composite_score or 0.0) * (STALE_WEIGHT if found.is_stale else 1.0)
 
 
-def _judged(candidates: Candidates, request: SearchRequest) -> list[Relevance]:
+def _judged(candidates: Candidates, request: SearchRequest, *, more: int) -> list[Relevance]:
     return relevant(
         candidates,
         min_relevance=request.min_relevance,
         scoped=request.is_scoped,
         by_meaning=request.vector is not None,
-        limit=request.limit if request.text else MAX_LIMIT,
+        limit=request.limit + more if request.text else MAX_LIMIT,
     )
 
 

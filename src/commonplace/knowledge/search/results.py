@@ -1,6 +1,6 @@
 """A memory that a search found, with its scores and an optional explanation."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, Final
@@ -8,11 +8,12 @@ from uuid import UUID
 
 from commonplace.core.json_values import json_safe
 from commonplace.core.text import trim_to
-from commonplace.knowledge.model.kinds import Fact, Memory
+from commonplace.knowledge.model.kinds import Episode, Fact, Memory
+from commonplace.knowledge.model.short_ids import short_id
 from commonplace.storage.database import Columns
 
-UNTIL_CHARS: Final = 1_000
-"""The maximum length of the text of a fact that holds until another begins; its id leads to the whole text."""
+BESIDE_CHARS: Final = 1_000
+"""The maximum length of the text of a memory that a result carries along; its id leads to the whole text."""
 
 STALE: Final = (
     "It is stale: a memory that it is derived from was superseded or forgotten after its last confirmation."
@@ -126,6 +127,8 @@ class SearchResult:
             confirmation; a recall ranks it down.
         related_by: The fact that mentions the entity of this fact, if the query did not find this fact directly.
         until_then: The superseded fact that holds until this fact begins, if this fact begins in the future.
+        stands_for: The memories that say the same, or are another value of the same key, and have no result of their
+            own.
     """
 
     memory: Memory
@@ -134,14 +137,23 @@ class SearchResult:
     is_stale: bool = False
     related_by: UUID | None = None
     until_then: Fact | None = None
+    stands_for: tuple[Memory, ...] = ()
 
     def marked(self, *, is_stale: bool) -> "SearchResult":
         """Return the result, marked as stale if it is; the explanation says so too."""
         if not is_stale:
             return self
-        told = self.explanation
-        explained = None if told is None else replace(told, why=f"{told.why} {STALE}")
-        return replace(self, is_stale=True, explanation=explained)
+        return replace(self, is_stale=True, explanation=_longer(self.explanation, STALE))
+
+    def standing_for(self, memories: Iterable[Memory]) -> "SearchResult":
+        """Return the result with more memories that it stands for; the explanation names them."""
+        known = {each.id: each for each in (*self.stands_for, *memories) if each.id != self.memory.id}
+        more = list(known.values())[len(self.stands_for) :]
+        if not more:
+            return self
+        named = ", ".join(f"{short_id(each.memory_type, each.id)} ({_place(each)})" for each in more)
+        explanation = _longer(self.explanation, f"It stands for {named}.")
+        return replace(self, stands_for=tuple(known.values()), explanation=explanation)
 
     def to_json(self) -> Mapping[str, object]:
         """Return the fields of the memory, its scores and its explanation in one JSON object."""
@@ -149,12 +161,34 @@ class SearchResult:
         stale = {"is_stale": True} if self.is_stale else {}
         related = {} if self.related_by is None else {"related_by": str(self.related_by)}
         until = {} if self.until_then is None else {"until_then": _held(self.until_then)}
-        return {**json_fields(self.memory), **present(self.scores), **stale, **related, **until, **explained}
+        folded = {"stands_for": [_beside(each) for each in self.stands_for]} if self.stands_for else {}
+        return {
+            **json_fields(self.memory),
+            **present(self.scores),
+            **stale,
+            **related,
+            **until,
+            **folded,
+            **explained,
+        }
+
+
+def _longer(explanation: Explanation | None, sentence: str) -> Explanation | None:
+    return None if explanation is None else replace(explanation, why=f"{explanation.why} {sentence}")
+
+
+def _place(memory: Memory) -> str:
+    return memory.butler if isinstance(memory, Episode) else memory.scope
 
 
 def _held(fact: Fact) -> dict[str, object]:
-    content = trim_to(fact.content, UNTIL_CHARS)
+    content = trim_to(fact.content, BESIDE_CHARS)
     return {"id": str(fact.id), "content": content, "valid_to": json_safe(fact.valid_to)}
+
+
+def _beside(memory: Memory) -> dict[str, object]:
+    content = trim_to(memory.content, BESIDE_CHARS)
+    return {"id": str(memory.id), "scope": _place(memory), "content": content}
 
 
 def json_fields(noun: object) -> dict[str, object]:

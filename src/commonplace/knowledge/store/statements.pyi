@@ -91,6 +91,7 @@ class _LockActiveFactsRow(TypedDict):
     draft_words: str
     session_source: str
     episode_trust: str | None
+    said_at: datetime | None
     role: str | None
     id: UUID | None
 
@@ -773,6 +774,7 @@ class KnowledgeStatements(Statements):
         metadata: object,
         source: object,
         flags: object,
+        last_confirmed_at: object,
         decay_rate: object,
         model: object,
         version: object,

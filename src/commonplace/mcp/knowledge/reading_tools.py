@@ -167,7 +167,7 @@ async def memory_context(
         butler: Name of the butler (agent) whose session it is.
         token_budget: Maximum size of the text in tokens of four characters.
         with_ids: End lines with a short id, such as [f:3k7q2], which the feedback tools accept.
-        with_dates: Show the date of the last confirmation of each fact.
+        with_dates: Show the date of the last confirmation of each line.
     """
     block = await memory.context(
         trigger_prompt,

@@ -23,18 +23,20 @@ async def build_memory_context(
     services: Sequence[str] = (),
     holds: Callable[[str], bool] = lambda _: False,
     zone: tzinfo = UTC,
+    dates: bool = False,
 ) -> MemoryContext:
     """Read memories until the budget is spent, and render them.
 
     ``sql`` is one consistent view, so that its pages fit together. The memories of ``services`` are chosen first. A
     memory for whose text ``holds`` returns true is in quarantine and not shown. ``zone`` decides which
-    day "tomorrow" was.
+    day "tomorrow" was. ``dates`` shows when each memory was last seen or edited.
     """
     builder = BlockBuilder(
         eligible=await sql.count_eligible(threshold=float(ACTIVE_THRESHOLD)),
         budget_tokens=budget_tokens,
         holds=holds,
         zone=zone,
+        dates=dates,
     )
     if services:
         await _offer(sql, builder, services=f",{','.join(services).lower()},")

@@ -27,15 +27,18 @@ def render_heading(name: str) -> str:
     return f"### {name}"
 
 
-def render_bullet(candidate: LessonCandidate, zone: tzinfo = UTC) -> str:
+def render_bullet(candidate: LessonCandidate, zone: tzinfo = UTC, *, dated: bool = False) -> str:
     """Return a memory as one line of data without markers; words such as "tomorrow" get the date that they meant.
 
     A marker in an observation loses its bracket, so that an agent that repeats the block does not store it again. A
-    contradicted memory is marked, because it may still have more confidence than the memory that contradicts it.
+    contradicted memory is marked, because it may still have more confidence than the memory that contradicts it. A
+    dated line says when the memory was last seen or edited.
     """
     observation = _MARKER.sub("(", data_line(_with_dates(candidate, zone)))
     mark = " (contradicted later)" if candidate.correction is not None else ""
-    return f"- [{candidate.category}] {observation} (confidence: {format_confidence(candidate.confidence)}){mark}"
+    seen = f", as of {parse_timestamp(candidate.updated_at).astimezone(zone):%Y-%m-%d}" if dated else ""
+    standing = f"confidence: {format_confidence(candidate.confidence)}{seen}"
+    return f"- [{candidate.category}] {observation} ({standing}){mark}"
 
 
 def _with_dates(candidate: LessonCandidate, zone: tzinfo) -> str:
@@ -66,6 +69,7 @@ class BlockBuilder:
         budget_tokens: The budget for the whole block with its header; with 0 or less, no memory fits.
         holds: Whether a text is in quarantine; such a memory is not shown.
         zone: The time zone that decides which day "tomorrow" was.
+        dates: Whether each line says when its memory was last seen or edited.
     """
 
     def __init__(
@@ -75,10 +79,12 @@ class BlockBuilder:
         budget_tokens: int,
         holds: Callable[[str], bool] = lambda _: False,
         zone: tzinfo = UTC,
+        dates: bool = False,
     ) -> None:
         self._eligible = eligible
         self._holds = holds
         self._zone = zone
+        self._dates = dates
         self._budget_tokens = budget_tokens
         longest_header = f"{TITLE} ({eligible} of {eligible} memories, ~{budget_tokens:,} tokens)"
         self._room = budget_chars(budget_tokens) - len(longest_header)
@@ -99,7 +105,7 @@ class BlockBuilder:
             candidate = replace(candidate, correction=None)
         name = candidate.service or GENERAL
         key = name.casefold()
-        bullet = render_bullet(candidate, self._zone)
+        bullet = render_bullet(candidate, self._zone, dated=self._dates)
         cost = len(bullet) + 1
         if key not in self._bullets:
             cost += len(f"\n\n{render_heading(name)}")

@@ -8,6 +8,7 @@ from typing import Final
 from commonplace.core.errors import NotFoundError
 from commonplace.core.settings import Settings
 from commonplace.knowledge import GLOBAL_SCOPE, Narrowing
+from commonplace.language.relative_days import without_past
 from commonplace.operational import format_confidence
 from commonplace.prompts.injected import as_data
 from commonplace.services.briefing import Briefing, BriefingPart, Section, brief
@@ -88,13 +89,14 @@ class _SectionReasons:
         for each in section.memory_ids:
             with suppress(NotFoundError):  # Another process may have deleted it meanwhile.
                 entries.append(await self.catalog.show(f"{prefix}{each}"))
-        return sorted(entries, key=lambda entry: section.text.find(as_data(entry.content)))
+        text = without_past(section.text)
+        return sorted(entries, key=lambda entry: text.find(as_data(entry.content)))
 
     async def _of_digests(self, section: Section) -> list[MemoryReason]:
         return [
             MemoryReason(entry=digest_entry(each), why=ALL_DIGESTS)
             for each in (await self.opened.apps().context(self.app)).memories
-            if as_data(each.content) in section.text
+            if as_data(each.content) in without_past(section.text)
         ]
 
     async def _of_notes(self) -> Mapping[str, str]:

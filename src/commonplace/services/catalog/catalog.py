@@ -1,9 +1,9 @@
 """The catalog: one set of verbs over all memories."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import (
@@ -108,7 +108,7 @@ class Catalog:
             InvalidInputError: A value is malformed, or looks like a secret; nothing was written.
             StorageError: Knowledge memory cannot be written.
         """
-        (receipt,) = await self._memories.knowledge().store_facts([draft], allow_secrets=allow_secrets)
+        receipt = await self._memories.knowledge().store_fact(**_said_now(draft), allow_secrets=allow_secrets)
         entry = await self._get(MemoryId.of(MemoryKind.FACT, receipt.id))
         note = fact_note(receipt)
         if receipt.superseded_text is None:
@@ -120,7 +120,7 @@ class Catalog:
 
     async def add_rule(self, draft: RuleDraft, *, allow_secrets: bool = False) -> CatalogChange:
         """Store a rule. For errors see :meth:`add_fact`."""
-        (receipt,) = await self._memories.knowledge().store_rules([draft], allow_secrets=allow_secrets)
+        receipt = await self._memories.knowledge().store_rule(**_said_now(draft), allow_secrets=allow_secrets)
         return await self._added(MemoryKind.RULE, receipt.id)
 
     async def add_episode(self, draft: EpisodeDraft, *, allow_secrets: bool = False) -> CatalogChange:
@@ -311,6 +311,13 @@ class Catalog:
                 return Notes(self._memories.workspace())
             case _:
                 return self._knowledge()
+
+
+def _said_now(draft: FactDraft | RuleDraft) -> dict[str, Any]:
+    """Return the fields of a draft of a statement that is made now; its time of confirmation is that of storing."""
+    return {
+        each.name: getattr(draft, each.name) for each in fields(draft) if each.name != "last_confirmed_at"
+    }
 
 
 def fact_note(receipt: FactReceipt) -> str:

@@ -70,7 +70,9 @@ class Digests:
     async def undo(self, memory_id: MemoryId, verb: Verb, state: Mapping[str, object]) -> ShelfChange:
         """Restore the text, or add a forgotten digest again, under a new id."""
         if verb is Verb.EDIT:
-            after = await self._memory.edit(memory_id.number, str(state["content"]), allow_secrets=True)
+            after = await self._memory.edit(
+                memory_id.number, str(state["content"]), allow_secrets=True, is_new=False
+            )
             return ShelfChange(entry=digest_entry(after))
         document = cast("Mapping[str, Any]", state["document"])
         receipt = await self._memory.import_document(str(state["app_id"]), document)

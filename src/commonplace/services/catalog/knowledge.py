@@ -125,6 +125,11 @@ class Knowledge:
 
     async def edit(self, memory_id: MemoryId, content: str, *, allow_secrets: bool) -> ShelfChange:
         """Change the content of a fact or the text of a rule, which gets a new id, or the name of an entity."""
+        return await self._edit(memory_id, content, allow_secrets=allow_secrets)
+
+    async def _edit(
+        self, memory_id: MemoryId, content: str, *, allow_secrets: bool, is_new: bool = True
+    ) -> ShelfChange:
         if memory_id.kind is MemoryKind.ENTITY:
             entity = await self._memory.entities.get(memory_id.full)
             renamed = await self._memory.entities.update(
@@ -132,7 +137,9 @@ class Knowledge:
             )
             return ShelfChange(entry=_entity_entry(renamed), undo={"content": entity.canonical_name})
         before = await self._memory.read(memory_id.kind.value, memory_id.full)
-        after = await self._memory.edit(memory_id.kind, memory_id.full, content, allow_secrets=allow_secrets)
+        after = await self._memory.edit(
+            memory_id.kind, memory_id.full, content, allow_secrets=allow_secrets, is_new=is_new
+        )
         undo = None if after.id == before.id else {"content": before.content}
         return ShelfChange(entry=await self._entry(after), undo=undo)
 
@@ -169,7 +176,7 @@ class Knowledge:
             case Verb.ADD:
                 return ShelfChange(entry=await self.forget(memory_id))
             case Verb.EDIT:
-                return await self.edit(memory_id, str(state["content"]), allow_secrets=True)
+                return await self._edit(memory_id, str(state["content"]), allow_secrets=True, is_new=False)
             case Verb.CONFIRM:
                 after = await self._memory.undo_confirmation(kind, key)
             case Verb.PIN | Verb.UNPIN:

@@ -59,7 +59,9 @@ class Notes:
         if verb is Verb.ADD:
             return ShelfChange(entry=await self.forget(memory_id))
         if verb is Verb.EDIT:
-            after = await self._memory.edit(memory_id.full, str(state["text"]), allow_secrets=True)
+            after = await self._memory.edit(
+                memory_id.full, str(state["text"]), allow_secrets=True, is_new=False
+            )
             return ShelfChange(entry=self._entry(after))
         if state["file"] != str(self._memory.path):
             raise not_for(memory_id, "restore", f"It belongs to the workspace of {state['file']}.")

@@ -53,7 +53,7 @@ async def export(
     async for exported in _lessons(operational):
         yield exported
     for noted in (await workspace.search(limit=None)).memories:
-        item = WorkspaceItem(text=noted.text, scope=noted.scope, tags=noted.tags)
+        item = WorkspaceItem(text=noted.text, scope=noted.scope, tags=noted.tags, created_at=noted.created_at)
         yield ExportedItem(item=item, record={"id": noted.id} | _record(noted, item))
 
 

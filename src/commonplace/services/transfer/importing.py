@@ -240,7 +240,12 @@ class Importer:
                 )
             case WorkspaceItem():
                 await self._workspace.store(
-                    item.text, tags=item.tags, scope=item.scope, allow_secrets=allow, is_new=False
+                    item.text,
+                    tags=item.tags,
+                    scope=item.scope,
+                    allow_secrets=allow,
+                    is_new=False,
+                    created_at=item.created_at,
                 )
 
     async def _store_digest(self, item: DigestItem) -> None:

@@ -6,14 +6,15 @@ An item is an object with ``kind`` and the fields below; fields with ``?`` may b
 ``entity``      ``id``, ``name``, ``entity_type`` (person, organization, place, other), ``aliases``?, ``metadata``?
 ``fact``        ``subject``, ``predicate``, ``content``, ``scope``?, ``importance``?, ``permanence``?, ``tags``?,
                 ``entity_id``? (the ``id`` of an entity above), ``source_butler``?, ``valid_from``?, ``valid_to``?,
-                ``metadata``?, ``source``? (person, agent, import, document, tool or web)
-``rule``        ``content``, ``scope``?, ``tags``?, ``source_butler``?, ``metadata``?, ``source``?
+                ``metadata``?, ``source``? (person, agent, import, document, tool or web), ``last_confirmed_at``?
+``rule``        ``content``, ``scope``?, ``tags``?, ``source_butler``?, ``metadata``?, ``source``?,
+                ``last_confirmed_at``?
 ``episode``     ``content``, ``butler``, ``session_id``?, ``importance``?, ``created_at``?, ``metadata``?,
                 ``source``?
 ``digest``      ``app_id``, ``content``, ``created_at``, ``updated_at``, ``app_name``?, ``user_id``?,
                 ``source_conversation_id``?, ``metadata``?
 ``operational``  ``category``, ``observation``, ``service``?, ``confidence``?
-``workspace``   ``text``, ``scope``?, ``tags``?
+``workspace``   ``text``, ``scope``?, ``tags``?, ``created_at``?
 ==============  =====================================================================================================
 
 An export adds two fields that an import reads and does not store: ``record``, an object with everything else that is
@@ -75,6 +76,7 @@ class WorkspaceItem:
     text: str
     scope: str = "workspace"
     tags: tuple[str, ...] = ()
+    created_at: datetime | None = None
 
 
 Item = EntityItem | FactDraft | RuleDraft | EpisodeDraft | DigestItem | OperationalItem | WorkspaceItem
@@ -246,6 +248,7 @@ _READERS: Final[dict[str, tuple[Callable[[object], object], str]]] = {
     "metadata": (_object, "an object"),
     "updated_at": (_moment, "an ISO 8601 timestamp with an offset"),
     "created_at": (_moment, "an ISO 8601 timestamp with an offset"),
+    "last_confirmed_at": (_moment, "an ISO 8601 timestamp with an offset"),
     "valid_from": (_moment, "an ISO 8601 timestamp with an offset"),
     "valid_to": (_moment, "an ISO 8601 timestamp with an offset"),
 }

@@ -60,13 +60,14 @@ def select(
     return tuple(sorted(_within_budget(candidates, config), key=age_key, reverse=True))
 
 
-def render(memories: Iterable[Note]) -> str:
+def render(memories: Iterable[Note], *, dates: bool = False) -> str:
     """Return the block with the memories in the given order; an empty text if there are no memories.
 
     Each memory is one line, ``- (m-2, infra) Project uses PostgreSQL 16``, with its id and first tag, and is
-    data: see :func:`~commonplace.prompts.data_lines.data_line`.
+    data: see :func:`~commonplace.prompts.data_lines.data_line`. With ``dates``, the day on which the memory was stored
+    follows the tag, which is not the specified form.
     """
-    bullets = [f"- ({_label(memory)}) {data_line(memory.text)}" for memory in memories]
+    bullets = [f"- ({_label(memory, dates=dates)}) {data_line(memory.text)}" for memory in memories]
     return "\n".join([HEADER, *bullets]) if bullets else ""
 
 
@@ -103,10 +104,9 @@ def _within_budget(candidates: Iterable[Note], config: MemoryConfig) -> Iterable
         yield memory
 
 
-def _label(memory: Note) -> str:
-    if not memory.tags:
-        return memory.id
-    return f"{memory.id}, {data_line(memory.tags[0]).translate(_BRACKETS)}"
+def _label(memory: Note, *, dates: bool) -> str:
+    tags = [data_line(tag).translate(_BRACKETS) for tag in memory.tags[:1]]
+    return ", ".join([memory.id, *tags, *([f"{memory.created_at:%Y-%m-%d}"] if dates else [])])
 
 
 def _is_block(message: Message) -> bool:

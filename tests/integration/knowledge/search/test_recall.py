@@ -14,6 +14,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.core.json_values import json_safe
 from commonplace.core.request_context import request_context
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge import BlockStyle, Narrowing
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.config import ScoreWeights
 from commonplace.knowledge.model.fact_drafts import FactDraft
@@ -402,3 +403,36 @@ async def test_an_allergy_stands_beside_a_liking(knowledge: KnowledgeMemory) -> 
     block = await knowledge.context(topic, "home")
     assert "[allergic_to]: peanuts" in block
     assert "[likes]: peanuts" in block
+
+
+@pytest.mark.requirement("TRU-01.3", "TRU-01.4")
+async def test_a_newer_fact_hides_no_allergy_and_names_what_it_hides(knowledge: KnowledgeMemory) -> None:
+    """In a recall of a scope and its block; the search without a scope shows all."""
+    texts = (
+        ("food", "allergic to peanuts"),
+        ("food", "loves peanuts"),
+        ("seat", "window"),
+        ("seat", "aisle"),
+    )
+    ids = [
+        (
+            await knowledge.store_fact(
+                subject="Ines",
+                predicate=predicate,
+                content=text,
+                scope="global" if place % 2 == 0 else "trip",
+            )
+        ).id
+        for place, (predicate, text) in enumerate(texts)
+    ]
+    topic = "food and seat for Ines"
+    results = await knowledge.recall(topic, narrowing=Narrowing(scope="trip"))
+    assert {each.memory.content: [other.id for other in each.stands_for] for each in results} == {
+        "allergic to peanuts": [],
+        "loves peanuts": [],
+        "aisle": [ids[2]],
+    }
+    block = await knowledge.context(topic, "trip", style=BlockStyle(ids=True))
+    assert "[food]: allergic to peanuts (confidence" in block
+    assert "[seat]: aisle (confidence: 1.00, other value: window)" in block
+    assert len(await knowledge.search(topic)) == len(texts)

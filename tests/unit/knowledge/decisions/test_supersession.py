@@ -393,3 +393,51 @@ def test_drafts_of_one_entity_meet_under_any_subject() -> None:
     one = candidate("beta", entity_id=UUID(int=9))
     _, second = chain(one, replace(candidate("gamma", number=3), draft=replace(one.draft, subject="Annie")))
     assert second.superseded_id == one.id
+
+
+@pytest.mark.requirement("TRU-03.1")
+@pytest.mark.parametrize(
+    ("said_at", "changed", "begins", "ends"),
+    [
+        (PAST, {}, PAST, PAST),
+        (None, {"last_confirmed_at": PAST}, None, NOW),
+        (FUTURE, {}, None, NOW),
+        (None, {}, None, NOW),
+        (BEGAN - timedelta(days=1), {}, None, NOW),
+        (PAST, {"valid_from": NOW - timedelta(days=3)}, NOW - timedelta(days=3), NOW - timedelta(days=3)),
+        (PAST, {"valid_to": FUTURE}, PAST, PAST),
+    ],
+)
+def test_a_fact_holds_since_it_was_said(
+    said_at: datetime | None, changed: dict[str, Any], begins: datetime | None, ends: datetime
+) -> None:
+    """Not since it was learned, unless it is older than what it replaces, or says itself when it begins."""
+    placement = decide(active=ACTIVE, unlinked=(UNLINKED,), said_at=said_at, **changed)
+    assert placement.draft.valid_from == begins
+    assert placement.endings[0].valid_to == ends
+    others = NOW if "valid_from" in changed else ends
+    assert [each.valid_to for each in placement.endings[1:]] == [others]
+    alone = decide(said_at=said_at, **changed)
+    assert alone.draft.valid_from == (begins or (said_at if said_at != FUTURE else None))
+
+
+@pytest.mark.requirement("TRU-03.1")
+def test_a_fact_said_before_the_last_confirmation_of_another_begins_now() -> None:
+    """The other one held in the meantime."""
+    confirmed = active_fact(last_confirmed_at=PAST + timedelta(days=1))
+    placement = decide(active=confirmed, said_at=PAST)
+    assert (placement.draft.valid_from, placement.endings[0].valid_to) == (None, NOW)
+    assert placement.last_confirmed_at == PAST
+
+
+@pytest.mark.requirement("TRU-03.1")
+def test_decay_counts_from_when_a_fact_was_said() -> None:
+    """The same words said earlier do not take back a later confirmation, nor the beginning."""
+    assert decide(said_at=PAST).last_confirmed_at == PAST
+    assert decide(said_at=PAST, last_confirmed_at=BEGAN).last_confirmed_at == BEGAN
+    assert decide(last_confirmed_at=FUTURE).last_confirmed_at == NOW
+    again = decide("acme", active=ACTIVE, said_at=PAST)
+    assert (again.last_confirmed_at, again.draft.valid_from) == (PAST, BEGAN)
+    confirmed = active_fact(last_confirmed_at=PAST + timedelta(days=1))
+    again = decide("acme", active=confirmed, said_at=PAST)
+    assert again.last_confirmed_at == PAST + timedelta(days=1)

@@ -217,12 +217,14 @@ def test_lines_end_with_short_ids_where_there_is_room() -> None:
     assert (tight.count("- "), tight.count("[f:00000]"), tight.count("[r:00000]")) == (2, 1, 0)
 
 
-def test_facts_have_dates_if_the_caller_asks() -> None:
-    """The date of the last confirmation says how old a claim is; a rule has none."""
+@pytest.mark.requirement("TRU-03.2")
+def test_lines_have_dates_if_the_caller_asks() -> None:
+    """The date of the last confirmation says how old a claim or a rule is."""
     block = render_context([fact(), rule()], budget_tokens=ROOMY, style=BlockStyle(dates=True))
 
     assert "listens on 8080 (confidence: 0.95, as of 2026-03-01)\n" in block
-    assert "(maturity: proven, effectiveness: 0.88)\n" in block
+    assert "(maturity: proven, effectiveness: 0.88, as of 2026-03-01)\n" in block
+    assert "as of" not in render_context([fact(), rule()], budget_tokens=ROOMY)
 
 
 @pytest.mark.requirement("RCL-01.1")
@@ -249,3 +251,20 @@ def test_a_fact_that_does_not_hold_yet_says_from_when() -> None:
     for with_date in (False, True):
         assert "(confidence: 0.95, from 2026-04-10)" in render_line(later, with_date=with_date)
         assert ", from" not in render_line(now, with_date=with_date)
+
+
+@pytest.mark.requirement("TRU-01.3")
+def test_a_line_names_the_memories_that_it_stands_for() -> None:
+    """If it has an id: those with equal words by their ids, another value of its key by its text."""
+    own = replace(fact("attic"), id=UUID(int=1 << 104))
+    other = replace(fact("cellar (left) <b>"), id=UUID(int=2 << 104))
+    rules = [replace(rule(), id=UUID(int=number << 103)) for number in (1, 2, 3)]
+    folded = {own.id: (other,), rules[0].id: (rules[1],)}
+    block = render_context(
+        [own, rules[0]], pinned=[rules[2]], folded=folded, budget_tokens=ROOMY, style=BlockStyle(ids=True)
+    )
+    assert "- [gateway] [port]: attic (confidence: 0.95, other value: cellar [left] <b>) [f:00002]\n" in block
+    assert "effectiveness: 0.88) [r:00003, also r:00001, also r:00002]\n" in block
+    bare = render_context([own, rules[0]], folded=folded, budget_tokens=ROOMY)
+    assert "attic (confidence: 0.95)\n" in bare
+    assert "also" not in bare.removeprefix(f"# Memory Context\n{NOTE}")

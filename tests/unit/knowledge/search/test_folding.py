@@ -4,9 +4,11 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from commonplace.knowledge.model.kinds import Fact, Rule
-from commonplace.knowledge.search.deduplication import folded
+from commonplace.knowledge.search.deduplication import folded, never_folds
 from commonplace.knowledge.search.results import Scores, SearchResult
 from support.memories import NOW, a_fact, a_rule, an_episode
 
@@ -72,3 +74,84 @@ def test_spellings_of_one_key_are_one_key() -> None:
 def test_of_facts_as_old_the_scope_s_own_is_shown() -> None:
     """It was stored for such prompts."""
     assert contents(a_fact(content="global"), a_fact(id=UUID(int=2), content="own", scope="ops")) == ["own"]
+
+
+def stands(*memories: Fact | Rule, scoped: bool = True) -> dict[int, set[int]]:
+    """For each result, the numbers of the memories that it stands for."""
+    found = [SearchResult(memory=memory, scores=Scores()) for memory in memories]
+    return {
+        each.memory.id.int: {other.id.int for other in each.stands_for}
+        for each in folded(found, scoped=scoped)
+    }
+
+
+@pytest.mark.requirement("TRU-01.3")
+def test_a_result_names_the_memories_that_it_stands_for() -> None:
+    """Those with equal words, and those with another value of its key; once, however often results are folded."""
+    rules = [a_rule(id=UUID(int=number), content="Ask first") for number in (1, 2)]
+    own = a_fact(id=UUID(int=3), content="attic", scope="ops")
+    common = a_fact(id=UUID(int=4), content="cellar", created_at=OLD)
+    assert stands(*rules, common, own) == {1: {2}, 3: {4}}
+    found = [SearchResult(memory=each, scores=Scores()) for each in (*rules, common, own)]
+    twice = folded([*folded(found, scoped=True), found[1]], scoped=True)
+    assert [each.to_json().get("stands_for") for each in twice] == [
+        [{"id": str(UUID(int=2)), "scope": "global", "content": "Ask first"}],
+        [{"id": str(UUID(int=4)), "scope": "global", "content": "cellar"}],
+    ]
+
+
+@pytest.mark.requirement("TRU-01.4")
+@pytest.mark.parametrize(
+    "safety",
+    [
+        {"predicate": "allergic_to", "content": "peanuts"},
+        {"predicate": "allergy", "content": "none known"},
+        {"predicate": "Unverträglichkeit", "content": "Laktose"},
+        {"predicate": "es", "content": "alérgica a los frutos secos"},
+        {"predicate": "deploys", "content": "Never on Fridays"},
+        {"predicate": "ports", "content": "8080 must not be exposed"},
+        {"predicate": "interdit", "content": "les noix"},
+        {"predicate": "zugang", "content": "Darf nicht in den Serverraum"},
+        {"predicate": "acesso", "content": "é proibido"},
+        {"content": "cellar", "tags": ["pinned"]},
+    ],
+)
+@pytest.mark.parametrize("scoped", [True, False])
+def test_pinned_facts_and_facts_of_safety_are_never_folded(
+    safety: dict[str, object], *, scoped: bool
+) -> None:
+    """Whatever is newer, nearer or worded in the same way."""
+    safe = a_fact(id=UUID(int=1), created_at=OLD, **safety)
+    newer = a_fact(id=UUID(int=2), scope="ops", **{**safety, "content": "attic", "tags": []})
+    equal = a_fact(id=UUID(int=3), scope="ops", **{**safety, "tags": []})
+    assert 1 in stands(newer, equal, safe, scoped=scoped)
+    assert 1 in stands(safe, newer, equal, scoped=scoped)
+
+
+@pytest.mark.parametrize("content", ["listens on 8080", "likes peanuts", "max 3 retries", "lives in Rome"])
+def test_other_facts_are_no_facts_of_safety(content: str) -> None:
+    """They fold as before."""
+    assert not never_folds(a_fact(content=content))
+
+
+MEMORIES = st.builds(
+    lambda number, subject, predicate, content, scope, tags: a_fact(
+        id=UUID(int=number), subject=subject, predicate=predicate, content=content, scope=scope, tags=tags
+    ),
+    st.integers(1, 10**9),
+    st.sampled_from(["Ines", "the Ines", "tent"]),
+    st.sampled_from(["likes", "allergic_to", "place"]),
+    st.sampled_from(["peanuts", "Peanuts ", "cellar", "never"]),
+    st.sampled_from(["global", "ops"]),
+    st.sampled_from([[], ["pinned"]]),
+)
+
+
+@pytest.mark.requirement("TRU-01.3", "TRU-01.4")
+@given(st.lists(MEMORIES, max_size=8, unique_by=lambda fact: fact.id), st.booleans())
+def test_no_memory_vanishes(memories: list[Fact], scoped: bool) -> None:  # noqa: FBT001 - hypothesis passes by place
+    """Each has a result or is named by one; those that never fold have a result."""
+    lines = stands(*memories, scoped=scoped)
+    named = [number for numbers in lines.values() for number in numbers]
+    assert sorted([*lines, *named]) == sorted(each.id.int for each in memories)
+    assert {each.id.int for each in memories if never_folds(each)} <= lines.keys()

@@ -6,10 +6,11 @@ import pickle
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from io import StringIO
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import example, given
@@ -19,7 +20,7 @@ from commonplace.cli.frame.export_target import write
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.knowledge import EpisodeDraft, FactDraft, RuleDraft
 from commonplace.services.transfer import jsonl, markdown, table
-from commonplace.services.transfer.importers import IMPORTERS, ImportSource, mem0, source_of
+from commonplace.services.transfer.importers import IMPORTERS, ImportSource, mem0, read_source, source_of
 from commonplace.services.transfer.items import (
     DigestItem,
     EntityItem,
@@ -30,10 +31,12 @@ from commonplace.services.transfer.items import (
     Read,
     Unreadable,
     WorkspaceItem,
+    exported_json,
     from_json,
     identity,
     to_json,
 )
+from commonplace.services.transfer.said import said_at
 from support.disks import small_disk
 
 DATA = Path(__file__).parents[3] / "data" / "importers"
@@ -476,3 +479,84 @@ def test_values_that_no_item_can_have_are_refused(document: dict[str, object]) -
     """A kind that is not a text, and numbers that are not finite."""
     with pytest.raises(InvalidInputError):
         from_json(document)
+
+
+@pytest.mark.requirement("TRU-03.3")
+@pytest.mark.parametrize(
+    ("values", "moment"),
+    [
+        (("2026-08-01T10:00:00Z",), "2026-08-01T10:00:00+00:00"),
+        (("2026-08-01T10:00:00+02:00",), "2026-08-01T08:00:00+00:00"),
+        (("2026-08-01 10:00:00",), "2026-08-01T10:00:00+00:00"),
+        (("2026-08-01",), "2026-08-01T00:00:00+00:00"),
+        ((date(2026, 8, 1),), "2026-08-01T00:00:00+00:00"),
+        ((None, "x", "", True, [], -1, 0, 1785578400000), "2026-08-01T10:00:00+00:00"),
+        ((1785578400,), "2026-08-01T10:00:00+00:00"),
+        ((float("inf"), float("nan"), "0001-01-01", "9999-12-31", 10**40, "2026-02-30"), None),
+        ((), None),
+    ],
+)
+def test_the_times_of_programs_are_read(values: tuple[object, ...], moment: str | None) -> None:
+    """The first that is one; a time that stands for an unknown one is none."""
+    read = said_at(*values)
+    assert (read and read.isoformat()) == moment
+
+
+@given(st.one_of(st.integers(), st.floats(), st.text(), st.datetimes(), st.binary(), st.none()))
+def test_no_value_for_a_time_raises(value: object) -> None:
+    """Whatever a program wrote."""
+    moment = said_at(value)
+    assert moment is None or moment.tzinfo is UTC
+
+
+def dates(items: Iterable[Item | PastItem | Unreadable]) -> set[str]:
+    """The days on which facts were said; "unknown" if a fact has no such day."""
+    days = (item.last_confirmed_at for item in items if isinstance(item, FactDraft))
+    return {f"{day:%Y-%m-%d}" if isinstance(day, datetime) else "unknown" for day in days}
+
+
+@pytest.mark.requirement("TRU-03.3")
+def test_facts_of_other_programs_keep_their_dates(mem0_stores: dict[str, Path], tmp_path: Path) -> None:
+    """From each program that writes them; a fact without a readable date is kept, too."""
+    for name in ("claude-mem", "mem0-history"):
+        with closing(sqlite3.connect(tmp_path / f"{name}.db")) as connection:
+            connection.executescript((DATA / f"{name}.sql").read_text())
+    with closing(sqlite3.connect(tmp_path / "claude-mem.db")) as connection, connection:
+        connection.execute("UPDATE observations SET created_at = '2026-08-01T10:00:00.000Z'")
+        connection.execute(
+            "UPDATE observations SET created_at = 'x', created_at_epoch = -1"
+            " WHERE id = (SELECT max(id) FROM observations)"
+        )
+        connection.execute("UPDATE session_summaries SET created_at = 'x', created_at_epoch = 1785578400000")
+    claude = list(IMPORTERS[ImportSource.CLAUDE_MEM](tmp_path / "claude-mem.db"))
+    assert dates(claude) == {"2026-08-01", "unknown"}
+    (episode,) = (item for item in claude if isinstance(item, EpisodeDraft))
+    assert isinstance(episode.created_at, datetime)
+    assert episode.created_at.isoformat() == "2026-08-01T10:00:00+00:00"
+    for path in (tmp_path / "mem0-history.db", mem0_stores["qdrant"], mem0_stores["chroma"]):
+        assert "unknown" not in dates(IMPORTERS[ImportSource.MEM0](path)), path
+    note = tmp_path / "notes" / "a.md"
+    note.parent.mkdir()
+    note.write_text("---\ncreated: 2026-01-05\nmodified: 2026-09-14\n---\n- [status] Done\n\nSome prose.\n")
+    assert dates(IMPORTERS[ImportSource.BASIC_MEMORY](note.parent)) == {"2026-09-14"}
+
+
+@pytest.mark.requirement("TRU-02.5")
+def test_tomorrow_of_another_program_is_the_day_after_its_date(tmp_path: Path) -> None:
+    """In the zone of the settings; the text of an export has its dates already, or nobody knows them."""
+    note = tmp_path / "notes" / "a.md"
+    note.parent.mkdir()
+    note.write_text("---\nmodified: 2026-09-14T23:30:00Z\n---\n- [status] Ships tomorrow\n")
+    zones = (UTC, ZoneInfo("Europe/Berlin"))
+    for zone, day in zip(zones, ("2026-09-15", "2026-09-16"), strict=True):
+        read = read_source(ImportSource.BASIC_MEMORY, note.parent, zone)
+        assert list(facts(read).values()) == [f"Ships tomorrow ({day})"]
+    export = tmp_path / "export.jsonl"
+    own = FactDraft(
+        subject="A",
+        predicate="b",
+        content="Ships tomorrow",
+        last_confirmed_at=datetime(2026, 9, 14, tzinfo=UTC),
+    )
+    export.write_text(json.dumps(exported_json(ExportedItem(item=own))))
+    assert list(read_source(ImportSource.JSONL, export, UTC)) == [own]

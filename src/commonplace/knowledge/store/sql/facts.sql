@@ -20,10 +20,11 @@ ORDER BY id
 FOR KEY SHARE;
 
 -- name: lock_active_facts(content, scope, subject, predicate, entity_id, source_episode_id, names_entity, target_id)
--- columns: place int, draft_words str, session_source str, episode_trust str | None, role str | None, id UUID | None
+-- columns: place int, draft_words str, session_source str, episode_trust str | None, said_at datetime | None, role str | None, id UUID | None
 -- Lock, in the order of their ids, the active facts that drafts may supersede: the fact of the key of a draft, the facts
 -- without an entity about a subject that names the entity of its draft, and the target of a draft. Return for each draft,
--- by its place from 1, its words, its sources, and its facts; one row without a fact if there is none.
+-- by its place from 1, its words, its sources, when its episode happened, and its facts; one row without a fact if there
+-- is none.
 WITH input AS MATERIALIZED (
   SELECT * FROM unnest(
     CAST(:content AS text[]), CAST(:scope AS text[]), CAST(:subject AS text[]), CAST(:predicate AS text[]),
@@ -71,7 +72,7 @@ known AS (
 )
 SELECT
   input.place, commonplace_plain(input.content) AS draft_words, commonplace_source() AS session_source,
-  origin.trust AS episode_trust, known.role, known.id, known.content, known.words, known.trust, known.is_flagged,
+  origin.trust AS episode_trust, origin.created_at AS said_at, known.role, known.id, known.content, known.words, known.trust, known.is_flagged,
   known.importance, known.permanence, known.decay_rate, known.tags, known.began_at, known.valid_to,
   known.reference_count, known.last_referenced_at, known.last_confirmed_at
 FROM input

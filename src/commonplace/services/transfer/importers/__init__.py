@@ -9,6 +9,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
+from datetime import tzinfo
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -25,6 +26,7 @@ from commonplace.services.transfer.importers import (
 )
 from commonplace.services.transfer.items import Read
 from commonplace.services.transfer.naming import with_distinct_keys
+from commonplace.services.transfer.said import with_said_dates
 
 
 class ImportSource(StrEnum):
@@ -56,9 +58,22 @@ IMPORTERS: Final[Mapping[ImportSource, Callable[[Path], Read]]] = {
 }
 """The importer of each source."""
 
+_OTHER_PROGRAMS: Final = frozenset(
+    {ImportSource.MCP_MEMORY, ImportSource.BASIC_MEMORY, ImportSource.CLAUDE_MEM, ImportSource.MEM0}
+)
+
 _HAS_OBSERVATIONS: Final = "SELECT 1 FROM sqlite_master WHERE name = 'observations'"
 _BY_SUFFIX: Final = {".csv": ImportSource.CSV, ".md": ImportSource.INSTRUCTIONS}
 _DATABASES: Final = frozenset({".db", ".sqlite", ".sqlite3"})
+
+
+def read_source(source: ImportSource, path: Path, zone: tzinfo) -> Read:
+    """Yield the items of a source; facts of other programs get the dates of words such as "tomorrow" in ``zone``.
+
+    The texts of an export are kept as they are: they have the dates already, or nobody knows when they were said.
+    """
+    items = IMPORTERS[source](path)
+    return with_said_dates(items, zone) if source in _OTHER_PROGRAMS else items
 
 
 def source_of(path: Path, given: ImportSource | None = None) -> ImportSource:

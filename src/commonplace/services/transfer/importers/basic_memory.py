@@ -13,10 +13,13 @@ from commonplace.knowledge import EntityType, FactDraft
 from commonplace.services.transfer.items import EntityItem, Item, Read, Unreadable
 from commonplace.services.transfer.markdown import split
 from commonplace.services.transfer.naming import predicate_of
+from commonplace.services.transfer.said import fact_said_at, said_at
 
 _OBSERVATION: Final = re.compile(r"^\s*[-*] \[(?P<category>[^\]\n]*[^\]\sxX/-][^\]\n]*)\] (?P<text>.+)$")
 _RELATION: Final = re.compile(r"^\s*[-*] (?P<relation>[^\[\n]*?)\s*\[\[(?P<target>[^\]\n]+)\]\]")
 _TAG: Final = re.compile(r"(?:^|\s)#([\w/-]+)")
+_DATES: Final = ("updated", "updated_at", "modified", "modified_at", "date", "created", "created_at")
+"""The fields of the front matter with the time of a note, the latest first."""
 _HEADING: Final = re.compile(r"^#{1,6} ")
 
 
@@ -47,16 +50,18 @@ def _note(path: Path, front: dict[str, Any], text: str) -> Iterator[Item]:
         entity_type=EntityType.OTHER,
         metadata={key: str(front[key]) for key in ("permalink", "type") if key in front} or None,
     )
+    written_at = said_at(*(front.get(name) for name in _DATES))
     prose: list[str] = []
     for line in text.splitlines():
         found = _OBSERVATION.match(line) or _RELATION.match(line)
         if found is None:
             prose.append(line)
         else:
-            yield _fact(title, found.groupdict(), tags)
+            yield fact_said_at(_fact(title, found.groupdict(), tags), written_at)
     rest = "\n".join(line for line in prose if not _HEADING.match(line)).strip()
     if rest:
-        yield FactDraft(subject=title, predicate="note", content=rest, entity_id=title, tags=_tags(tags))
+        fact = FactDraft(subject=title, predicate="note", content=rest, entity_id=title, tags=_tags(tags))
+        yield fact_said_at(fact, written_at)
 
 
 def _fact(title: str, found: dict[str, str], tags: list[str]) -> FactDraft:

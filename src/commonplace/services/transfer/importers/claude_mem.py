@@ -8,23 +8,23 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Final, cast
 
-from commonplace.core.clock import parse_timestamp
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import EpisodeDraft, FactDraft
 from commonplace.services.transfer.items import Item, Read, Unreadable
 from commonplace.services.transfer.naming import predicate_of
+from commonplace.services.transfer.said import fact_said_at, said_at
 
 TAG: Final = "claude-mem"
 MAX_TITLE_CHARS: Final = 256
 _OBSERVATIONS: Final = """
-SELECT id, project, type, title, text, facts, narrative, concepts FROM observations ORDER BY id
+SELECT * FROM observations ORDER BY id
 """
 _SUMMARIES: Final = """
-SELECT id, project, created_at, request, investigated, learned, completed, next_steps, notes
-FROM session_summaries ORDER BY id
+SELECT * FROM session_summaries ORDER BY id
 """
 _PARTS: Final = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 
@@ -58,7 +58,8 @@ def _observation(row: sqlite3.Row) -> Iterator[Item]:
     texts = [(predicate_of("fact", fact), fact) for fact in _list(row["facts"])]
     texts += [("summary", narrative)] if narrative else []
     for predicate, content in texts:
-        yield FactDraft(subject=title, predicate=predicate, content=content, scope=row["project"], tags=tags)
+        fact = FactDraft(subject=title, predicate=predicate, content=content, scope=row["project"], tags=tags)
+        yield fact_said_at(fact, _said_at(row))
 
 
 def _summary(row: sqlite3.Row) -> Iterator[Item]:
@@ -67,9 +68,15 @@ def _summary(row: sqlite3.Row) -> Iterator[Item]:
         yield EpisodeDraft(
             content="\n".join(parts),
             butler=row["project"],
-            created_at=parse_timestamp(row["created_at"]),
+            created_at=_said_at(row),
             metadata={"source": TAG},
         )
+
+
+def _said_at(row: sqlite3.Row) -> datetime | None:
+    """Return when a row was written; earlier versions of the program have one of the columns."""
+    columns = row.keys()
+    return said_at(*(row[name] for name in ("created_at", "created_at_epoch") if name in columns))
 
 
 def _list(text: str | None) -> list[str]:

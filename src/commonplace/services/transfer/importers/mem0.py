@@ -18,10 +18,13 @@ from commonplace.knowledge import FactDraft
 from commonplace.services.transfer.importers import vector_stores
 from commonplace.services.transfer.items import Read, Unreadable
 from commonplace.services.transfer.naming import predicate_of
+from commonplace.services.transfer.said import fact_said_at, said_at
 
 SUBJECT: Final = "user"
 TAG: Final = "mem0"
-_HISTORY: Final = "SELECT memory_id, new_memory, event FROM history ORDER BY updated_at, rowid"
+_HISTORY: Final = (
+    "SELECT memory_id, new_memory, event, updated_at, created_at FROM history ORDER BY updated_at, rowid"
+)
 _COPIES: Final = frozenset({"data", "hash", "text_lemmatized"})
 """Fields that repeat the text of a memory."""
 
@@ -48,14 +51,14 @@ def read(path: Path, clock: Clock = utc_now) -> Read:
 
 
 def _history(connection: sqlite3.Connection) -> Iterator[FactDraft]:
-    texts: dict[str, str] = {}
-    for memory_id, text, event in connection.execute(_HISTORY):
+    texts: dict[str, tuple[str, datetime | None]] = {}
+    for memory_id, text, event, updated_at, created_at in connection.execute(_HISTORY):
         if event == "DELETE" or not text:
             texts.pop(memory_id, None)
         else:
-            texts[memory_id] = text
-    for memory_id, text in texts.items():
-        yield _fact(SUBJECT, text, {"mem0_id": memory_id})
+            texts[memory_id] = text, said_at(updated_at, created_at)
+    for memory_id, (text, told_at) in texts.items():
+        yield _fact(SUBJECT, text, {"mem0_id": memory_id}, told_at)
 
 
 def _memories(points: Iterator[vector_stores.Point | Unreadable], now: datetime) -> Read:
@@ -69,7 +72,8 @@ def _memories(points: Iterator[vector_stores.Point | Unreadable], now: datetime)
             continue
         subject = str(payload.get("user_id") or payload.get("agent_id") or SUBJECT)
         rest = {name: value for name, value in payload.items() if name not in _COPIES}
-        yield _fact(subject, text, {"mem0_id": point.id, "mem0": rest})
+        told_at = said_at(payload.get("updated_at"), payload.get("created_at"))
+        yield _fact(subject, text, {"mem0_id": point.id, "mem0": rest}, told_at)
 
 
 def _has_expired(payload: dict[str, Any], now: datetime) -> bool:
@@ -81,7 +85,8 @@ def _has_expired(payload: dict[str, Any], now: datetime) -> bool:
     return now >= last_day + timedelta(days=1)
 
 
-def _fact(subject: str, text: str, metadata: dict[str, Any]) -> FactDraft:
-    return FactDraft(
+def _fact(subject: str, text: str, metadata: dict[str, Any], told_at: datetime | None) -> FactDraft:
+    fact = FactDraft(
         subject=subject, predicate=predicate_of("memory", text), content=text, tags=(TAG,), metadata=metadata
     )
+    return fact_said_at(fact, told_at)

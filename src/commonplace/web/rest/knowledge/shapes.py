@@ -209,6 +209,19 @@ class UntilThenShape(Shape):
     valid_to: AwareDatetime
 
 
+class StandInShape(Shape):
+    """A memory that another result stands for.
+
+    Attributes:
+        scope: the scope of a fact or rule
+        content: at most 1,000 characters of the text
+    """
+
+    id: UUID
+    scope: str
+    content: str
+
+
 class FoundShape(KnownShape):
     """A result of a search, with its scores.
 
@@ -221,6 +234,7 @@ class FoundShape(KnownShape):
         is_stale: whether a memory that it is derived from was superseded or forgotten after its last confirmation
         related_by: the fact that mentions the entity of this fact, if the query did not find this fact directly
         until_then: the superseded fact that holds until this fact begins, if this fact begins in the future
+        stands_for: the memories that say the same, or are another value of the same key, without a result of their own
         explanation: the explanation of the result, if `explain` is set
     """
 
@@ -232,6 +246,7 @@ class FoundShape(KnownShape):
     is_stale: bool = False
     related_by: UUID | None = None
     until_then: UntilThenShape | None = None
+    stands_for: tuple[StandInShape, ...] = ()
     explanation: dict[str, Any] | None = None
 
 
