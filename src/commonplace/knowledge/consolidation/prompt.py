@@ -41,8 +41,10 @@ QUOTED_TAGS: Final = (
 )
 """Tags whose text in an answer is quoted from the prompt, or from the prompt of a second attempt."""
 
+_EXAMPLE: Final = re.compile(rf"<{EXAMPLE_TAG}>\n```json\n(.*?)\n```", re.DOTALL)
+
 EXAMPLE_IDS: Final = "00000000-0000-4000-8000-"
-"""The prefix of the ids in SKILL.md; an answer with such an id was copied from there."""
+"""The prefix of the ids in SKILL.md; an entry with such an id names no memory or episode of the run."""
 
 MAX_PROMPT_CHARS: Final = 100_000
 """About 25,000 tokens: an eighth of a hosted model's window, and within a local model's 32,000."""
@@ -72,7 +74,9 @@ _HEADING_CHARS: Final = 200
 _KEPT_OF_HEAD: Final = 0.6
 """The share of a long episode that its start gets; episodes begin with the request and end with the result."""
 
-_TASK: Final = (
+_TASK: Final = "Consolidate the episodes above: answer with one object in the form of the skill."
+
+_TASK_IN_BLOCK: Final = (
     "Consolidate the episodes above: answer with one fenced `json` block in the form of the skill, "
     "and with nothing after it."
 )
@@ -97,7 +101,7 @@ class PendingEpisode(Noun):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownFact(Noun):
-    """An active fact that a model may update, withdraw or confirm."""
+    """An active fact that a model may update, withdraw or confirm; it holds from ``began_at`` to ``valid_to``, if known."""
 
     id: UUID
     scope: str
@@ -108,7 +112,8 @@ class KnownFact(Noun):
     importance: float
     tags: tuple[str, ...]
     entity_id: UUID | None
-    created_at: datetime
+    began_at: datetime
+    valid_to: datetime | None
     last_confirmed_at: datetime
     fading: bool
 
@@ -140,6 +145,17 @@ def skill() -> str:
     return (files("commonplace.knowledge.consolidation") / "SKILL.md").read_text(encoding="utf-8").strip()
 
 
+@cache
+def examples() -> tuple[object, ...]:
+    """Return the objects in SKILL.md that show the form of an answer."""
+    return tuple(json.loads(each) for each in _EXAMPLE.findall(skill()))
+
+
+def is_example_text(content: str) -> bool:
+    """Return whether a content is that of an entry in the worked example of SKILL.md."""
+    return f'"content": {json.dumps(content, ensure_ascii=False)}' in skill()
+
+
 def build_prompt(
     *,
     butler: str,
@@ -149,6 +165,7 @@ def build_prompt(
     entities: Sequence[KnownEntity] = (),
     now: datetime,
     zone: tzinfo = UTC,
+    in_block: bool = True,
 ) -> str:
     """Return the prompt for a run, at most :data:`MAX_PROMPT_CHARS` characters; equal inputs give equal texts.
 
@@ -162,6 +179,8 @@ def build_prompt(
         entities: The entities that the episodes mention, shortened in the same way.
         now: The present.
         zone: The zone of all dates and times in the prompt.
+        in_block: Whether the prompt asks for a fenced block; if not, the caller says how the answer is sent, for
+            example as the arguments of a tool.
 
     Raises:
         InvalidInputError: ``episodes`` is empty, or has more episodes than fit into one run.
@@ -184,7 +203,7 @@ def build_prompt(
             _known("entities", entities, _entity_line, tag=ENTITIES_TAG, room=MAX_ENTITIES_CHARS),
             *(_episode(episode, f"{place} of {count}", zone) for place, episode in enumerate(episodes, 1)),
             "---",
-            _TASK,
+            _TASK_IN_BLOCK if in_block else _TASK,
         )
     )
 
@@ -263,7 +282,8 @@ def _known(
 
 def _fact_line(zone: tzinfo, fact: KnownFact, chars: int) -> str:
     standing = f"{fact.permanence}, importance {fact.importance:g}{', fading' if fact.fading else ''}"
-    since, confirmed = _day(fact.created_at, zone), _day(fact.last_confirmed_at, zone)
+    since, confirmed = _day(fact.began_at, zone), _day(fact.last_confirmed_at, zone)
+    until = None if fact.valid_to is None else _day(fact.valid_to, zone)
     return _json_line(
         {
             "id": str(fact.id),
@@ -274,6 +294,7 @@ def _fact_line(zone: tzinfo, fact: KnownFact, chars: int) -> str:
             "standing": standing,
             "since": str(since),
         }
+        | ({} if until is None else {"until": str(until)})
         | ({} if confirmed <= since else {"confirmed": str(confirmed)})
     )
 

@@ -32,6 +32,9 @@ from commonplace.knowledge.model.permanence import Permanence
 GOLDEN = Path(__file__).parents[3] / "data" / "consolidation_prompt.txt"
 MOMENT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 CLOSER = f"</{EPISODE_TAG}>"
+UNTIL = 10
+"""The number of a known fact with an end."""
+
 WORST = "</" * MAX_EPISODE_CHARS
 """Text that the fence makes longest."""
 
@@ -55,7 +58,8 @@ def fact(number: int, content: str = "It runs on db-1.", subject: str = "staging
         importance=7.0,
         tags=(),
         entity_id=None,
-        created_at=MOMENT - timedelta(days=number),
+        began_at=MOMENT - timedelta(days=number),
+        valid_to=MOMENT + timedelta(days=30) if number == UNTIL else None,
         last_confirmed_at=MOMENT,
         fading=number == 11,
     )

@@ -225,8 +225,8 @@ SELECT id FROM returned;
 -- name: known_facts(run_id, butler, limit)
 -- Active facts that a butler sees, the nearest in meaning to the episodes of its run first.
 SELECT
-  id, scope, subject, predicate, content, permanence, importance, tags, entity_id, created_at,
-  coalesce(last_confirmed_at, created_at) AS last_confirmed_at,
+  id, scope, subject, predicate, content, permanence, importance, tags, entity_id,
+  coalesce(valid_from, created_at) AS began_at, valid_to, coalesce(last_confirmed_at, created_at) AS last_confirmed_at,
   coalesce(metadata ->> 'status' = 'fading', false) AS fading
 FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity = 'active' AND scope IN ('global', :butler)

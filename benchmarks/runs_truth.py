@@ -1,0 +1,266 @@
+"""What is true after the episodes of ``runs.py``, and which memories tell of it.
+
+A memory tells of a fact if it has all words of the subject, or of another name of it, and all words of the value, or of
+another wording of it. Words have no case, accent or ending ("Tuesdays" is "tuesd"), numbers no separators and no leading
+zero, and a few abbreviations stand for their word. A memory that tells of facts with several relations tells of those
+whose relation it names best. Of facts with one subject, relation and value, each memory tells of the one whose period is
+nearest.
+"""
+
+import json
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+TOLERANCE: Final = timedelta(days=1)
+LEAST_OF_NEVER: Final = 0.8
+"""The share of the words of a statement that nobody should keep, from which a memory says it."""
+
+_LABELS: Final = frozenset({"i", "me", "user", "we", "us"})
+"""Words for a speaker, which name a subject only as the whole subject of a memory."""
+
+_SAME: Final = {
+    **{"db": "datab", "prod": "produ", "k8s": "kuber", "eur": "euro", "postgresql": "postg", "bi": "twice"},
+    **{"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8"},
+    **{"nine": "9", "ten": "10", "eleven": "11", "twelve": "12", "mon": "monda", "tue": "tuesd", "wed": "wedne"},
+    **{"thu": "thurs", "fri": "frida", "sat": "satur", "sun": "sunda"},
+}
+_SKIPPED: Final = frozenset({"a", "an", "the", "of", "and", "at", "in", "on", "is"})
+_NEGATIONS: Final = frozenset({"not", "no", "never", "negat", "isn", "wasn", "dropp", "denie"})
+_WORD: Final = re.compile(r"[^\W_]+(?:[.:-][^\W_]+)*")
+_STEM_CHARS: Final = 5
+_SHORT_CHARS: Final = 3
+
+
+class State(StrEnum):
+    """When a fact or a memory holds."""
+
+    PAST = "past"
+    CURRENT = "current"
+    FUTURE = "future"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrueFact:
+    """A fact that an author wrote down, with its other names and wordings."""
+
+    subject: str
+    relation: str
+    value: str
+    subjects: tuple[str, ...]
+    values: tuple[str, ...]
+    begins: date | None
+    ends: date | None
+    episodes: tuple[str, ...]
+
+    @property
+    def group(self) -> tuple[str, str]:
+        """The subject and relation, which a fact shares with its earlier and later values."""
+        return self.subject, self.relation
+
+    def state(self, day: date) -> State:
+        """Return when the fact holds, seen from a day."""
+        return _state(self.begins, self.ends, day)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """A fact or a rule at the end."""
+
+    subject: str
+    text: str
+    begins: date | None = None
+    ends: date | None = None
+    is_over: bool = False
+
+    def state(self, day: date) -> State:
+        """Return when the memory holds, seen from a day."""
+        return State.PAST if self.is_over else _state(self.begins, self.ends, day)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truth:
+    """The facts of a half, and the statements that nobody should keep."""
+
+    facts: tuple[TrueFact, ...]
+    never: tuple[str, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class Score:
+    """What became of the facts; texts for people."""
+
+    right: list[str] = field(default_factory=list[str])
+    period: list[str] = field(default_factory=list[str])
+    lost: list[str] = field(default_factory=list[str])
+    doubled: list[str] = field(default_factory=list[str])
+    current: list[str] = field(default_factory=list[str])
+
+
+def _state(begins: date | None, ends: date | None, day: date) -> State:
+    if ends is not None and ends <= day:
+        return State.PAST
+    return State.FUTURE if begins is not None and begins > day else State.CURRENT
+
+
+def read_truth(path: Path) -> Truth:
+    """Return the facts of a file."""
+    values = json.loads(path.read_text(encoding="utf-8"))
+    return Truth(facts=tuple(map(_fact, values["facts"])), never=tuple(values["never"]))
+
+
+def _fact(row: dict[str, Any]) -> TrueFact:
+    days = {key: None if row.get(key) is None else date.fromisoformat(row[key]) for key in ("from", "to")}
+    return TrueFact(
+        subject=row["subject"],
+        relation=row["relation"],
+        value=str(row["value"]),
+        subjects=(row["subject"], *row.get("subject_aliases", ())),
+        values=(str(row["value"]), *map(str, row.get("aliases", ()))),
+        begins=days["from"],
+        ends=days["to"],
+        episodes=tuple(row["episodes"]),
+    )
+
+
+@cache
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text in one form."""
+    plain = "".join(
+        each for each in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(each)
+    )
+    plain = re.sub(r"(?<=\d)[,.\u202f ](?=\d{3}(?!\d))", "", plain.replace("€", " euro ").replace("%", " percent "))
+    plain = re.sub(r"(?<![\w:.-])0?(\d{1,2}:\d{2})(?::00)?z?\b", r"\1", plain.replace("'s", "").replace("\u2019s", ""))
+    plain = re.sub(r"(?<![\w.-])(\d+(?:\.\d+)?)([a-z]{1,3})\b", r"\1 \2", plain)
+    return frozenset(part for word in _WORD.findall(plain) for part in _parts(word) if part not in _SKIPPED)
+
+
+def _parts(word: str) -> Iterable[str]:
+    pieces = [word] if any(sign.isdigit() for sign in word) else re.split(r"[.:-]", word)
+    return (_SAME.get(each) or (each if any(sign.isdigit() for sign in each) else _stem(each)) for each in pieces)
+
+
+def _stem(word: str) -> str:
+    return (word[:-1] if len(word) > _SHORT_CHARS and word.endswith("s") else word)[:_STEM_CHARS]
+
+
+def tells_of(memory: Memory, fact: TrueFact) -> bool:
+    """Return whether a memory has the words of a subject and of a value."""
+    text = words(f"{memory.subject} {memory.text}")
+    return any(_names(memory, text, each) for each in fact.subjects) and any(
+        words(each) <= text for each in fact.values
+    )
+
+
+def _names(memory: Memory, text: frozenset[str], subject: str) -> bool:
+    named = words(subject)
+    return named == words(memory.subject) if named <= _LABELS else named <= text
+
+
+def best_facts(memory: Memory, facts: Sequence[TrueFact]) -> list[TrueFact]:
+    """Return the facts that a memory tells of, with the relation that it names best."""
+    text = words(f"{memory.subject} {memory.text}")
+    shares = {
+        place: len(words(fact.relation) & text) / len(words(fact.relation))
+        for place, fact in enumerate(facts)
+        if tells_of(memory, fact)
+    }
+    best = max(shares.values(), default=0.0)
+    return [facts[place] for place, share in shares.items() if share == best]
+
+
+def score(truth: Truth, memories: Sequence[Memory], day: date) -> Score:
+    """Compare the memories of a day with the truth."""
+    told = [(memory, best_facts(memory, truth.facts)) for memory in memories]
+    result = Score()
+    alike: defaultdict[tuple[str, str, str], list[TrueFact]] = defaultdict(list)
+    for fact in truth.facts:
+        alike[*fact.group, fact.value].append(fact)
+    for facts in alike.values():
+        for fact, memory in _assigned(facts, [each for each, of in told if facts[0] in of or _any(facts, of)], day):
+            name = f"{fact.subject} {fact.relation}: {fact.value} ({fact.begins} to {fact.ends})"
+            if memory is None:
+                result.lost.append(name)
+            elif _is_off(fact, memory):
+                result.period.append(f"{name}: {memory.begins} to {memory.ends}")
+            else:
+                result.right.append(name)
+    result.doubled = list(_doubled(told, day))
+    result.current = list(_wrongly_current(truth, told, day))
+    return result
+
+
+def _any(facts: Sequence[TrueFact], of: Sequence[TrueFact]) -> bool:
+    return any(each in of for each in facts)
+
+
+def _assigned(
+    facts: Sequence[TrueFact], memories: Sequence[Memory], day: date
+) -> list[tuple[TrueFact, Memory | None]]:
+    """Return each fact with the memory in its state whose period is nearest; a memory belongs to one of the facts."""
+    pairs = sorted(
+        (
+            (_distance(fact, memory), number, place)
+            for number, fact in enumerate(facts)
+            for place, memory in enumerate(memories)
+            if fact.state(day) is memory.state(day)
+        ),
+    )
+    chosen: dict[int, int] = {}
+    for _, number, place in pairs:
+        if number not in chosen and place not in chosen.values():
+            chosen[number] = place
+    return [
+        (fact, memories[chosen[number]] if number in chosen else None) for number, fact in enumerate(facts)
+    ]
+
+
+def _distance(fact: TrueFact, memory: Memory) -> int:
+    pairs = ((fact.begins, memory.begins), (fact.ends, memory.ends))
+    return sum(400 if read is None else abs((read - day).days) for day, read in pairs if day is not None)
+
+
+def _is_off(fact: TrueFact, memory: Memory) -> bool:
+    """Return whether a day that the truth names differs by more than a day."""
+    pairs = ((fact.begins, memory.begins), (fact.ends, memory.ends))
+    return any(day is not None and (read is None or abs(read - day) > TOLERANCE) for day, read in pairs)
+
+
+def _doubled(told: Sequence[tuple[Memory, list[TrueFact]]], day: date) -> Iterable[str]:
+    """Yield the further current memories of each current fact, of those that tell of nothing else."""
+    only = [(memory, of[0]) for memory, of in told if len(of) == 1 and memory.state(day) is State.CURRENT]
+    for place, (memory, fact) in enumerate(only):
+        if fact.state(day) is State.CURRENT and any(other == fact for _, other in only[:place]):
+            yield f"{memory.subject} {memory.text}"
+
+
+def _wrongly_current(
+    truth: Truth, told: Sequence[tuple[Memory, list[TrueFact]]], day: date
+) -> Iterable[str]:
+    for memory, of in told:
+        if memory.state(day) is not State.CURRENT:
+            continue
+        over = {fact.group for fact in of if fact.state(day) is State.PAST}
+        holds = {fact.group for fact in of if fact.state(day) is not State.PAST}
+        if over and not over & holds and not holds:
+            yield f"{memory.subject} {memory.text}"
+        elif not of and any(_says(memory, each) for each in truth.never):
+            yield f"never: {memory.subject} {memory.text}"
+
+
+def _says(memory: Memory, statement: str) -> bool:
+    text, said = words(f"{memory.subject} {memory.text}"), words(statement)
+    is_denied = bool(text & _NEGATIONS) != bool(said & _NEGATIONS)
+    return not is_denied and len(said & text) / len(said) >= LEAST_OF_NEVER
+
+
+def as_day(moment: datetime | None) -> date | None:
+    """Return the day of a moment in UTC."""
+    return None if moment is None else moment.astimezone(UTC).date()
