@@ -276,9 +276,13 @@ def unsaid(half: Half, model: str) -> list[TrueFact]:
     entries: list[Memory] = []
     for number in range(len(half.batches)):
         text = answers.answer(number)
-        for found in re.finditer(r'"subject"\s*:\s*"((?:[^"\\]|\\.)*)"(.*?)(?="subject"|\Z)', text, re.DOTALL):
+        for found in re.finditer(
+            r'"subject"\s*:\s*"((?:[^"\\]|\\.)*)"(.*?)(?="subject"|\Z)', text, re.DOTALL
+        ):
             entries.append(Memory(subject=found[1], text=found[2]))
-        entries += [Memory(subject="", text=each) for each in re.findall(r'"content"\s*:\s*"((?:[^"\\]|\\.)*)"', text)]
+        entries += [
+            Memory(subject="", text=each) for each in re.findall(r'"content"\s*:\s*"((?:[^"\\]|\\.)*)"', text)
+        ]
     return [fact for fact in half.truth.facts if not any(tells_of(each, fact) for each in entries)]
 
 
@@ -349,7 +353,9 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--half", choices=HALVES, help="one half only")
-    parser.add_argument("--write-prompts", type=Path, metavar="DIR", help="write the prompts of a half, and end")
+    parser.add_argument(
+        "--write-prompts", type=Path, metavar="DIR", help="write the prompts of a half, and end"
+    )
     parser.add_argument("--show", action="store_true", help="print what is not right, and all memories")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()

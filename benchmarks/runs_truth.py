@@ -28,8 +28,25 @@ _LABELS: Final = frozenset({"i", "me", "user", "we", "us"})
 
 _SAME: Final = {
     **{"db": "datab", "prod": "produ", "k8s": "kuber", "eur": "euro", "postgresql": "postg", "bi": "twice"},
-    **{"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8"},
-    **{"nine": "9", "ten": "10", "eleven": "11", "twelve": "12", "mon": "monda", "tue": "tuesd", "wed": "wedne"},
+    **{
+        "one": "1",
+        "two": "2",
+        "three": "3",
+        "four": "4",
+        "five": "5",
+        "six": "6",
+        "seven": "7",
+        "eight": "8",
+    },
+    **{
+        "nine": "9",
+        "ten": "10",
+        "eleven": "11",
+        "twelve": "12",
+        "mon": "monda",
+        "tue": "tuesd",
+        "wed": "wedne",
+    },
     **{"thu": "thurs", "fri": "frida", "sat": "satur", "sun": "sunda"},
 }
 _SKIPPED: Final = frozenset({"a", "an", "the", "of", "and", "at", "in", "on", "is"})
@@ -136,15 +153,21 @@ def words(text: str) -> frozenset[str]:
     plain = "".join(
         each for each in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(each)
     )
-    plain = re.sub(r"(?<=\d)[,.\u202f ](?=\d{3}(?!\d))", "", plain.replace("€", " euro ").replace("%", " percent "))
-    plain = re.sub(r"(?<![\w:.-])0?(\d{1,2}:\d{2})(?::00)?z?\b", r"\1", plain.replace("'s", "").replace("\u2019s", ""))
+    plain = re.sub(
+        r"(?<=\d)[,.\u202f ](?=\d{3}(?!\d))", "", plain.replace("€", " euro ").replace("%", " percent ")
+    )
+    plain = re.sub(
+        r"(?<![\w:.-])0?(\d{1,2}:\d{2})(?::00)?z?\b", r"\1", plain.replace("'s", "").replace("\u2019s", "")
+    )
     plain = re.sub(r"(?<![\w.-])(\d+(?:\.\d+)?)([a-z]{1,3})\b", r"\1 \2", plain)
     return frozenset(part for word in _WORD.findall(plain) for part in _parts(word) if part not in _SKIPPED)
 
 
 def _parts(word: str) -> Iterable[str]:
     pieces = [word] if any(sign.isdigit() for sign in word) else re.split(r"[.:-]", word)
-    return (_SAME.get(each) or (each if any(sign.isdigit() for sign in each) else _stem(each)) for each in pieces)
+    return (
+        _SAME.get(each) or (each if any(sign.isdigit() for sign in each) else _stem(each)) for each in pieces
+    )
 
 
 def _stem(word: str) -> str:
@@ -184,7 +207,9 @@ def score(truth: Truth, memories: Sequence[Memory], day: date) -> Score:
     for fact in truth.facts:
         alike[*fact.group, fact.value].append(fact)
     for facts in alike.values():
-        for fact, memory in _assigned(facts, [each for each, of in told if facts[0] in of or _any(facts, of)], day):
+        for fact, memory in _assigned(
+            facts, [each for each, of in told if facts[0] in of or _any(facts, of)], day
+        ):
             name = f"{fact.subject} {fact.relation}: {fact.value} ({fact.begins} to {fact.ends})"
             if memory is None:
                 result.lost.append(name)
@@ -241,9 +266,7 @@ def _doubled(told: Sequence[tuple[Memory, list[TrueFact]]], day: date) -> Iterab
             yield f"{memory.subject} {memory.text}"
 
 
-def _wrongly_current(
-    truth: Truth, told: Sequence[tuple[Memory, list[TrueFact]]], day: date
-) -> Iterable[str]:
+def _wrongly_current(truth: Truth, told: Sequence[tuple[Memory, list[TrueFact]]], day: date) -> Iterable[str]:
     for memory, of in told:
         if memory.state(day) is not State.CURRENT:
             continue

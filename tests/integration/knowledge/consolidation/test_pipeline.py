@@ -203,7 +203,7 @@ async def test_a_group_that_fails_leaves_the_others_alone(
         await consolidate.store(butler, f"of {butler}")
 
     def say(prompt: str) -> str:
-        if "of b" in prompt:
+        if "\nof b\n" in prompt:
             raise RuntimeError("the model broke")
         return NOTHING
 

@@ -138,11 +138,14 @@ def test_the_worked_example_of_the_skill_is_readable_with_other_ids() -> None:
     """What the model is shown is what the parser takes; every part of an answer appears."""
     worked = skill().split("## A worked example")[1]
     (block,) = re.findall(r"```json\n.*?```", worked, re.DOTALL)
-    result = parse_consolidation(block.replace("00000000-0000-4000", "00000000-0000-4001"))
+    result = parse_consolidation(
+        block.replace("00000000-0000-4000", "00000000-0000-4001").replace('."', '!"')
+    )
     assert result.parse_errors == []
     assert [place for place, _ in result.in_order()] == [
         "updated fact 1",
         "retraction 1",
+        "new fact 1",
         "updated rule 1",
         "new rule 1",
         "confirmation 1",
@@ -157,7 +160,9 @@ def test_a_model_that_repeats_the_prompt_or_the_example_proposes_nothing() -> No
     worked = skill().split("## A worked example")[1].replace("<example>", "")
     copied = parse_consolidation(worked)
     assert copied.unreadable
-    assert "copy of the example" in copied.parse_errors[1]
+    assert "copy of the example" in copied.parse_errors[0]
+    changed = parse_consolidation(worked.replace("00000000-0000-4000", "00000000-0000-4001"))
+    assert (changed.new_facts, changed.updated_facts, changed.new_rules) == ([], [], [])
 
 
 hostile = st.lists(
@@ -272,6 +277,22 @@ def test_an_oversized_episode_keeps_its_ends_and_says_so() -> None:
     (left_out,) = re.findall(r"importance 5, (\d+) characters left out at the …\n", built)
     assert int(left_out) == 500_015 - (len(content) - 1)
     assert "left out at the" not in prompt("short").removeprefix(skill())
+
+
+@pytest.mark.requirement("TRU-04.3")
+def test_the_answer_is_asked_for_once() -> None:
+    """In a block, unless whoever sends the prompt asks for the answer in another way."""
+
+    def built(*, in_block: bool) -> str:
+        return build_prompt(
+            butler="ops", episodes=[episode(1, "Hi.")], facts=[], rules=[], now=MOMENT, in_block=in_block
+        )
+
+    assert built(in_block=True).endswith(
+        "answer with one fenced `json` block in the form of the skill, and with nothing after it."
+    )
+    assert "fenced `json`" not in built(in_block=False)
+    assert "Answer with one" not in skill()
 
 
 def test_the_same_input_gives_the_same_prompt() -> None:
