@@ -43,7 +43,7 @@ from commonplace.knowledge.storage_functions import run_consolidation, store_epi
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
-from runs_truth import Memory, Score, State, Truth, TrueFact, as_day, best_facts, read_truth, score, tells_of
+from runs_truth import Memory, Score, State, Truth, TrueFact, as_day, read_truth, score, tells_of, words
 from scratch_server import scratch_server
 
 DATA: Final = Path(__file__).parent / "data" / "runs"
@@ -206,10 +206,14 @@ class Recorded:
             if "predicate" in each
         }
         for number, fact in enumerate(facts):
-            telling = [id_ for id_, memory in memories.items() if tells_of(memory, fact)]
-            best = [id_ for id_ in telling if fact in best_facts(memories[id_], facts)]
+            about = words(" ".join((*fact.subjects, fact.relation, *fact.values)))
+            telling = {
+                id_: len(about & words(f"{memory.subject} {memory.text}"))
+                for id_, memory in memories.items()
+                if tells_of(memory, fact)
+            }
             if telling:
-                yield str(self._half.fact_id(number)), (best or telling)[0]
+                yield str(self._half.fact_id(number)), max(telling, key=telling.__getitem__)
 
 
 def _without_targets(answer: str, missing: Sequence[str]) -> str:

@@ -5,7 +5,8 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
 from commonplace.knowledge.consolidation.known import Known
 from commonplace.knowledge.consolidation.prompt import KnownFact
@@ -15,6 +16,8 @@ from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import Moment
 from commonplace.knowledge.rules import siblings
 from commonplace.knowledge.rules.claims import Claim, KnownClaim, say_the_same, settle
+
+_DAY: Final = timedelta(days=1)
 
 
 def settled(steps: Sequence[Step], decided_apart: Collection[str], group: EpisodeGroup) -> list[Step]:
@@ -110,13 +113,13 @@ def _with_earlier(fact: StoreFact, before: StoreFact | None, group: EpisodeGroup
     """
     known = _known_fact(fact, group.known)
     changed_at = _moment(fact.draft.valid_from) or group.last_at
-    contents = [
-        fact.draft.content,
-        *([known.content] if known else []),
-        *([before.draft.content] if before else []),
-    ]
+    began: dict[str, Moment | None] = {fact.draft.content: None}
+    if before is not None:
+        began[before.draft.content] = before.draft.valid_from
+    if known is not None:
+        began[known.content] = known.began_at
     target_id = fact.target_id
-    earlier = [each for each in fact.earlier if not _is_held(each, contents, fact.draft)]
+    earlier = [each for each in fact.earlier if not _is_held(each, began, fact.draft)]
     ends = [*(each.valid_from for each in earlier[1:]), None]
     for number, (value, end) in enumerate(zip(earlier, ends, strict=False), start=1):
         began = value.valid_from
@@ -155,9 +158,15 @@ def _known_fact(fact: StoreFact, known: Known) -> KnownFact | None:
     )
 
 
-def _is_held(value: EarlierValue, contents: Sequence[str], draft: FactDraft) -> bool:
+def _is_held(value: EarlierValue, began: Mapping[str, Moment | None], draft: FactDraft) -> bool:
+    """Return whether some content says an earlier value; what began later returns to a value that held before."""
     about = f"{draft.subject} {draft.predicate}"
-    return any(say_the_same(value.content, each, about=about) for each in contents)
+    return any(
+        say_the_same(value.content, content, about=about)
+        and (value.valid_from is None or (moment is not None and value.valid_from < moment + _DAY))
+        for content, at in began.items()
+        for moment in (_moment(at),)
+    )
 
 
 def _moment(value: Moment | None) -> datetime | None:

@@ -4,12 +4,12 @@ Several claims of one batch about one relation are
 
 - a *change*, if one of them was said later, or holds later: the earlier ones become history, which ends where the later
   one begins;
-- *siblings*, if they may hold at once: values of a predicate that holds several (``allergic_to``), values that were said
-  together, for different uses or with a word such as "also", and exceptions for some days.
+- *siblings*, if they may hold at once: values of a predicate that holds several (``allergic_to``), values that were
+  said together, for different uses or with a word such as "also", and exceptions for some days.
 
-Claims are about one relation if subject and predicate differ only in spelling, article, "DB" for "database", a number or
-a word of age: ``version`` and ``version_2``, ``host`` and ``new_host``. A number or word of age counts as such only if the
-bare predicate occurs as well, in the batch or in memory.
+Claims are about one relation if subject and predicate differ only in spelling, article, "DB" for "database", a number
+or a word of age: ``version`` and ``version_2``, ``host`` and ``new_host``. A number or word of age counts as such only
+if the bare predicate occurs as well, in the batch or in memory.
 
 Source: TRU-04, ADR 0013.
 """
@@ -48,8 +48,8 @@ _CHANGED: Final = Cues.of(
     "ahora|ya no|désormais|ne plus|agora|já não",
 )
 _AGES: Final = concepts(
-    "new old current currently latest previous former now main same only actual neue alte aktuelle three two four five six"
-    " day days week weeks month months year years time while example everyone all"
+    "new old current currently latest previous former now main same only actual neue alte aktuelle"
+    " two three four five six day days week weeks month months year years time while example everyone all"
 )
 """Words that say nothing of what a value is for."""
 
@@ -135,8 +135,8 @@ def settle(claims: Sequence[Claim], known: Iterable[KnownClaim] = ()) -> list[Se
         known: The active facts that the claims may be about.
 
     Returns:
-        The decisions in the order in which the claims are stored: the places of the claims of one line are filled in the
-        order of time; all others stay where they are.
+        The decisions in the order in which the claims are stored. Claims that follow each other exchange their places,
+        so that the earlier is stored first.
     """
     relations = _Relations(claims, tuple(known))
     settled: dict[int, SettledClaim] = {}
@@ -149,6 +149,27 @@ def settle(claims: Sequence[Claim], known: Iterable[KnownClaim] = ()) -> list[Se
             others = [claims[each] for other in lines if other is not line for each in other]
             settled |= {each.place: each for each in _settled_line(claims, line, others, relations)}
     return [settled[place] for place in order]
+
+
+def in_time(claims: Sequence[Claim]) -> list[int]:
+    """Return the places of the claims of a batch whose keys are settled, so that the later of each key is stored last.
+
+    Claims with one key that say when they began, and name no end, exchange their places. All others stay in the order of
+    the batch.
+    """
+    lines = defaultdict[tuple[str, str, str], _Line](list)
+    for place, claim in enumerate(claims):
+        if claim.valid_from is not None and claim.valid_to is None:
+            lines[claim.scope, claim.subject, claim.predicate].append(place)
+    order = list(range(len(claims)))
+    for line in lines.values():
+        for place, claim in zip(line, sorted(line, key=lambda each: _time(claims[each])), strict=True):
+            order[place] = claim
+    return order
+
+
+def _time(claim: Claim) -> float:
+    return 0.0 if claim.reach is None else claim.reach.timestamp()
 
 
 class _Relations:
@@ -171,10 +192,11 @@ class _Relations:
         """Yield the places of the claims about each relation."""
         groups = defaultdict[tuple[str, str, str], list[int]](list)
         for place, claim in enumerate(self._claims):
-            groups[claim.scope, plain_key(claim.subject), self.relation(claim)].append(place)
+            about = self._by_id.get(claim.target_id, claim) if claim.target_id else claim
+            groups[claim.scope, plain_key(about.subject), self.relation(about)].append(place)
         yield from groups.values()
 
-    def relation(self, claim: Claim) -> str:
+    def relation(self, claim: Claim | KnownClaim) -> str:
         """Return the name of a claim's relation."""
         name = siblings.plain_name(claim.predicate)
         match = _AGED.fullmatch(name) or _PAST.fullmatch(name)
@@ -201,8 +223,7 @@ def _lines(claims: Sequence[Claim], group: Sequence[int], relations: _Relations)
     """Return the claims of one relation as lines of values that replace each other."""
 
     def order(place: int) -> tuple[bool, float, int]:
-        reach = claims[place].reach
-        return not relations.is_past(claims[place]), 0.0 if reach is None else reach.timestamp(), place
+        return not relations.is_past(claims[place]), _time(claims[place]), place
 
     lines: list[_Line] = []
     for place in sorted(group, key=order):

@@ -215,10 +215,11 @@ def decide_supersession(candidates: Sequence[Candidate], now: datetime) -> list[
     So repeated words cannot end or weaken a trusted fact. A draft is as trusted as the least trusted of the session,
     its own source and its episode.
 
-    A draft that takes the key (new, repeated, replaced) also supersedes, from now on:
+    A draft that takes the key (new, repeated, replaced) also supersedes:
 
-    - its *target*, which the caller has compared with the draft; a person may keep both as above;
-    - *unlinked* facts that are not more trusted, if the draft has no flags.
+    - its *target*, which the caller has compared with the draft, from where the draft begins; a person may keep both as
+      above;
+    - *unlinked* facts that are not more trusted, if the draft has no flags, from now on.
 
     Drafts with one key form a *chain*: each is decided as if the drafts before it were stored.
 
@@ -241,7 +242,7 @@ def decide_supersession(candidates: Sequence[Candidate], now: datetime) -> list[
             others = [each for each in _others(candidate, placement) if each.id not in gone]
             if others:
                 gone.update(each.id for each in others)
-                ends = [_ending(each, candidate, now) for each in others]
+                ends = [_ending(each, candidate, _end_of_other(each, candidate, now)) for each in others]
                 placement = replace(placement, endings=(*placement.endings, *ends))
             if before is not None:
                 placements[before.id] = _superseded(placements[before.id], placement.endings[0])
@@ -354,6 +355,11 @@ def _others(candidate: Candidate, placement: Placement) -> Iterable[ActiveFact]:
         yield from (each for each in candidate.unlinked if not _outranks(each, placement.trust))
     if candidate.target is not None:
         yield candidate.target
+
+
+def _end_of_other(fact: ActiveFact, candidate: Candidate, now: datetime) -> datetime:
+    """Return when a fact of another key ends."""
+    return (_moment(candidate.draft.valid_from) or now) if fact is candidate.target else now
 
 
 def _ending(fact: ActiveFact, candidate: Candidate, at: datetime) -> FactEnding:

@@ -283,10 +283,11 @@ def test_an_unlinked_fact_that_is_not_more_trusted_is_superseded_too(
 
 
 def test_a_draft_replaces_its_target_unless_it_is_held_or_history() -> None:
-    """From now on, whenever the draft begins, beside the active fact of its own key."""
+    """From where the draft begins, beside the active fact of its own key."""
     target = active_fact(id=UUID(int=8), importance=9.0)
     alone = decide(target=target, valid_from=PAST)
-    assert [(each.id, each.valid_to) for each in alone.endings] == [(target.id, NOW)]
+    assert [(each.id, each.valid_to) for each in alone.endings] == [(target.id, PAST)]
+    assert [each.valid_to for each in decide(target=target).endings] == [NOW]
     assert (alone.supersedes_id, alone.superseded_id) == (target.id, None)
     assert alone.endings[0].review_reason == "the old fact is important"
     both = decide(target=target, active=ACTIVE)
