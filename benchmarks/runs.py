@@ -35,7 +35,7 @@ import asyncpg
 
 from commonplace.core.clock import ManualClock
 from commonplace.core.request_context import request_context
-from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
+from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge.consolidation.prompt import KnownFact, PendingEpisode, build_prompt
 from commonplace.knowledge.memories.episodes import EpisodeDraft
 from commonplace.knowledge.model.permanence import Permanence
@@ -43,7 +43,7 @@ from commonplace.knowledge.storage_functions import run_consolidation, store_epi
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
-from runs_truth import Memory, Score, State, Truth, TrueFact, as_day, read_truth, score, tells_of, words
+from runs_truth import Memory, Score, State, TrueFact, Truth, as_day, read_truth, score, tells_of, words
 from scratch_server import scratch_server
 
 DATA: Final = Path(__file__).parent / "data" / "runs"
@@ -54,11 +54,11 @@ BATCH: Final = 12
 MOST_ATTEMPTS: Final = 2
 _KNOWN: Final = re.compile(r'^\{"id": .*\}$', re.MULTILINE)
 _ALL: Final = """
-SELECT subject, predicate || ' ' || content AS text, coalesce(valid_from, created_at) AS begins, valid_to AS ends,
+SELECT subject, predicate, content, coalesce(valid_from, created_at) AS begins, valid_to AS ends,
   validity = 'superseded' AS is_over
 FROM facts WHERE validity IN ('active', 'superseded')
 UNION ALL
-SELECT '', content, created_at, NULL, false FROM rules WHERE (metadata -> 'forgotten') IS DISTINCT FROM 'true'
+SELECT '', '', content, created_at, NULL, false FROM rules WHERE (metadata -> 'forgotten') IS DISTINCT FROM 'true'
 ORDER BY 1, 2
 """
 
@@ -201,14 +201,14 @@ class Recorded:
         """Yield the id of each fact in the recorded prompt with that of the memory of it."""
         facts = self._half.truth.facts
         memories = {
-            each["id"]: Memory(subject=each["subject"], text=f"{each['predicate']} {each['content']}")
+            each["id"]: Memory(**{name: each[name] for name in ("subject", "predicate", "content")})
             for each in known
             if "predicate" in each
         }
         for number, fact in enumerate(facts):
             about = words(" ".join((*fact.subjects, fact.relation, *fact.values)))
             telling = {
-                id_: len(about & words(f"{memory.subject} {memory.text}"))
+                id_: len(about & words(memory.text))
                 for id_, memory in memories.items()
                 if tells_of(memory, fact)
             }
@@ -235,9 +235,10 @@ def _without_targets(answer: str, missing: Sequence[str]) -> str:
     return f"```json\n{json.dumps(values)}\n```"
 
 
-async def play(pool: asyncpg.Pool, half: Half, model: str) -> tuple[list[Memory], list[str]]:
+async def play(
+    pool: asyncpg.Pool, engine: EmbeddingEngine, half: Half, model: str
+) -> tuple[list[Memory], list[str]]:
     """Consolidate the episodes of a new tenant batch by batch; return all memories, and the errors of the runs."""
-    engine = EmbeddingEngine(EmbeddingOptions(backend=BackendName.FAKE))
     answers = Recorded(half, model)
     errors: list[str] = []
     with request_context(tenant_id=f"runs-{half.name}-{model}", actor="benchmark"):
@@ -265,7 +266,8 @@ async def play(pool: asyncpg.Pool, half: Half, model: str) -> tuple[list[Memory]
     return [
         Memory(
             subject=row["subject"],
-            text=row["text"],
+            predicate=row["predicate"],
+            content=row["content"],
             begins=as_day(row["begins"]),
             ends=as_day(row["ends"]),
             is_over=row["is_over"],
@@ -283,9 +285,10 @@ def unsaid(half: Half, model: str) -> list[TrueFact]:
         for found in re.finditer(
             r'"subject"\s*:\s*"((?:[^"\\]|\\.)*)"(.*?)(?="subject"|\Z)', text, re.DOTALL
         ):
-            entries.append(Memory(subject=found[1], text=found[2]))
+            entries.append(Memory(subject=found[1], predicate="", content=found[2]))
         entries += [
-            Memory(subject="", text=each) for each in re.findall(r'"content"\s*:\s*"((?:[^"\\]|\\.)*)"', text)
+            Memory(subject="", predicate="", content=each)
+            for each in re.findall(r'"content"\s*:\s*"((?:[^"\\]|\\.)*)"', text)
         ]
     return [fact for fact in half.truth.facts if not any(tells_of(each, fact) for each in entries)]
 
@@ -323,13 +326,14 @@ def figures(half: Half, model: str, result: Score) -> Figures:
 async def measure(halves: Sequence[Half], *, show: bool) -> list[Figures]:
     """Play each model on each half, on a scratch server."""
     measured: list[Figures] = []
+    engine = EmbeddingEngine(EmbeddingOptions())
     with scratch_server() as server:
         await migrate_postgres(server.url(), "memory")
         async with await open_pool(server.url()) as pool:
             for half in halves:
                 day = time_of_run(half.batches[-1]).date()
                 for model in MODELS:
-                    memories, errors = await play(pool, half, model)
+                    memories, errors = await play(pool, engine, half, model)
                     result = score(half.truth, memories, day)
                     measured.append(figures(half, model, result))
                     if show:
@@ -343,7 +347,7 @@ def _show(result: Score, memories: Sequence[Memory], errors: Sequence[str]) -> N
             print(f"{name}: {line}")
     for each in memories:
         over = " (over)" if each.is_over else ""
-        print(f"  {each.begins} to {each.ends}{over}: {each.subject} | {each.text}")
+        print(f"  {each.begins} to {each.ends}{over}: {each.subject} | {each.predicate} | {each.content}")
 
 
 def _percent(part: int, whole: int) -> str:

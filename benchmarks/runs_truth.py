@@ -2,9 +2,12 @@
 
 A memory tells of a fact if it has all words of the subject, or of another name of it, and all words of the value, or of
 another wording of it. Words have no case, accent or ending ("Tuesdays" is "tuesd"), numbers no separators and no leading
-zero, and a few abbreviations stand for their word. A memory that tells of facts with several relations tells of those
-whose relation it names best. Of facts with one subject, relation and value, each memory tells of the one whose period is
-nearest.
+zero, and a few abbreviations stand for their word. Of facts with one subject, relation and value, each memory tells of
+the one whose period is nearest.
+
+A memory is *about* a fact if its predicate names the relation or the subject, or only a verb, such as ``runs_on``. Only
+memories about a fact can double it, or be current though the fact is over: "The disk of db-1 is dying" is true though
+nothing runs there any more.
 """
 
 import json
@@ -51,6 +54,26 @@ _SAME: Final = {
 }
 _SKIPPED: Final = frozenset({"a", "an", "the", "of", "and", "at", "in", "on", "is"})
 _NEGATIONS: Final = frozenset({"not", "no", "never", "negat", "isn", "wasn", "dropp", "denie"})
+_VERBS: Final = frozenset(
+    {
+        "run",
+        "use",
+        "has",
+        "have",
+        "live",
+        "lives",
+        "kept",
+        "keep",
+        "work",
+        "locat",
+        "goes",
+        "set",
+        "stand",
+        "to",
+    }
+)
+"""Words of predicates that name no relation of their own."""
+
 _WORD: Final = re.compile(r"[^\W_]+(?:[.:-][^\W_]+)*")
 _STEM_CHARS: Final = 5
 _SHORT_CHARS: Final = 3
@@ -89,17 +112,29 @@ class TrueFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """A fact or a rule at the end."""
+    """A fact at the end, or a rule, which has no subject and predicate."""
 
     subject: str
-    text: str
+    predicate: str
+    content: str
     begins: date | None = None
     ends: date | None = None
     is_over: bool = False
 
+    @property
+    def text(self) -> str:
+        """All words of the memory."""
+        return f"{self.subject} {self.predicate} {self.content}"
+
     def state(self, day: date) -> State:
         """Return when the memory holds, seen from a day."""
         return State.PAST if self.is_over else _state(self.begins, self.ends, day)
+
+    def is_about(self, fact: TrueFact) -> bool:
+        """Return whether the key names the relation of a fact, or nothing but a verb, such as ``runs_on``."""
+        named = words(self.predicate) - _VERBS
+        about = words(" ".join((fact.relation, *fact.subjects))) - words(self.subject)
+        return not named or bool(named & (about | words(fact.relation)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +211,7 @@ def _stem(word: str) -> str:
 
 def tells_of(memory: Memory, fact: TrueFact) -> bool:
     """Return whether a memory has the words of a subject and of a value."""
-    text = words(f"{memory.subject} {memory.text}")
+    text = words(memory.text)
     return any(_names(memory, text, each) for each in fact.subjects) and any(
         words(each) <= text for each in fact.values
     )
@@ -187,29 +222,16 @@ def _names(memory: Memory, text: frozenset[str], subject: str) -> bool:
     return named == words(memory.subject) if named <= _LABELS else named <= text
 
 
-def best_facts(memory: Memory, facts: Sequence[TrueFact]) -> list[TrueFact]:
-    """Return the facts that a memory tells of, with the relation that it names best."""
-    text = words(f"{memory.subject} {memory.text}")
-    shares = {
-        place: len(words(fact.relation) & text) / len(words(fact.relation))
-        for place, fact in enumerate(facts)
-        if tells_of(memory, fact)
-    }
-    best = max(shares.values(), default=0.0)
-    return [facts[place] for place, share in shares.items() if share == best]
-
-
 def score(truth: Truth, memories: Sequence[Memory], day: date) -> Score:
     """Compare the memories of a day with the truth."""
-    told = [(memory, best_facts(memory, truth.facts)) for memory in memories]
+    told = [(memory, [fact for fact in truth.facts if tells_of(memory, fact)]) for memory in memories]
     result = Score()
     alike: defaultdict[tuple[str, str, str], list[TrueFact]] = defaultdict(list)
     for fact in truth.facts:
         alike[*fact.group, fact.value].append(fact)
     for facts in alike.values():
-        for fact, memory in _assigned(
-            facts, [each for each, of in told if facts[0] in of or _any(facts, of)], day
-        ):
+        telling = [memory for memory, of in told if any(fact in of for fact in facts)]
+        for fact, memory in _assigned(facts, telling, day):
             name = f"{fact.subject} {fact.relation}: {fact.value} ({fact.begins} to {fact.ends})"
             if memory is None:
                 result.lost.append(name)
@@ -222,29 +244,32 @@ def score(truth: Truth, memories: Sequence[Memory], day: date) -> Score:
     return result
 
 
-def _any(facts: Sequence[TrueFact], of: Sequence[TrueFact]) -> bool:
-    return any(each in of for each in facts)
-
-
 def _assigned(
     facts: Sequence[TrueFact], memories: Sequence[Memory], day: date
 ) -> list[tuple[TrueFact, Memory | None]]:
-    """Return each fact with the memory in its state whose period is nearest; a memory belongs to one of the facts."""
+    """Return each fact with a memory in its state: about its relation, with the nearest period.
+
+    A memory belongs to one of the facts, which have one value and several periods.
+    """
     pairs = sorted(
-        (
-            (_distance(fact, memory), number, place)
-            for number, fact in enumerate(facts)
-            for place, memory in enumerate(memories)
-            if fact.state(day) is memory.state(day)
-        ),
+        (not memory.is_about(fact), _distance(fact, memory), number, place)
+        for number, fact in enumerate(facts)
+        for place, memory in enumerate(memories)
+        if _holds_as(fact, memory, day)
     )
     chosen: dict[int, int] = {}
-    for _, number, place in pairs:
+    for *_, number, place in pairs:
         if number not in chosen and place not in chosen.values():
             chosen[number] = place
     return [
         (fact, memories[chosen[number]] if number in chosen else None) for number, fact in enumerate(facts)
     ]
+
+
+def _holds_as(fact: TrueFact, memory: Memory, day: date) -> bool:
+    """Return whether a memory is in the state of a fact; one without days, such as a date to come, may be to come."""
+    is_timeless = fact.begins is None and fact.ends is None
+    return fact.state(day) is memory.state(day) or (is_timeless and memory.state(day) is State.FUTURE)
 
 
 def _distance(fact: TrueFact, memory: Memory) -> int:
@@ -259,27 +284,32 @@ def _is_off(fact: TrueFact, memory: Memory) -> bool:
 
 
 def _doubled(told: Sequence[tuple[Memory, list[TrueFact]]], day: date) -> Iterable[str]:
-    """Yield the further current memories of each current fact, of those that tell of nothing else."""
-    only = [(memory, of[0]) for memory, of in told if len(of) == 1 and memory.state(day) is State.CURRENT]
-    for place, (memory, fact) in enumerate(only):
-        if fact.state(day) is State.CURRENT and any(other == fact for _, other in only[:place]):
-            yield f"{memory.subject} {memory.text}"
+    """Yield the further current memories about each current fact; a rule beside a fact is none."""
+    seen: set[TrueFact] = set()
+    for memory, of in told:
+        about = {fact for fact in of if fact.state(day) is State.CURRENT and memory.is_about(fact)}
+        if not memory.predicate or memory.state(day) is not State.CURRENT:
+            continue
+        if about and about <= seen:
+            yield memory.text
+        seen |= about
 
 
 def _wrongly_current(truth: Truth, told: Sequence[tuple[Memory, list[TrueFact]]], day: date) -> Iterable[str]:
+    """Yield the current memories about a relation that name a value of the past and no other, and the false ones."""
     for memory, of in told:
         if memory.state(day) is not State.CURRENT:
             continue
-        over = {fact.group for fact in of if fact.state(day) is State.PAST}
-        holds = {fact.group for fact in of if fact.state(day) is not State.PAST}
-        if over and not over & holds and not holds:
-            yield f"{memory.subject} {memory.text}"
-        elif not of and any(_says(memory, each) for each in truth.never):
-            yield f"never: {memory.subject} {memory.text}"
+        about = [fact for fact in of if memory.is_about(fact)]
+        over = {fact.group for fact in about if fact.state(day) is State.PAST}
+        if over and not any(fact.state(day) is not State.PAST for fact in of):
+            yield memory.text
+        elif not about and any(_says(memory, each) for each in truth.never):
+            yield f"never: {memory.text}"
 
 
 def _says(memory: Memory, statement: str) -> bool:
-    text, said = words(f"{memory.subject} {memory.text}"), words(statement)
+    text, said = words(memory.text), words(statement)
     is_denied = bool(text & _NEGATIONS) != bool(said & _NEGATIONS)
     return not is_denied and len(said & text) / len(said) >= LEAST_OF_NEVER
 

@@ -6,9 +6,10 @@ which are reported. Source: KNW-13.
 
 import math
 import re
+from calendar import monthrange
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, date, datetime
 from typing import Any, Final, TypeVar, cast
 from uuid import UUID
 
@@ -37,6 +38,7 @@ from commonplace.knowledge.model.bounds import (
     MAX_TAGS,
 )
 from commonplace.knowledge.model.permanence import Permanence
+from commonplace.language.times import read_span
 
 KEYS: Final = ("new_facts", "updated_facts", "new_rules", "confirmations", "updated_rules", "retractions")
 MIN_IMPORTANCE: Final = 1.0
@@ -52,6 +54,11 @@ MAX_ERRORS: Final = 100
 """Maximum number of errors reported for one answer; the last error says how many more there are."""
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
+_MONTH: Final = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
+_WITH_YEAR: Final = re.compile(r"\b\d{4}\b")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+"""A present for words that need none."""
+
 _ENTRY_KEYS: Final = ("content", "target_id")
 """Keys that identify an entry given instead of a list with one entry."""
 
@@ -237,12 +244,12 @@ class _Item:
         return EarlierValue(content=content, valid_from=first, valid_to=last)
 
     def _moment(self, key: str, *, at_end: bool = False) -> datetime | None:
-        """Return a day or a moment in ISO 8601, if given."""
+        """Return a day or a moment, if given: in ISO 8601, or a month or a day with its year in words."""
         given = self._get(key)
         if given is None or (isinstance(given, str) and given.strip().lower() in _NO_DAY):
             return None
         try:
-            return inputs.optional_stored_moment(given, field=key, at_end=at_end)
+            return inputs.optional_stored_moment(_in_iso(given, at_end=at_end), field=key, at_end=at_end)
         except InvalidInputError:
             self._replaced(key, "a day such as 2026-03-31", given, None)
             return None
@@ -362,6 +369,19 @@ def _require_uuid(value: object, name: str) -> UUID:
     if text.startswith(EXAMPLE_IDS):
         raise InvalidInputError(name, "an id of this run, not one of the example", value)
     return UUID(text)
+
+
+def _in_iso(given: object, *, at_end: bool) -> object:
+    """Return the first or last day of a month such as 2026-05, or of days with their year in words, in ISO 8601."""
+    text = given.strip() if isinstance(given, str) else ""
+    month = _MONTH.fullmatch(text)
+    if month is not None:
+        year, number = int(month[1]), int(month[2])
+        return date(year, number, monthrange(year, number)[1] if at_end else 1).isoformat()
+    span = read_span(text, now=_EPOCH, zone=UTC) if _WITH_YEAR.search(text) else None
+    if span is None or span.is_iso:
+        return given
+    return (span.last if at_end else span.start).date().isoformat()
 
 
 def _number(value: object) -> float:

@@ -20,7 +20,7 @@ from uuid import UUID
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import clean_text, collapse_whitespace, trim_to
 from commonplace.core.zones import local_minute, zone_name
-from commonplace.knowledge.model.bounds import MAX_SCOPE_CHARS
+from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE, MAX_SCOPE_CHARS
 from commonplace.knowledge.model.permanence import Permanence
 from commonplace.prompts.fence import data_notice, fence
 from commonplace.storage.rows import Noun
@@ -61,8 +61,11 @@ MAX_EPISODE_CHARS: Final = 12_000
 MAX_EPISODES: Final = 50
 """More episodes would need longer answers than models write well."""
 
-_CONTENT_CHARS: Final = (600, 300, 150, 75, 40)
-"""The lengths to which contents of known facts and rules are shortened, step by step, until all fit."""
+_CONTENT_CHARS: Final = (600, 300, 200, 150, 120, 100, 80)
+"""The lengths to which contents of known facts and rules are shortened, step by step, until all fit. Shorter contents lose
+their value: "Pages for the on-call person come via …"."""
+
+_USUAL_STANDING: Final = f"{Permanence.STANDARD}, importance {DEFAULT_IMPORTANCE:g}"
 
 MAX_PURPOSE_CHARS: Final = 500
 _SOURCE: Final = re.compile(r"[\w.:-]{1,24}")
@@ -198,8 +201,8 @@ def build_prompt(
             data_notice(EPISODE_TAG, BUTLER_TAG, FACTS_TAG, RULES_TAG, ENTITIES_TAG),
             f"Now: {local_minute(now, zone)}, {zone_name(zone)}. All dates and times below are in this time zone.",
             f"The butler:\n{fence(_butler(butler, episodes), BUTLER_TAG)}",
-            _known("facts", facts, partial(_fact_line, zone), tag=FACTS_TAG, room=MAX_FACTS_CHARS),
-            _known("rules", rules, partial(_rule_line, zone), tag=RULES_TAG, room=MAX_RULES_CHARS),
+            _known("facts", facts, partial(_fact_line, butler, zone), tag=FACTS_TAG, room=MAX_FACTS_CHARS),
+            _known("rules", rules, partial(_rule_line, butler, zone), tag=RULES_TAG, room=MAX_RULES_CHARS),
             _known("entities", entities, _entity_line, tag=ENTITIES_TAG, room=MAX_ENTITIES_CHARS),
             *(_episode(episode, f"{place} of {count}", zone) for place, episode in enumerate(episodes, 1)),
             "---",
@@ -280,18 +283,19 @@ def _known(
     return f"Known {what} ({len(lines)} of {len(known)}):\n{fenced}"
 
 
-def _fact_line(zone: tzinfo, fact: KnownFact, chars: int) -> str:
+def _fact_line(butler: str, zone: tzinfo, fact: KnownFact, chars: int) -> str:
+    """Return a known fact; what goes without saying is left out, because a hundred facts share the room."""
     standing = f"{fact.permanence}, importance {fact.importance:g}{', fading' if fact.fading else ''}"
     since, confirmed = _day(fact.began_at, zone), _day(fact.last_confirmed_at, zone)
     until = None if fact.valid_to is None else _day(fact.valid_to, zone)
     return _json_line(
         {
             "id": str(fact.id),
-            "scope": _name(fact.scope),
+            **({} if fact.scope == butler else {"scope": _name(fact.scope)}),
             "subject": _one_line(fact.subject),
             "predicate": _one_line(fact.predicate),
             "content": trim_to(_one_line(fact.content), chars),
-            "standing": standing,
+            **({} if standing == _USUAL_STANDING else {"standing": standing}),
             "since": str(since),
         }
         | ({} if until is None else {"until": str(until)})
@@ -299,11 +303,11 @@ def _fact_line(zone: tzinfo, fact: KnownFact, chars: int) -> str:
     )
 
 
-def _rule_line(zone: tzinfo, rule: KnownRule, chars: int) -> str:
+def _rule_line(butler: str, zone: tzinfo, rule: KnownRule, chars: int) -> str:
     return _json_line(
         {
             "id": str(rule.id),
-            "scope": _name(rule.scope),
+            **({} if rule.scope == butler else {"scope": _name(rule.scope)}),
             "maturity": rule.maturity,
             "content": trim_to(_one_line(rule.content), chars),
             "since": str(_day(rule.created_at, zone)),
