@@ -24,7 +24,7 @@ import logging
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
@@ -120,6 +120,10 @@ class Half:
         """Return when the first episode tells of a fact."""
         return min(self.said_at[each] for each in fact.episodes)
 
+    def number_of(self, known: KnownFact) -> int:
+        """Return the number of the fact that a prompt shows."""
+        return next(number for number in range(len(self.truth.facts)) if self.fact_id(number) == known.id)
+
     def fact_id(self, number: int) -> UUID:
         """Return the id of a fact in the prompts."""
         return uuid5(NAMESPACE_URL, f"{self.name} fact {number}")
@@ -191,29 +195,56 @@ class Recorded:
         """Return the answer of the batch, with the ids of the memories that this run shows."""
         del trigger_source
         answer = self.answer(self._batch)
-        known = [json.loads(line) for line in _KNOWN.findall(prompt)]
-        for own, stored in (self._ids | dict(self._targets(known))).items():
+        memories = {
+            each["id"]: Memory(**{name: each[name] for name in ("subject", "predicate", "content")})
+            for each in map(json.loads, _KNOWN.findall(prompt))
+            if "predicate" in each
+        }
+        for own, stored in self._ids.items():
             answer = answer.replace(own, stored)
+        for fact, stored in self._stored(memories).items():
+            answer = answer.replace(str(fact.id), stored)
+            if not words(self._half.truth.facts[self._half.number_of(fact)].value) <= words(
+                memories[stored].subject
+            ):
+                answer = _with_key(answer, fact, memories[stored])
         missing = [str(each.id) for each in self._half.known_before(self._batch) if str(each.id) in answer]
         return _without_targets(answer, missing) if missing else answer
 
-    def _targets(self, known: Sequence[dict[str, str]]) -> Iterator[tuple[str, str]]:
-        """Yield the id of each fact in the recorded prompt with that of the memory of it."""
-        facts = self._half.truth.facts
-        memories = {
-            each["id"]: Memory(**{name: each[name] for name in ("subject", "predicate", "content")})
-            for each in known
-            if "predicate" in each
-        }
-        for number, fact in enumerate(facts):
-            about = words(" ".join((*fact.subjects, fact.relation, *fact.values)))
-            telling = {
-                id_: len(about & words(memory.text))
-                for id_, memory in memories.items()
-                if tells_of(memory, fact)
-            }
-            if telling:
-                yield str(self._half.fact_id(number)), max(telling, key=telling.__getitem__)
+    def _stored(self, memories: Mapping[str, Memory]) -> dict[KnownFact, str]:
+        """Return the facts of the recorded prompt with the ids of the memories of them, or of their relation."""
+        stored: dict[KnownFact, str] = {}
+        for known in self._half.known_before(self._batch):
+            fact = self._half.truth.facts[self._half.number_of(known)]
+            alike = [each for each in self._half.truth.facts if each.group == fact.group and each != fact]
+            ids = _telling(memories, [fact]) or _telling(memories, alike)
+            if ids:
+                stored[known] = ids[0]
+        return stored
+
+
+def _telling(memories: Mapping[str, Memory], facts: Sequence[TrueFact]) -> list[str]:
+    """Return the ids of the memories that tell of a fact, those with most of its words first."""
+    shared = {
+        id_: max(
+            len(words(" ".join((*fact.subjects, fact.relation, *fact.values))) & words(memory.text))
+            for fact in facts
+        )
+        for id_, memory in memories.items()
+        if any(tells_of(memory, fact) for fact in facts)
+    }
+    return sorted(shared, key=lambda each: -shared[each])
+
+
+def _with_key(answer: str, fact: KnownFact, memory: Memory) -> str:
+    """Return an answer with the key of a memory where it has the key that the recorded prompt shows of the fact."""
+    key = rf'"subject": "{re.escape(fact.subject)}",(\s*)"predicate": "([a-z]+_)?{re.escape(fact.predicate)}(_[a-z0-9]+)?"'
+    subject, predicate = json.dumps(memory.subject), memory.predicate
+
+    def renamed(match: re.Match[str]) -> str:
+        return f'"subject": {subject},{match[1]}"predicate": "{match[2] or ""}{predicate}{match[3] or ""}"'
+
+    return re.sub(key, renamed, answer)
 
 
 def _without_targets(answer: str, missing: Sequence[str]) -> str:

@@ -5,9 +5,9 @@ another wording of it. Words have no case, accent or ending ("Tuesdays" is "tues
 zero, and a few abbreviations stand for their word. Of facts with one subject, relation and value, each memory tells of
 the one whose period is nearest.
 
-A memory is *about* a fact if its predicate names the relation or the subject, or only a verb, such as ``runs_on``. Only
-memories about a fact can double it, or be current though the fact is over: "The disk of db-1 is dying" is true though
-nothing runs there any more.
+A memory is *about* a fact if its predicate names the relation or the subject, or only a verb, such as ``runs_on``, or if
+four fifths of its words are those of the fact. Only memories about a fact can double it, or be current though the fact is
+over: "The disk of db-1 is dying" is true though nothing runs there any more.
 """
 
 import json
@@ -23,35 +23,23 @@ from pathlib import Path
 from typing import Any, Final
 
 TOLERANCE: Final = timedelta(days=1)
+_MOST_OF: Final = 0.8
+"""The share of the words of a memory from which it says nothing but the fact."""
+
 LEAST_OF_NEVER: Final = 0.8
 """The share of the words of a statement that nobody should keep, from which a memory says it."""
 
 _LABELS: Final = frozenset({"i", "me", "user", "we", "us"})
 """Words for a speaker, which name a subject only as the whole subject of a memory."""
 
-_SAME: Final = {
-    **{"db": "datab", "prod": "produ", "k8s": "kuber", "eur": "euro", "postgresql": "postg", "bi": "twice"},
-    **{
-        "one": "1",
-        "two": "2",
-        "three": "3",
-        "four": "4",
-        "five": "5",
-        "six": "6",
-        "seven": "7",
-        "eight": "8",
-    },
-    **{
-        "nine": "9",
-        "ten": "10",
-        "eleven": "11",
-        "twelve": "12",
-        "mon": "monda",
-        "tue": "tuesd",
-        "wed": "wedne",
-    },
-    **{"thu": "thurs", "fri": "frida", "sat": "satur", "sun": "sunda"},
-}
+_SAME: Final = dict(
+    pair.split("=")
+    for pair in (
+        "db=datab prod=produ k8s=kuber eur=euro postgresql=postg bi=twice mon=monda tue=tuesd wed=wedne thu=thurs"
+        " fri=frida sat=satur sun=sunda one=1 two=2 three=3 four=4 five=5 six=6 seven=7 eight=8 nine=9 ten=10"
+        " eleven=11 twelve=12"
+    ).split()
+)
 _SKIPPED: Final = frozenset({"a", "an", "the", "of", "and", "at", "in", "on", "is"})
 _NEGATIONS: Final = frozenset({"not", "no", "never", "negat", "isn", "wasn", "dropp", "denie"})
 _VERBS: Final = frozenset(
@@ -120,6 +108,7 @@ class Memory:
     begins: date | None = None
     ends: date | None = None
     is_over: bool = False
+    """Whether another fact took its place; it holds until its end, which may be to come."""
 
     @property
     def text(self) -> str:
@@ -128,13 +117,19 @@ class Memory:
 
     def state(self, day: date) -> State:
         """Return when the memory holds, seen from a day."""
-        return State.PAST if self.is_over else _state(self.begins, self.ends, day)
+        return State.PAST if self.is_over and self.ends is None else _state(self.begins, self.ends, day)
 
     def is_about(self, fact: TrueFact) -> bool:
-        """Return whether the key names the relation of a fact, or nothing but a verb, such as ``runs_on``."""
+        """Return whether the key names the relation of a fact, or the content says little else."""
         named = words(self.predicate) - _VERBS
-        about = words(" ".join((fact.relation, *fact.subjects))) - words(self.subject)
-        return not named or bool(named & (about | words(fact.relation)))
+        about = words(" ".join((fact.relation, *fact.subjects)))
+        content = words(self.content) - _VERBS
+        explained = content & (about | words(" ".join(fact.values)))
+        return (
+            not named
+            or bool(named & (about - words(self.subject) | words(fact.relation)))
+            or len(explained) >= _MOST_OF * len(content)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +214,9 @@ def tells_of(memory: Memory, fact: TrueFact) -> bool:
 
 def _names(memory: Memory, text: frozenset[str], subject: str) -> bool:
     named = words(subject)
-    return named == words(memory.subject) if named <= _LABELS else named <= text
+    if named <= _LABELS:  # A rule is for the user.
+        return not memory.predicate or named == words(memory.subject)
+    return named <= text
 
 
 def score(truth: Truth, memories: Sequence[Memory], day: date) -> Score:

@@ -184,7 +184,9 @@ async def _new_fact(
     if same is not None and draft.valid_to is None:
         await _link(sql, MemoryType.FACT, same, step, now)
         return await _confirm(sql, MemoryType.FACT, same, now)
-    (placement,) = await insert_facts(sql, [draft], step.embeddings, found=found, now=now, period=step.period)
+    (placement,) = await insert_facts(
+        sql, [draft], step.embeddings, found=found, now=now, period=step.period, is_change=step.is_change
+    )
     await _link(sql, MemoryType.FACT, placement.id, step, now)
     if placement.superseded_id is None:
         return _beside(placement)
@@ -222,7 +224,13 @@ async def _updated_fact(
         return await _confirm(sql, MemoryType.FACT, target["id"], now)
     # The answer may have changed the subject or predicate, so that the key does not find the target.
     (placement,) = await insert_facts(
-        sql, [draft], step.embeddings, found=found, now=now, target_id=target["id"]
+        sql,
+        [draft],
+        step.embeddings,
+        found=found,
+        now=now,
+        target_id=target["id"],
+        is_change=step.is_change,
     )
     await _link(sql, MemoryType.FACT, placement.id, step, now)
     if not placement.takes_key:

@@ -61,7 +61,7 @@ MAX_EPISODE_CHARS: Final = 12_000
 MAX_EPISODES: Final = 50
 """More episodes would need longer answers than models write well."""
 
-_CONTENT_CHARS: Final = (600, 300, 200, 150, 120, 100, 80)
+_CONTENT_CHARS: Final = (600, 300, 200, 150, 120, 100, 80, 60)
 """The lengths to which contents of known facts and rules are shortened, step by step, until all fit. Shorter contents lose
 their value: "Pages for the on-call person come via …"."""
 

@@ -30,7 +30,8 @@ def settled(steps: Sequence[Step], decided_apart: Collection[str], group: Episod
     """
     facts = [step for step in steps if isinstance(step, StoreFact)]
     known = [_known_claim(fact) for fact in group.known.facts.values()]
-    decisions = iter(settle([_claim(step) for step in facts], known))
+    settled_claims = settle([_claim(step) for step in facts], known)
+    decisions, followed = iter(settled_claims), {each.follows for each in settled_claims}
     result: list[Step] = []
     used: dict[str, str] = {}
     done: dict[int, StoreFact] = {}
@@ -51,7 +52,12 @@ def settled(steps: Sequence[Step], decided_apart: Collection[str], group: Episod
             draft = _with_own_key(draft, used)
         used[draft.key] = siblings.plain(draft.content)
         fact = replace(
-            fact, draft=draft, target_id=decision.target_id, is_apart=is_apart, follows=before is not None
+            fact,
+            draft=draft,
+            target_id=decision.target_id,
+            is_apart=is_apart,
+            follows=before is not None,
+            is_change=before is not None or fact.target_id is not None or decision.place in followed,
         )
         done[decision.place] = fact
         result += _with_earlier(fact, before, group)
@@ -70,6 +76,7 @@ def _claim(step: StoreFact) -> Claim:
         valid_from=_moment(draft.valid_from),
         valid_to=ends,
         target_id=step.target_id,
+        was=tuple(each.content for each in step.earlier),
     )
 
 
@@ -109,17 +116,18 @@ def _with_own_key(draft: FactDraft, used: Mapping[str, str]) -> FactDraft:
 def _with_earlier(fact: StoreFact, before: StoreFact | None, group: EpisodeGroup) -> Iterator[StoreFact]:
     """Yield steps for the values that a fact had before and that nothing else holds, and its own step.
 
-    An earlier value that says when it began, after the known fact did, takes the place of the known fact.
+    An earlier value that says when it began, after the known fact did, takes the place of the known fact. A value without
+    a known beginning held at least from the first episode on, or on the day before it ended.
     """
     known = _known_fact(fact, group.known)
     changed_at = _moment(fact.draft.valid_from) or group.last_at
-    began: dict[str, Moment | None] = {fact.draft.content: None}
+    contents: dict[str, Moment | None] = {fact.draft.content: None}
     if before is not None:
-        began[before.draft.content] = before.draft.valid_from
+        contents[before.draft.content] = before.draft.valid_from
     if known is not None:
-        began[known.content] = known.began_at
+        contents[known.content] = known.began_at
     target_id = fact.target_id
-    earlier = [each for each in fact.earlier if not _is_held(each, began, fact.draft)]
+    earlier = [each for each in fact.earlier if not _is_held(each, contents, fact.draft)]
     ends = [*(each.valid_from for each in earlier[1:]), None]
     for number, (value, end) in enumerate(zip(earlier, ends, strict=False), start=1):
         began = value.valid_from
@@ -128,7 +136,9 @@ def _with_earlier(fact: StoreFact, before: StoreFact | None, group: EpisodeGroup
         draft = replace(
             fact.draft,
             content=value.content,
-            valid_from=None if began is not None and began >= valid_to else began,
+            valid_from=began
+            if began is not None and began < valid_to
+            else min(group.first_at, valid_to - _DAY),
             valid_to=None if takes_over else valid_to,
         )
         yield replace(

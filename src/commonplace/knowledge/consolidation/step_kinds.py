@@ -29,6 +29,7 @@ class StoreFact:
         earlier: The values that the answer says it had before.
         is_apart: Whether its value is a part of the predicate.
         follows: Whether it replaces a fact of the same answer.
+        is_change: Whether it takes the place of the fact with its key, also if its period is over.
     """
 
     place: str
@@ -40,6 +41,7 @@ class StoreFact:
     earlier: tuple[EarlierValue, ...] = ()
     is_apart: bool = False
     follows: bool = False
+    is_change: bool = False
     embeddings: Embeddings = _NO_VECTORS
     target_id: UUID | None = None
 
@@ -99,6 +101,11 @@ class EpisodeGroup:
     def last_at(self) -> datetime:
         """When the latest episode was stored."""
         return max(self.said_at.values())
+
+    @property
+    def first_at(self) -> datetime:
+        """When the earliest episode was stored."""
+        return min(self.said_at.values())
 
     def evidence(self, given: Sequence[UUID]) -> tuple[UUID, ...]:
         """Return the episodes of the group that an entry names, or all episodes of the group."""

@@ -38,7 +38,7 @@ from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
 from commonplace.knowledge.model.fact_drafts import FactDraft, checked_fact, fact_text
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, MemoryType
 from commonplace.knowledge.model.permanence import Permanence
-from commonplace.knowledge.rules.fact_periods import with_period
+from commonplace.knowledge.rules.fact_periods import with_end, with_period
 from commonplace.knowledge.rules.periods import Period
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 from commonplace.knowledge.store.vectors import embed
@@ -161,7 +161,14 @@ def _rule(place: str, rule: ProposedRule, group: EpisodeGroup, target: KnownRule
 
 
 def _dated(draft: FactDraft, said_at: Sequence[datetime]) -> tuple[FactDraft, Period | None]:
-    """Return a draft with the period and the days that its content names, and the period, if its episodes agree."""
+    """Return a draft with the period and the days that its content names, and the period, if its episodes agree.
+
+    What the answer says of the period stays; a permanent fact has no end.
+    """
+    if draft.permanence == Permanence.PERMANENT:
+        return replace(draft, content=_with_agreed_dates(draft.content, said_at)), None
+    ends = [with_end(draft, moment) for moment in (min(said_at), max(said_at))]
+    draft = ends[0] if ends[0] == ends[1] else draft
     (first, early), (last, late) = with_period(draft, min(said_at)), with_period(draft, max(said_at))
     return (first, early) if (early, first.content) == (late, last.content) else (draft, None)
 

@@ -194,6 +194,7 @@ async def insert_facts(
     now: datetime,
     period: Period | None = None,
     target_id: UUID | None = None,
+    is_change: bool = False,
 ) -> list[Placement]:
     """Insert facts within an open transaction that has serialised their keys, and return their placements in order.
 
@@ -205,6 +206,7 @@ async def insert_facts(
         now: The present.
         period: The period that the words of a single fact name.
         target_id: The active fact of another key that a single fact replaces.
+        is_change: Whether a single fact is known to take the place of the active fact of its key.
 
     Raises:
         InvalidInputError: A fact names an entity or episode that does not exist; roll back the transaction or
@@ -227,7 +229,10 @@ async def insert_facts(
     )
     beside = [list(group) for _, group in groupby(rows, key=itemgetter("place"))]
     candidates = [
-        _candidate(fact, each, fact_id, flags=tuple(json.loads(flags)), period=period)
+        replace(
+            _candidate(fact, each, fact_id, flags=tuple(json.loads(flags)), period=period),
+            is_change=is_change,
+        )
         for fact, each, fact_id, flags in zip(facts, beside, values["id"], values["flags"], strict=True)
     ]
     placements = _decided(candidates, now)

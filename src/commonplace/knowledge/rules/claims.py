@@ -7,9 +7,10 @@ Several claims of one batch about one relation are
 - *siblings*, if they may hold at once: values of a predicate that holds several (``allergic_to``), values that were
   said together, for different uses or with a word such as "also", and exceptions for some days.
 
-Claims are about one relation if subject and predicate differ only in spelling, article, "DB" for "database", a number
-or a word of age: ``version`` and ``version_2``, ``host`` and ``new_host``. A number or word of age counts as such only
-if the bare predicate occurs as well, in the batch or in memory.
+Claims are about one relation if subject and predicate differ only in spelling, article, "DB" for "database", a number,
+a word of age or a date: ``version`` and ``version_2``, ``host`` and ``new_host``, ``on_call_6_july`` and
+``on_call_13_july``. These count as such only if the bare predicate occurs as well, or with another date, in the batch or
+in memory. A claim that says what it was before is about the relation of the fact in memory that says so.
 
 Source: TRU-04, ADR 0013.
 """
@@ -24,6 +25,7 @@ from uuid import UUID
 
 from commonplace.knowledge.model.keys import plain_key
 from commonplace.knowledge.rules import siblings
+from commonplace.language.calendar_words import MONTHS
 from commonplace.language.cues import Cues, tokens_of
 from commonplace.language.values import concepts, share, values
 
@@ -53,6 +55,15 @@ _AGES: Final = concepts(
 )
 """Words that say nothing of what a value is for."""
 
+_MONTH_NAMES: Final = frozenset(name for names in MONTHS for name in names.split("|"))
+_DATE_PART: Final = re.compile(r"\d{1,4}(?:st|nd|rd|th)?")
+_BEFORE_DATE: Final = frozenset(
+    {"week", "day", "month", "since", "from", "until", "of", "on", "in", "as", "for", "the"}
+)
+_DAY_AND_MONTH: Final = 2
+_WHOLE_DATE: Final = 3
+"""The least number of parts of a date with and without the name of its month."""
+
 _SAME_VALUE: Final = 0.6
 """The share of the words of one text in another from which both name the same value."""
 
@@ -66,6 +77,7 @@ class Claim:
         valid_from: When it began to hold, if the batch says so.
         valid_to: When it stops to hold, if the batch says so.
         target_id: The fact in memory that it replaces, if it names one.
+        was: What it says that it was before.
     """
 
     scope: str
@@ -76,6 +88,7 @@ class Claim:
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     target_id: UUID | None = None
+    was: tuple[str, ...] = ()
 
     @property
     def reach(self) -> datetime | None:
@@ -181,27 +194,49 @@ class _Relations:
         self._by_relation: dict[tuple[str, str, str], KnownClaim] = {}
         self._subjects: dict[tuple[str, str], str] = {}
         self._names = defaultdict[tuple[str, str], set[str]](set)
+        self._known = defaultdict[tuple[str, str], list[KnownClaim]](list)
         for each in (*known, *claims):
-            about, name = (each.scope, plain_key(each.subject)), siblings.plain_name(each.predicate)
+            about, name = _about(each), siblings.plain_name(each.predicate)
             self._subjects.setdefault(about, each.subject)
             self._names[about].add(name)
-            if isinstance(each, KnownClaim):
-                self._by_relation.setdefault((*about, name), each)
+        for each in sorted(known, key=lambda each: each.valid_to is not None):
+            self._known[_about(each)].append(each)
+            self._by_relation.setdefault((*_about(each), siblings.plain_name(each.predicate)), each)
+        for each in sorted(known, key=lambda each: each.valid_to is not None):
+            self._by_relation.setdefault((*_about(each), self.relation(each)), each)
 
     def groups(self) -> Iterator[list[int]]:
         """Yield the places of the claims about each relation."""
         groups = defaultdict[tuple[str, str, str], list[int]](list)
         for place, claim in enumerate(self._claims):
             about = self._by_id.get(claim.target_id, claim) if claim.target_id else claim
-            groups[claim.scope, plain_key(about.subject), self.relation(about)].append(place)
+            groups[*_about(about), self.relation(about)].append(place)
         yield from groups.values()
 
     def relation(self, claim: Claim | KnownClaim) -> str:
         """Return the name of a claim's relation."""
-        name = siblings.plain_name(claim.predicate)
+        name, names = siblings.plain_name(claim.predicate), self._names[_about(claim)]
         match = _AGED.fullmatch(name) or _PAST.fullmatch(name)
         bare = name if match is None else match[1] or match[2]
-        return bare if bare in self._names[claim.scope, plain_key(claim.subject)] else name
+        if bare != name and bare in names:
+            return bare
+        undated = _undated(name)
+        if undated != name and any(_undated(each) == undated for each in names - {name}):
+            return undated
+        fact = self._fact_that_says(claim, name) if isinstance(claim, Claim) else None
+        return name if fact is None else siblings.plain_name(fact.predicate)
+
+    def _fact_that_says(self, claim: Claim, name: str) -> KnownClaim | None:
+        """Return the active fact that says what a claim was before, if their predicates share a word."""
+        facts = self._known[_about(claim)] if claim.was and claim.target_id is None else []
+        if any(siblings.plain_name(each.predicate) == name for each in facts):
+            return None
+        for fact in facts:
+            shared = concepts(name.replace("_", " ")) & concepts(fact.predicate.replace("_", " "))
+            about = f"{claim.subject} {name} {fact.predicate}"
+            if shared and any(say_the_same(each, fact.content, about=about) for each in claim.was):
+                return fact
+        return None
 
     def is_past(self, claim: Claim) -> bool:
         """Return whether a claim's predicate says that it no longer holds."""
@@ -212,11 +247,29 @@ class _Relations:
         """Return the active fact that a claim is about, by its target or its relation."""
         if claim.target_id is not None:
             return self._by_id.get(claim.target_id)
-        return self._by_relation.get((claim.scope, plain_key(claim.subject), self.relation(claim)))
+        return self._by_relation.get((*_about(claim), self.relation(claim)))
 
     def subject_of(self, claim: Claim) -> str:
         """Return the spelling of a claim's subject that memory has, else the first of the batch."""
-        return self._subjects[claim.scope, plain_key(claim.subject)]
+        return self._subjects[_about(claim)]
+
+
+def _about(claim: Claim | KnownClaim) -> tuple[str, str]:
+    return claim.scope, plain_key(claim.subject)
+
+
+def _undated(name: str) -> str:
+    """Return the name of a predicate without a date at its end: ``on_call`` for ``on_call_week_of_6_july``."""
+    parts = name.split("_")
+    end = len(parts)
+    while end and (parts[end - 1] in _MONTH_NAMES or _DATE_PART.fullmatch(parts[end - 1])):
+        end -= 1
+    date = parts[end:]
+    if len(date) < (_DAY_AND_MONTH if _MONTH_NAMES & set(date) else _WHOLE_DATE):
+        return name
+    while end and parts[end - 1] in _BEFORE_DATE:
+        end -= 1
+    return "_".join(parts[:end]) or name
 
 
 def _lines(claims: Sequence[Claim], group: Sequence[int], relations: _Relations) -> list[_Line]:
@@ -287,6 +340,9 @@ def _settled_line(
     """Yield the decisions about the claims of one line, beside the other claims of its relation."""
     subject, predicate = _key_of(claims, line, relations)
     target_id = next((claims[each].target_id for each in line if claims[each].target_id), None)
+    fact = relations.fact_of(claims[line[0]])
+    if target_id is None and fact is not None and predicate != fact.predicate:
+        target_id = fact.id  # Its predicate has a date, and the line's has none.
     is_sibling = _is_sibling(claims[line[0]], predicate, target_id, others, relations)
     before: int | None = None
     for place in line:
@@ -307,11 +363,17 @@ def _key_of(claims: Sequence[Claim], line: _Line, relations: _Relations) -> tupl
     first = claims[line[0]]
     if len(line) == 1 and first.target_id is not None:
         return first.subject, first.predicate
+    relation = relations.relation(first)
     fact = next((each for place in line if (each := relations.fact_of(claims[place]))), None)
     if fact is not None:
-        return fact.subject, fact.predicate
-    names = [claims[place].predicate for place in line]
-    return relations.subject_of(first), min(names, key=lambda each: len(siblings.plain_name(each)))
+        is_dated = (
+            _undated(siblings.plain_name(fact.predicate)) == relation != siblings.plain_name(fact.predicate)
+        )
+        return fact.subject, relation if is_dated else fact.predicate
+    names = {
+        siblings.plain_name(claims[place].predicate): claims[place].predicate for place in reversed(line)
+    }
+    return relations.subject_of(first), names.get(relation, relation)
 
 
 def _is_sibling(

@@ -65,6 +65,7 @@ class Candidate:
         active: The active fact of its key in the database.
         unlinked: The active facts about its subject that should have its entity, and cannot, because ``active`` has it.
         target: The active fact of another key that the draft replaces, if any.
+        is_change: Whether the draft is known to take the place of ``active``, and not to be an exception for its period.
     """
 
     id: UUID
@@ -77,6 +78,7 @@ class Candidate:
     active: ActiveFact | None = None
     unlinked: tuple[ActiveFact, ...] = ()
     target: ActiveFact | None = None
+    is_change: bool = False
 
 
 class DraftOutcome(StrEnum):
@@ -180,7 +182,8 @@ def decide_supersession(candidates: Sequence[Candidate], now: datetime) -> list[
     ======== =========================================== ======================================== ===================
     new      does not exist                              any                                      active
     repeated has the same words                          any                                      active, inherits
-    history  has other words, and ends after the draft   has a period that is over                superseded
+    history  has other words, and ends after the draft   has a period that is over, unless it is  superseded
+                                                         a change that began after the active
     history  has other words, or an unlinked fact has,   has words that name a period that is     superseded, with the
              and began when the period was over          over                                     period
     held     has other words and is more trusted         any                                      held
@@ -297,7 +300,9 @@ def _as_history(candidate: Candidate, active: ActiveFact, now: datetime) -> Fact
         _is_later(each, candidate, now) for each in candidate.unlinked
     ):
         draft = draft if candidate.period is None else during(draft, candidate.period)
-    end = _moment(draft.valid_to)
+    begins, end = _moment(draft.valid_from), _moment(draft.valid_to)
+    if candidate.is_change and draft is candidate.draft and begins is not None and begins > active.began_at:
+        return None
     is_over = end is not None and end <= now and (active.valid_to is None or end < active.valid_to)
     return draft if is_over else None
 

@@ -394,3 +394,13 @@ def test_drafts_of_one_entity_meet_under_any_subject() -> None:
     one = candidate("beta", entity_id=UUID(int=9))
     _, second = chain(one, replace(candidate("gamma", number=3), draft=replace(one.draft, subject="Annie")))
     assert second.superseded_id == one.id
+
+
+@pytest.mark.requirement("TRU-04.1")
+def test_a_change_takes_the_place_of_the_active_fact_though_its_period_is_over() -> None:
+    """An exception for a period leaves the active fact; so does a change that began before it."""
+    days = {"active": active_fact(began_at=PAST - timedelta(days=5)), "valid_to": NOW - timedelta(days=1)}
+    change = decide(**days, valid_from=PAST, is_change=True)
+    assert (change.outcome, change.endings[0].valid_to) == (DraftOutcome.REPLACED, PAST)
+    assert decide(**days, valid_from=PAST).outcome is DraftOutcome.HISTORY
+    assert decide(**days, valid_from=PAST - timedelta(days=9), is_change=True).outcome is DraftOutcome.HISTORY
