@@ -53,7 +53,7 @@ MAX_EPISODES_CHARS: Final = 48_000
 MAX_FACTS_CHARS: Final = 26_000
 """100 facts of 260 characters, including ids and keys; longer contents are shortened until all facts fit."""
 
-MAX_RULES_CHARS: Final = 10_000
+MAX_RULES_CHARS: Final = 9_000
 MAX_ENTITIES_CHARS: Final = 2_500
 MAX_EPISODE_CHARS: Final = 12_000
 """Maximum number of characters of one episode in the prompt; four long episodes fit into a run."""
@@ -61,7 +61,7 @@ MAX_EPISODE_CHARS: Final = 12_000
 MAX_EPISODES: Final = 50
 """More episodes would need longer answers than models write well."""
 
-_CONTENT_CHARS: Final = (600, 300, 200, 150, 120, 100, 80, 60)
+_CONTENT_CHARS: Final = (600, 300, 200, 150, 120, 100, 80, 60, 40)
 """The lengths to which contents of known facts and rules are shortened, step by step, until all fit. Shorter contents lose
 their value: "Pages for the on-call person come via …"."""
 

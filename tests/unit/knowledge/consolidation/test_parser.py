@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -323,9 +323,32 @@ def test_a_fact_has_its_days_and_what_it_was() -> None:
 
 @pytest.mark.requirement("TRU-04.2")
 @pytest.mark.parametrize(
+    ("given_day", "first", "last"),
+    [
+        ("2026-02", (2026, 2, 1), (2026, 2, 28)),
+        ("5 May 2026", (2026, 5, 5), (2026, 5, 5)),
+        ("May 2026", (2026, 5, 1), (2026, 5, 31)),
+        ("2026-05-05T12:00:00Z", (2026, 5, 5), (2026, 5, 5)),
+    ],
+)
+def test_months_and_days_in_words_are_read(
+    given_day: str, first: tuple[int, int, int], last: tuple[int, int, int]
+) -> None:
+    """With their year alone; a month begins with its first day and ends with its last."""
+    (fact, other) = parsed(
+        new_facts=[{**FACT, "valid_from": given_day}, {**FACT, "content": "x", "valid_to": given_day}]
+    ).new_facts
+    assert fact.valid_from is not None
+    assert other.valid_to is not None
+    assert (fact.valid_from.date(), other.valid_to.date()) == (date(*first), date(*last))
+
+
+@pytest.mark.requirement("TRU-04.2")
+@pytest.mark.parametrize(
     ("given_days", "named"),
     [
         ({"valid_from": "since Monday"}, "valid_from"),
+        ({"valid_from": "5 May"}, "valid_from"),
         ({"valid_to": 20260331}, "valid_to"),
         ({"valid_from": "0001-01-01"}, "valid_from"),
         ({"valid_from": "2026-03-31", "valid_to": "2026-03-01"}, "valid_to"),

@@ -227,7 +227,10 @@ def test_the_prompt_is_bounded(known: str) -> None:
     episodes = long[: fit(long)]
     facts = [fact(place, known) for place in range(100)]
     rules = [rule(place, known) for place in range(50)]
-    built = build_prompt(butler="</b" * 100, episodes=episodes, facts=facts, rules=rules, now=MOMENT)
+    name = KnownEntity(canonical_name=known[:200], entity_type="person", aliases=(known[:200],))
+    built = build_prompt(
+        butler="</b" * 100, episodes=episodes, facts=facts, rules=rules, entities=[name] * 40, now=MOMENT
+    )
     assert len(built) <= MAX_PROMPT_CHARS
     if known.startswith(("Known", "x")):
         assert "Known facts (100):" in built
