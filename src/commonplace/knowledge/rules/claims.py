@@ -18,7 +18,7 @@ Source: TRU-04, ADR 0013.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -161,7 +161,16 @@ def settle(claims: Sequence[Claim], known: Iterable[KnownClaim] = ()) -> list[Se
                 order[place] = claim
             others = [claims[each] for other in lines if other is not line for each in other]
             settled |= {each.place: each for each in _settled_line(claims, line, others, relations)}
-    return [settled[place] for place in order]
+    targets: set[UUID] = set()
+    return [_with_free_target(settled[place], targets) for place in order]
+
+
+def _with_free_target(claim: SettledClaim, taken: set[UUID]) -> SettledClaim:
+    """Return a claim without its target if that is taken, and take it: a fact is replaced once."""
+    if claim.target_id in taken:
+        return replace(claim, target_id=None)
+    taken.update([claim.target_id] if claim.target_id else [])
+    return claim
 
 
 def in_time(claims: Sequence[Claim]) -> list[int]:
@@ -291,12 +300,12 @@ def _lines(claims: Sequence[Claim], group: Sequence[int], relations: _Relations)
 
 def _continues(claim: Claim, before: Claim, relations: _Relations) -> bool:
     """Return whether a claim says the same as an earlier claim of its relation, or takes its place."""
-    if claim.target_id is not None and before.target_id is not None:
-        return claim.target_id == before.target_id
     if siblings.plain(claim.content) == siblings.plain(before.content):
         return True
     if siblings.holds_several(claim.predicate) or siblings.names_a_value(claim.predicate):
         return False
+    if claim.target_id is not None and before.target_id is not None:
+        return claim.target_id == before.target_id
     if relations.is_past(before) and not relations.is_past(claim):
         return True
     is_open = before.valid_to is None
