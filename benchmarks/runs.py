@@ -1,9 +1,9 @@
 """Measure what runs make of recorded answers: which facts of three months are right, lost, doubled or wrongly current.
 
 ``python benchmarks/runs.py [--data DIR] [--half a] [--show] [--json]`` plays the recorded answers of a strong and of a
-mediocre model through the real consolidation. Each half has 60 episodes of three months. People who did not see the code
-wrote them, and the facts that follow from them: ``episodes.jsonl``, ``truth.json`` and ``answers/MODEL/BATCH.txt`` in
-``DIR/HALF``. Twelve episodes are a batch, and each batch is a run. Of the facts:
+mediocre model through the real consolidation. Each half has 60 episodes of three months. People who did not see the
+code wrote them, and the facts that follow from them: ``episodes.jsonl``, ``truth.json`` and ``answers/MODEL/BATCH.txt``
+in ``DIR/HALF``. Twelve episodes are a batch, and each batch is a run. Of the facts:
 
 - ``right``: the memory has the fact in its state (past, present or to come), and its days differ by at most one
 - ``period``: the memory has the fact in its state, with other days
@@ -11,10 +11,14 @@ wrote them, and the facts that follow from them: ``episodes.jsonl``, ``truth.jso
 - ``doubled``: further current memories of a current fact
 - ``current``: current memories of a fact that is over, or of a statement that nobody should keep
 
-``--write-prompts DIR`` writes the prompts of a half instead, for a model to answer. The prompt of a batch shows as known
-what holds after the batches before it, by the authors' facts, so that all batches can be answered at once. An answer
-that updates such a fact updates the memory that the run has of it; if the run has none, its update is a new fact.
+``--write-prompts DIR`` writes the prompts of a half instead, for a model to answer. The prompt of a batch shows as
+known what holds after the batches before it, by the authors' facts, so that all batches can be answered at once. When
+the answers are played, an update of such a fact updates the memory that the run shows of it or of its relation, and new
+facts with its subject and predicate get those of that memory. If the run shows none, the update is a new fact.
 :mod:`runs_truth` says when a memory tells of a fact.
+
+The exit status is 1 if a figure is beyond its limit: of the strong answers at least 97 % right and none wrongly
+current, of the mediocre ones at least 85 % right and at most 3 % wrongly current.
 """
 
 import argparse
@@ -53,6 +57,11 @@ BUTLER: Final = "notes"
 BATCH: Final = 12
 MOST_ATTEMPTS: Final = 2
 _KNOWN: Final = re.compile(r'^\{"id": .*\}$', re.MULTILINE)
+_TEXT: Final = r'"((?:[^"\\]|\\.)*)"'
+_FACTS_SAID: Final = re.compile(rf'"subject"\s*:\s*{_TEXT}(.*?)(?="subject"|\Z)', re.DOTALL)
+_CONTENTS_SAID: Final = re.compile(rf'"content"\s*:\s*{_TEXT}')
+LEAST_RIGHT: Final = {"strong": 0.97, "mediocre": 0.85}
+MOST_CURRENT: Final = {"strong": 0.0, "mediocre": 0.03}
 _ALL: Final = """
 SELECT subject, predicate, content, coalesce(valid_from, created_at) AS begins, valid_to AS ends,
   validity = 'superseded' AS is_over
@@ -238,11 +247,12 @@ def _telling(memories: Mapping[str, Memory], facts: Sequence[TrueFact]) -> list[
 
 def _with_key(answer: str, fact: KnownFact, memory: Memory) -> str:
     """Return an answer with the key of a memory where it has the key that the recorded prompt shows of the fact."""
-    key = rf'"subject": "{re.escape(fact.subject)}",(\s*)"predicate": "([a-z]+_)?{re.escape(fact.predicate)}(_[a-z0-9]+)?"'
-    subject, predicate = json.dumps(memory.subject), memory.predicate
+    subject, predicate = re.escape(fact.subject), re.escape(fact.predicate)
+    key = rf'"subject": "{subject}",(\s*)"predicate": "([a-z]+_)?{predicate}(_[a-z0-9]+)?"'
 
     def renamed(match: re.Match[str]) -> str:
-        return f'"subject": {subject},{match[1]}"predicate": "{match[2] or ""}{predicate}{match[3] or ""}"'
+        predicate = f"{match[2] or ''}{memory.predicate}{match[3] or ''}"
+        return f'"subject": {json.dumps(memory.subject)},{match[1]}"predicate": {json.dumps(predicate)}'
 
     return re.sub(key, renamed, answer)
 
@@ -313,13 +323,11 @@ def unsaid(half: Half, model: str) -> list[TrueFact]:
     entries: list[Memory] = []
     for number in range(len(half.batches)):
         text = answers.answer(number)
-        for found in re.finditer(
-            r'"subject"\s*:\s*"((?:[^"\\]|\\.)*)"(.*?)(?="subject"|\Z)', text, re.DOTALL
-        ):
-            entries.append(Memory(subject=found[1], predicate="", content=found[2]))
         entries += [
-            Memory(subject="", predicate="", content=each)
-            for each in re.findall(r'"content"\s*:\s*"((?:[^"\\]|\\.)*)"', text)
+            Memory(subject=each[1], predicate="", content=each[2]) for each in _FACTS_SAID.finditer(text)
+        ]
+        entries += [
+            Memory(subject="", predicate="", content=each[1]) for each in _CONTENTS_SAID.finditer(text)
         ]
     return [fact for fact in half.truth.facts if not any(tells_of(each, fact) for each in entries)]
 
@@ -337,6 +345,14 @@ class Figures:
     lost: int
     doubled: int
     current: int
+
+    @property
+    def meets_limits(self) -> bool:
+        """Whether enough facts are right, and few enough wrongly current."""
+        return (
+            self.right >= LEAST_RIGHT[self.answers] * self.facts
+            and self.current <= MOST_CURRENT[self.answers] * self.facts
+        )
 
 
 def figures(half: Half, model: str, result: Score) -> Figures:
@@ -385,8 +401,8 @@ def _percent(part: int, whole: int) -> str:
     return f"{part} ({part / whole:.1%})"
 
 
-def main() -> None:
-    """Print the table, or write the prompts."""
+def main() -> int:
+    """Print the table, or write the prompts; return the exit status."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -403,19 +419,19 @@ def main() -> None:
     if options.write_prompts is not None:
         for half in halves:
             write_prompts(half, options.write_prompts)
-        return
+        return 0
     measured = asyncio.run(measure(halves, show=options.show))
     if options.json:
         json.dump([asdict(each) for each in measured], sys.stdout, indent=2)
-        return
-    print("half  answers   facts  unsaid       right         period       lost         doubled      current")
+        return int(not all(each.meets_limits for each in measured))
+    names = ("unsaid", "right", "period", "lost", "doubled", "current")
+    print(f"half  answers   facts  {'  '.join(f'{name:11}' for name in names)}")
     for each in measured:
-        cells = (
-            _percent(part, each.facts)
-            for part in (each.unsaid, each.right, each.period, each.lost, each.doubled, each.current)
-        )
-        print(f"{each.half:4}  {each.answers:8}  {each.facts:5}  {'  '.join(f'{cell:11}' for cell in cells)}")
+        cells = (f"{_percent(getattr(each, name), each.facts):11}" for name in names)
+        missed = "" if each.meets_limits else "  beyond a limit"
+        print(f"{each.half:4}  {each.answers:8}  {each.facts:5}  {'  '.join(cells)}{missed}")
+    return int(not all(each.meets_limits for each in measured))
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

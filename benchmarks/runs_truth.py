@@ -1,13 +1,14 @@
 """What is true after the episodes of ``runs.py``, and which memories tell of it.
 
-A memory tells of a fact if it has all words of the subject, or of another name of it, and all words of the value, or of
-another wording of it. Words have no case, accent or ending ("Tuesdays" is "tuesd"), numbers no separators and no leading
-zero, and a few abbreviations stand for their word. Of facts with one subject, relation and value, each memory tells of
-the one whose period is nearest.
+A memory tells of a fact if it has all words of the subject, or of another name of it, and all words of the value, or
+of another wording of it. Words have no case, accent or ending ("Tuesdays" is "tuesd"), numbers no separators and no
+leading zero, and a few abbreviations stand for their word. Of facts with one subject, relation and value, each memory
+tells of the one whose period is nearest.
 
-A memory is *about* a fact if its predicate names the relation or the subject, or only a verb, such as ``runs_on``, or if
-four fifths of its words are those of the fact. Only memories about a fact can double it, or be current though the fact is
-over: "The disk of db-1 is dying" is true though nothing runs there any more.
+A memory is *about* a fact if its predicate names the relation or the subject, or only a verb, such as ``runs_on``, or
+if four fifths of its words are those of the fact. Only memories about a fact can double it, or be current though the
+fact is over: "The disk of db-1 is dying" is true though nothing runs there any more. ``doubled`` counts too many:
+"Maren does not want to lead" is about the lead as well.
 """
 
 import json
@@ -32,14 +33,13 @@ LEAST_OF_NEVER: Final = 0.8
 _LABELS: Final = frozenset({"i", "me", "user", "we", "us"})
 """Words for a speaker, which name a subject only as the whole subject of a memory."""
 
-_SAME: Final = dict(
-    pair.split("=")
-    for pair in (
-        "db=datab prod=produ k8s=kuber eur=euro postgresql=postg bi=twice mon=monda tue=tuesd wed=wedne thu=thurs"
-        " fri=frida sat=satur sun=sunda one=1 two=2 three=3 four=4 five=5 six=6 seven=7 eight=8 nine=9 ten=10"
-        " eleven=11 twelve=12"
-    ).split()
+_ABBREVIATIONS: Final = (
+    "db=datab prod=produ k8s=kuber eur=euro postgresql=postg bi=twice mon=monda tue=tuesd wed=wedne thu=thurs fri=frida"
+    " sat=satur sun=sunda one=1 two=2 three=3 four=4 five=5 six=6 seven=7 eight=8 nine=9 ten=10 eleven=11 twelve=12"
 )
+_SAME: Final[dict[str, str]] = {
+    short: long for short, _, long in (pair.partition("=") for pair in _ABBREVIATIONS.split())
+}
 _SKIPPED: Final = frozenset({"a", "an", "the", "of", "and", "at", "in", "on", "is"})
 _NEGATIONS: Final = frozenset({"not", "no", "never", "negat", "isn", "wasn", "dropp", "denie"})
 _VERBS: Final = frozenset(

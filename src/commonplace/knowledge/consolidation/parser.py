@@ -1,7 +1,7 @@
 """Parser of a model's answer, action by action; malformed entries are reported and the rest is kept. Pure.
 
-Models send lists as JSON strings, which are accepted, and ids that they made up or copied from the example of the skill,
-which are reported. Source: KNW-13.
+Models send lists as JSON strings, which are accepted, and ids that they made up or copied from the example of the
+skill, which are reported. Source: KNW-13.
 """
 
 import math

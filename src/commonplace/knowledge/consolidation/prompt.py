@@ -62,8 +62,8 @@ MAX_EPISODES: Final = 50
 """More episodes would need longer answers than models write well."""
 
 _CONTENT_CHARS: Final = (600, 300, 200, 150, 120, 100, 80, 60, 40)
-"""The lengths to which contents of known facts and rules are shortened, step by step, until all fit. Shorter contents lose
-their value: "Pages for the on-call person come via …"."""
+"""The lengths to which contents of known facts and rules are shortened, step by step, until all fit. The last ones lose
+values: "Pages for the on-call person come via …"."""
 
 _USUAL_STANDING: Final = f"{Permanence.STANDARD}, importance {DEFAULT_IMPORTANCE:g}"
 
@@ -104,7 +104,7 @@ class PendingEpisode(Noun):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownFact(Noun):
-    """An active fact that a model may update, withdraw or confirm; it holds from ``began_at`` to ``valid_to``, if known."""
+    """An active fact that a model may update, withdraw or confirm; it ends at ``valid_to``, if an end is known."""
 
     id: UUID
     scope: str

@@ -26,8 +26,8 @@ class ProposedFact:
     """A fact to store; it replaces the known fact ``target_id``, if given, in that fact's scope (R-KNW-3).
 
     ``importance`` is 1 to 10. If permanence, importance or tags are ``None``, the value of the replaced fact or the
-    default is used. Empty ``evidence`` means that the fact was learned from all episodes of the group. ``valid_from`` and
-    ``valid_to`` are ``None`` if the answer does not give them; ``was`` has the earlier values, oldest first.
+    default is used. Empty ``evidence`` means that the fact was learned from all episodes of the group. ``valid_from``
+    and ``valid_to`` are ``None`` if the answer does not give them; ``was`` has the earlier values, oldest first.
     """
 
     subject: str

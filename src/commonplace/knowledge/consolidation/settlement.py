@@ -116,8 +116,8 @@ def _with_own_key(draft: FactDraft, used: Mapping[str, str]) -> FactDraft:
 def _with_earlier(fact: StoreFact, before: StoreFact | None, group: EpisodeGroup) -> Iterator[StoreFact]:
     """Yield steps for the values that a fact had before and that nothing else holds, and its own step.
 
-    An earlier value that says when it began, after the known fact did, takes the place of the known fact. A value without
-    a known beginning held at least from the first episode on, or on the day before it ended.
+    An earlier value that says when it began, after the known fact did, takes the place of the known fact. A value
+    without a known beginning held at least from the first episode on, or on the day before it ended.
     """
     known = _known_fact(fact, group.known)
     changed_at = _moment(fact.draft.valid_from) or group.last_at

@@ -20,8 +20,8 @@ MAX_ANSWER_TOKENS: Final = 8192
 class Spawner(Protocol):
     """Starts a session of a language model and returns its final answer.
 
-    A spawner with the attribute ``asks_for_form`` that is true tells the model itself how to send the answer, for example
-    as the arguments of a tool. For all others the prompt asks for a fenced ``json`` block.
+    A spawner whose attribute ``asks_for_form`` is true tells the model itself how to send the answer, for example as
+    the arguments of a tool. For all others the prompt asks for a fenced ``json`` block.
     """
 
     async def __call__(self, prompt: str, *, trigger_source: str) -> str:

@@ -40,4 +40,4 @@ KEY_GAPS: Final = {f"{column}_key": _in_sql(column) for column in ("subject", "p
     "asked_subject_key": _in_sql("CAST(:subject AS text)"),
     "subject_kin": f"regexp_replace({_in_sql('subject')}, '{_KIND_AT_END}', '')",
 }
-"""The placeholders in SQL files: :func:`plain_key` of the columns and of a parameter ``subject``, and :func:`kin_key`."""
+"""The placeholders in SQL files: :func:`plain_key` of the columns and of a parameter ``subject``; :func:`kin_key`."""

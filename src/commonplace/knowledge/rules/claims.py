@@ -9,8 +9,8 @@ Several claims of one batch about one relation are
 
 Claims are about one relation if subject and predicate differ only in spelling, article, "DB" for "database", a number,
 a word of age or a date: ``version`` and ``version_2``, ``host`` and ``new_host``, ``on_call_6_july`` and
-``on_call_13_july``. These count as such only if the bare predicate occurs as well, or with another date, in the batch or
-in memory. A claim that says what it was before is about the relation of the fact in memory that says so.
+``on_call_13_july``. These count as such only if the bare predicate occurs as well, or with another date, in the batch
+or in memory. A claim that says what it was before is about the relation of the fact in memory that says so.
 
 Source: TRU-04, ADR 0013.
 """
@@ -25,16 +25,10 @@ from uuid import UUID
 
 from commonplace.knowledge.model.keys import plain_key
 from commonplace.knowledge.rules import siblings
-from commonplace.language.calendar_words import MONTHS
+from commonplace.knowledge.rules.relation_names import is_of_the_past, unaged, undated
 from commonplace.language.cues import Cues, tokens_of
 from commonplace.language.values import concepts, share, values
 
-_AGED: Final = re.compile(
-    r"(?:new|current|latest|updated|present)_(.+)|(.+)_(?:new|now|current|latest|updated|[2-9])"
-)
-_PAST: Final = re.compile(
-    r"(?:old|previous|former|prior|earlier)_(.+)|(.+)_(?:old|before|previous|previously|until)"
-)
 _USE: Final = re.compile(r"\b(?:for|für|fuer|para|pour)\s+((?:[^\W\d_][\w-]*\s*){1,4})", re.IGNORECASE)
 _ALSO: Final = Cues.of(
     "also|additional*|another|second|both|as well|too|in addition|besides",
@@ -54,15 +48,6 @@ _AGES: Final = concepts(
     " two three four five six day days week weeks month months year years time while example everyone all"
 )
 """Words that say nothing of what a value is for."""
-
-_MONTH_NAMES: Final = frozenset(name for names in MONTHS for name in names.split("|"))
-_DATE_PART: Final = re.compile(r"\d{1,4}(?:st|nd|rd|th)?")
-_BEFORE_DATE: Final = frozenset(
-    {"week", "day", "month", "since", "from", "until", "of", "on", "in", "as", "for", "the"}
-)
-_DAY_AND_MONTH: Final = 2
-_WHOLE_DATE: Final = 3
-"""The least number of parts of a date with and without the name of its month."""
 
 _SAME_VALUE: Final = 0.6
 """The share of the words of one text in another from which both name the same value."""
@@ -176,8 +161,8 @@ def _with_free_target(claim: SettledClaim, taken: set[UUID]) -> SettledClaim:
 def in_time(claims: Sequence[Claim]) -> list[int]:
     """Return the places of the claims of a batch whose keys are settled, so that the later of each key is stored last.
 
-    Claims with one key that say when they began, and name no end, exchange their places. All others stay in the order of
-    the batch.
+    Claims with one key that say when they began, and name no end, exchange their places. All others stay in the order
+    of the batch.
     """
     lines = defaultdict[tuple[str, str, str], _Line](list)
     for place, claim in enumerate(claims):
@@ -225,13 +210,11 @@ class _Relations:
     def relation(self, claim: Claim | KnownClaim) -> str:
         """Return the name of a claim's relation."""
         name, names = siblings.plain_name(claim.predicate), self._names[_about(claim)]
-        match = _AGED.fullmatch(name) or _PAST.fullmatch(name)
-        bare = name if match is None else match[1] or match[2]
-        if bare != name and bare in names:
-            return bare
-        undated = _undated(name)
-        if undated != name and any(_undated(each) == undated for each in names - {name}):
-            return undated
+        if unaged(name) in names - {name}:
+            return unaged(name)
+        has_period = isinstance(claim, KnownClaim) or claim.valid_from is not None
+        if has_period and undated(name) != name and undated(name) in map(undated, names - {name}):
+            return undated(name)
         fact = self._fact_that_says(claim, name) if isinstance(claim, Claim) else None
         return name if fact is None else siblings.plain_name(fact.predicate)
 
@@ -249,8 +232,9 @@ class _Relations:
 
     def is_past(self, claim: Claim) -> bool:
         """Return whether a claim's predicate says that it no longer holds."""
-        name = siblings.plain_name(claim.predicate)
-        return self.relation(claim) != name and _PAST.fullmatch(name) is not None
+        return self.relation(claim) != siblings.plain_name(claim.predicate) and is_of_the_past(
+            claim.predicate
+        )
 
     def fact_of(self, claim: Claim) -> KnownClaim | None:
         """Return the active fact that a claim is about, by its target or its relation."""
@@ -265,20 +249,6 @@ class _Relations:
 
 def _about(claim: Claim | KnownClaim) -> tuple[str, str]:
     return claim.scope, plain_key(claim.subject)
-
-
-def _undated(name: str) -> str:
-    """Return the name of a predicate without a date at its end: ``on_call`` for ``on_call_week_of_6_july``."""
-    parts = name.split("_")
-    end = len(parts)
-    while end and (parts[end - 1] in _MONTH_NAMES or _DATE_PART.fullmatch(parts[end - 1])):
-        end -= 1
-    date = parts[end:]
-    if len(date) < (_DAY_AND_MONTH if _MONTH_NAMES & set(date) else _WHOLE_DATE):
-        return name
-    while end and parts[end - 1] in _BEFORE_DATE:
-        end -= 1
-    return "_".join(parts[:end]) or name
 
 
 def _lines(claims: Sequence[Claim], group: Sequence[int], relations: _Relations) -> list[_Line]:
@@ -375,9 +345,7 @@ def _key_of(claims: Sequence[Claim], line: _Line, relations: _Relations) -> tupl
     relation = relations.relation(first)
     fact = next((each for place in line if (each := relations.fact_of(claims[place]))), None)
     if fact is not None:
-        is_dated = (
-            _undated(siblings.plain_name(fact.predicate)) == relation != siblings.plain_name(fact.predicate)
-        )
+        is_dated = undated(fact.predicate) == relation != siblings.plain_name(fact.predicate)
         return fact.subject, relation if is_dated else fact.predicate
     names = {
         siblings.plain_name(claims[place].predicate): claims[place].predicate for place in reversed(line)

@@ -65,7 +65,7 @@ class Candidate:
         active: The active fact of its key in the database.
         unlinked: The active facts about its subject that should have its entity, and cannot, because ``active`` has it.
         target: The active fact of another key that the draft replaces, if any.
-        is_change: Whether the draft is known to take the place of ``active``, and not to be an exception for its period.
+        is_change: Whether the draft is known to take the place of ``active``, so it is no exception for its period.
     """
 
     id: UUID

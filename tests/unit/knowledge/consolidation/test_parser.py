@@ -543,8 +543,7 @@ values = st.recursive(
     max_leaves=12,
 )
 fields = st.sampled_from(
-    ["subject", "predicate", "content", "permanence", "importance", "tags", "evidence"]
-    + ["valid_from", "valid_to", "was"]
+    ["subject", "predicate", "content", "permanence", "importance", "tags", "evidence", "valid_from", "was"]
 )
 entries = st.dictionaries(fields | st.just("target_id"), values, max_size=8) | st.just(FACT) | values
 answers = st.dictionaries(st.sampled_from(KEYS), st.lists(entries, max_size=4) | values, max_size=4)

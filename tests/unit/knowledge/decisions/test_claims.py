@@ -1,5 +1,6 @@
 """What a batch says of one subject and relation: changes, and values that hold at once."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -7,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from commonplace.knowledge.rules.claims import Claim, KnownClaim, in_time, say_the_same, settle
+from commonplace.knowledge.rules.relation_names import undated
 
 pytestmark = pytest.mark.requirement("TRU-04.1")
 
@@ -80,6 +82,46 @@ def test_a_number_or_age_without_the_bare_predicate_is_part_of_the_name(predicat
     """Nothing is joined that does not occur."""
     (settled,) = settle([claim("x", 3, predicate=predicate)])
     assert settled.predicate == predicate
+
+
+def test_predicates_with_dates_are_one_relation() -> None:
+    """If each claim has a period; the next one takes the place of what memory has under its date."""
+    dates = [
+        claim("Ann", 20, predicate="on_call_13_july", valid_from=day(13), valid_to=day(19)),
+        claim("Ben", 20, predicate="on_call_week_of_20_july", valid_from=day(20), valid_to=day(26)),
+    ]
+    first, second = settle(dates, [known("Cem", "on_call_6_july")])
+    assert (first.predicate, first.target_id, second.follows) == ("on_call", UUID(int=1), 0)
+    assert second.predicate == "on_call"
+    without = [replace(each, valid_from=None) for each in dates]
+    assert [each.predicate for each in settle(without)] == ["on_call_13_july", "on_call_week_of_20_july"]
+
+
+def test_what_it_was_names_the_relation() -> None:
+    """Memory says the old value under another predicate that shares a word."""
+    fact = known("Staging keeps data for 30 days", "retention")
+    new = claim("Retention is 45 days", 9, predicate="data_retention", was=("Retention was 30 days",))
+    (settled,) = settle([new], [fact])
+    assert settled.predicate == "retention"
+    (other,) = settle([replace(new, was=("Retention was 15 days",))], [fact])
+    assert other.predicate == "data_retention"
+
+
+@pytest.mark.parametrize(
+    ("predicate", "bare"),
+    [
+        ("on_call_6_july", "on_call"),
+        ("primary_week_of_june_1", "primary"),
+        ("visit_2026-07-06", "visit"),
+        ("ip_10_0_0_1", "ip_10_0_0_1"),
+        ("budget_2026", "budget_2026"),
+        ("born_in_may", "born_in_may"),
+        ("6_july", "6_july"),
+    ],
+)
+def test_a_date_at_the_end_of_a_predicate(predicate: str, bare: str) -> None:
+    """A day of a month, or a date with its year; nothing else is a date."""
+    assert undated(predicate) == bare
 
 
 @pytest.mark.parametrize("subject", ["Staging DB", "the staging database", "staging_db"])
