@@ -4,10 +4,11 @@ An impossible step becomes a message. Messages name the position in the answer a
 text may contain the refused secret.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TypeVar, assert_never
+from typing import Final, TypeVar, assert_never
 from uuid import UUID
 
 import asyncpg
@@ -43,6 +44,12 @@ from commonplace.knowledge.rules.periods import Period
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 from commonplace.knowledge.store.vectors import embed
 from commonplace.language.relative_days import with_dates
+
+USER: Final = "the user"
+"""The subject of what people say of themselves if no name is known, as the skill says."""
+
+_LABEL: Final = re.compile(r"\s*(?:the\s+)?(?:user|asked|human|i|me)\s*:?\s*", re.IGNORECASE)
+"""Labels of speakers in transcripts, which models take for subjects."""
 
 _Known = TypeVar("_Known", KnownFact, KnownRule)
 
@@ -187,7 +194,7 @@ def _fact(place: str, fact: ProposedFact, group: EpisodeGroup, target: KnownFact
         importance = target.importance if importance is None else importance
         tags = target.tags if tags is None else tags
     draft = FactDraft(
-        subject=fact.subject,
+        subject=USER if _LABEL.fullmatch(fact.subject) else fact.subject,
         predicate=fact.predicate,
         content=fact.content,
         importance=DEFAULT_IMPORTANCE if importance is None else importance,

@@ -207,3 +207,13 @@ async def test_in_a_batch_the_later_of_a_key_holds(knowledge: KnowledgeMemory) -
     later, earlier = await knowledge.store_facts(drafts)
     assert (later.superseded_id, earlier.superseded_id) == (earlier.id, None)
     assert (await knowledge.read("fact", earlier.id)).valid_to == week(2)
+
+
+@pytest.mark.requirement("TRU-04.3")
+async def test_the_label_of_a_speaker_is_no_subject(weeks: Weeks) -> None:
+    """Whatever a model makes of "User:", the facts have one subject."""
+    labels = ("User:", "user", "The User", "Asked")
+    await weeks.say(
+        "…", new_facts=[fact(label, f"p{place}", "x", evidence=["E1"]) for place, label in enumerate(labels)]
+    )
+    assert {row["subject"] for row in await fetch(weeks.pool, FACTS)} == {"the user"}

@@ -28,13 +28,15 @@ def claim(content: str, *said: int, predicate: str = "runs_on", **changed: Any) 
         "predicate": predicate,
         "content": content,
     }
-    return Claim(**values | {"said_at": tuple(map(day, said))} | changed)
+    values |= {"said_at": tuple(map(day, said)), **changed}
+    return Claim(**values)
 
 
 def known(content: str, predicate: str = "runs_on", **changed: Any) -> KnownClaim:  # noqa: ANN401 - of any field
     """Return an active fact about staging."""
     values: dict[str, Any] = {"id": UUID(int=1), "scope": "ops", "subject": "staging", "predicate": predicate}
-    return KnownClaim(**values | {"content": content} | changed)
+    values |= {"content": content, **changed}
+    return KnownClaim(**values)
 
 
 def test_evidence_later_in_time_wins() -> None:
