@@ -221,13 +221,13 @@ def _names(memory: Memory, text: frozenset[str], subject: str) -> bool:
 
 def score(truth: Truth, memories: Sequence[Memory], day: date) -> Score:
     """Compare the memories of a day with the truth."""
-    told = [(memory, [fact for fact in truth.facts if tells_of(memory, fact)]) for memory in memories]
+    telling_of = [(memory, [fact for fact in truth.facts if tells_of(memory, fact)]) for memory in memories]
     result = Score()
     alike: defaultdict[tuple[str, str, str], list[TrueFact]] = defaultdict(list)
     for fact in truth.facts:
         alike[*fact.group, fact.value].append(fact)
     for facts in alike.values():
-        telling = [memory for memory, of in told if any(fact in of for fact in facts)]
+        telling = [memory for memory, of in telling_of if any(fact in of for fact in facts)]
         for fact, memory in _assigned(facts, telling, day):
             name = f"{fact.subject} {fact.relation}: {fact.value} ({fact.begins} to {fact.ends})"
             if memory is None:
@@ -236,8 +236,8 @@ def score(truth: Truth, memories: Sequence[Memory], day: date) -> Score:
                 result.period.append(f"{name}: {memory.begins} to {memory.ends}")
             else:
                 result.right.append(name)
-    result.doubled = list(_doubled(told, day))
-    result.current = list(_wrongly_current(truth, told, day))
+    result.doubled = list(_doubled(telling_of, day))
+    result.current = list(_wrongly_current(truth, telling_of, day))
     return result
 
 
@@ -280,10 +280,10 @@ def _is_off(fact: TrueFact, memory: Memory) -> bool:
     return any(day is not None and (read is None or abs(read - day) > TOLERANCE) for day, read in pairs)
 
 
-def _doubled(told: Sequence[tuple[Memory, list[TrueFact]]], day: date) -> Iterable[str]:
+def _doubled(pairs: Sequence[tuple[Memory, list[TrueFact]]], day: date) -> Iterable[str]:
     """Yield the further current memories about each current fact; a rule beside a fact is none."""
     seen: set[TrueFact] = set()
-    for memory, of in told:
+    for memory, of in pairs:
         about = {fact for fact in of if fact.state(day) is State.CURRENT and memory.is_about(fact)}
         if not memory.predicate or memory.state(day) is not State.CURRENT:
             continue
@@ -292,9 +292,9 @@ def _doubled(told: Sequence[tuple[Memory, list[TrueFact]]], day: date) -> Iterab
         seen |= about
 
 
-def _wrongly_current(truth: Truth, told: Sequence[tuple[Memory, list[TrueFact]]], day: date) -> Iterable[str]:
+def _wrongly_current(truth: Truth, pairs: Sequence[tuple[Memory, list[TrueFact]]], day: date) -> Iterable[str]:
     """Yield the current memories about a relation that name a value of the past and no other, and the false ones."""
-    for memory, of in told:
+    for memory, of in pairs:
         if memory.state(day) is not State.CURRENT:
             continue
         about = [fact for fact in of if memory.is_about(fact)]
