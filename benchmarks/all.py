@@ -23,6 +23,7 @@ BENCHMARKS = (
     "digests.py",
     "compaction.py",
     "consolidation.py",
+    "runs.py",
     "poisoning.py",
 )
 

@@ -14,7 +14,14 @@ from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.knowledge.consolidation.leases import Lease, describe
 from commonplace.knowledge.consolidation.policy import OUTAGES
 from commonplace.knowledge.consolidation.runs import ActionKind
-from commonplace.knowledge.consolidation.steps import Confirm, Retract, Step, Steps, StoreFact, StoreRule
+from commonplace.knowledge.consolidation.step_kinds import (
+    Confirm,
+    Retract,
+    Step,
+    Steps,
+    StoreFact,
+    StoreRule,
+)
 from commonplace.knowledge.entities.subjects import Subjects
 from commonplace.knowledge.memories.facts import (
     insert_facts,
@@ -140,10 +147,11 @@ async def _isolated(
 
 
 def _stored_as(step: Step) -> str:
-    """Return a note that a fact has its value in the predicate, because the predicate holds several values."""
+    """Return a note that a fact is stored under another predicate than the answer gives."""
     if not isinstance(step, StoreFact) or step.draft.predicate == step.said:
         return ""
-    return f"{step.draft.subject} {step.said} holds several values; stored as {step.draft.predicate}"
+    why = "holds several values" if step.is_apart else "is a known relation"
+    return f"{step.draft.subject} {step.said} {why}; stored as {step.draft.predicate}"
 
 
 async def _do(sql: KnowledgeStatements, step: Step, lease: Lease, found: Subjects, now: datetime) -> _Done:
@@ -173,10 +181,12 @@ async def _new_fact(
         predicates=[draft.predicate, step.said],
         content=draft.content,
     )
-    if same is not None:
+    if same is not None and draft.valid_to is None:
         await _link(sql, MemoryType.FACT, same, step, now)
         return await _confirm(sql, MemoryType.FACT, same, now)
-    (placement,) = await insert_facts(sql, [draft], step.embeddings, found=found, now=now, period=step.period)
+    (placement,) = await insert_facts(
+        sql, [draft], step.embeddings, found=found, now=now, period=step.period, is_change=step.is_change
+    )
     await _link(sql, MemoryType.FACT, placement.id, step, now)
     if placement.superseded_id is None:
         return _beside(placement)
@@ -185,8 +195,8 @@ async def _new_fact(
         action=ActionKind.FACT_CREATED,
         memory_id=placement.id,
         superseded_ids=[placement.superseded_id],
-        note=f"superseded the known fact {placement.superseded_id} of {draft.subject} {draft.predicate}"
-        + (_IMPORTANT if waits else ""),
+        note=f"superseded the {'earlier' if step.follows else 'known'} fact {placement.superseded_id}"
+        f" of {draft.subject} {draft.predicate}{_IMPORTANT if waits else ''}",
     )
 
 
@@ -209,12 +219,18 @@ async def _updated_fact(
     same_key = (target["subject"], target["predicate"]) == (draft.subject, draft.predicate)
     if not same_key:
         await _require_rank(sql, MemoryType.FACT, target["id"])
-    if same_key and plain(target["content"]) == plain(draft.content):
+    if same_key and plain(target["content"]) == plain(draft.content) and draft.valid_to is None:
         await _link(sql, MemoryType.FACT, target["id"], step, now)
         return await _confirm(sql, MemoryType.FACT, target["id"], now)
     # The answer may have changed the subject or predicate, so that the key does not find the target.
     (placement,) = await insert_facts(
-        sql, [draft], step.embeddings, found=found, now=now, target_id=target["id"]
+        sql,
+        [draft],
+        step.embeddings,
+        found=found,
+        now=now,
+        target_id=target["id"],
+        is_change=step.is_change,
     )
     await _link(sql, MemoryType.FACT, placement.id, step, now)
     if not placement.takes_key:

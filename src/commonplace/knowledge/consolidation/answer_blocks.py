@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
-from commonplace.knowledge.consolidation.prompt import EXAMPLE_IDS, QUOTED_TAGS
+from commonplace.knowledge.consolidation.prompt import QUOTED_TAGS, examples
 
 MAX_ANSWER_CHARS: Final = 1_000_000
 """Thirty times the length of typical answers; longer answers are not read."""
@@ -67,10 +67,14 @@ class AnswerBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockSearch:
-    """The object that counts, or else a ``fault`` that says why no object counts; both empty if nothing was found."""
+    """The object that counts, or else a ``fault`` that says why no object counts; both empty if nothing was found.
+
+    ``is_ambiguous`` means that there are several objects, each of which could be the answer.
+    """
 
     block: AnswerBlock | None
     fault: str = ""
+    is_ambiguous: bool = False
 
 
 def find_block(text: str, known: Collection[str]) -> BlockSearch:
@@ -102,7 +106,8 @@ def find_block(text: str, known: Collection[str]) -> BlockSearch:
     if not own or scan.is_damaged(own[-1]):
         return BlockSearch(block=None, fault=scan.fault)
     if any(block.values != own[0].values for block in own):
-        return BlockSearch(block=None, fault=f"{len(own)} JSON objects that differ could each be the answer")
+        fault = f"{len(own)} JSON objects that differ could each be the answer"
+        return BlockSearch(block=None, fault=fault, is_ambiguous=True)
     return BlockSearch(block=own[-1])
 
 
@@ -163,7 +168,7 @@ class _Scan:
                 self._note_damage(mark.start())
                 continue
             values, at = read
-            if EXAMPLE_IDS in self._text[mark.start() : at]:
+            if values in examples():
                 self.fault = "a JSON object is a copy of the example in the skill"
             else:
                 fenced = self._follows_fence(mark.start()) and bool(_FENCE_BEHIND.match(self._text, at))

@@ -12,10 +12,17 @@ from commonplace.knowledge.model.permanence import Permanence
 
 _TEXT: Final = {"type": "string"}
 _TEXTS: Final = {"type": "array", "items": _TEXT}
+_DAY: Final = {"type": "string", "description": "a day, such as 2026-03-31"}
+_PERIOD: Final = {"valid_from": _DAY, "valid_to": _DAY}
 _FACT: Final = {
     "subject": _TEXT,
     "predicate": _TEXT,
     "content": _TEXT,
+    **_PERIOD,
+    "was": {
+        "type": "array",
+        "items": {"type": "object", "properties": {"content": _TEXT} | _PERIOD, "required": ["content"]},
+    },
     "permanence": {"enum": [str(each) for each in Permanence]},
     "importance": {"type": "number", "minimum": 1, "maximum": 10},
 }

@@ -30,7 +30,7 @@ from commonplace.knowledge.consolidation.preview import PlannedChange, plan_rows
 from commonplace.knowledge.consolidation.prompt import build_prompt
 from commonplace.knowledge.consolidation.results import ConsolidationResult
 from commonplace.knowledge.consolidation.runs import Run, RunState
-from commonplace.knowledge.consolidation.spawner import TRIGGER_SOURCE, Spawner, name_of
+from commonplace.knowledge.consolidation.spawner import TRIGGER_SOURCE, Spawner, asks_for_form, name_of
 from commonplace.llm.answers import ask_again
 
 GIVE_BACK_S: Final = 5.0
@@ -151,6 +151,7 @@ async def _ask(means: ConsolidationTools, lease: Lease) -> _Answer | str:
         entities=known.entities,
         now=means.clock(),
         zone=means.zone,
+        in_block=not asks_for_form(means.spawner),
     )
     result = await _readable_answer(means, lease, prompt)
     if means.approve is not None:

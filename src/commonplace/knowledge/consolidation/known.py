@@ -20,7 +20,7 @@ MAX_ENTITIES: Final = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """Facts and rules by id, nearest in meaning to the episodes first, and the entities that the episodes mention."""
+    """Facts and rules by id, nearest in meaning to an episode first, and the entities that the episodes mention."""
 
     facts: Mapping[UUID, KnownFact]
     rules: Mapping[UUID, KnownRule]

@@ -1,12 +1,15 @@
 """Parser of a model's answer, action by action; malformed entries are reported and the rest is kept. Pure.
 
-Models send lists as JSON strings, which are accepted, and made-up ids, which are reported. Source: KNW-13.
+Models send lists as JSON strings, which are accepted, and ids that they made up or copied from the example of the
+skill, which are reported. Source: KNW-13.
 """
 
 import math
 import re
+from calendar import monthrange
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import UTC, date, datetime
 from typing import Any, Final, TypeVar, cast
 from uuid import UUID
 
@@ -15,14 +18,17 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.core.quoting import quoted
 from commonplace.core.text import require_text
 from commonplace.knowledge.consolidation.answer_blocks import find_block, read_list
+from commonplace.knowledge.consolidation.prompt import EXAMPLE_IDS, is_example_text
 from commonplace.knowledge.consolidation.results import (
     NO_JSON_BLOCK,
     Action,
     ConsolidationResult,
+    EarlierValue,
     ProposedFact,
     ProposedRule,
     Retraction,
 )
+from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.bounds import (
     DEFAULT_IMPORTANCE,
     MAX_CONTENT_CHARS,
@@ -32,6 +38,7 @@ from commonplace.knowledge.model.bounds import (
     MAX_TAGS,
 )
 from commonplace.knowledge.model.permanence import Permanence
+from commonplace.language.times import read_span
 
 KEYS: Final = ("new_facts", "updated_facts", "new_rules", "confirmations", "updated_rules", "retractions")
 MIN_IMPORTANCE: Final = 1.0
@@ -40,16 +47,30 @@ MAX_ACTIONS: Final = 200
 """Maximum number of actions of one kind in one answer: four for each episode of the largest run."""
 
 MAX_EVIDENCE: Final = 100
+MAX_EARLIER: Final = 20
+"""Maximum number of earlier values of one fact."""
+
 MAX_ERRORS: Final = 100
 """Maximum number of errors reported for one answer; the last error says how many more there are."""
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
+_MONTH: Final = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
+_WITH_YEAR: Final = re.compile(r"\b\d{4}\b")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+"""A present for words that need none."""
+
 _ENTRY_KEYS: Final = ("content", "target_id")
 """Keys that identify an entry given instead of a list with one entry."""
 
 _SHOWN_KEYS: Final = 5
+_NO_DAY: Final = frozenset({"", "none", "null", "unknown", "open", "ongoing", "present"})
+"""Words that models write where no day is known."""
+
 
 _ORDINAL: Final = re.compile(r"(?:episode\s*)?#?(\d{1,3})(?:\s+of\s+\d+)?", re.IGNORECASE)
+
+_SINGLES: Final[dict[str, tuple[type, ...]]] = {"evidence": (int, str), "was": (str, dict)}
+"""Types of a single value that stands for a list."""
 
 _Action = TypeVar("_Action", bound=Action)
 
@@ -59,7 +80,8 @@ def parse_consolidation(text: str, episode_ids: Sequence[UUID] = ()) -> Consolid
 
     The JSON is the last fenced ``json`` block with a known key, or the last bare object with a known key; see
     :mod:`~commonplace.knowledge.consolidation.answer_blocks`. Unreadable and repeated actions are left out and
-    reported. A malformed optional field gets its default and is reported; an importance is clamped to 1.0 to 10.0.
+    reported; so are copies of the example in the skill. A malformed optional field gets its default and is reported; an
+    importance is clamped to 1.0 to 10.0.
     Secrets are refused later, when a memory is stored.
 
     Args:
@@ -73,9 +95,11 @@ def parse_consolidation(text: str, episode_ids: Sequence[UUID] = ()) -> Consolid
     Source: KNW-13.
     """
     search = find_block(text, KEYS)
+    if search.block is None and search.is_ambiguous:
+        return ConsolidationResult(parse_errors=[search.fault], refused=1)
     if search.block is None:
         faults = [search.fault] if search.fault else []
-        return ConsolidationResult(parse_errors=[NO_JSON_BLOCK, *faults])
+        return ConsolidationResult(parse_errors=[*faults, NO_JSON_BLOCK])
     reading = _AnswerReading(episode_ids)
     values = search.block.values
     unknown = [key for key in values if key not in KEYS]
@@ -156,6 +180,13 @@ class _Item:
         """Return a required text."""
         return require_text(self._get(key), field=f"{self.name}.{key}", max_chars=max_chars)
 
+    def content(self) -> str:
+        """Return the content, unless it is that of the example in the skill."""
+        content = self.text("content", MAX_CONTENT_CHARS)
+        if is_example_text(content):
+            raise InvalidInputError(f"{self.name}.content", "news, not a copy of the example", content)
+        return content
+
     def target(self) -> UUID:
         """Return the required id of a known fact or rule."""
         given = self._get("target_id")
@@ -194,6 +225,35 @@ class _Item:
 
         return self._some("tags", MAX_TAGS, tag)
 
+    def period(self) -> tuple[datetime | None, datetime | None]:
+        """Return the first and the last moment of the period, as far as given; an end before the beginning is none."""
+        first, last = self._moment("valid_from"), self._moment("valid_to", at_end=True)
+        if first is not None and last is not None and last <= first:
+            self._replaced("valid_to", f"a day from {first:%Y-%m-%d} on", self._get("valid_to"), None)
+            last = None
+        return first, last
+
+    def earlier(self) -> tuple[EarlierValue, ...]:
+        """Return the earlier values; a single value or its text stands for a list."""
+        return self._some("was", MAX_EARLIER, self._earlier_value)
+
+    def _earlier_value(self, value: object, name: str) -> EarlierValue:
+        item = _Item(self._reading, name, {"content": value} if isinstance(value, str) else value)
+        content = item.text("content", MAX_CONTENT_CHARS)
+        first, last = item.period()
+        return EarlierValue(content=content, valid_from=first, valid_to=last)
+
+    def _moment(self, key: str, *, at_end: bool = False) -> datetime | None:
+        """Return a day or a moment, if given: in ISO 8601, or a month or a day with its year in words."""
+        given = self._get(key)
+        if given is None or (isinstance(given, str) and given.strip().lower() in _NO_DAY):
+            return None
+        try:
+            return inputs.optional_stored_moment(_in_iso(given, at_end=at_end), field=key, at_end=at_end)
+        except InvalidInputError:
+            self._replaced(key, "a day such as 2026-03-31", given, None)
+            return None
+
     def evidence(self) -> tuple[UUID, ...]:
         """Return the ids of the episodes, without repeats; an episode may be named by its number in the prompt."""
         return self._some("evidence", MAX_EVIDENCE, self._episode)
@@ -207,9 +267,8 @@ class _Item:
     def _some(self, key: str, most: int, read: Callable[[object, str], Any]) -> tuple[Any, ...]:
         """Return the readable entries of an optional list, without repeats; report the others."""
         given = self._get(key)
-        single = key == "evidence" and isinstance(given, int | str) and not isinstance(given, bool)
         entries = _as_list([] if given is None else given)
-        if entries is None and single:
+        if entries is None and isinstance(given, _SINGLES.get(key, ())) and not isinstance(given, bool):
             entries = [given]
         if entries is None:
             self._replaced(key, "a list", given, [])
@@ -250,19 +309,25 @@ def _updated_fact(item: _Item) -> ProposedFact:
 
 
 def _fact(item: _Item, target_id: UUID | None = None) -> ProposedFact:
+    first, last = item.period()
     return ProposedFact(
         target_id=target_id,
         subject=item.text("subject", MAX_KEY_CHARS),
         predicate=item.text("predicate", MAX_KEY_CHARS),
-        content=item.text("content", MAX_CONTENT_CHARS),
+        content=item.content(),
         permanence=item.permanence(),
         importance=item.importance(),
         tags=item.tags(),
         evidence=item.evidence(),
+        valid_from=first,
+        valid_to=last,
+        was=item.earlier(),
     )
 
 
 def _new_rule(item: _Item) -> ProposedRule:
+    if isinstance(item.entry, str):  # Models write the text alone.
+        item.entry = {"content": item.entry}
     rule = _rule(item)
     return replace(rule, tags=rule.tags or ())
 
@@ -274,7 +339,7 @@ def _updated_rule(item: _Item) -> ProposedRule:
 def _rule(item: _Item, target_id: UUID | None = None) -> ProposedRule:
     return ProposedRule(
         target_id=target_id,
-        content=item.text("content", MAX_CONTENT_CHARS),
+        content=item.content(),
         tags=item.tags(),
         evidence=item.evidence(),
     )
@@ -301,7 +366,22 @@ def _require_uuid(value: object, name: str) -> UUID:
     text = value.strip() if isinstance(value, str) else ""
     if not _UUID.fullmatch(text):
         raise InvalidInputError(name, "a UUID", value)
+    if text.startswith(EXAMPLE_IDS):
+        raise InvalidInputError(name, "an id of this run, not one of the example", value)
     return UUID(text)
+
+
+def _in_iso(given: object, *, at_end: bool) -> object:
+    """Return the first or last day of a month such as 2026-05, or of days with their year in words, in ISO 8601."""
+    text = given.strip() if isinstance(given, str) else ""
+    month = _MONTH.fullmatch(text)
+    if month is not None:
+        year, number = int(month[1]), int(month[2])
+        return date(year, number, monthrange(year, number)[1] if at_end else 1).isoformat()
+    span = read_span(text, now=_EPOCH, zone=UTC) if _WITH_YEAR.search(text) else None
+    if span is None or span.is_iso:
+        return given
+    return (span.last if at_end else span.start).date().isoformat()
 
 
 def _number(value: object) -> float:

@@ -20,7 +20,7 @@ from uuid import UUID
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import clean_text, collapse_whitespace, trim_to
 from commonplace.core.zones import local_minute, zone_name
-from commonplace.knowledge.model.bounds import MAX_SCOPE_CHARS
+from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE, MAX_SCOPE_CHARS
 from commonplace.knowledge.model.permanence import Permanence
 from commonplace.prompts.fence import data_notice, fence
 from commonplace.storage.rows import Noun
@@ -41,8 +41,10 @@ QUOTED_TAGS: Final = (
 )
 """Tags whose text in an answer is quoted from the prompt, or from the prompt of a second attempt."""
 
+_EXAMPLE: Final = re.compile(rf"<{EXAMPLE_TAG}>\n```json\n(.*?)\n```", re.DOTALL)
+
 EXAMPLE_IDS: Final = "00000000-0000-4000-8000-"
-"""The prefix of the ids in SKILL.md; an answer with such an id was copied from there."""
+"""The prefix of the ids in SKILL.md; an entry with such an id names no memory or episode of the run."""
 
 MAX_PROMPT_CHARS: Final = 100_000
 """About 25,000 tokens: an eighth of a hosted model's window, and within a local model's 32,000."""
@@ -51,7 +53,7 @@ MAX_EPISODES_CHARS: Final = 48_000
 MAX_FACTS_CHARS: Final = 26_000
 """100 facts of 260 characters, including ids and keys; longer contents are shortened until all facts fit."""
 
-MAX_RULES_CHARS: Final = 10_000
+MAX_RULES_CHARS: Final = 9_000
 MAX_ENTITIES_CHARS: Final = 2_500
 MAX_EPISODE_CHARS: Final = 12_000
 """Maximum number of characters of one episode in the prompt; four long episodes fit into a run."""
@@ -59,8 +61,11 @@ MAX_EPISODE_CHARS: Final = 12_000
 MAX_EPISODES: Final = 50
 """More episodes would need longer answers than models write well."""
 
-_CONTENT_CHARS: Final = (600, 300, 150, 75, 40)
-"""The lengths to which contents of known facts and rules are shortened, step by step, until all fit."""
+_CONTENT_CHARS: Final = (600, 300, 200, 150, 120, 100, 80, 60, 40)
+"""The lengths to which contents of known facts and rules are shortened, step by step, until all fit. The last ones lose
+values: "Pages for the on-call person come via …"."""
+
+_USUAL_STANDING: Final = f"{Permanence.STANDARD}, importance {DEFAULT_IMPORTANCE:g}"
 
 MAX_PURPOSE_CHARS: Final = 500
 _SOURCE: Final = re.compile(r"[\w.:-]{1,24}")
@@ -72,7 +77,9 @@ _HEADING_CHARS: Final = 200
 _KEPT_OF_HEAD: Final = 0.6
 """The share of a long episode that its start gets; episodes begin with the request and end with the result."""
 
-_TASK: Final = (
+_TASK: Final = "Consolidate the episodes above: answer with one object in the form of the skill."
+
+_TASK_IN_BLOCK: Final = (
     "Consolidate the episodes above: answer with one fenced `json` block in the form of the skill, "
     "and with nothing after it."
 )
@@ -97,7 +104,7 @@ class PendingEpisode(Noun):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownFact(Noun):
-    """An active fact that a model may update, withdraw or confirm."""
+    """An active fact that a model may update, withdraw or confirm; it ends at ``valid_to``, if an end is known."""
 
     id: UUID
     scope: str
@@ -108,7 +115,8 @@ class KnownFact(Noun):
     importance: float
     tags: tuple[str, ...]
     entity_id: UUID | None
-    created_at: datetime
+    began_at: datetime
+    valid_to: datetime | None
     last_confirmed_at: datetime
     fading: bool
 
@@ -140,6 +148,17 @@ def skill() -> str:
     return (files("commonplace.knowledge.consolidation") / "SKILL.md").read_text(encoding="utf-8").strip()
 
 
+@cache
+def examples() -> tuple[object, ...]:
+    """Return the objects in SKILL.md that show the form of an answer."""
+    return tuple(json.loads(each) for each in _EXAMPLE.findall(skill()))
+
+
+def is_example_text(content: str) -> bool:
+    """Return whether a content is that of an entry in the worked example of SKILL.md."""
+    return f'"content": {json.dumps(content, ensure_ascii=False)}' in skill()
+
+
 def build_prompt(
     *,
     butler: str,
@@ -149,6 +168,7 @@ def build_prompt(
     entities: Sequence[KnownEntity] = (),
     now: datetime,
     zone: tzinfo = UTC,
+    in_block: bool = True,
 ) -> str:
     """Return the prompt for a run, at most :data:`MAX_PROMPT_CHARS` characters; equal inputs give equal texts.
 
@@ -162,6 +182,8 @@ def build_prompt(
         entities: The entities that the episodes mention, shortened in the same way.
         now: The present.
         zone: The zone of all dates and times in the prompt.
+        in_block: Whether the prompt asks for a fenced block; if not, the caller says how the answer is sent, for
+            example as the arguments of a tool.
 
     Raises:
         InvalidInputError: ``episodes`` is empty, or has more episodes than fit into one run.
@@ -179,12 +201,12 @@ def build_prompt(
             data_notice(EPISODE_TAG, BUTLER_TAG, FACTS_TAG, RULES_TAG, ENTITIES_TAG),
             f"Now: {local_minute(now, zone)}, {zone_name(zone)}. All dates and times below are in this time zone.",
             f"The butler:\n{fence(_butler(butler, episodes), BUTLER_TAG)}",
-            _known("facts", facts, partial(_fact_line, zone), tag=FACTS_TAG, room=MAX_FACTS_CHARS),
-            _known("rules", rules, partial(_rule_line, zone), tag=RULES_TAG, room=MAX_RULES_CHARS),
+            _known("facts", facts, partial(_fact_line, butler, zone), tag=FACTS_TAG, room=MAX_FACTS_CHARS),
+            _known("rules", rules, partial(_rule_line, butler, zone), tag=RULES_TAG, room=MAX_RULES_CHARS),
             _known("entities", entities, _entity_line, tag=ENTITIES_TAG, room=MAX_ENTITIES_CHARS),
             *(_episode(episode, f"{place} of {count}", zone) for place, episode in enumerate(episodes, 1)),
             "---",
-            _TASK,
+            _TASK_IN_BLOCK if in_block else _TASK,
         )
     )
 
@@ -261,28 +283,31 @@ def _known(
     return f"Known {what} ({len(lines)} of {len(known)}):\n{fenced}"
 
 
-def _fact_line(zone: tzinfo, fact: KnownFact, chars: int) -> str:
+def _fact_line(butler: str, zone: tzinfo, fact: KnownFact, chars: int) -> str:
+    """Return a known fact; what goes without saying is left out, because a hundred facts share the room."""
     standing = f"{fact.permanence}, importance {fact.importance:g}{', fading' if fact.fading else ''}"
-    since, confirmed = _day(fact.created_at, zone), _day(fact.last_confirmed_at, zone)
+    since, confirmed = _day(fact.began_at, zone), _day(fact.last_confirmed_at, zone)
+    until = None if fact.valid_to is None else _day(fact.valid_to, zone)
     return _json_line(
         {
             "id": str(fact.id),
-            "scope": _name(fact.scope),
+            **({} if fact.scope == butler else {"scope": _name(fact.scope)}),
             "subject": _one_line(fact.subject),
             "predicate": _one_line(fact.predicate),
             "content": trim_to(_one_line(fact.content), chars),
-            "standing": standing,
+            **({} if standing == _USUAL_STANDING else {"standing": standing}),
             "since": str(since),
         }
+        | ({} if until is None else {"until": str(until)})
         | ({} if confirmed <= since else {"confirmed": str(confirmed)})
     )
 
 
-def _rule_line(zone: tzinfo, rule: KnownRule, chars: int) -> str:
+def _rule_line(butler: str, zone: tzinfo, rule: KnownRule, chars: int) -> str:
     return _json_line(
         {
             "id": str(rule.id),
-            "scope": _name(rule.scope),
+            **({} if rule.scope == butler else {"scope": _name(rule.scope)}),
             "maturity": rule.maturity,
             "content": trim_to(_one_line(rule.content), chars),
             "since": str(_day(rule.created_at, zone)),

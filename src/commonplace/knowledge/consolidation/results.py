@@ -2,13 +2,23 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
 from commonplace.knowledge.model.permanence import Permanence
 
 NO_JSON_BLOCK: Final = "No JSON block found in consolidation output"
-"""The parse error of an answer without a JSON block of the model's own. Source: KNW-13.6."""
+"""The last parse error of an answer without a JSON block of the model's own. Source: KNW-13.6."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierValue:
+    """A value that a changed fact had before, with what the answer says of its period."""
+
+    content: str
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +26,8 @@ class ProposedFact:
     """A fact to store; it replaces the known fact ``target_id``, if given, in that fact's scope (R-KNW-3).
 
     ``importance`` is 1 to 10. If permanence, importance or tags are ``None``, the value of the replaced fact or the
-    default is used. Empty ``evidence`` means that the fact was learned from all episodes of the group.
+    default is used. Empty ``evidence`` means that the fact was learned from all episodes of the group. ``valid_from``
+    and ``valid_to`` are ``None`` if the answer does not give them; ``was`` has the earlier values, oldest first.
     """
 
     subject: str
@@ -27,6 +38,9 @@ class ProposedFact:
     importance: float | None = None
     tags: tuple[str, ...] | None = None
     evidence: tuple[UUID, ...] = ()
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    was: tuple[EarlierValue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

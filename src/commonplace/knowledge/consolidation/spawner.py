@@ -18,7 +18,11 @@ MAX_ANSWER_TOKENS: Final = 8192
 
 
 class Spawner(Protocol):
-    """Starts a session of a language model and returns its final answer."""
+    """Starts a session of a language model and returns its final answer.
+
+    A spawner whose attribute ``asks_for_form`` is true tells the model itself how to send the answer, for example as
+    the arguments of a tool. For all others the prompt asks for a fenced ``json`` block.
+    """
 
     async def __call__(self, prompt: str, *, trigger_source: str) -> str:
         """Ask the model.
@@ -41,10 +45,12 @@ class ModelSpawner:
     Args:
         model: The model; its budget applies, and its tokens count under the purpose ``consolidation``.
         timeout_s: The time limit of an answer, including retries.
+        asks_for_form: The port asks for the answer in the way of the model's transport.
     """
 
     model: Model
     timeout_s: float
+    asks_for_form: bool = True
 
     @property
     def name(self) -> str:
@@ -81,6 +87,11 @@ NO_LANGUAGE_MODEL: Final = (
 def model_spawner(model: Model, *, policy: Policy | None = None) -> ModelSpawner | None:
     """Return a spawner for a model; ``None``, which means a dry run, for an extractive model."""
     return None if model.extractive else ModelSpawner(model, (policy or Policy()).timeout_s)
+
+
+def asks_for_form(spawner: Spawner) -> bool:
+    """Return whether a spawner tells the model how to send the answer, so that the prompt must not."""
+    return getattr(spawner, "asks_for_form", False) is True
 
 
 def name_of(spawner: Spawner) -> str | None:

@@ -4,9 +4,9 @@ An impossible step becomes a message. Messages name the position in the answer a
 text may contain the refused secret.
 """
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final, TypeVar, assert_never
 from uuid import UUID
@@ -24,98 +24,34 @@ from commonplace.knowledge.consolidation.results import (
     ProposedRule,
     Retraction,
 )
+from commonplace.knowledge.consolidation.settlement import settled
+from commonplace.knowledge.consolidation.step_kinds import (
+    Confirm,
+    EpisodeGroup,
+    Retract,
+    Step,
+    Steps,
+    StoreFact,
+    StoreRule,
+)
 from commonplace.knowledge.memories.rules import RuleDraft, checked_rule
 from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
 from commonplace.knowledge.model.fact_drafts import FactDraft, checked_fact, fact_text
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, MemoryType
 from commonplace.knowledge.model.permanence import Permanence
-from commonplace.knowledge.rules import siblings
-from commonplace.knowledge.rules.fact_periods import with_period
+from commonplace.knowledge.rules.fact_periods import with_end, with_period
 from commonplace.knowledge.rules.periods import Period
 from commonplace.knowledge.store.unit_of_work import unit_of_work
-from commonplace.knowledge.store.vectors import Embeddings, embed
+from commonplace.knowledge.store.vectors import embed
 from commonplace.language.relative_days import with_dates
 
-_NO_VECTORS: Final = Embeddings(vectors=[], model="", version="")
+USER: Final = "the user"
+"""The subject of what people say of themselves if no name is known, as the skill says."""
 
+_LABEL: Final = re.compile(r"\s*(?:the\s+)?(?:user|asked|human|i|me)\s*:?\s*", re.IGNORECASE)
+"""Labels of speakers in transcripts, which models take for subjects."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreFact:
-    """Store a fact that was learned from the episodes ``evidence``; it replaces ``target_id``, if given.
-
-    ``place`` is the position in the answer, ``said`` the predicate in the answer, ``period`` the period that the words
-    name.
-    """
-
-    place: str
-    draft: FactDraft
-    said: str
-    evidence: tuple[UUID, ...]
-    period: Period | None = None
-    embeddings: Embeddings = _NO_VECTORS
-    target_id: UUID | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreRule:
-    """Store a rule that was learned from the episodes ``evidence``; it replaces ``target_id``, if given."""
-
-    place: str
-    draft: RuleDraft
-    evidence: tuple[UUID, ...]
-    embeddings: Embeddings = _NO_VECTORS
-    target_id: UUID | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retract:
-    """Withdraw a fact or rule that the episodes ``evidence`` contradict."""
-
-    place: str
-    memory_type: MemoryType
-    memory_id: UUID
-    evidence: tuple[UUID, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Confirm:
-    """Confirm a fact or rule."""
-
-    place: str
-    memory_type: MemoryType
-    memory_id: UUID
-
-
-Step = StoreFact | StoreRule | Retract | Confirm
 _Known = TypeVar("_Known", KnownFact, KnownRule)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Steps:
-    """Steps in order, and messages about invalid entries of the answer."""
-
-    steps: tuple[Step, ...]
-    errors: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EpisodeGroup:
-    """The input for an answer: the butler, its episodes, and the known facts and rules that the model was shown."""
-
-    butler: str
-    episode_ids: tuple[UUID, ...]
-    known: Known
-    said_at: Mapping[UUID, datetime]
-    """When each episode was stored, in the time zone of the settings."""
-
-    def evidence(self, given: Sequence[UUID]) -> tuple[UUID, ...]:
-        """Return the episodes of the group that an entry names, or all episodes of the group."""
-        own = set(self.episode_ids)
-        return tuple(each for each in dict.fromkeys(given) if each in own) or self.episode_ids
-
-    def said(self, evidence: Sequence[UUID]) -> list[datetime]:
-        """Return when some episodes of the group were stored."""
-        return [self.said_at[each] for each in evidence]
 
 
 async def prepare(
@@ -133,7 +69,7 @@ async def prepare(
             steps.append(_step(place, action, group))
         except InvalidInputError as error:
             errors.append(f"{place}: {_without_text(error)}")
-    steps = _told_apart(steps, await _decided_apart(pool, steps))
+    steps = settled(steps, await _decided_apart(pool, steps), group)
     return Steps(steps=await _with_vectors(engine, steps), errors=tuple(errors))
 
 
@@ -151,42 +87,6 @@ async def _decided_apart(pool: asyncpg.Pool, steps: Sequence[Step]) -> set[str]:
             contents=[step.draft.content for step in facts],
         )
     return {row["place"] for row in rows}
-
-
-def _told_apart(steps: Sequence[Step], decided_apart: Collection[str]) -> list[Step]:
-    """Return the steps; facts that would supersede a sibling get their value added to the key."""
-    contents: defaultdict[str, set[str]] = defaultdict(set)
-    targets: defaultdict[str, set[UUID]] = defaultdict(set)
-    for step in steps:
-        if isinstance(step, StoreFact):
-            contents[step.draft.key].add(siblings.plain(step.draft.content))
-            targets[step.draft.key].update(() if step.target_id is None else (step.target_id,))
-    told: list[Step] = []
-    used: dict[str, str] = {}
-    for step in steps:
-        if not isinstance(step, StoreFact):
-            told.append(step)
-            continue
-        draft, key = step.draft, step.draft.key
-        is_new = step.target_id is None
-        twice = len(contents[key]) > 1 and (is_new or len(targets[key]) > 1)
-        named = not is_new and siblings.names_a_value(step.said)
-        if twice or named or step.place in decided_apart or siblings.holds_several(step.said):
-            draft = _with_own_key(draft, used)
-        used[draft.key] = siblings.plain(draft.content)
-        told.append(replace(step, draft=draft))
-    return told
-
-
-def _with_own_key(draft: FactDraft, used: Mapping[str, str]) -> FactDraft:
-    """Return a fact with its value in the predicate, and a number if another fact of the answer has the same key."""
-    content, number = siblings.plain(draft.content), 1
-    valued = siblings.with_value(draft.subject, draft.predicate, draft.content)
-    own = replace(draft, predicate=valued)
-    while used.get(own.key, content) != content:
-        number += 1
-        own = replace(draft, predicate=f"{valued}_{number}")
-    return own
 
 
 def _without_text(error: InvalidInputError) -> str:
@@ -268,7 +168,14 @@ def _rule(place: str, rule: ProposedRule, group: EpisodeGroup, target: KnownRule
 
 
 def _dated(draft: FactDraft, said_at: Sequence[datetime]) -> tuple[FactDraft, Period | None]:
-    """Return a draft with the period and the days that its content names, and the period, if its episodes agree."""
+    """Return a draft with the period and the days that its content names, and the period, if its episodes agree.
+
+    What the answer says of the period stays; a permanent fact has no end.
+    """
+    if draft.permanence == Permanence.PERMANENT:
+        return replace(draft, content=_with_agreed_dates(draft.content, said_at)), None
+    ends = [with_end(draft, moment) for moment in (min(said_at), max(said_at))]
+    draft = ends[0] if ends[0] == ends[1] else draft
     (first, early), (last, late) = with_period(draft, min(said_at)), with_period(draft, max(said_at))
     return (first, early) if (early, first.content) == (late, last.content) else (draft, None)
 
@@ -287,7 +194,7 @@ def _fact(place: str, fact: ProposedFact, group: EpisodeGroup, target: KnownFact
         importance = target.importance if importance is None else importance
         tags = target.tags if tags is None else tags
     draft = FactDraft(
-        subject=fact.subject,
+        subject=USER if _LABEL.fullmatch(fact.subject) else fact.subject,
         predicate=fact.predicate,
         content=fact.content,
         importance=DEFAULT_IMPORTANCE if importance is None else importance,
@@ -298,6 +205,8 @@ def _fact(place: str, fact: ProposedFact, group: EpisodeGroup, target: KnownFact
         entity_id=None if target is None else target.entity_id,
         source_butler=group.butler,
         source_episode_id=evidence[-1],
+        valid_from=fact.valid_from,
+        valid_to=fact.valid_to,
     )
     dated, period = _dated(draft, group.said(evidence))
     draft = checked_fact(dated)
@@ -306,7 +215,9 @@ def _fact(place: str, fact: ProposedFact, group: EpisodeGroup, target: KnownFact
         draft=draft,
         said=draft.predicate,
         evidence=evidence,
+        said_at=group.said_by(fact.evidence),
         period=period,
+        earlier=fact.was,
         target_id=fact.target_id,
     )
 

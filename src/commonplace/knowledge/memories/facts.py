@@ -19,6 +19,7 @@ from commonplace.knowledge.model.fact_drafts import FactDraft, all_keys, checked
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, Moment
 from commonplace.knowledge.model.permanence import Permanence
 from commonplace.knowledge.model.search_text import search_text
+from commonplace.knowledge.rules.claims import Claim, in_time
 from commonplace.knowledge.rules.fact_periods import with_period
 from commonplace.knowledge.rules.periods import Period
 from commonplace.knowledge.rules.supersession import ActiveFact, Candidate, Placement, decide_supersession
@@ -193,6 +194,7 @@ async def insert_facts(
     now: datetime,
     period: Period | None = None,
     target_id: UUID | None = None,
+    is_change: bool = False,
 ) -> list[Placement]:
     """Insert facts within an open transaction that has serialised their keys, and return their placements in order.
 
@@ -204,6 +206,7 @@ async def insert_facts(
         now: The present.
         period: The period that the words of a single fact name.
         target_id: The active fact of another key that a single fact replaces.
+        is_change: Whether a single fact is known to take the place of the active fact of its key.
 
     Raises:
         InvalidInputError: A fact names an entity or episode that does not exist; roll back the transaction or
@@ -226,13 +229,39 @@ async def insert_facts(
     )
     beside = [list(group) for _, group in groupby(rows, key=itemgetter("place"))]
     candidates = [
-        _candidate(fact, each, fact_id, flags=tuple(json.loads(flags)), period=period)
+        replace(
+            _candidate(fact, each, fact_id, flags=tuple(json.loads(flags)), period=period),
+            is_change=is_change,
+        )
         for fact, each, fact_id, flags in zip(facts, beside, values["id"], values["flags"], strict=True)
     ]
-    placements = decide_supersession(candidates, now)
+    placements = _decided(candidates, now)
     with known_sources(facts):
         await sql.insert_facts(**values | _decided_columns(placements), now=now)
     return placements
+
+
+def _decided(candidates: Sequence[Candidate], now: datetime) -> list[Placement]:
+    """Return the placements of candidates in their order; of one key, the candidate that is later in time wins."""
+    claims = [_claim(each.draft) for each in candidates]
+    placements = decide_supersession([candidates[place] for place in in_time(claims)], now)
+    by_id = {each.id: each for each in placements}
+    return [by_id[each.id] for each in candidates]
+
+
+def _claim(draft: FactDraft) -> Claim:
+    """Return the claim of a checked draft."""
+    begins, ends = (
+        each if isinstance(each, datetime) else None for each in (draft.valid_from, draft.valid_to)
+    )
+    return Claim(
+        scope=draft.scope,
+        subject=draft.subject if draft.entity_id is None else str(draft.entity_id),
+        predicate=draft.predicate,
+        content=draft.content,
+        valid_from=begins,
+        valid_to=ends,
+    )
 
 
 def _candidate(

@@ -1,11 +1,15 @@
 """Periods and days that the own words of facts and rules name."""
 
+import re
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from commonplace.knowledge.model.fact_drafts import PERIOD_WORDS, FactDraft
 from commonplace.knowledge.rules.periods import Period, read_period
 from commonplace.language.relative_days import with_dates
+
+_SENTENCE_END: Final = re.compile(r"(?<=[a-z0-9)][.!])\s+(?=[A-Z])")
 
 
 def with_period(draft: FactDraft, said_at: datetime) -> tuple[FactDraft, Period | None]:
@@ -24,6 +28,21 @@ def with_period(draft: FactDraft, said_at: datetime) -> tuple[FactDraft, Period 
     if period is None or period.is_over(said_at):
         return draft, period
     return during(draft, period), period
+
+
+def with_end(draft: FactDraft, said_at: datetime) -> FactDraft:
+    """Return a draft that has a beginning and no end with the end that its first sentence names.
+
+    The end counts only if the sentence names the same beginning, or none: a wrong end hides a fact.
+    """
+    begins = draft.valid_from
+    if not isinstance(begins, datetime) or draft.valid_to is not None:
+        return draft
+    period = read_period(_SENTENCE_END.split(draft.content, maxsplit=1)[0], said_at)
+    if period is None or period.valid_to is None or period.valid_to <= begins:
+        return draft
+    agrees = period.valid_from is None or period.valid_from.date() == begins.date()
+    return replace(draft, valid_to=period.valid_to) if agrees else draft
 
 
 def during(draft: FactDraft, period: Period) -> FactDraft:

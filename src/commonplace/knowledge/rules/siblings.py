@@ -56,7 +56,7 @@ _GAP: Final = re.compile(r"[\W_]+")
 
 def holds_several(predicate: str) -> bool:
     """Return whether a predicate commonly has several values at once, such as ``speaks`` or ``has_child``."""
-    name = _name(predicate)
+    name = plain_name(predicate)
     before, _, last = name.rpartition("_")
     if last == "to" and before:
         return before not in _PLACES
@@ -88,6 +88,12 @@ def names_a_value(predicate: str) -> bool:
     return bool(_parts(predicate)[1])
 
 
+def plain_name(predicate: str) -> str:
+    """Return a predicate in one spelling: words in lower case with underscores, without "is" and "are"."""
+    name = _GAP.sub("_", _CAMEL.sub("_", predicate)).strip("_").casefold()
+    return name.removeprefix("is_").removeprefix("are_")
+
+
 def plain(text: str) -> str:
     """Return a text without case and extra spaces, to compare contents."""
     return collapse_whitespace(text).lower()
@@ -95,14 +101,9 @@ def plain(text: str) -> str:
 
 def _parts(predicate: str) -> tuple[str, str]:
     """Return the multi-valued part of a predicate, and the value after it, if any."""
-    words = _name(predicate).split("_")
+    words = plain_name(predicate).split("_")
     for count in range(len(words), 0, -1):
         base = "_".join(words[:count])
         if holds_several(base):
             return base, "_".join(words[count:])
     return "_".join(predicate.split()), ""
-
-
-def _name(predicate: str) -> str:
-    name = _GAP.sub("_", _CAMEL.sub("_", predicate)).strip("_").casefold()
-    return name.removeprefix("is_").removeprefix("are_")

@@ -66,6 +66,7 @@ class Candidate:
         active: The active fact of its key in the database.
         unlinked: The active facts about its subject that should have its entity, and cannot, because ``active`` has it.
         target: The active fact of another key that the draft replaces, if any.
+        is_change: Whether the draft is known to take the place of ``active``, so it is no exception for its period.
     """
 
     id: UUID
@@ -79,6 +80,7 @@ class Candidate:
     active: ActiveFact | None = None
     unlinked: tuple[ActiveFact, ...] = ()
     target: ActiveFact | None = None
+    is_change: bool = False
 
 
 class DraftOutcome(StrEnum):
@@ -182,7 +184,8 @@ def decide_supersession(candidates: Sequence[Candidate], now: datetime) -> list[
     ======== =========================================== ======================================== ===================
     new      does not exist                              any                                      active
     repeated has the same words                          any                                      active, inherits
-    history  has other words, and ends after the draft   has a period that is over                superseded
+    history  has other words, and ends after the draft   has a period that is over, unless it is  superseded
+                                                         a change that began after the active
     history  has other words, or an unlinked fact has,   has words that name a period that is     superseded, with the
              and began when the period was over          over                                     period
     held     has other words and is more trusted         any                                      held
@@ -218,11 +221,12 @@ def decide_supersession(candidates: Sequence[Candidate], now: datetime) -> list[
     So repeated words cannot end or weaken a trusted fact. A draft is as trusted as the least trusted of the session,
     its own source and its episode.
 
-    A draft that takes the key (new, repeated, replaced) also supersedes, since it was said, or from now on if it names
-    its beginning:
+    A draft that takes the key (new, repeated, replaced) also supersedes:
 
-    - its *target*, which the caller has compared with the draft; a person may keep both as above;
-    - *unlinked* facts that are not more trusted, if the draft has no flags.
+    - its *target*, which the caller has compared with the draft, from where the draft begins; a person may keep both as
+      above;
+    - *unlinked* facts that are not more trusted, if the draft has no flags, since the draft was said, or from now on if
+      it names its beginning.
 
     Drafts with one key form a *chain*: each is decided as if the drafts before it were stored.
 
@@ -245,7 +249,10 @@ def decide_supersession(candidates: Sequence[Candidate], now: datetime) -> list[
             others = [each for each in _others(candidate, placement) if each.id not in gone]
             if others:
                 gone.update(each.id for each in others)
-                ends = [_ending(each, candidate, _others_end(candidate, placement, now)) for each in others]
+                ends = [
+                    _ending(each, candidate, _end_of_other(each, candidate, placement, now))
+                    for each in others
+                ]
                 placement = replace(placement, endings=(*placement.endings, *ends))
             if before is not None:
                 placements[before.id] = _superseded(placements[before.id], placement.endings[0])
@@ -317,7 +324,9 @@ def _as_history(candidate: Candidate, active: ActiveFact, now: datetime) -> Fact
         _is_later(each, candidate, now) for each in candidate.unlinked
     ):
         draft = draft if candidate.period is None else during(draft, candidate.period)
-    end = _moment(draft.valid_to)
+    begins, end = _moment(draft.valid_from), _moment(draft.valid_to)
+    if candidate.is_change and draft is candidate.draft and begins is not None and begins > active.began_at:
+        return None
     is_over = end is not None and end <= now and (active.valid_to is None or end < active.valid_to)
     return draft if is_over else None
 
@@ -379,10 +388,12 @@ def _others(candidate: Candidate, placement: Placement) -> Iterable[ActiveFact]:
         yield candidate.target
 
 
-def _others_end(candidate: Candidate, placement: Placement, now: datetime) -> datetime:
-    """Return when facts of other keys end: when the draft was said if it begins then, else now."""
-    is_given = candidate.draft.valid_from is not None or placement.outcome is DraftOutcome.REPEATED
-    return now if is_given else _moment(placement.draft.valid_from) or now
+def _end_of_other(fact: ActiveFact, candidate: Candidate, placement: Placement, now: datetime) -> datetime:
+    """Return when a fact of another key ends."""
+    named = candidate.draft.valid_from
+    if named is not None:
+        return (_moment(named) or now) if fact is candidate.target else now
+    return now if placement.outcome is DraftOutcome.REPEATED else _moment(placement.draft.valid_from) or now
 
 
 def _ending(fact: ActiveFact, candidate: Candidate, at: datetime) -> FactEnding:

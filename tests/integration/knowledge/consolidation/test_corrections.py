@@ -203,11 +203,25 @@ async def test_a_withdrawn_fact_that_matters_is_named(bench: Bench) -> None:
 @pytest.mark.requirement("CNS-01.1")
 async def test_a_failed_step_leaves_no_note(bench: Bench) -> None:
     """The note would say that a value was stored under another predicate."""
+    async with bench.pool.acquire() as connection:
+        await connection.execute(
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$ BEGIN IF NEW.content = 'a boat' THEN RAISE EXCEPTION 'no room'; END IF; RETURN NEW; END $$;"
+            "CREATE TRIGGER refuse BEFORE INSERT ON facts FOR EACH ROW EXECUTE FUNCTION refuse()"
+        )
+    run = await bench.say(new_facts=[fact("pia", "owns", text) for text in ("a bike", "a boat")])
+    assert [error.partition(":")[0] for error in run.errors] == ["new fact 2"]
+    assert [note.partition(":")[0] for note in run.notes] == ["new fact 1"]
+
+
+@pytest.mark.requirement("CNS-01.1", "TRU-04.1")
+async def test_several_values_that_update_one_fact_all_stay(bench: Bench) -> None:
+    """The first takes its place, and the others are new."""
     known = await bench.known("pia", "owns", "a car", scope="ops")
     updates = [fact("pia", "owns", text, target_id=str(known)) for text in ("a bike", "a boat")]
     run = await bench.say(updated_facts=updates)
-    assert [error.partition(":")[0] for error in run.errors] == ["updated fact 2"]
-    assert [note.partition(":")[0] for note in run.notes] == ["updated fact 1"]
+    assert (run.facts_updated, run.facts_created, run.errors) == (1, 1, ())
+    assert await active(bench) == {"a bike": "owns_bike", "a boat": "owns_boat"}
 
 
 @pytest.mark.requirement("CNS-02.1")

@@ -182,9 +182,12 @@ async def test_a_dry_run_counts_a_run_that_was_lost(
     assert [len(run.episode_ids) for run in made.runs] == sizes
 
 
-@pytest.mark.requirement("KNW-12.2")
+@pytest.mark.requirement("KNW-12.2", "TRU-04.3")
 async def test_the_port_for_models_can_be_the_spawner(consolidate: Consolidate) -> None:
-    """It asks for one purpose, so that its tokens are counted, and names the model in the run."""
+    """It asks for one purpose, so that its tokens are counted, and names the model in the run.
+
+    The port asks for the form of the answer, so the prompt does not; it does for other spawners.
+    """
     await consolidate.store("ops", "one")
     script = Script(answer(new_facts=[fact("build", "takes", "four minutes")]))
     model = script.model()
@@ -192,6 +195,11 @@ async def test_the_port_for_models_can_be_the_spawner(consolidate: Consolidate) 
     assert report.total("facts_created") == 1
     assert report.runs[0].model == "scripted"
     assert model.ledger.totals["consolidation"].answers == 1
+    assert "fenced `json`" not in script.requests[0].prompt
+    plain = Spawner(NOTHING)
+    await consolidate.store("ops", "two")
+    await consolidate(plain)
+    assert "fenced `json`" in plain.prompts[0]
 
 
 @pytest.mark.requirement("KNW-12.2", "KNW-24.3", "R-KNW-4")
@@ -203,7 +211,7 @@ async def test_a_group_that_fails_leaves_the_others_alone(
         await consolidate.store(butler, f"of {butler}")
 
     def say(prompt: str) -> str:
-        if "of b" in prompt:
+        if "\nof b\n" in prompt:
             raise RuntimeError("the model broke")
         return NOTHING
 

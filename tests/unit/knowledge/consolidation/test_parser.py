@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +21,7 @@ from commonplace.knowledge.consolidation.parser import (
 from commonplace.knowledge.consolidation.results import (
     NO_JSON_BLOCK,
     ConsolidationResult,
+    EarlierValue,
     ProposedFact,
     ProposedRule,
 )
@@ -262,9 +264,9 @@ def test_an_answer_without_json_says_so(text: str) -> None:
 
 def test_what_stands_there_instead_is_told() -> None:
     """So that an operator sees whether the model or the form was at fault."""
-    assert "not JSON: Expecting" in parse_consolidation('{"new_rules": [,]}').parse_errors[1]
-    assert "no known key: new_facts" in parse_consolidation(block({"facts": []})).parse_errors[1]
-    assert "1000001 characters" in parse_consolidation("x" * 1_000_001).parse_errors[1]
+    assert "not JSON: Expecting" in parse_consolidation('{"new_rules": [,]}').parse_errors[0]
+    assert "no known key: new_facts" in parse_consolidation(block({"facts": []})).parse_errors[0]
+    assert "1000001 characters" in parse_consolidation("x" * 1_000_001).parse_errors[0]
 
 
 def test_lists_as_strings_are_accepted() -> None:
@@ -286,15 +288,100 @@ def test_what_is_no_list_is_reported_and_the_rest_stays(key: str, value: object)
 
 
 def test_entries_that_are_no_objects_are_reported() -> None:
-    """Also in place of a rule."""
-    result = parsed(new_facts=["text", None, [FACT]], new_rules=["Ask first."])
-    assert result.actions == 0
+    """A rule has only its text, so a text alone is a rule."""
+    result = parsed(new_facts=["text", None, [FACT]], new_rules=["Ask first.", 5])
+    assert [rule.content for rule in result.new_rules] == ["Ask first."]
+    assert result.actions == 1
     assert [error.split(":")[0] for error in result.parse_errors] == [
         "new_facts[0]",
         "new_facts[1]",
         "new_facts[2]",
-        "new_rules[0]",
+        "new_rules[1]",
     ]
+
+
+@pytest.mark.requirement("TRU-04.2")
+def test_a_fact_has_its_days_and_what_it_was() -> None:
+    """A last day counts to its end; a text alone, and one object alone, stand for a list of earlier values."""
+    was = [{"content": "Anna liked coffee.", "valid_to": "2026-03-01"}, "Anna liked milk."]
+    result = parsed(
+        new_facts=[
+            {**FACT, "valid_from": "2026-03-02", "valid_to": "2026-03-31", "was": was},
+            {**FACT, "subject": "tom", "valid_from": None, "valid_to": "unknown", "was": was[0]},
+        ]
+    )
+    anna, tom = result.new_facts
+    first, last = (
+        datetime(2026, 3, 2, tzinfo=UTC),
+        datetime(2026, 4, 1, tzinfo=UTC) - timedelta(microseconds=1),
+    )
+    assert (anna.valid_from, anna.valid_to, result.parse_errors) == (first, last, [])
+    coffee = EarlierValue(content="Anna liked coffee.", valid_to=first - timedelta(microseconds=1))
+    assert anna.was == (coffee, EarlierValue(content="Anna liked milk."))
+    assert (tom.valid_from, tom.valid_to, tom.was) == (None, None, (coffee,))
+
+
+@pytest.mark.requirement("TRU-04.2")
+@pytest.mark.parametrize(
+    ("given_day", "first", "last"),
+    [
+        ("2026-02", (2026, 2, 1), (2026, 2, 28)),
+        ("5 May 2026", (2026, 5, 5), (2026, 5, 5)),
+        ("May 2026", (2026, 5, 1), (2026, 5, 31)),
+        ("2026-05-05T12:00:00Z", (2026, 5, 5), (2026, 5, 5)),
+    ],
+)
+def test_months_and_days_in_words_are_read(
+    given_day: str, first: tuple[int, int, int], last: tuple[int, int, int]
+) -> None:
+    """With their year alone; a month begins with its first day and ends with its last."""
+    (fact, other) = parsed(
+        new_facts=[{**FACT, "valid_from": given_day}, {**FACT, "content": "x", "valid_to": given_day}]
+    ).new_facts
+    assert fact.valid_from is not None
+    assert other.valid_to is not None
+    assert (fact.valid_from.date(), other.valid_to.date()) == (date(*first), date(*last))
+
+
+@pytest.mark.requirement("TRU-04.2")
+@pytest.mark.parametrize(
+    ("given_days", "named"),
+    [
+        ({"valid_from": "since Monday"}, "valid_from"),
+        ({"valid_from": "5 May"}, "valid_from"),
+        ({"valid_to": 20260331}, "valid_to"),
+        ({"valid_from": "0001-01-01"}, "valid_from"),
+        ({"valid_from": "2026-03-31", "valid_to": "2026-03-01"}, "valid_to"),
+        ({"was": 5}, "was"),
+        ({"was": [{"valid_from": "2026-03-01"}]}, "was[0].content"),
+    ],
+)
+def test_a_day_that_is_none_costs_only_itself(given_days: dict[str, Any], named: str) -> None:
+    """The fact stays, and the report names the field."""
+    result = parsed(new_facts=[{**FACT, **given_days}])
+    (fact,) = result.new_facts
+    (error,) = result.parse_errors
+    assert error.startswith(f"new_facts[0].{named}: expected ")
+    assert (fact.valid_to, fact.was, result.refused) == (None, (), 0)
+
+
+@pytest.mark.requirement("TRU-04.4")
+def test_an_id_of_the_example_costs_only_its_entry() -> None:
+    """As a target it refuses the entry, as evidence only itself; nothing says that there was no block."""
+    example = "00000000-0000-4000-8000-00000000000a"
+    result = parsed(
+        new_facts=[{**FACT, "evidence": [example, str(ID)]}],
+        updated_facts=[{**FACT, "target_id": example}],
+        confirmations=[example, str(OTHER)],
+    )
+    assert [fact.evidence for fact in result.new_facts] == [(ID,)]
+    assert (result.updated_facts, result.confirmations, result.unreadable) == ([], [OTHER], False)
+    assert [error.partition(":")[0] for error in result.parse_errors] == [
+        "updated_facts[0].target_id",
+        "new_facts[0].evidence[0]",
+        "confirmations[0]",
+    ]
+    assert all("not one of the example" in error for error in result.parse_errors)
 
 
 def test_missing_and_null_lists_are_empty() -> None:
@@ -386,7 +473,7 @@ def test_of_objects_that_differ_none_is_the_answer(text: str) -> None:
     """Which one the model quotes cannot be told, wherever it stands: the answer is asked for again."""
     result = parse_consolidation(text)
     assert (result.unreadable, result.actions) == (True, 0)
-    assert "JSON objects that differ could each be the answer" in result.parse_errors[1]
+    assert "JSON objects that differ could each be the answer" in result.parse_errors[0]
 
 
 @pytest.mark.parametrize("form", [block, str])
@@ -411,8 +498,7 @@ def test_no_block_stands_in_for_a_damaged_answer(damaged: str) -> None:
     """A quoted attack must not count because the model's own answer has a fault in it."""
     result = parse_consolidation(f"The episode holds {block(FAKE)}, which I ignore.\n{damaged}")
     assert result.unreadable
-    assert result.parse_errors[0] == NO_JSON_BLOCK
-    assert len(result.parse_errors) == 2
+    assert not result.parse_errors[0].startswith(NO_JSON_BLOCK)
 
 
 @pytest.mark.requirement("R-KNW-11")
@@ -456,7 +542,9 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
     max_leaves=12,
 )
-fields = st.sampled_from(["subject", "predicate", "content", "permanence", "importance", "tags", "evidence"])
+fields = st.sampled_from(
+    ["subject", "predicate", "content", "permanence", "importance", "tags", "evidence", "valid_from", "was"]
+)
 entries = st.dictionaries(fields | st.just("target_id"), values, max_size=8) | st.just(FACT) | values
 answers = st.dictionaries(st.sampled_from(KEYS), st.lists(entries, max_size=4) | values, max_size=4)
 pieces = st.sampled_from(
@@ -551,7 +639,7 @@ def test_many_attempts_at_one_long_object_are_paid_from_a_budget() -> None:
     started = time.process_time()
     result = parse_consolidation(text)
     assert time.process_time() - started < 15
-    assert "too much text that looks like JSON" in result.parse_errors[1]
+    assert "too much text that looks like JSON" in result.parse_errors[0]
 
 
 def test_loose_braces_before_the_answer_cost_nothing() -> None:
@@ -573,7 +661,7 @@ def test_a_bare_object_behind_a_fenced_block_leaves_doubt() -> None:
     for text in (f"It says:\n{block(FAKE)}\nI ignore it.\n{OWN}", f"{block(OWN)}\nI left out {FAKE}"):
         result = parse_consolidation(text)
         assert result.unreadable
-        assert "could each be the answer" in result.parse_errors[1]
+        assert "could each be the answer" in result.parse_errors[0]
 
 
 RULE = {"new_rules": [{"content": "Ask."}]}

@@ -32,6 +32,9 @@ from commonplace.knowledge.model.permanence import Permanence
 GOLDEN = Path(__file__).parents[3] / "data" / "consolidation_prompt.txt"
 MOMENT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 CLOSER = f"</{EPISODE_TAG}>"
+UNTIL = 10
+"""The number of a known fact with an end."""
+
 WORST = "</" * MAX_EPISODE_CHARS
 """Text that the fence makes longest."""
 
@@ -55,7 +58,8 @@ def fact(number: int, content: str = "It runs on db-1.", subject: str = "staging
         importance=7.0,
         tags=(),
         entity_id=None,
-        created_at=MOMENT - timedelta(days=number),
+        began_at=MOMENT - timedelta(days=number),
+        valid_to=MOMENT + timedelta(days=30) if number == UNTIL else None,
         last_confirmed_at=MOMENT,
         fading=number == 11,
     )
@@ -134,11 +138,14 @@ def test_the_worked_example_of_the_skill_is_readable_with_other_ids() -> None:
     """What the model is shown is what the parser takes; every part of an answer appears."""
     worked = skill().split("## A worked example")[1]
     (block,) = re.findall(r"```json\n.*?```", worked, re.DOTALL)
-    result = parse_consolidation(block.replace("00000000-0000-4000", "00000000-0000-4001"))
+    result = parse_consolidation(
+        block.replace("00000000-0000-4000", "00000000-0000-4001").replace('."', '!"')
+    )
     assert result.parse_errors == []
     assert [place for place, _ in result.in_order()] == [
         "updated fact 1",
         "retraction 1",
+        "new fact 1",
         "updated rule 1",
         "new rule 1",
         "confirmation 1",
@@ -153,7 +160,9 @@ def test_a_model_that_repeats_the_prompt_or_the_example_proposes_nothing() -> No
     worked = skill().split("## A worked example")[1].replace("<example>", "")
     copied = parse_consolidation(worked)
     assert copied.unreadable
-    assert "copy of the example" in copied.parse_errors[1]
+    assert "copy of the example" in copied.parse_errors[0]
+    changed = parse_consolidation(worked.replace("00000000-0000-4000", "00000000-0000-4001"))
+    assert (changed.new_facts, changed.updated_facts, changed.new_rules) == ([], [], [])
 
 
 hostile = st.lists(
@@ -218,7 +227,10 @@ def test_the_prompt_is_bounded(known: str) -> None:
     episodes = long[: fit(long)]
     facts = [fact(place, known) for place in range(100)]
     rules = [rule(place, known) for place in range(50)]
-    built = build_prompt(butler="</b" * 100, episodes=episodes, facts=facts, rules=rules, now=MOMENT)
+    name = KnownEntity(canonical_name=known[:200], entity_type="person", aliases=(known[:200],))
+    built = build_prompt(
+        butler="</b" * 100, episodes=episodes, facts=facts, rules=rules, entities=[name] * 40, now=MOMENT
+    )
     assert len(built) <= MAX_PROMPT_CHARS
     if known.startswith(("Known", "x")):
         assert "Known facts (100):" in built
@@ -268,6 +280,22 @@ def test_an_oversized_episode_keeps_its_ends_and_says_so() -> None:
     (left_out,) = re.findall(r"importance 5, (\d+) characters left out at the …\n", built)
     assert int(left_out) == 500_015 - (len(content) - 1)
     assert "left out at the" not in prompt("short").removeprefix(skill())
+
+
+@pytest.mark.requirement("TRU-04.3")
+def test_the_answer_is_asked_for_once() -> None:
+    """In a block, unless whoever sends the prompt asks for the answer in another way."""
+
+    def built(*, in_block: bool) -> str:
+        return build_prompt(
+            butler="ops", episodes=[episode(1, "Hi.")], facts=[], rules=[], now=MOMENT, in_block=in_block
+        )
+
+    assert built(in_block=True).endswith(
+        "answer with one fenced `json` block in the form of the skill, and with nothing after it."
+    )
+    assert "fenced `json`" not in built(in_block=False)
+    assert "Answer with one" not in skill()
 
 
 def test_the_same_input_gives_the_same_prompt() -> None:

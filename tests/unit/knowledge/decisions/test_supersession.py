@@ -283,10 +283,11 @@ def test_an_unlinked_fact_that_is_not_more_trusted_is_superseded_too(
 
 
 def test_a_draft_replaces_its_target_unless_it_is_held_or_history() -> None:
-    """From now on, whenever the draft begins, beside the active fact of its own key."""
+    """From where the draft begins, beside the active fact of its own key."""
     target = active_fact(id=UUID(int=8), importance=9.0)
     alone = decide(target=target, valid_from=PAST)
-    assert [(each.id, each.valid_to) for each in alone.endings] == [(target.id, NOW)]
+    assert [(each.id, each.valid_to) for each in alone.endings] == [(target.id, PAST)]
+    assert [each.valid_to for each in decide(target=target).endings] == [NOW]
     assert (alone.supersedes_id, alone.superseded_id) == (target.id, None)
     assert alone.endings[0].review_reason == "the old fact is important"
     both = decide(target=target, active=ACTIVE)
@@ -441,3 +442,13 @@ def test_decay_counts_from_when_a_fact_was_said() -> None:
     confirmed = active_fact(last_confirmed_at=PAST + timedelta(days=1))
     again = decide("acme", active=confirmed, said_at=PAST)
     assert again.last_confirmed_at == PAST + timedelta(days=1)
+
+
+@pytest.mark.requirement("TRU-04.1")
+def test_a_change_takes_the_place_of_the_active_fact_though_its_period_is_over() -> None:
+    """An exception for a period leaves the active fact; so does a change that began before it."""
+    days = {"active": active_fact(began_at=PAST - timedelta(days=5)), "valid_to": NOW - timedelta(days=1)}
+    change = decide(**days, valid_from=PAST, is_change=True)
+    assert (change.outcome, change.endings[0].valid_to) == (DraftOutcome.REPLACED, PAST)
+    assert decide(**days, valid_from=PAST).outcome is DraftOutcome.HISTORY
+    assert decide(**days, valid_from=PAST - timedelta(days=9), is_change=True).outcome is DraftOutcome.HISTORY

@@ -223,18 +223,23 @@ event AS (
 SELECT id FROM returned;
 
 -- name: known_facts(run_id, butler, limit)
--- Active facts that a butler sees, the nearest in meaning to the episodes of its run first.
+-- Active facts that a butler sees and that had not ended before the episodes of its run, the nearest in meaning to one of
+-- the episodes first.
 SELECT
-  id, scope, subject, predicate, content, permanence, importance, tags, entity_id, created_at,
-  coalesce(last_confirmed_at, created_at) AS last_confirmed_at,
+  id, scope, subject, predicate, content, permanence, importance, tags, entity_id,
+  coalesce(valid_from, created_at) AS began_at, valid_to, coalesce(last_confirmed_at, created_at) AS last_confirmed_at,
   coalesce(metadata ->> 'status' = 'fading', false) AS fading
-FROM facts
+FROM facts AS known
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity = 'active' AND scope IN ('global', :butler)
+  AND (valid_to IS NULL OR valid_to > (
+    SELECT min(episodes.created_at) FROM episodes
+    WHERE episodes.tenant_id = current_setting('commonplace.tenant_id') AND episodes.lease_run = :run_id
+  ))
 ${nearest_to_run};
 
 -- name: known_rules(run_id, butler, limit)
--- Rules that a butler sees, without forgotten rules, the nearest in meaning to the episodes of its run first.
-SELECT id, scope, content, maturity, tags, created_at FROM rules
+-- Rules that a butler sees, without forgotten rules, the nearest in meaning to one of the episodes of its run first.
+SELECT id, scope, content, maturity, tags, created_at FROM rules AS known
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND scope IN ('global', :butler)
   AND ${rule_lives}
 ${nearest_to_run};

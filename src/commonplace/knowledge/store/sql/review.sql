@@ -94,7 +94,7 @@ LIMIT :limit;
 
 -- name: list_duplicates(likeness, latest, facts, rules, limit)
 -- Pairs of active facts, and of rules, of one scope that may say the same, and that no person told apart: keys that
--- differ in spelling alone, equal texts, or vectors at least as near as :likeness about one subject or entity. The latest
+-- differ in spelling or "database" alone, equal texts, or vectors at least as near as :likeness about one subject or entity. The latest
 -- first. Each of the :latest newest facts and rules is compared with the :facts newest facts or the :rules newest rules.
 -- An older memory is in only one pair, with the newest of those most like it: ten equal rules make nine pairs, which
 -- can be decided in any order.
@@ -109,7 +109,7 @@ WITH keyed AS MATERIALIZED (
           AND names.name_key = commonplace_plain(facts.subject)
         HAVING count(*) = 1
       ),
-      ${subject_key}
+      ${subject_kin}
     ) AS about,
     ${predicate_key} AS said,
     row_number() OVER (ORDER BY created_at DESC, id DESC) AS place
