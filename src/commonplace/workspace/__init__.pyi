@@ -10,6 +10,7 @@ from commonplace.workspace.model.config import MemoryConfig as MemoryConfig
 from commonplace.workspace.model.memories import DamagedLine as DamagedLine
 from commonplace.workspace.model.memories import Note as Note
 from commonplace.workspace.model.memories import NoteScope as NoteScope
+from commonplace.workspace.model.pairs import NotePair as NotePair
 from commonplace.workspace.model.receipts import DeleteReceipt as DeleteReceipt
 from commonplace.workspace.model.receipts import StoreReceipt as StoreReceipt
 from commonplace.workspace.rules.context_block import HEADER as HEADER
