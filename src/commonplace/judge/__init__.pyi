@@ -1,4 +1,5 @@
 from commonplace.judge.pairs import PairVerdict as PairVerdict
+from commonplace.judge.remarks import remark as remark
 from commonplace.judge.stances import Opposition as Opposition
 from commonplace.judge.stances import Relatives as Relatives
 from commonplace.judge.stances import relatives as relatives

@@ -1,6 +1,6 @@
 """Pairs of notes that oppose each other: they wait for a decision of a person."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
@@ -64,20 +64,22 @@ class NoteReviews:
         """
         return await self._run(lambda: self._undo(older_id, newer_id))
 
-    async def erase(self, is_erased: Callable[[str], object]) -> int:
-        """Remove the pairs whose deleted note has such a text or tag, and return how many.
+    async def deleted(self) -> list[Note]:
+        """Return the notes that decisions deleted, and that an undo would restore.
+
+        Raises:
+            StorageUnavailableError: A file cannot be read.
+        """
+        states = (await self._run(self._store.pairs)).values()
+        return [each.deleted for each in states if each.deleted is not None]
+
+    async def erase(self, notes: Collection[Note]) -> int:
+        """Remove the pairs of which a decision deleted one of these notes, and return how many.
 
         Raises:
             StorageUnavailableError: A file cannot be read or written.
         """
-        return await self._run(
-            lambda: self._store.remove_pairs(
-                lambda line: (
-                    line.deleted is not None
-                    and bool(is_erased(" ".join([line.deleted.text, *line.deleted.tags])))
-                )
-            )
-        )
+        return await self._run(lambda: self._store.remove_pairs(lambda line: line.deleted in notes))
 
     def compare(self, note: Note) -> Relatives[Note]:
         """Return the older notes that a stored note repeats or opposes; those that it opposes wait from now on.

@@ -14,7 +14,7 @@ from commonplace.web.http.limits import SearchWords
 from commonplace.web.pages.layout.errors import message_of, pages
 from commonplace.web.pages.layout.paging import PAGE_SIZE, ListFilters, counted_pager
 from commonplace.web.pages.layout.rendering import done, render, render_dialog
-from commonplace.workspace import MAX_TAGS, Note, NoteScope
+from commonplace.workspace import MAX_TAGS, Note, NoteScope, remark_on
 
 PATH: Final = "/workspace"
 CHANGED: Final = "workspace-changed"
@@ -92,7 +92,8 @@ async def store(request: Request, memories: OpenMemories, given: Annotated[NoteF
         receipt = await memories.workspace.store(given.text, tags=tags, scope=given.scope or None)
     except InvalidInputError as error:
         return _new_form(request, given, {error.field: message_of(error)})
-    return done(request, f"Memory {receipt.id} was stored.", location=PATH, changed=CHANGED)
+    outcome = "" if receipt.repeated else f"Memory {receipt.id} was stored. "
+    return done(request, f"{outcome}{remark_on(receipt)}".strip(), location=PATH, changed=CHANGED)
 
 
 @router.get("/{memory_id}/delete", dependencies=CHANGING)

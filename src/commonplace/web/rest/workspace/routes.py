@@ -47,10 +47,19 @@ class NotesShape(CountedPageShape):
 
 @shows(StoreReceipt)
 class StoredNoteShape(Shape):
-    """A stored fact, and the oldest facts that were deleted to make room for it."""
+    """A stored fact.
+
+    Attributes:
+        pruned: the oldest facts, which were deleted to make room for it
+        repeated: whether the fact was there before; nothing was stored
+        same: older facts that say the same in other words
+        opposed: older facts that this one may contradict; each pair waits for a decision
+    """
 
     memory: NoteShape
     pruned: list[NoteShape]
+    same: list[NoteShape]
+    opposed: list[NoteShape]
 
 
 @shows(DeleteReceipt, without={"deleted"})
@@ -116,7 +125,7 @@ async def search_notes(
 async def store_note(memory: Workspace, wanted: NewNote) -> StoreReceipt:
     """Store a fact of the workspace.
 
-    There is no update: delete the old fact and store the new one.
+    A fact that is there already is returned as it is. There is no update: delete the old fact and store the new one.
 
     Parameters:
         body: the fact
