@@ -17,9 +17,11 @@ def remark(own: str, *, same: Sequence[str] = (), opposed: Sequence[str] = (), i
         says = "says" if len(same) == 1 else "say"
         sentences.append(f"{' and '.join(same)} {says} the same in other words; prompts show one of them.")
     if opposed:
-        decide = f"{item} same|refines|corrects|distinct" if len(opposed) == 1 else ""
+        kept, decide = "Both", f" {item} same|refines|corrects|distinct"
+        if len(opposed) > 1:
+            kept, decide = "All", ""
         sentences.append(
-            f"{own} may contradict {' and '.join(opposed)}. All are kept until you decide: "
-            f"commonplace review {decide}".rstrip()
+            f"{own} may contradict {' and '.join(opposed)}. {kept} are kept until you decide: "
+            f"commonplace review{decide}"
         )
     return " ".join(sentences)
