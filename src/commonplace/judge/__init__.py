@@ -1,7 +1,7 @@
 """Judge: compares a new text with an old one.
 
-`stances` compares rules and notes, `verdicts` the observations of operational memory, by `features`; the other modules
-read and compare texts. Import from here: the names below are public, and each one loads when it is first used.
+`stances` compares rules and notes, `verdicts` compares the observations of operational memory, by `features`. The other
+modules read texts. Import from here: the names below are public, and each one loads when it is first used.
 """
 
 from commonplace.core.public_names import public_names

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from commonplace.services.memory_ids import MemoryId, MemoryKind
 from commonplace.services.review.ids import ItemId, ItemKind
 from commonplace.services.review.items import (
     DecisionReceipt,
@@ -39,8 +38,7 @@ def _receipt(pair: "NotePair") -> DecisionReceipt:
 
 
 def _item(pair: "NotePair") -> Item:
-    older, newer = (MemoryId.of(MemoryKind.NOTE, each.id) for each in (pair.older, pair.newer))
-    key = ItemId(kind=ItemKind.OPPOSED, first=str(older), second=str(newer))
+    key = ItemId(kind=ItemKind.OPPOSED, first=f"w:{pair.older.number}", second=f"w:{pair.newer.number}")
     return Item(
         id=str(key),
         topic=Topic.DOUBT,
