@@ -61,6 +61,7 @@ class Relatives(Generic[_T]):
     opposed: tuple[Opposition[_T], ...] = ()
 
 
+@lru_cache(maxsize=4096)  # A block is made for every model call, mostly of the same texts.
 def stance(older: str, newer: str) -> tuple[Stance, Judgement]:
     """Return the stance of a newer text on an older one, with its grounds.
 

@@ -49,11 +49,11 @@ def test_what_holds_again_is_no_repetition() -> None:
 
 
 def test_the_closest_notes_are_compared() -> None:
-    """At most 25, those that share most words first; ties: the newest."""
+    """At most ten, those that share most words first; ties: the newest."""
     notes = [note(n, f"deploys number{n}") for n in range(1, 40)]
     near = note(40, "deploys go out on Tuesday evening")
     chosen = closest(note(41, FIRST), [near, *notes])
-    assert (len(chosen), chosen[0], chosen[1]) == (25, near, notes[-1])
+    assert (len(chosen), chosen[0], chosen[1]) == (10, near, notes[-1])
     assert relatives_of(note(41, OTHER), [near, note(42, FIRST)]).opposed[0].other.number == 42
 
 

@@ -12,7 +12,7 @@ from commonplace.core.text import collapse_whitespace
 from commonplace.workspace.model.memories import Note, NoteDraft, age_key
 from commonplace.workspace.rules.relevance import words
 
-MOST_COMPARED: Final = 25
+MOST_COMPARED: Final = 10
 """The maximum number of notes that a new note is compared with: those that share most of their words with it."""
 
 
@@ -33,7 +33,7 @@ def find_repeated(notes: Iterable[Note], draft: NoteDraft) -> Note | None:
 
 
 def closest(note: Note, others: Sequence[Note]) -> list[Note]:
-    """Return at most 25 notes that share words with a note, those that share most first; ties: newest first."""
+    """Return at most ten notes that share words with a note, those that share most first; ties: newest first."""
     own = words(note.text)
     shares = [
         (2 * len(own & theirs) / (len(own) + len(theirs)), each)
