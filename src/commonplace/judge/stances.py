@@ -5,13 +5,17 @@ anything. The verdicts of `verdicts` count only between texts that share most of
 hide a line, and a wrong opposition would ask a person for nothing.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final, Generic, TypeVar
 
+from commonplace.judge.comparison import compare_readings
+from commonplace.judge.differences import denial
 from commonplace.judge.observation import read
+from commonplace.judge.quantities import Dimension
 from commonplace.judge.verdicts import Judgement, Verdict, judge_readings
 
 LEAST_SAME: Final = 0.82
@@ -33,6 +37,8 @@ MOST_CHARS: Final = 2_000
 _NOT_COMPARED: Final = Judgement(
     verdict=Verdict.DISTINCT, score=0.0, reason="The texts share too little, or are too long."
 )
+
+_NUMBER_OF_A_NAME: Final = re.compile(r"\s[A-Z]\w* [0-9]+\W*$")
 
 _T = TypeVar("_T")
 
@@ -72,7 +78,7 @@ def stance(older: str, newer: str) -> tuple[Stance, Judgement]:
     found = judge_readings(read(older), read(newer))
     if found.verdict is Verdict.SAME and found.score >= LEAST_SAME:
         return Stance.SAME, found
-    if found.verdict is Verdict.CORRECT and found.score >= LEAST_OPPOSED:
+    if found.verdict is Verdict.CORRECT and found.score >= LEAST_OPPOSED and not _are_numbered(older, newer):
         return Stance.OPPOSED, found
     return Stance.APART, found
 
@@ -103,6 +109,22 @@ def without_repetitions(candidates: Iterable[_T], text_of: Callable[[_T], str]) 
         if not any(stance(earlier, text)[0] is Stance.SAME for earlier in kept):
             kept.append(text)
             yield each
+
+
+def _are_numbered(older: str, newer: str) -> bool:
+    """Return whether the texts differ in the number of a thing at their ends alone: "note 2" and "note 3".
+
+    The number after a name is a value: "uses PostgreSQL 16".
+    """
+    comparison = compare_readings(read(older), read(newer))
+    ends = [len(side.reading.tokens) - 1 for side in (comparison.old, comparison.new)]
+    amounts = [amount for pair in comparison.other_amounts for amount in pair]
+    return (
+        [amount.place for amount in amounts] == ends
+        and all(each.quantity.kind is Dimension.NUMBER and not each.opener for each in amounts)
+        and not denial(comparison)
+        and not _NUMBER_OF_A_NAME.search(newer)
+    )
 
 
 def _shared(one: str, other: str) -> float:

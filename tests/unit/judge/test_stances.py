@@ -33,6 +33,9 @@ POSTGRES = (
         ("Ask before pushing", "The build server is h-7", Stance.APART),
         ("note 1", "note 2", Stance.APART),
         ("fact 7", "fact 17", Stance.APART),
+        ("peel kiwi 1", "peel kiwi 2", Stance.APART),
+        ("Memory number 12", "Memory number 13.", Stance.APART),
+        ("The service listens on 8080", "The service listens on 9090", Stance.OPPOSED),
     ],
 )
 def test_a_stance_needs_a_shared_claim(older: str, newer: str, expected: Stance) -> None:

@@ -1,26 +1,21 @@
 """Folding: of facts of one relation, or rules, with equal texts, and of facts with one key, one is shown. Pure."""
 
 from collections.abc import Hashable, Sequence
-from typing import Final
 
 from commonplace.core.sources import RANKS
 from commonplace.core.text import collapse_whitespace
-from commonplace.judge import without_repetitions
 from commonplace.knowledge.model.keys import plain_key
-from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, PINNED, Episode, Fact, Memory, Rule
-from commonplace.knowledge.model.maturity import Maturity
+from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, Episode, Fact, Memory, Rule
 from commonplace.knowledge.search.results import SearchResult
-
-MOST_RULES: Final = 50
-"""The maximum number of rules whose wordings are compared; the rules after them are beyond the end of a block."""
+from commonplace.knowledge.search.rewordings import without_rewordings
 
 
 def folded(found: Sequence[SearchResult], *, scoped: bool) -> list[SearchResult]:
     """Return the results without repetitions, in their order.
 
-    Of equal texts, and of rules that say the same in other words, the first stays. If a scope was requested, only the
-    most trusted of the facts with one subject and predicate stays, and of equally trusted facts the newest, whether it
-    is global or of that scope.
+    Of equal texts, the first stays. If a scope was requested, only the most trusted of the facts with one subject and
+    predicate stays, and of equally trusted facts the newest, whether it is global or of that scope.
+    Rules that say the same in other words fold too.
     """
     kept: dict[Hashable, Fact] = {}
     facts = [each.memory for each in found if scoped and isinstance(each.memory, Fact)]
@@ -32,23 +27,7 @@ def folded(found: Sequence[SearchResult], *, scoped: bool) -> list[SearchResult]
     for each in found:
         if not isinstance(each.memory, Fact) or kept.get(_key(each.memory), each.memory) is each.memory:
             told.setdefault(same_words(each.memory), each)
-    return _without_rewordings(list(told.values()))
-
-
-def _without_rewordings(found: Sequence[SearchResult]) -> list[SearchResult]:
-    """Return the results without rules that a better rule says in other words.
-
-    Pinned rules, warnings and rules in quarantine stay, and no rule makes way for one in quarantine.
-    """
-    rules = [rule for each in found if isinstance(rule := each.memory, Rule) and not rule.is_quarantined]
-    rules = sorted(rules[:MOST_RULES], key=lambda rule: PINNED not in rule.tags)
-    said = {rule.id for rule in without_repetitions(rules, lambda rule: rule.content)}
-    gone = {rule.id for rule in rules if rule.id not in said and not _always_stays(rule)}
-    return [each for each in found if each.memory.id not in gone]
-
-
-def _always_stays(rule: Rule) -> bool:
-    return PINNED in rule.tags or rule.maturity is Maturity.ANTI_PATTERN
+    return without_rewordings(list(told.values()))
 
 
 def same_words(memory: Memory) -> Hashable:
