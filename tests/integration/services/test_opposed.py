@@ -10,7 +10,7 @@ from fastmcp import Client
 
 from commonplace.core.errors import ConflictError, NotFoundError
 from commonplace.core.settings import Settings
-from commonplace.knowledge import short_id
+from commonplace.knowledge import MemoryType, short_id
 from commonplace.services.catalog.rule_remarks import rule_note
 from commonplace.services.opening import Memories
 from commonplace.services.review.ids import ItemId, ItemKind
@@ -110,13 +110,13 @@ async def test_every_door_says_that_a_rule_is_there(
 ) -> None:
     """With its id and its maturity."""
     first = (await memories.knowledge.store_rule(content=NEVER)).id
-    rule = short_id("rule", first)
-    environment = {"COMMONPLACE_POSTGRES_URL": str(stored.postgres_url)}
+    rule = short_id(MemoryType.RULE, first)
+    postgres = str(stored.postgres_url)
     for _ in range(5):
         await memories.knowledge.mark_helpful(first)
-    printed = commonplace("knowledge", "store-rule", NEVER, **environment)
-    document = commonplace("knowledge", "store-rule", NEVER, "--json", **environment).json
-    added = commonplace("add", "rule", NEVER, "--scope", "global", **environment)
+    printed = commonplace("knowledge", "store-rule", NEVER, COMMONPLACE_POSTGRES_URL=postgres)
+    document = commonplace("knowledge", "store-rule", NEVER, "--json", COMMONPLACE_POSTGRES_URL=postgres).json
+    added = commonplace("add", "rule", NEVER, "--scope", "global", COMMONPLACE_POSTGRES_URL=postgres)
     rest = (await client.post("/api/v1/knowledge/rules", json={"content": NEVER})).json()
     page = await submitted(client, "/knowledge/rules", content=NEVER, scope="global")
     async with Client(f"{url}/mcp/knowledge") as mcp:
@@ -136,9 +136,9 @@ async def test_every_door_lists_the_same_pairs(
     memories: Memories, client: httpx2.AsyncClient, url: str, commonplace: CommandLine, stored: Settings
 ) -> None:
     """A pair of notes and a pair of rules, with both texts, the reason and the four verdicts."""
-    environment = {"COMMONPLACE_POSTGRES_URL": str(stored.postgres_url)}
+    postgres = str(stored.postgres_url)
     await memories.workspace.store(NEVER)
-    older = short_id("rule", (await memories.knowledge.store_rule(content=NEVER)).id)
+    older = short_id(MemoryType.RULE, (await memories.knowledge.store_rule(content=NEVER)).id)
     note = commonplace("add", "note", AFTER).out
     rule = rule_note(await memories.knowledge.store_rule(content=AFTER))
     listed = (await client.get("/api/v1/reviews")).json()["items"]
@@ -147,8 +147,8 @@ async def test_every_door_lists_the_same_pairs(
     assert pairs[1].startswith(f"{older}-r:")
     assert f"Both are kept until you decide: commonplace review {pairs[0]}" in note
     assert f"Both are kept until you decide: commonplace review {pairs[1]}" in rule
-    assert commonplace("review", "--json", **environment).json["items"] == listed
-    text = commonplace("review", **environment).out
+    assert commonplace("review", "--json", COMMONPLACE_POSTGRES_URL=postgres).json["items"] == listed
+    text = commonplace("review", COMMONPLACE_POSTGRES_URL=postgres).out
     assert (f"old note w:1: {NEVER}" in text, f"old rule {older}: {NEVER}" in text) == (True, True)
     async with Client(f"{url}/mcp/all") as mcp:
         assert (await ask(mcp, "memory_review"))["items"] == listed
@@ -190,11 +190,11 @@ async def test_a_decision_at_each_door(
             "verdict"
         ] == "refines"
         assert (await ask(mcp, "memory_decide", item_id=item["id"], undo=True))["verdict"] is None
-    environment = {"COMMONPLACE_POSTGRES_URL": str(stored.postgres_url)}
-    assert commonplace("review", item["id"], "confirm", **environment).status == 2
-    assert item["id"] in commonplace("review", item["id"], "same", **environment).out
+    postgres = str(stored.postgres_url)
+    assert commonplace("review", item["id"], "confirm", COMMONPLACE_POSTGRES_URL=postgres).status == 2
+    assert item["id"] in commonplace("review", item["id"], "same", COMMONPLACE_POSTGRES_URL=postgres).out
     assert (await client.get("/api/v1/reviews")).json()["total"] == 0
-    assert commonplace("review", item["id"], "undo", **environment).status == 0
+    assert commonplace("review", item["id"], "undo", COMMONPLACE_POSTGRES_URL=postgres).status == 0
     (again,) = (await client.get("/api/v1/reviews")).json()["items"]
     assert summary(again) == summary(item)
 

@@ -22,8 +22,8 @@ def without_rewordings(found: Sequence[SearchResult]) -> list[SearchResult]:
 def rewordings(rules: Sequence[Rule]) -> dict[UUID, Rule]:
     """Return the rule that is shown in place of each rule that only says it in other words, by the id of the latter.
 
-    ``rules`` go from the best to the worst. A pinned rule comes before all others. Pinned rules and warnings never fold,
-    and no rule folds into one in quarantine, which blocks leave out.
+    ``rules`` go from the best to the worst. A pinned rule comes before all others. Pinned rules and warnings never
+    fold, and no rule folds into one in quarantine, which blocks leave out.
     """
     shown: list[Rule] = []
     folded: dict[UUID, Rule] = {}

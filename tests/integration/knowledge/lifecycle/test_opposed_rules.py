@@ -8,7 +8,7 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError, UndoRefusedError
 from commonplace.core.sources import Source
-from commonplace.knowledge import RuleDraft, RuleReceipt
+from commonplace.knowledge import GLOBAL_SCOPE, RuleDraft, RuleReceipt
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.kinds import Rule
 from commonplace.knowledge.storage_functions import store_rule, store_rules
@@ -27,9 +27,11 @@ def person(memory: KnowledgeMemory) -> KnowledgeMemory:
     return memory.acting_for(tenant_id=memory.session.tenant_id, actor="ada", source=Source.PERSON)
 
 
-async def stored(memory: KnowledgeMemory, content: str, **fields: str) -> RuleReceipt:
+async def stored(
+    memory: KnowledgeMemory, content: str, *, scope: str = GLOBAL_SCOPE, source: str | None = None
+) -> RuleReceipt:
     """Store a rule."""
-    return await memory.store_rule(content=content, **fields)
+    return await memory.store_rule(content=content, scope=scope, source=source)
 
 
 async def waiting(memory: KnowledgeMemory) -> list[tuple[UUID, UUID]]:
