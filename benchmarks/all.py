@@ -16,6 +16,7 @@ BENCHMARKS = (
     "stream.py",
     "context.py",
     "judge.py",
+    "stances.py",
     "periods.py",
     "workspace.py",
     "embedding.py",

@@ -1,8 +1,9 @@
 """Judge: compares a new text with an old one.
 
-`verdicts` decides by `features`; the other modules read and compare texts. Import what `__all__` lists.
+`stances` compares rules and notes, `verdicts` compares the observations of operational memory, by `features`. The other
+modules read texts. Import from here: the names below are public, and each one loads when it is first used.
 """
 
-from commonplace.judge.verdicts import Judgement, Verdict, joined, judge, tokens_of
+from commonplace.core.public_names import public_names
 
-__all__ = ["Judgement", "Verdict", "joined", "judge", "tokens_of"]
+__all__, __getattr__ = public_names(__name__, __path__[0])

@@ -433,6 +433,10 @@ class KnowledgeMemory:
     ) -> RuleReceipt:
         """Store a rule as a candidate; for the parameters see :class:`RuleDraft`, for the errors :meth:`store_rules`.
 
+        A rule that is there already, with the same words, scope and tags, is confirmed instead: the receipt says so. A
+        rule that an older one says in other words is stored; reads show one of them. A rule that may contradict an
+        older one is stored and linked to it, and both wait for a person: ``reviews.opposed``.
+
         Source: KNW-05.4.
         """
         return await self._rules.store(
@@ -450,6 +454,8 @@ class KnowledgeMemory:
         self, drafts: Sequence[RuleDraft], *, allow_secrets: bool = False
     ) -> list[RuleReceipt]:
         """Store up to 5,000 rules, all or none, with one embedding call and one statement.
+
+        More than 20 new rules are not compared with other rules, except for equal words.
 
         Returns:
             A receipt for each draft, in the order of the drafts.

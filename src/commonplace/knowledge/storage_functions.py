@@ -180,7 +180,10 @@ async def store_rule(
     allow_secrets: bool = False,
     clock: Clock = utc_now,
 ) -> UUID:
-    """Store a rule and return its id; see :meth:`KnowledgeMemory.store_rule`."""
+    """Store a rule and return its id; see :meth:`KnowledgeMemory.store_rule`.
+
+    Each call inserts a row, as the specification demands; reads show equal texts once.
+    """
     receipt = await Rules(_session(pool, clock, engine)).store(
         content=content,
         scope=scope,
@@ -190,6 +193,7 @@ async def store_rule(
         metadata=metadata,
         source=source,
         allow_secrets=allow_secrets,
+        repeats=True,
     )
     return receipt.id
 
@@ -202,8 +206,9 @@ async def store_rules(
     allow_secrets: bool = False,
     clock: Clock = utc_now,
 ) -> list[RuleReceipt]:
-    """Store rules; see :meth:`KnowledgeMemory.store_rules`."""
-    return await Rules(_session(pool, clock, engine)).store_many(drafts, allow_secrets=allow_secrets)
+    """Store rules; see :meth:`KnowledgeMemory.store_rules` and :func:`store_rule`."""
+    rules = Rules(_session(pool, clock, engine))
+    return await rules.store_many(drafts, allow_secrets=allow_secrets, repeats=True)
 
 
 async def create_link(

@@ -10,12 +10,14 @@ from commonplace.workspace.model.config import MemoryConfig as MemoryConfig
 from commonplace.workspace.model.memories import DamagedLine as DamagedLine
 from commonplace.workspace.model.memories import Note as Note
 from commonplace.workspace.model.memories import NoteScope as NoteScope
+from commonplace.workspace.model.pairs import NotePair as NotePair
 from commonplace.workspace.model.receipts import DeleteReceipt as DeleteReceipt
 from commonplace.workspace.model.receipts import StoreReceipt as StoreReceipt
 from commonplace.workspace.rules.context_block import HEADER as HEADER
 from commonplace.workspace.rules.context_block import Message as Message
 from commonplace.workspace.rules.guidance import system_prompt_section as system_prompt_section
 from commonplace.workspace.rules.relevance import NoteRelevance as NoteRelevance
+from commonplace.workspace.rules.remarks import remark_on as remark_on
 from commonplace.workspace.rules.search import NoteSearch as NoteSearch
 from commonplace.workspace.tools import TOOLS as TOOLS
 from commonplace.workspace.tools import Tool as Tool

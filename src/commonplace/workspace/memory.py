@@ -1,9 +1,11 @@
 """The facade of workspace memory: store, get, search, delete, and the block for every model call."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Self, TypeVar
@@ -16,6 +18,7 @@ from commonplace.core.quarantine import Quarantine
 from commonplace.core.safe_text import refuse_secret
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import require_text
+from commonplace.judge import Relatives
 from commonplace.language.relative_days import with_dates, with_new_dates
 from commonplace.workspace.model.bounds import MAX_RESULTS, MAX_TEXT_CHARS
 from commonplace.workspace.model.config import MemoryConfig
@@ -29,6 +32,7 @@ from commonplace.workspace.model.memories import (
     require_tags,
 )
 from commonplace.workspace.model.receipts import DeleteReceipt, StoreReceipt
+from commonplace.workspace.parts.reviews import NoteReviews
 from commonplace.workspace.rules.context_block import Message, insert_block, last_user_message, render, select
 from commonplace.workspace.rules.relevance import NoteRelevance, rank
 from commonplace.workspace.rules.search import NoteSearch, search
@@ -37,12 +41,17 @@ from commonplace.workspace.store.file import DEFAULT_LOCK_TIMEOUT_S, MemoryStore
 
 _T = TypeVar("_T")
 
+_log = logging.getLogger(__name__)
+
 
 class WorkspaceMemory:
     """The memory of one workspace. Use :meth:`open`.
 
     File work runs on a separate thread, so that a slow disk does not block the event loop. Each method checks its
     arguments at run time, because they often come from a model.
+
+    Attributes:
+        reviews: Pairs of notes that oppose each other, and what a person decided.
     """
 
     def __init__(
@@ -62,6 +71,7 @@ class WorkspaceMemory:
         """The texts that the block leaves out."""
         self._zone = zone
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="workspace-memory")
+        self.reviews = NoteReviews(store, clock, self._run)
 
     @classmethod
     @asynccontextmanager
@@ -113,6 +123,10 @@ class WorkspaceMemory:
     ) -> StoreReceipt:
         """Store a fact; the fact is on disk when this method returns.
 
+        A fact that is there already, with the same words, scope and tags, is returned instead: the receipt says so. A
+        fact that an older one says in other words is stored; blocks show one of them. A fact that an older one
+        contradicts is stored too, and both wait for a person: ``reviews``.
+
         Words such as "tomorrow" get their date: ``tomorrow (2026-11-28)``, unless the text would then be too long.
 
         Args:
@@ -141,7 +155,7 @@ class WorkspaceMemory:
         for field, value in (("text", draft.text), *(("tags", tag) for tag in draft.tags)):
             refuse_secret(value, field=field, allow_secrets=allow_secrets)
         self.quarantine.release_own(draft.text)
-        return await self._run(lambda: self._store.store(draft))
+        return await self._run(lambda: self._stored(draft))
 
     async def get(self, memory_id: str) -> Note:
         """Return the memory with an id such as ``m-4``.
@@ -214,7 +228,9 @@ class WorkspaceMemory:
         if is_new:
             old, today = (await self.get(memory_id)).text, self._clock().astimezone(self._zone)
             content = with_new_dates(content, old, today, max_chars=MAX_TEXT_CHARS)
-        return await self._run(lambda: self._store.edit(number, content))
+        note = await self._run(lambda: self._store.edit(number, content))
+        await self._run(lambda: self._related(note))
+        return note
 
     async def restore(self, memory: Note) -> Note:
         """Put a deleted memory back under its id, and return it.
@@ -274,6 +290,22 @@ class WorkspaceMemory:
             StorageUnavailableError: The file cannot be read.
         """
         return await self._run(lambda: self._store.load().problems)
+
+    def _stored(self, draft: NoteDraft) -> StoreReceipt:
+        receipt = self._store.store(draft, repeats=False)
+        if receipt.repeated:
+            return receipt
+        relatives = self._related(receipt.memory)
+        opposed = tuple(each.other for each in relatives.opposed)
+        return replace(receipt, same=relatives.same, opposed=opposed)
+
+    def _related(self, note: Note) -> Relatives[Note]:
+        """Return the older notes that a stored note is related to; the store stands if they cannot be compared."""
+        try:
+            return self.reviews.compare(note)
+        except StorageUnavailableError as error:
+            _log.warning("%s is stored, and not compared with other notes: %s", note.id, error)
+            return Relatives()
 
     async def _run(self, work: Callable[[], _T]) -> _T:
         try:

@@ -14,6 +14,7 @@ from commonplace.core.errors import CommonplaceError, InvalidInputError, NotFoun
 from commonplace.workspace.memory import WorkspaceMemory
 from commonplace.workspace.model.bounds import MAX_RESULTS, MAX_TAG_CHARS, MAX_TAGS, MAX_TEXT_CHARS
 from commonplace.workspace.model.memories import DEFAULT_SCOPE, NoteScope
+from commonplace.workspace.rules.remarks import remark_on
 
 SECRET_REFUSED: Final = "text appears to contain a secret — not stored"  # noqa: S105 - a message, not a secret
 """The error of a refused store. Source: WSP-03.4."""
@@ -76,7 +77,14 @@ async def _store(memory: WorkspaceMemory, arguments: Mapping[str, Any]) -> dict[
     receipt = await memory.store(
         cast("str", arguments.get("text")), tags=arguments.get("tags"), scope=arguments.get("scope")
     )
-    return {"ok": True, "id": receipt.id}
+    answer: dict[str, Any] = {"ok": True, "id": receipt.id}
+    if receipt.repeated:
+        answer["repeated"] = True
+    for name, others in (("same", receipt.same), ("opposed", receipt.opposed)):
+        if others:
+            answer[name] = [each.id for each in others]
+    remark = remark_on(receipt)
+    return answer | {"note": remark} if remark else answer
 
 
 async def _search(memory: WorkspaceMemory, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,7 +121,8 @@ TOOLS: Final = (
             "Store one stable fact about the user or this workspace for later sessions: a preference, a decision, "
             "a detail of the setup. Store one fact a call, in words that make sense on their own. Do not store "
             "secrets, steps of the current task, or information already in files. There is no update: to correct "
-            "a memory, delete it and store the corrected fact. Returns the id of the memory."
+            "a memory, delete it and store the corrected fact. Returns the id of the memory: of the one that is there, "
+            "if it says the same. If the answer has a note about a contradiction, tell the user."
         ),
         parameters=_schema(
             {

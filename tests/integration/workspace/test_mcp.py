@@ -110,7 +110,9 @@ async def test_two_clients_share_a_workspace(client: Connect, tmp_path: Path) ->
     """Two servers at once give each id once, and see each other's memories."""
     async with client(tmp_path, tmp_path / "a") as first, client(tmp_path, tmp_path / "b") as second:
         calls = [
-            ask(session, "memory_store", text=f"fact {n}") for n in range(10) for session in (first, second)
+            ask(session, "memory_store", text=f"{name} fact {n}")
+            for n in range(10)
+            for name, session in (("first", first), ("second", second))
         ]
         ids = [answer["id"] for answer in await asyncio.gather(*calls)]
         assert sorted(ids) == sorted(f"m-{n}" for n in range(1, 21))

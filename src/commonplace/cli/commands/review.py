@@ -52,7 +52,8 @@ async def review(
         str | None,
         typer.Argument(
             metavar="ID",
-            help="The ID from the list, such as 7, k7, f:3k7q2, f:3k7q2+f:9x2vd, f:3k7q2+n:4h1tz or o:12.",
+            help="The ID from the list, such as 7, k7, f:3k7q2, f:3k7q2+f:9x2vd, f:3k7q2+n:4h1tz, r:3k7q2-r:9x2vd "
+            "or o:12.",
         ),
     ] = None,
     verdict: Annotated[
@@ -72,9 +73,9 @@ async def review(
 ) -> Answer:
     """List the memories that wait for a decision, or decide about one.
 
-    A pair of memories waits if it is unclear how they relate: two observations, two facts or rules that may say the
-    same, a fact and the fact that a consolidation replaced it with, or a fact and the entity that its subject may
-    refer to. The decision is applied to both memories and remembered.
+    A pair of memories waits if it is unclear how they relate: two observations, two rules or notes that contradict
+    each other, two facts or rules that may say the same, a fact and the fact that a consolidation replaced it with, or
+    a fact and the entity that its subject may refer to. The decision is applied to both memories and remembered.
 
     A single memory waits if it contradicts a more trusted fact (held), looks like an instruction (flagged), is in use
     but will fade soon, was derived from a memory that no longer holds, or is a rule that did harm. Confirm or forget
@@ -186,6 +187,8 @@ def _name_of(side: Side) -> str:
             return lesson_id(int(side.id))
         case MemoryKind.FACT | MemoryKind.RULE | MemoryKind.EPISODE | MemoryKind.ENTITY:
             return f"{side.kind} {MemoryId.of(MemoryKind(side.kind), side.id)}"
+        case MemoryKind.NOTE if side.id:
+            return f"note {MemoryId.of(MemoryKind.NOTE, side.id)}"
         case _:
             return f"{side.kind} {side.id}".rstrip()
 

@@ -48,6 +48,7 @@ from commonplace.knowledge import (
     SearchMode,
     short_id,
 )
+from commonplace.services.catalog.rule_remarks import rule_note
 from commonplace.services.memory_ids import MemoryKind
 from commonplace.services.review.ids import ItemId, ItemKind
 
@@ -220,7 +221,7 @@ async def store_rule(
     metadata: MetadataOption = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
-    """Store a rule. The rule is a candidate until it has helped."""
+    """Store a rule, unless it is there already. The rule is a candidate until it has helped."""
     receipt = await memory.store_rule(
         content=content,
         scope=scope,
@@ -229,7 +230,9 @@ async def store_rule(
         metadata=metadata,
         allow_secrets=allow_secrets,
     )
-    text = f"stored rule {short_id(MemoryType.RULE, receipt.id)}{_flagged(receipt.flags)}"
+    named = short_id(MemoryType.RULE, receipt.id)
+    stored = "" if receipt.repeated else f"stored rule {named}{_flagged(receipt.flags)}\n"
+    text = f"{stored}{rule_note(receipt)}".rstrip()
     return Answer(with_short_id(MemoryKind.RULE, receipt), text)
 
 

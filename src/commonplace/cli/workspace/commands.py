@@ -17,6 +17,7 @@ from commonplace.workspace import (
     Limit,
     NoteScope,
     WorkspaceMemory,
+    remark_on,
 )
 
 MOST_NAMED: Final = 10
@@ -39,15 +40,24 @@ async def store(
     scope: Annotated[NoteScope, typer.Option(help="The subject of the note.")] = NoteScope.WORKSPACE,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
-    """Store a note; the oldest notes make room if the file is full."""
+    """Store a note, unless it is there already; the oldest notes make room if the file is full."""
     receipt = await memory.store(text, tags=tag or [], scope=scope, allow_secrets=allow_secrets)
     pruned = [each.id for each in receipt.pruned]
-    lines = [f"stored {receipt.id}"]
+    lines = [] if receipt.repeated else [f"stored {receipt.id}"]
+    lines += filter(None, [remark_on(receipt)])
     if pruned:
         named = ", ".join(pruned[:MOST_NAMED]) + (", …" if len(pruned) > MOST_NAMED else "")
         lines.append(f"deleted {plural(len(pruned), 'old memory', 'old memories')} to make room: {named}")
     short_id = str(MemoryId.of(MemoryKind.NOTE, receipt.id))
-    document = {"ok": True, "id": receipt.id, "short_id": short_id, "pruned": pruned}
+    document = {
+        "ok": True,
+        "id": receipt.id,
+        "short_id": short_id,
+        "pruned": pruned,
+        "repeated": receipt.repeated,
+        "same": [each.id for each in receipt.same],
+        "opposed": [each.id for each in receipt.opposed],
+    }
     return Answer(document, "\n".join(lines))
 
 

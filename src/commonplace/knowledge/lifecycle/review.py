@@ -146,10 +146,10 @@ class DuplicateReviews:
             NotFoundError: One of the memories is not active, or is forgotten.
         """
         now = self._session.clock()
-        async with self._changing_pair(memory_type, older_id, newer_id) as (sql, kind, older, newer):
-            await _require_living(sql, kind, older, newer)
+        async with changing_pair(self._session, memory_type, older_id, newer_id) as (sql, kind, older, newer):
+            await require_living(sql, kind, older, newer)
             if same:
-                await _supersede(sql, kind, (older, newer), now)
+                await merge_pair(sql, kind, (older, newer), now)
             else:
                 await sql.tell_apart(first_id=older, second_id=newer, now=now)
             await record_decision(sql, kind, newer, older, "same" if same else "distinct")
@@ -164,30 +164,33 @@ class DuplicateReviews:
             UndoRefusedError: The pair is not decided, or another memory has replaced the older one since.
             NotFoundError: One of the memories does not exist.
         """
-        async with self._changing_pair(memory_type, older_id, newer_id) as (sql, kind, older, newer):
+        async with changing_pair(self._session, memory_type, older_id, newer_id) as (sql, kind, older, newer):
             if await sql.forget_distinction(first_id=older, second_id=newer) is None:
-                await _restore(sql, kind, older, newer)
+                await restore_superseded(sql, kind, older, newer)
             await record_decision(sql, kind, newer, older, None)
 
-    @asynccontextmanager
-    async def _changing_pair(
-        self, memory_type: str, older_id: UUID | str, newer_id: UUID | str
-    ) -> AsyncGenerator[tuple[KnowledgeStatements, MemoryType, UUID, UUID]]:
-        """Open a transaction that changes two facts or two rules."""
-        kind = inputs.require_memory_type(memory_type)
-        if kind is MemoryType.EPISODE:
-            raise InvalidInputError(
-                "memory_type", "fact or rule, because episodes are not compared", str(kind)
-            )
-        async with self._session.writing() as sql:
-            older = await find_id(sql, older_id, kind, field="older_id")
-            newer = await find_id(sql, newer_id, kind, field="newer_id")
-            if older == newer:
-                raise InvalidInputError("newer_id", "the id of a memory other than the older one", str(newer))
-            yield sql, kind, older, newer
+
+@asynccontextmanager
+async def changing_pair(
+    session: KnowledgeSession, memory_type: str, older_id: UUID | str, newer_id: UUID | str
+) -> AsyncGenerator[tuple[KnowledgeStatements, MemoryType, UUID, UUID]]:
+    """Open a transaction that changes two facts or two rules.
+
+    Raises:
+        InvalidInputError: A parameter is malformed, both ids name one memory, or the memories are episodes.
+    """
+    kind = inputs.require_memory_type(memory_type)
+    if kind is MemoryType.EPISODE:
+        raise InvalidInputError("memory_type", "fact or rule, because episodes are not compared", str(kind))
+    async with session.writing() as sql:
+        older = await find_id(sql, older_id, kind, field="older_id")
+        newer = await find_id(sql, newer_id, kind, field="newer_id")
+        if older == newer:
+            raise InvalidInputError("newer_id", "the id of a memory other than the older one", str(newer))
+        yield sql, kind, older, newer
 
 
-async def _require_living(sql: KnowledgeStatements, kind: MemoryType, *ids: UUID) -> None:
+async def require_living(sql: KnowledgeStatements, kind: MemoryType, *ids: UUID) -> None:
     """Lock both memories.
 
     Raises:
@@ -199,9 +202,10 @@ async def _require_living(sql: KnowledgeStatements, kind: MemoryType, *ids: UUID
             raise NotFoundError(kind, str(each))
 
 
-async def _supersede(
+async def merge_pair(
     sql: KnowledgeStatements, kind: MemoryType, pair: tuple[UUID, UUID], now: datetime
 ) -> None:
+    """Let the more trusted memory supersede the other; of equally trusted ones, that without flags, then the newer."""
     rows = await of_kind(kind, sql).by_trust_and_age(ids=list(pair))
     weaker, stronger = (row["id"] for row in rows)
     if kind is MemoryType.FACT:
@@ -210,7 +214,7 @@ async def _supersede(
         await supersede_rule(sql, weaker, by_id=stronger, now=now)
 
 
-async def _restore(sql: KnowledgeStatements, kind: MemoryType, older: UUID, newer: UUID) -> None:
+async def restore_superseded(sql: KnowledgeStatements, kind: MemoryType, older: UUID, newer: UUID) -> None:
     """Restore the superseded memory of a pair.
 
     Raises:

@@ -6,7 +6,9 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
+from commonplace.judge import Relatives
 from commonplace.knowledge.memories.links import Relation
+from commonplace.knowledge.memories.rule_relatives import relate
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.drafts import LIFECYCLE_METADATA, Draft, checked
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, MemoryType, Moment
@@ -14,8 +16,12 @@ from commonplace.knowledge.store.draft_rows import columns, known_sources
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.traced import traced
+from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.knowledge.store.vectors import Embeddings, embed
 from commonplace.language.relative_days import with_dates
+
+_ALL_RULES: Final = "rules"
+"""The key of the lock of a tenant's stores of rules."""
 
 DECAY_RATE: Final = 0.01
 """The decay rate of every stored rule. Source: KNW-05.4, R-KNW-1."""
@@ -56,10 +62,17 @@ class RuleReceipt:
     Attributes:
         id: The rule.
         flags: The reasons why the text looks like an instruction; blocks leave the rule out until a person confirms it.
+        repeated: Whether the rule was there before, with the same words, scope and tags. It is confirmed, and nothing
+            else was written.
+        same_ids: Older rules that say the same in other words; searches and blocks show one of them.
+        opposed_ids: Older rules that the rule may contradict; each pair waits for a person.
     """
 
     id: UUID
     flags: tuple[str, ...] = ()
+    repeated: bool = False
+    same_ids: tuple[UUID, ...] = ()
+    opposed_ids: tuple[UUID, ...] = ()
 
 
 class Rules:
@@ -79,6 +92,7 @@ class Rules:
         metadata: Mapping[str, Any] | None = None,
         source: str | None = None,
         allow_secrets: bool = False,
+        repeats: bool = False,
     ) -> RuleReceipt:
         """Store a rule as a candidate; words such as "tomorrow" get their date."""
         draft = RuleDraft(
@@ -90,19 +104,56 @@ class Rules:
             metadata=metadata,
             source=source,
         )
-        (receipt,) = await self.store_many([draft], allow_secrets=allow_secrets)
+        (receipt,) = await self.store_many([draft], allow_secrets=allow_secrets, repeats=repeats)
         return receipt
 
     async def store_many(
-        self, drafts: Sequence[RuleDraft], *, allow_secrets: bool = False
+        self, drafts: Sequence[RuleDraft], *, allow_secrets: bool = False, repeats: bool = False
     ) -> list[RuleReceipt]:
-        """Store up to 5,000 rules, all or none, with one embedding call and one statement."""
+        """Store up to 5,000 rules, all or none, with one embedding call and one statement.
+
+        Args:
+            drafts: The rules.
+            allow_secrets: Whether to store texts that look like secrets.
+            repeats: Whether to store a rule that is there already, as the specification has it. Otherwise its receipt
+                names the rule that is there.
+        """
         if not drafts:
             return []
         rules = [checked_rule(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
         embeddings = await embed(self._session.engine, [rule.content for rule in rules])
+        now = self._session.clock()
         async with traced(self._session, "create_memory") as note, self._session.writing() as sql:
-            return note(await insert_rules(sql, rules, embeddings, now=self._session.clock()))
+            # Of two equal or opposed rules that are stored at once, the later transaction sees the earlier one.
+            await sql.serialise_fact_keys(keys=[_ALL_RULES])
+            known = {} if repeats else await _repeated(sql, rules, now=now)
+            fresh = [place for place in range(len(rules)) if place not in known]
+            if fresh:
+                new = [rules[place] for place in fresh]
+                receipts = await insert_rules(sql, new, embeddings.only(*fresh), now=now)
+                known |= dict(zip(fresh, receipts, strict=True))
+            return note([known[place] for place in range(len(rules))])
+
+
+async def _repeated(
+    sql: KnowledgeStatements, rules: Sequence[RuleDraft], *, now: datetime
+) -> dict[int, RuleReceipt]:
+    """Confirm the rules that drafts only repeat, and return their receipts by the place of the draft, from 0."""
+    rows = await sql.repeated_rules(
+        content=[rule.content for rule in rules],
+        scope=[rule.scope for rule in rules],
+        tags=[inputs.json_text(rule.tags) for rule in rules],
+        metadata=[inputs.json_text(rule.metadata) for rule in rules],
+        source_butler=[rule.source_butler for rule in rules],
+        source_episode_id=[rule.source_episode_id for rule in rules],
+    )
+    receipts: dict[int, RuleReceipt] = {}
+    for row in rows:
+        place = row["place"] - 1
+        if row["may_confirm"] and rules[place].source is None:
+            await of_kind(MemoryType.RULE, sql).confirm(id=row["id"], now=now)
+        receipts[place] = RuleReceipt(id=row["id"], flags=tuple(row["flags"]), repeated=True)
+    return receipts
 
 
 def checked_rule(draft: RuleDraft, *, allow_secrets: bool = False) -> RuleDraft:
@@ -113,6 +164,7 @@ def checked_rule(draft: RuleDraft, *, allow_secrets: bool = False) -> RuleDraft:
 async def supersede_rule(sql: KnowledgeStatements, rule_id: UUID, *, by_id: UUID, now: datetime) -> None:
     """Forget a rule in favour of another rule, and link the two, within an open transaction."""
     await sql.forget_rule(id=rule_id)
+    await sql.unlink_opposed(newer_id=by_id, older_id=rule_id)  # A pair has room for one link.
     await sql.create_link(
         source_type=MemoryType.RULE,
         source_id=by_id,
@@ -128,6 +180,8 @@ async def insert_rules(
 ) -> list[RuleReceipt]:
     """Insert rules from :func:`checked_rule` within an open transaction, and return receipts in their order.
 
+    Each is linked to the older rules that it may contradict.
+
     Raises:
         InvalidInputError: A rule names an episode that does not exist; roll back the transaction or savepoint.
     """
@@ -135,4 +189,11 @@ async def insert_rules(
     with known_sources(rules):
         stored = await sql.insert_rules(**parameters, decay_rate=DECAY_RATE, now=now)
     flags = {row["id"]: tuple(row["flags"]) for row in stored}
-    return [RuleReceipt(id=rule_id, flags=flags[rule_id]) for rule_id in parameters["id"]]
+    texts = [(rule_id, rule.content) for rule_id, rule in zip(parameters["id"], rules, strict=True)]
+    related = await relate(sql, texts, now=now)
+    return [_receipt(rule_id, flags[rule_id], related.get(rule_id, Relatives())) for rule_id, _ in texts]
+
+
+def _receipt(rule_id: UUID, flags: tuple[str, ...], related: Relatives[UUID]) -> RuleReceipt:
+    opposed = tuple(each.other for each in related.opposed)
+    return RuleReceipt(id=rule_id, flags=flags, same_ids=related.same, opposed_ids=opposed)

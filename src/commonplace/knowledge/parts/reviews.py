@@ -2,6 +2,7 @@
 
 from commonplace.knowledge.consolidation.reviews import FactReview, FactReviews
 from commonplace.knowledge.entities.candidates import SubjectReviews
+from commonplace.knowledge.lifecycle.opposed_rules import OpposedReviews
 from commonplace.knowledge.lifecycle.review import DuplicateReviews, WaitingMemories, WaitingMemory
 from commonplace.knowledge.model.bounds import LIST_LIMIT
 from commonplace.knowledge.store.session import KnowledgeSession
@@ -14,6 +15,7 @@ class KnowledgeReviews:
 
     Attributes:
         duplicates: Pairs of facts, and of rules, that may say the same.
+        opposed: Pairs of rules that contradict each other.
         subjects: Subjects of facts that may name an entity.
     """
 
@@ -21,6 +23,7 @@ class KnowledgeReviews:
         self._facts = FactReviews(session)
         self._waiting = WaitingMemories(session)
         self.duplicates = DuplicateReviews(session)
+        self.opposed = OpposedReviews(session)
         self.subjects = SubjectReviews(session)
 
     async def decide(self, review_id: int, decision: str) -> FactReview:

@@ -12,14 +12,15 @@ from commonplace.knowledge.model.keys import plain_key
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, PINNED, Episode, Fact, Memory, Rule
 from commonplace.knowledge.rules.safety import is_safety
 from commonplace.knowledge.search.results import SearchResult
+from commonplace.knowledge.search.rewordings import without_rewordings
 
 
 def folded(found: Sequence[SearchResult], *, scoped: bool) -> list[SearchResult]:
     """Return the results without repetitions, in their order; each names the memories that it stands for.
 
     Of equal texts, the first stays. If a scope was requested, only the most trusted of the facts with one subject and
-    predicate stays, and of equally trusted facts the newest, whether it is global or of that scope. Memories that
-    :func:`never_folds` stay as well.
+    predicate stays, and of equally trusted facts the newest, whether it is global or of that scope. Rules that say the
+    same in other words fold too. Memories that :func:`never_folds` stay as well.
     """
     piles: dict[Hashable, list[SearchResult]] = {}
     for each in found:
@@ -32,7 +33,7 @@ def folded(found: Sequence[SearchResult], *, scoped: bool) -> list[SearchResult]
             lines.append(each.standing_for(_hidden(piles[key], each)))
         elif never_folds(each.memory):
             lines.append(each)
-    return lines
+    return without_rewordings(lines)
 
 
 def same_words(memory: Memory) -> Hashable:

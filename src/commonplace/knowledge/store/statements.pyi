@@ -206,6 +206,24 @@ class _InsertRulesRow(TypedDict):
     id: UUID
     flags: list[str]
 
+class _RepeatedRulesRow(TypedDict):
+    place: int
+    id: UUID
+    flags: list[str]
+    may_confirm: bool
+
+class _NearRulesRow(TypedDict):
+    rule_id: UUID
+    id: UUID
+    content: str
+
+class _ListOpposedRulesRow(TypedDict):
+    older_id: UUID
+    newer_id: UUID
+    older_text: str
+    newer_text: str
+    since: datetime
+
 class _RulesToInvertRow(TypedDict):
     id: UUID
 
@@ -780,6 +798,19 @@ class KnowledgeStatements(Statements):
         version: object,
         now: object,
     ) -> list[_InsertRulesRow]: ...
+    async def repeated_rules(
+        self,
+        *,
+        content: object,
+        scope: object,
+        tags: object,
+        metadata: object,
+        source_butler: object,
+        source_episode_id: object,
+    ) -> list[_RepeatedRulesRow]: ...
+    async def near_rules(self, *, ids: object, limit: object) -> list[_NearRulesRow]: ...
+    async def list_opposed_rules(self, *, limit: object) -> list[_ListOpposedRulesRow]: ...
+    async def unlink_opposed(self, *, newer_id: object, older_id: object) -> object: ...
     async def lock_rule(self, *, id: object) -> Row | None: ...
     async def record_application(
         self, *, rule_id: object, outcome: object, reason: object, context: object, now: object

@@ -79,9 +79,10 @@ class Embeddings:
     model: str
     version: str
 
-    def only(self, place: int) -> "Embeddings":
-        """Return the vector at one place, from 0."""
-        return Embeddings(vectors=[self.vectors[place]], model=self.model, version=self.version)
+    def only(self, *places: int) -> "Embeddings":
+        """Return the vectors at some places, from 0."""
+        vectors = [self.vectors[place] for place in places]
+        return Embeddings(vectors=vectors, model=self.model, version=self.version)
 
 
 async def embed(engine: EmbeddingEngine, texts: Sequence[str]) -> Embeddings:

@@ -13,14 +13,17 @@ from commonplace.knowledge import (
     Key,
     KnowledgeMemory,
     Maturity,
+    MemoryType,
     NearFact,
     Period,
     Permanence,
+    Rule,
     Scope,
     json_fields,
 )
 from commonplace.mcp.knowledge.parameters import ImportanceOf, Lifetime, Metadata, Origin, ScopeOf, TagsOf
 from commonplace.mcp.protocol.tool import OUTAGE_HINT, ToolSpec
+from commonplace.services.catalog.rule_remarks import rule_note
 
 
 class StoredEpisode(TypedDict):
@@ -50,11 +53,15 @@ class StoredFact(TypedDict, total=False):
 
 
 class StoredRule(TypedDict):
-    """The outcome of storing a rule."""
+    """The outcome of storing a rule; the last four only if an older rule says the same or the opposite."""
 
     id: UUID
     maturity: Maturity
     flags: list[str]
+    repeated: NotRequired[bool]
+    same_ids: NotRequired[list[UUID]]
+    opposed_ids: NotRequired[list[UUID]]
+    note: NotRequired[str]
 
 
 async def memory_store_episode(
@@ -163,8 +170,9 @@ async def memory_store_rule(
     """Store guidance for how to act, learned from success or failure.
 
     A rule starts as a candidate; calls of memory_mark_helpful promote it. Store knowledge about the world with
-    memory_store_fact instead. Returns the id for that feedback. If there are flags, the rule stays out of blocks until
-    the user confirms it.
+    memory_store_fact instead. Returns the id for that feedback; if a rule with the same words is there, its id.
+    If there are flags, the rule stays out of blocks until the user confirms it. If there are opposed_ids, the rule may
+    contradict these rules: tell the user, who decides with `commonplace review`.
 
     Parameters:
         content: What to do and when, such as "Run the linter before every commit".
@@ -172,7 +180,15 @@ async def memory_store_rule(
     receipt = await memory.store_rule(
         content=content, scope=scope, tags=tags, source=source, metadata=metadata
     )
-    return {"id": receipt.id, "maturity": Maturity.CANDIDATE, "flags": list(receipt.flags)}
+    rule = await memory.read(MemoryType.RULE, receipt.id) if receipt.repeated else None
+    maturity = rule.maturity if isinstance(rule, Rule) else Maturity.CANDIDATE
+    stored: StoredRule = {"id": receipt.id, "maturity": maturity, "flags": list(receipt.flags)}
+    if receipt.repeated or receipt.same_ids or receipt.opposed_ids:
+        stored["repeated"] = receipt.repeated
+        stored["same_ids"] = list(receipt.same_ids)
+        stored["opposed_ids"] = list(receipt.opposed_ids)
+        stored["note"] = rule_note(receipt)
+    return stored
 
 
 TOOLS: Final = (

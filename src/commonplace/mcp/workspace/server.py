@@ -46,8 +46,19 @@ _FOUND: Final = {
     },
     "required": ["id", "text", "tags", "ts"],
 }
+_IDS: Final = {"type": "array", "items": {"type": "string"}}
 OUTPUTS: Final = {
-    "memory_store": _answers({"id": {"type": "string"}}, "ok", "id"),
+    "memory_store": _answers(
+        {
+            "id": {"type": "string"},
+            "repeated": {"type": "boolean", "description": "Whether the memory was there already."},
+            "same": _IDS | {"description": "Older memories that say the same in other words."},
+            "opposed": _IDS | {"description": "Older memories that this one may contradict."},
+            "note": {"type": "string"},
+        },
+        "ok",
+        "id",
+    ),
     "memory_search": _answers(
         {"count": {"type": "integer"}, "memories": {"type": "array", "items": _FOUND}}, "count", "memories"
     ),

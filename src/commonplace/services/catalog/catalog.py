@@ -30,9 +30,11 @@ from commonplace.services.catalog.journal import Journal, JournalEntry
 from commonplace.services.catalog.knowledge import Knowledge
 from commonplace.services.catalog.lessons import Lessons
 from commonplace.services.catalog.notes import Notes
+from commonplace.services.catalog.rule_remarks import rule_note
 from commonplace.services.catalog.shelf import Shelf, ShelfChange
 from commonplace.services.memory_ids import FORMS, MemoryId, MemoryKind, is_beginning, parse_memory_id
 from commonplace.services.opening import OpenedMemories
+from commonplace.workspace import Note, remark_on
 
 _OVER: Final = frozenset({MemoryState.REPLACED, MemoryState.FORGOTTEN, MemoryState.EXPIRED})
 _MOST_MERGES: Final = 20
@@ -121,7 +123,9 @@ class Catalog:
     async def add_rule(self, draft: RuleDraft, *, allow_secrets: bool = False) -> CatalogChange:
         """Store a rule. For errors see :meth:`add_fact`."""
         receipt = await self._memories.knowledge().store_rule(**_said_now(draft), allow_secrets=allow_secrets)
-        return await self._added(MemoryKind.RULE, receipt.id)
+        return await self._added(
+            MemoryKind.RULE, receipt.id, note=rule_note(receipt), repeated=receipt.repeated
+        )
 
     async def add_episode(self, draft: EpisodeDraft, *, allow_secrets: bool = False) -> CatalogChange:
         """Store an episode. For errors see :meth:`add_fact`."""
@@ -145,8 +149,9 @@ class Catalog:
             text, tags=tags, scope=scope, allow_secrets=allow_secrets
         )
         pruned = ", ".join(str(MemoryId.of(MemoryKind.NOTE, each.id)) for each in receipt.pruned)
-        note = f"The workspace is full, so the oldest notes were deleted: {pruned}." if pruned else ""
-        return await self._added(MemoryKind.NOTE, receipt.id, note=note)
+        full = f"The workspace is full, so the oldest notes were deleted: {pruned}." if pruned else ""
+        note = " ".join(filter(None, (remark_on(receipt, named=_note_id), full)))
+        return await self._added(MemoryKind.NOTE, receipt.id, note=note, repeated=receipt.repeated)
 
     async def edit(self, memory_id: str, content: str, *, allow_secrets: bool = False) -> CatalogChange:
         """Change the text of a memory; a fact or rule gets a new id, and the old id leads to it.
@@ -230,9 +235,12 @@ class Catalog:
         self._journal.remove(entry)
         return CatalogChange(verb=entry.verb, entry=done.entry, undone=True, note=done.note)
 
-    async def _added(self, kind: MemoryKind, key: object, *, note: str = "") -> CatalogChange:
-        entry = await self._get(MemoryId.of(kind, key))
-        return self._kept(Verb.ADD, ShelfChange(entry=entry, note=note))
+    async def _added(
+        self, kind: MemoryKind, key: object, *, note: str = "", repeated: bool = False
+    ) -> CatalogChange:
+        """Return the receipt of a stored memory; if it was there before, there is nothing to undo."""
+        done = ShelfChange(entry=await self._get(MemoryId.of(kind, key)), note=note)
+        return self._kept(Verb.ADD, replace(done, undo=None) if repeated else done)
 
     def _kept(
         self, verb: Verb, done: ShelfChange, *, was: str | None = None, instead_of: str | None = None
@@ -344,6 +352,10 @@ def fact_note(receipt: FactReceipt) -> str:
         remark = f": {receipt.period.remark}" if receipt.period.remark else ""
         sentences.append(f"Its period was read from the words {quoted(receipt.period.words)}{remark}.")
     return " ".join(sentences)
+
+
+def _note_id(note: Note) -> str:
+    return str(MemoryId.of(MemoryKind.NOTE, note.id))
 
 
 def _is_name(text: str) -> bool:

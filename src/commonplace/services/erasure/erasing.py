@@ -355,11 +355,16 @@ async def _in_workspaces(
     for path in _workspaces(settings):
         async with WorkspaceMemory.open(settings, workspace=path) as memory:
             every = (await memory.search(limit=None)).memories
-            found: list[Note] = [each for each in every if pattern.search(" ".join([each.text, *each.tags]))]
+            kept = await memory.reviews.deleted()
+            found: list[Note] = [
+                each for each in [*every, *kept] if pattern.search(" ".join([each.text, *each.tags]))
+            ]
             if not found:
                 continue
-            for each in found if apply else ():
-                await memory.delete(each.id)
+            if apply:
+                await memory.reviews.erase(found)
+                for each in set(found).intersection(every):
+                    await memory.delete(each.id)
             texts = [each.text for each in found]
             collected.pieces |= distinctive(texts)
             collected.add(

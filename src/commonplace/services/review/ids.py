@@ -6,6 +6,7 @@ id                      kind                  item
 ``7``                   observations          a pair of observations of operational memory
 ``k7``                  facts                 a fact and the important fact that it replaced
 ``f:3k7q2+f:9x2vd``     duplicate             two facts that may say the same; ``r:`` for rules
+``r:3k7q2-r:9x2vd``     opposed               two rules that contradict each other; ``w:2-w:6`` for notes
 ``f:3k7q2+n:4h1tz``     subject               a fact and the entity that its subject may refer to
 ``f:3k7q2``, ``r:4b2``  memory                a fact or rule to confirm or forget
 ``e:5c7d9``             episode               an episode whose consolidation failed
@@ -26,8 +27,8 @@ from commonplace.knowledge import short_id
 from commonplace.services.review.items import ReviewVerdict
 
 FORMS: Final = (
-    "a number, k and a number, a short id such as f:3k7q2, two short ids such as f:3k7q2+f:9x2vd or f:3k7q2+n:4h1tz, "
-    "or the id of a flagged memory such as o:12"
+    "a number, k and a number, a short id such as f:3k7q2, two short ids such as f:3k7q2+f:9x2vd, f:3k7q2+n:4h1tz or "
+    "r:3k7q2-r:9x2vd, or the id of a flagged memory such as o:12"
 )
 """The forms of ids, in words."""
 
@@ -40,6 +41,7 @@ class ItemKind(StrEnum):
     OBSERVATIONS = "observations"
     FACTS = "facts"
     DUPLICATE = "duplicate"
+    OPPOSED = "opposed"
     SUBJECT = "subject"
     MEMORY = "memory"
     EPISODE = "episode"
@@ -54,6 +56,7 @@ VERDICTS: Final[Mapping[ItemKind, tuple[ReviewVerdict, ...]]] = {
     ItemKind.OBSERVATIONS: _OF_PAIR,
     ItemKind.FACTS: _OF_PAIR,
     ItemKind.DUPLICATE: _OF_TWINS,
+    ItemKind.OPPOSED: _OF_PAIR,
     ItemKind.SUBJECT: _OF_TWINS,
     ItemKind.MEMORY: _OF_MEMORY,
     ItemKind.EPISODE: (ReviewVerdict.RETRY, ReviewVerdict.FORGET),
@@ -64,12 +67,14 @@ VERDICTS: Final[Mapping[ItemKind, tuple[ReviewVerdict, ...]]] = {
 _NUMBER: Final = r"[1-9][0-9]{0,17}"
 _SHORT: Final = r"[0-9a-z]{4,25}"
 _UUID: Final = r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}"
+_RULE_OR_NOTE: Final = rf"(?:(?:m-)?{_NUMBER}|{_SHORT})"
 _GRAMMAR: Final = {
     kind: re.compile(form)
     for kind, form in {
         ItemKind.OBSERVATIONS: rf"(?P<first>{_NUMBER})",
         ItemKind.FACTS: rf"k(?P<first>{_NUMBER})",
         ItemKind.DUPLICATE: rf"(?P<first>([fr]):{_SHORT})\+(?P<second>\2:{_SHORT})",
+        ItemKind.OPPOSED: rf"(?P<first>([rw]):{_RULE_OR_NOTE})-(?P<second>\2:{_RULE_OR_NOTE})",
         ItemKind.SUBJECT: rf"(?P<first>f:{_SHORT})\+(?P<second>n:{_SHORT}|{_UUID})",
         ItemKind.MEMORY: rf"(?P<first>[fr]:{_SHORT})",
         ItemKind.EPISODE: rf"(?P<first>e:{_SHORT})",
@@ -102,7 +107,7 @@ class ItemId:
         for kind, form in _GRAMMAR.items():
             match = form.fullmatch(plain)
             if match is not None:
-                second = match.groupdict().get("second") or ""
+                second = (match.groupdict().get("second") or "").replace(":m-", ":")
                 if kind is ItemKind.SUBJECT and ":" not in second:
                     second = short_id("entity", UUID(second))
                 return cls(kind=kind, first=match["first"].replace(":m-", ":"), second=second)
@@ -111,7 +116,8 @@ class ItemId:
     def __str__(self) -> str:
         """Return the id as doors show it and as :meth:`parse` reads it."""
         letter = "k" if self.kind is ItemKind.FACTS else ""
-        return f"{letter}{self.first}{'+' if self.second else ''}{self.second}"
+        between = "-" if self.kind is ItemKind.OPPOSED else "+"
+        return f"{letter}{self.first}{between if self.second else ''}{self.second}"
 
     @property
     def verdicts(self) -> tuple[ReviewVerdict, ...]:
@@ -127,6 +133,11 @@ class ItemId:
     def memory_type(self) -> str:
         """The type of the memory that a short id names: fact, rule or episode."""
         return _MEMORY_TYPES[self.first[0]]
+
+    @property
+    def is_of_notes(self) -> bool:
+        """Whether the item is a pair of notes."""
+        return self.kind is ItemKind.OPPOSED and self.first.startswith("w:")
 
     def can_undo(self, verdict: ReviewVerdict) -> bool:
         """Return whether a decision can be undone.

@@ -10,7 +10,7 @@ class Topic(StrEnum):
     """A kind of item, by the reason why it waits."""
 
     DOUBT = "doubt"
-    """Two observations that the judge could not tell apart."""
+    """Two observations, rules or notes of which the newer one may correct the older one."""
     REPLACED = "replaced"
     """A new fact that replaced a fact that matters."""
     DUPLICATE = "duplicate"
@@ -50,7 +50,7 @@ class Side:
     Attributes:
         role: Old, New, This or Failed.
         kind: The kind of memory: memory (of operational memory), fact, rule, episode, entity, digest or note.
-        id: The id of the memory, or of its app for a digest; empty for a note.
+        id: The id of the memory, or of its app for a digest; empty for a single note.
         text: The text of the memory, or its beginning; for a failed episode, the last error.
     """
 

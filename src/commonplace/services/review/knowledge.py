@@ -1,4 +1,4 @@
-"""Items of knowledge memory: replaced facts, duplicates, unclear subjects, single memories and failed episodes."""
+"""Items of knowledge memory: pairs of facts or rules, unclear subjects, single memories and failed episodes."""
 
 from typing import Final
 
@@ -10,6 +10,7 @@ from commonplace.knowledge import (
     FactReview,
     KnowledgeMemory,
     MemoryType,
+    OpposedRules,
     Rule,
     SubjectCandidate,
     WaitingMemory,
@@ -50,6 +51,7 @@ async def list_items(memory: KnowledgeMemory, *, decided: bool, limit: int) -> l
         return pairs
     return [
         *pairs,
+        *map(_opposed, await memory.reviews.opposed.list(limit=limit)),
         *map(_duplicate, await memory.reviews.duplicates.list(limit=limit)),
         *map(_subject, await memory.reviews.subjects.list(limit=limit)),
         *map(_single, await memory.reviews.waiting(limit=limit)),
@@ -71,6 +73,8 @@ async def decide(memory: KnowledgeMemory, key: ItemId, verdict: ReviewVerdict) -
     match key.kind:
         case ItemKind.FACTS:
             item = await _decide_facts(memory, key, verdict)
+        case ItemKind.OPPOSED:
+            await memory.reviews.opposed.decide(key.first, key.second, verdict)
         case ItemKind.DUPLICATE:
             await memory.reviews.duplicates.decide(key.memory_type, key.first, key.second, same=is_same)
         case ItemKind.SUBJECT:
@@ -93,6 +97,8 @@ async def undo(memory: KnowledgeMemory, key: ItemId) -> DecisionReceipt:
     match key.kind:
         case ItemKind.FACTS:
             item = await _decide_facts(memory, key, None)
+        case ItemKind.OPPOSED:
+            await memory.reviews.opposed.undo(key.first, key.second)
         case ItemKind.DUPLICATE:
             await memory.reviews.duplicates.undo(key.memory_type, key.first, key.second)
         case ItemKind.SUBJECT:
@@ -139,6 +145,22 @@ def _replaced(review: FactReview) -> Item:
         verdicts=key.verdicts,
         since=review.created_at,
         decision=DecisionRecord.of(review.decision, by=review.decided_by, at=review.decided_at),
+    )
+
+
+def _opposed(pair: OpposedRules) -> Item:
+    kind = MemoryType.RULE
+    key = ItemId(
+        kind=ItemKind.OPPOSED, first=short_id(kind, pair.older_id), second=short_id(kind, pair.newer_id)
+    )
+    return Item(
+        id=str(key),
+        topic=Topic.DOUBT,
+        reason=pair.reason,
+        about="",
+        sides=_old_and_new(kind, (pair.older_id, pair.older_text), (pair.newer_id, pair.newer_text)),
+        verdicts=key.verdicts,
+        since=pair.since,
     )
 
 

@@ -9,7 +9,7 @@ from commonplace.core.choices import require_one_of
 from commonplace.core.errors import CommonplaceError, InvalidInputError, NotFoundError, UndoRefusedError
 from commonplace.core.request_context import request_context
 from commonplace.core.sources import Source
-from commonplace.services.review import knowledge, observations, quarantine
+from commonplace.services.review import knowledge, notes, observations, quarantine
 from commonplace.services.review.ids import ItemId, ItemKind
 from commonplace.services.review.items import DecisionReceipt, Item, ReviewVerdict, Topic
 
@@ -25,7 +25,7 @@ _OF_INSTALLATION: Final = frozenset({ItemKind.OBSERVATIONS, ItemKind.QUARANTINED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """The items of a queue: pairs of observations, memories in quarantine, then items of knowledge memory.
+    """The items of a queue: pairs of observations and of notes, memories in quarantine, then items of knowledge memory.
 
     Attributes:
         problem: Why knowledge memory is left out; ``None`` if it is not.
@@ -68,6 +68,7 @@ class ReviewQueue:
         items: list[Item] = []
         if self.sees_installation:
             items += await observations.list_pairs(self.memories.operational, decided=decided, limit=MOST)
+            items += await notes.list_pairs(self.memories.workspace, decided=decided, limit=MOST)
         if self.sees_installation and not decided:
             items += await quarantine.list_items(self.memories, limit=MOST)
         if not self.lists_knowledge:
@@ -98,6 +99,8 @@ class ReviewQueue:
         with self._acting():
             if key.kind is ItemKind.OBSERVATIONS:
                 return await observations.decide(self.memories.operational, key, word)
+            if key.is_of_notes:
+                return await notes.decide(self.memories.workspace, key, word)
             if key.kind is ItemKind.QUARANTINED:
                 self._require_person(key)
                 return await quarantine.decide(self.memories, key, word)
@@ -119,12 +122,14 @@ class ReviewQueue:
         with self._acting():
             if key.kind is ItemKind.OBSERVATIONS:
                 return await observations.undo(self.memories.operational, key)
+            if key.is_of_notes:
+                return await notes.undo(self.memories.workspace, key)
             return await knowledge.undo(self.memories.knowledge, key)
 
     def _visible(self, item_id: str) -> ItemId:
         """Return the id of an item that the caller may see."""
         key = ItemId.parse(item_id)
-        if key.kind in _OF_INSTALLATION and not self.sees_installation:
+        if (key.kind in _OF_INSTALLATION or key.is_of_notes) and not self.sees_installation:
             raise NotFoundError("item", str(key))
         return key
 

@@ -152,7 +152,7 @@ class HistoryStepShape(Shape):
     """A change of a memory."""
 
 
-class HistoryShape(Shape):
+class MemoryHistoryShape(Shape):
     """The changes of a memory.
 
     Attributes:
@@ -254,10 +254,10 @@ async def show_memory(catalog: CatalogOfCaller, memory_id: MemoryKey) -> Catalog
 
 
 @api("GET /memories/{memoryId}/history", reader, "The changes", NOT_FOUND)
-async def memory_history(catalog: CatalogOfCaller, memory_id: MemoryKey) -> HistoryShape:
+async def memory_history(catalog: CatalogOfCaller, memory_id: MemoryKey) -> MemoryHistoryShape:
     """List the changes of a memory of any kind."""
     steps = await catalog.history(memory_id)
-    return HistoryShape.model_validate({"items": steps})
+    return MemoryHistoryShape.model_validate({"items": steps})
 
 
 @api("PATCH /memories/{memoryId}", writer, "The change", NOT_FOUND, STATE_CONFLICT, *BODY)

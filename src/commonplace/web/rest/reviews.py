@@ -33,7 +33,7 @@ class SideShape(Shape):
     Attributes:
         role: Old, New, This or Failed
         kind: memory (of operational memory), fact, rule, episode, entity, digest or note
-        id: the id of the memory, or of its app for a digest; empty for a note
+        id: the id of the memory, or of its app for a digest; empty for a single note
         text: the text or its beginning; for a failed episode, the last error
     """
 
@@ -113,8 +113,8 @@ async def list_review_items(
 ) -> ItemsShape:
     """List the items of all memories that wait for a person.
 
-    Return a page: pairs of observations, memories in quarantine, then items of knowledge memory. Tokens of other
-    tenants see items of knowledge memory only, because the others belong to the installation.
+    Return a page: pairs of observations and of notes, memories in quarantine, then items of knowledge memory. Tokens of
+    other tenants see items of knowledge memory only, because the others belong to the installation.
 
     Parameters:
         topic: only items of this kind

@@ -7,14 +7,24 @@ from commonplace.workspace.model.memories import Note
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreReceipt:
-    """The stored memory, and the oldest memories that were deleted to make room for it."""
+    """The note that holds a text after a store.
+
+    Attributes:
+        pruned: The oldest notes, which were deleted to make room.
+        repeated: Whether the note was there before, with the same words, scope and tags; nothing was written.
+        same: Older notes that say the same in other words; blocks show one of them.
+        opposed: Older notes that the note may contradict; each pair waits in the review queue.
+    """
 
     memory: Note
-    pruned: tuple[Note, ...]
+    pruned: tuple[Note, ...] = ()
+    repeated: bool = False
+    same: tuple[Note, ...] = ()
+    opposed: tuple[Note, ...] = ()
 
     @property
     def id(self) -> str:
-        """The id of the new memory."""
+        """The id of the note."""
         return self.memory.id
 
 

@@ -8,10 +8,12 @@ from datetime import datetime
 from itertools import chain, islice
 from typing import Any, Final, assert_never, cast
 
+from commonplace import judge
 from commonplace.prompts.data_lines import data_line
 from commonplace.workspace.model.config import InjectMode, MemoryConfig
 from commonplace.workspace.model.memories import Note, age_key
 from commonplace.workspace.rules.relevance import rank
+from commonplace.workspace.rules.repetition import text_of
 
 HEADER: Final = "[Memories]"
 FALLBACK_COUNT: Final = 5
@@ -36,14 +38,16 @@ def select(
 
     Candidates are ordered by score, then newest first; in mode ``recent_only``, and if no memory has a score, only by
     age. They are taken in this order until the count or the character budget is reached. The first memory that does
-    not fit ends the selection, so that a worse or older memory never replaces a better or newer one.
+    not fit ends the selection, so that a worse or older memory never replaces a better or newer one. A memory that says
+    in other words what a better or newer one says is left out.
 
     ``memories`` go from oldest to newest; ``message`` is the last user message. ``holds`` returns whether a text is
     left out. It takes long, so only texts that would be shown are checked.
     """
 
     def allowed(candidates: Iterable[Note]) -> Iterator[Note]:
-        return (memory for memory in candidates if not holds(memory.text))
+        showable = (memory for memory in candidates if not holds(memory.text))
+        return judge.without_repetitions(showable, text_of)
 
     newest_first = allowed(reversed(memories))
     match config.inject_mode:

@@ -12,7 +12,7 @@ import logging
 import os
 import stat
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +23,9 @@ from commonplace.workspace.model.memories import MAX_NUMBER, DamagedLine, Note, 
 from commonplace.workspace.model.receipts import DeleteReceipt, StoreReceipt
 from commonplace.workspace.rules.entries import format_line
 from commonplace.workspace.rules.lines import NOTHING, Contents, read_contents
-from commonplace.workspace.store import counter, durable, git
+from commonplace.workspace.rules.pair_lines import PairLine
+from commonplace.workspace.rules.repetition import find_repeated
+from commonplace.workspace.store import counter, durable, git, pairs
 from commonplace.workspace.store.lock import LockFile
 
 DEFAULT_MAX_TOTAL: Final = 500
@@ -64,6 +66,7 @@ class MemoryStore:
         )
         self._file = durable.AppendedFile(self._path)
         self._mark_path = self._directory / "memories.last-id"
+        self._pairs_path = self._directory / pairs.FILE
         self._mutex = threading.Lock()
         self._contents = NOTHING
         self._appended: list[Note] = []
@@ -101,10 +104,15 @@ class MemoryStore:
                 self._read()
             return self._gathered()
 
-    def store(self, draft: NoteDraft) -> StoreReceipt:
+    def store(self, draft: NoteDraft, *, repeats: bool = True) -> StoreReceipt:
         """Append a memory under the next id; the memory is on disk when this method returns.
 
         If the store is full, the oldest memories are deleted in the same atomic step.
+
+        Args:
+            draft: The memory.
+            repeats: Whether to append a memory that is there already. Otherwise that memory is returned, and nothing is
+                written.
 
         Raises:
             StorageUnavailableError: The disk is full, the file cannot be written, or it is locked for too long;
@@ -114,6 +122,9 @@ class MemoryStore:
             with self._mutex, self._lock as lock:
                 descriptor, status = self._file.open()
                 self._refresh(descriptor, status, lock)
+                known = None if repeats else find_repeated((*self._contents.memories, *self._appended), draft)
+                if known is not None:
+                    return StoreReceipt(memory=known, repeated=True)
                 memory = self._number(draft)
                 excess = len(self._contents.memories) + len(self._appended) + 1 - self._max_total
                 pruned = self._gathered().memories[:excess] if excess > 0 else ()
@@ -183,6 +194,39 @@ class MemoryStore:
                 raise ConflictError("id", f"The id {memory.id} belongs to another memory.", memory.id)
             self._rewrite(self._gathered().plus(memory))
         return memory
+
+    def pairs(self) -> dict[tuple[str, str], PairLine]:
+        """Return the state of each pair of notes that oppose each other, by the names of their texts.
+
+        Raises:
+            StorageUnavailableError: The file cannot be read.
+        """
+        with self._mutex, self._storage_errors("read", self._pairs_path):
+            return pairs.read_pairs(self._pairs_path)
+
+    def add_pairs(self, lines: Sequence[PairLine]) -> None:
+        """Store states of pairs.
+
+        Raises:
+            StorageUnavailableError: The file cannot be written, or is locked for too long; nothing was written.
+        """
+        with self._mutex, self._storage_errors("write", self._pairs_path), self._lock:
+            pairs.append_pairs(self._pairs_path, lines)
+
+    def remove_pairs(self, goes: Callable[[PairLine], bool]) -> int:
+        """Remove the states of some pairs, and return how many.
+
+        Raises:
+            StorageUnavailableError: The file cannot be written, or is locked for too long; it stays as it was.
+        """
+        if not os.path.lexists(self._pairs_path):
+            return 0
+        with self._mutex, self._storage_errors("write", self._pairs_path), self._lock:
+            states = pairs.read_pairs(self._pairs_path).values()
+            kept = [each for each in states if not goes(each)]
+            if len(kept) < len(states):
+                pairs.replace_pairs(self._pairs_path, kept)
+        return len(states) - len(kept)
 
     def _number(self, draft: NoteDraft) -> Note:
         if self._mark >= MAX_NUMBER:
@@ -294,15 +338,15 @@ class MemoryStore:
             )
 
     @contextmanager
-    def _storage_errors(self, action: str) -> Generator[None]:
+    def _storage_errors(self, action: str, path: Path | None = None) -> Generator[None]:
         try:
             yield
         except OSError as error:
-            raise self._unavailable(action, error) from error
+            raise self._unavailable(action, error, path) from error
 
-    def _unavailable(self, action: str, error: OSError) -> StorageUnavailableError:
+    def _unavailable(self, action: str, error: OSError, path: Path | None = None) -> StorageUnavailableError:
         reason = "it is a symbolic link" if error.errno == errno.ELOOP else error.strerror
-        return StorageUnavailableError(f"cannot {action} {self._path}: {reason}")
+        return StorageUnavailableError(f"cannot {action} {path or self._path}: {reason}")
 
 
 def _signature(status: os.stat_result) -> tuple[int, ...]:

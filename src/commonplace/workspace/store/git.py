@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 _FILES: Final = {
-    ".gitattributes": "memories.jsonl merge=union\nmemories.last-id merge=union\n",
+    ".gitattributes": "memories.jsonl merge=union\nmemories.last-id merge=union\npairs.jsonl merge=union\n",
     ".gitignore": "memories.lock\n*.tmp\n",
 }
 

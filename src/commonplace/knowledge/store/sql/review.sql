@@ -93,8 +93,9 @@ ORDER BY last_confirmed_at, id
 LIMIT :limit;
 
 -- name: list_duplicates(likeness, latest, facts, rules, limit)
--- Pairs of active facts, and of rules, of one scope that may say the same, and that no person told apart: keys that
--- differ in spelling or "database" alone, equal texts, or vectors at least as near as :likeness about one subject or entity. The latest
+-- Pairs of active facts, and of rules, of one scope that may say the same, that no person told apart, and that do not
+-- contradict each other by a link: keys that differ in spelling or "database" alone, equal texts, or vectors at least as
+-- near as :likeness about one subject or entity. The latest
 -- first. Each of the :latest newest facts and rules is compared with the :facts newest facts or the :rules newest rules.
 -- An older memory is in only one pair, with the newest of those most like it: ten equal rules make nine pairs, which
 -- can be decided in any order.
@@ -154,6 +155,10 @@ waiting AS (
     SELECT FROM told_apart
     WHERE tenant_id = current_setting('commonplace.tenant_id')
       AND first_id = least(pairs.older_id, pairs.newer_id) AND second_id = greatest(pairs.older_id, pairs.newer_id)
+  ) AND NOT EXISTS (
+    SELECT FROM memory_links
+    WHERE tenant_id = current_setting('commonplace.tenant_id') AND relation = 'contradicts'
+      AND source_type = 'rule' AND source_id = pairs.newer_id AND target_type = 'rule' AND target_id = pairs.older_id
   )
   ORDER BY memory_type, older_id, reason = 'meaning', created_at DESC, newer_id DESC
 )

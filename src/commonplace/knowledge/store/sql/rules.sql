@@ -45,6 +45,67 @@ events AS (
 )
 SELECT id, flags FROM stored;
 
+-- name: repeated_rules(content, scope, tags, metadata, source_butler, source_episode_id)
+-- columns: place int, id UUID, flags list[str], may_confirm bool
+-- Of some drafts, those that a rule of their scope says already: with the same words, all of their tags and metadata, and
+-- the same origin if they name one. With the oldest such rule, its flags if blocks leave it out, and whether the session
+-- may confirm it: it is as trusted as the rule, which did no harm since its last confirmation. The first place is 1.
+SELECT DISTINCT ON (place)
+  CAST(place AS integer) AS place, id, CASE WHEN trust = 'person' THEN CAST('[]' AS jsonb) ELSE flags END AS flags,
+  commonplace_weaker(commonplace_source(), trust) = trust
+    AND NOT (harmful_count > 0 AND last_evaluated_at > coalesce(last_confirmed_at, created_at)) AS may_confirm
+FROM unnest(
+  CAST(:content AS text[]), CAST(:scope AS text[]), CAST(:tags AS text[]), CAST(:metadata AS text[]),
+  CAST(:source_butler AS text[]), CAST(:source_episode_id AS uuid[])
+) WITH ORDINALITY AS draft (said, said_in, labels, facts, butler, episode_id, place)
+JOIN rules ON tenant_id = current_setting('commonplace.tenant_id') AND scope = said_in
+  AND commonplace_plain(content) = commonplace_plain(said)
+  AND tags @> CAST(labels AS jsonb) AND metadata @> CAST(facts AS jsonb)
+  AND (butler IS NULL OR butler = source_butler) AND (episode_id IS NULL OR episode_id = source_episode_id)
+WHERE ${rule_lives} AND maturity <> 'anti_pattern'
+ORDER BY place, created_at, id;
+
+-- name: near_rules(ids, limit)
+-- columns: rule_id UUID, id UUID, content str
+-- The rules nearest to each of some new rules, nearest first: older, of its scope or with a global one, and no warnings.
+SELECT newer.id AS rule_id, near.id, near.content
+FROM rules AS newer CROSS JOIN LATERAL (
+  SELECT id, content FROM rules
+  WHERE tenant_id = newer.tenant_id AND ${rule_lives} AND maturity <> 'anti_pattern' AND id <> ALL (:ids)
+    AND (scope = newer.scope OR scope = 'global' OR newer.scope = 'global')
+    AND embedding_version = newer.embedding_version
+  ORDER BY embedding <=> newer.embedding, id
+  LIMIT :limit
+) AS near
+WHERE newer.tenant_id = current_setting('commonplace.tenant_id') AND newer.id = ANY (:ids)
+ORDER BY newer.id, near.id;
+
+-- name: list_opposed_rules(limit)
+-- columns: older_id UUID, newer_id UUID, older_text str, newer_text str, since datetime
+-- Rules of which the newer one contradicts the older one by a link, and that no person told apart; the oldest link first.
+SELECT
+  older.id AS older_id, newer.id AS newer_id, older.content AS older_text, newer.content AS newer_text,
+  link.created_at AS since
+FROM memory_links AS link
+JOIN rules AS newer ON newer.tenant_id = link.tenant_id AND newer.id = link.source_id
+JOIN rules AS older ON older.tenant_id = link.tenant_id AND older.id = link.target_id
+WHERE link.tenant_id = current_setting('commonplace.tenant_id') AND link.source_type = 'rule'
+  AND link.target_type = 'rule' AND link.relation = 'contradicts'
+  AND (newer.metadata -> 'forgotten') IS DISTINCT FROM 'true'
+  AND (older.metadata -> 'forgotten') IS DISTINCT FROM 'true'
+  AND NOT EXISTS (
+    SELECT FROM told_apart
+    WHERE tenant_id = link.tenant_id AND first_id = least(older.id, newer.id) AND second_id = greatest(older.id, newer.id)
+  )
+ORDER BY link.created_at, newer.id, older.id
+LIMIT :limit;
+
+-- name: unlink_opposed(newer_id, older_id)!
+-- Remove the link by which a newer rule contradicts an older one, because another link takes its place.
+DELETE FROM memory_links
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND source_type = 'rule' AND source_id = :newer_id
+  AND target_type = 'rule' AND target_id = :older_id AND relation = 'contradicts';
+
 -- name: lock_rule(id)^
 -- Lock a rule that is not forgotten until the transaction ends, and return the rule.
 SELECT ${rule_columns} FROM rules

@@ -67,6 +67,10 @@ OUTCOMES: Final = {
     ReviewVerdict.FORGET: "Forgotten.",
     ReviewVerdict.RETRY: "The episode waits for consolidation again.",
 }
+OUTCOMES_OF_OPPOSED: Final = OUTCOMES | {
+    ReviewVerdict.SAME: "Same. One of the two memories stays.",
+    ReviewVerdict.CORRECTS: "Corrects. Searches and prompts no longer show the older memory.",
+}
 OUTCOMES_OF_FLAGGED: Final = {
     ReviewVerdict.CONFIRM: "Confirmed. Prompts show the memory.",
     ReviewVerdict.FORGET: "Forgotten. The memory is deleted.",
@@ -164,8 +168,9 @@ def outcome_of(receipt: DecisionReceipt) -> str:
         raise ValueError("a decision that was undone has no outcome")
     if receipt.changes:
         return " ".join((f"{verdict.capitalize()}.", *map(effect_of, receipt.changes)))
-    is_quarantined = ItemId.parse(receipt.id).kind is ItemKind.QUARANTINED
-    return OUTCOMES_OF_FLAGGED[verdict] if is_quarantined else OUTCOMES[verdict]
+    kind = ItemId.parse(receipt.id).kind
+    outcomes = {ItemKind.QUARANTINED: OUTCOMES_OF_FLAGGED, ItemKind.OPPOSED: OUTCOMES_OF_OPPOSED}
+    return outcomes.get(kind, OUTCOMES)[verdict]
 
 
 def effect_of(change: MemoryChange) -> str:

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import collapse_whitespace, trim_to
 from commonplace.knowledge import GLOBAL_SCOPE, FactReceipt, Permanence
+from commonplace.services.catalog.rule_remarks import rule_note
 from commonplace.web.http.access import KnowledgeOfCaller, writer
 from commonplace.web.pages.knowledge import facts, rules
 from commonplace.web.pages.knowledge.listing import CHANGED, project_names, scope_of
@@ -96,14 +97,15 @@ async def add_rule(
 ) -> Response:
     """Store a rule, or show the form again with the error."""
     try:
-        await knowledge.store_rule(
+        receipt = await knowledge.store_rule(
             content=given.content,
             scope=scope_of(given.scope, project_names(request, knowledge)),
             tags=given.tag_list,
         )
     except InvalidInputError as error:
         return _form(request, knowledge, given, error)
-    return done(request, "The rule was stored.", location=rules.PATH, changed=CHANGED)
+    outcome = "" if receipt.repeated else "The rule was stored. "
+    return done(request, f"{outcome}{rule_note(receipt)}".strip(), location=rules.PATH, changed=CHANGED)
 
 
 def _form(

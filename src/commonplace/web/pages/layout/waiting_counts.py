@@ -12,7 +12,7 @@ from typing import Final
 from fastapi import Request
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.services.review.items import Topic
+from commonplace.services.review.ids import ItemId, ItemKind
 from commonplace.services.review.queue import Listing
 from commonplace.web.http.access import known_caller, reviews_of
 
@@ -37,7 +37,8 @@ async def list_waiting(request: Request) -> Listing:
     """Return the items that wait for the caller, and store how many they are besides pairs of observations."""
     listing = await reviews_of(request).list_items()
     if listing.problem is None:
-        note_waiting(request, number=sum(item.topic is not Topic.DOUBT for item in listing.items))
+        kinds = [ItemId.parse(item.id).kind for item in listing.items]
+        note_waiting(request, number=sum(kind is not ItemKind.OBSERVATIONS for kind in kinds))
     return listing
 
 

@@ -15,7 +15,7 @@ from commonplace.web.http.limits import SearchWords
 from commonplace.web.pages.layout.errors import message_of, pages
 from commonplace.web.pages.layout.paging import PAGE_SIZE, ListFilters, counted_pager
 from commonplace.web.pages.layout.rendering import done, render, render_dialog
-from commonplace.workspace import MAX_TAGS, Note, NoteScope
+from commonplace.workspace import MAX_TAGS, Note, NoteScope, remark_on
 
 PATH: Final = "/workspace"
 CHANGED: Final = "workspace-changed"
@@ -93,9 +93,13 @@ async def store(request: Request, memories: OpenMemories, given: Annotated[NoteF
         receipt = await memories.workspace.store(given.text, tags=tags, scope=given.scope or None)
     except InvalidInputError as error:
         return _new_form(request, given, {error.field: message_of(error)})
-    return done(
-        request, f"{MemoryId.of(MemoryKind.NOTE, receipt.id)} was added.", location=PATH, changed=CHANGED
-    )
+    outcome = "" if receipt.repeated else f"{_short_id(receipt.memory)} was added. "
+    remark = remark_on(receipt, named=_short_id)
+    return done(request, f"{outcome}{remark}".strip(), location=PATH, changed=CHANGED)
+
+
+def _short_id(note: Note) -> str:
+    return str(MemoryId.of(MemoryKind.NOTE, note.id))
 
 
 def _new_form(request: Request, values: NoteForm, errors: dict[str, str]) -> HTMLResponse:

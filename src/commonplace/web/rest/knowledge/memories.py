@@ -87,7 +87,7 @@ async def store_fact(memory: KnowledgeOfCaller, wanted: shapes.NewFact) -> FactR
 async def store_rule(memory: KnowledgeOfCaller, wanted: shapes.NewRule) -> RuleReceipt:
     """Store a rule.
 
-    A rule starts as a candidate.
+    A rule starts as a candidate. A rule that is there already is confirmed instead, and the receipt says so.
 
     Parameters:
         body: the rule

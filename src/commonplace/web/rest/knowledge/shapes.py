@@ -155,7 +155,14 @@ class StoredFactShape(Shape):
 
 @shows(RuleReceipt)
 class StoredRuleShape(Shape):
-    """The receipt of a rule."""
+    """The receipt of a rule.
+
+    Attributes:
+        flags: reasons why the text looks like an instruction
+        repeated: whether the rule was there before; it is confirmed, and nothing else was stored
+        same_ids: older rules that say the same in other words
+        opposed_ids: older rules that this one may contradict; each pair waits for a decision
+    """
 
 
 @shows(

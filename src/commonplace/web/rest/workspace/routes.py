@@ -47,10 +47,19 @@ class NotesShape(CountedPageShape):
 
 @shows(StoreReceipt)
 class StoredNoteShape(Shape):
-    """A stored note, and the oldest notes that were deleted to make room for it."""
+    """A stored note.
+
+    Attributes:
+        pruned: the oldest notes, which were deleted to make room for it
+        repeated: whether the note was there before; nothing was stored
+        same: older notes that say the same in other words
+        opposed: older notes that this one may contradict; each pair waits for a decision
+    """
 
     memory: NoteShape
     pruned: list[NoteShape]
+    same: list[NoteShape]
+    opposed: list[NoteShape]
 
 
 @shows(DeleteReceipt, without={"deleted"})
@@ -116,7 +125,7 @@ async def search_notes(
 async def store_note(memory: Workspace, wanted: NewNote) -> StoreReceipt:
     """Store a note of the workspace.
 
-    There is no update: delete the old note and store the new one.
+    A note that is there already is returned as it is. There is no update: delete the old note and store the new one.
 
     Parameters:
         body: the note

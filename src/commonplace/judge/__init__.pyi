@@ -1,0 +1,11 @@
+from commonplace.judge.pairs import PairVerdict as PairVerdict
+from commonplace.judge.remarks import remark as remark
+from commonplace.judge.stances import Opposition as Opposition
+from commonplace.judge.stances import Relatives as Relatives
+from commonplace.judge.stances import relatives as relatives
+from commonplace.judge.stances import without_repetitions as without_repetitions
+from commonplace.judge.verdicts import Judgement as Judgement
+from commonplace.judge.verdicts import Verdict as Verdict
+from commonplace.judge.verdicts import joined as joined
+from commonplace.judge.verdicts import judge as judge
+from commonplace.judge.verdicts import tokens_of as tokens_of

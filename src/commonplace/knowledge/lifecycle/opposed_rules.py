@@ -1,0 +1,132 @@
+"""Rules that contradict each other: they wait for a decision of a person (TRU-05)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from commonplace.core.choices import require_one_of
+from commonplace.core.errors import ConflictError
+from commonplace.judge import PairVerdict, relatives
+from commonplace.knowledge.browse.lists import require_page
+from commonplace.knowledge.lifecycle.review import (
+    changing_pair,
+    merge_pair,
+    require_living,
+    restore_superseded,
+)
+from commonplace.knowledge.memories.links import Relation
+from commonplace.knowledge.memories.rules import supersede_rule
+from commonplace.knowledge.model.bounds import LIST_LIMIT
+from commonplace.knowledge.model.kinds import MemoryType
+from commonplace.knowledge.store.events import record_decision
+from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.statements import KnowledgeStatements
+from commonplace.knowledge.store.unit_of_work import of_kind
+from commonplace.storage.rows import Noun
+
+_LINKED: Final = "One rule was linked as contradicting the other."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpposedRules(Noun):
+    """Two rules of which the newer one may contradict the older one.
+
+    Attributes:
+        since: When the newer rule was linked to the older one.
+    """
+
+    older_id: UUID
+    newer_id: UUID
+    older_text: str
+    newer_text: str
+    since: datetime
+
+    @property
+    def reason(self) -> str:
+        """Why the pair waits, as a sentence."""
+        found = relatives(self.newer_text, [self.older_text], str).opposed
+        return found[0].reason if found else _LINKED
+
+
+class OpposedReviews:
+    """Pairs of rules that contradict each other: ``memory.reviews.opposed``."""
+
+    def __init__(self, session: KnowledgeSession) -> None:
+        self._session = session
+
+    async def decide(self, older_id: UUID | str, newer_id: UUID | str, verdict: str) -> None:
+        """Decide about a pair.
+
+        ``same``: the more trusted rule stays, and of equally trusted rules the newer one. ``corrects``: the newer rule
+        stays. ``refines`` and ``distinct``: both stay, and the pair is not listed again.
+
+        Args:
+            older_id: The id or the short id of the older rule.
+            newer_id: The id or the short id of the newer rule.
+            verdict: How the newer rule relates to the older one.
+
+        Raises:
+            InvalidInputError: A parameter is malformed.
+            ConflictError: The verdict is ``corrects``, and the older rule is more trusted than the caller.
+            NotFoundError: One of the rules does not exist, or is forgotten.
+        """
+        word, now = require_one_of(PairVerdict, verdict, field="verdict"), self._session.clock()
+        async with changing_pair(self._session, MemoryType.RULE, older_id, newer_id) as (
+            sql,
+            kind,
+            older,
+            newer,
+        ):
+            await require_living(sql, kind, older, newer)
+            if word.keeps_both:
+                await sql.tell_apart(first_id=older, second_id=newer, now=now)
+            elif word is PairVerdict.SAME:
+                await merge_pair(sql, kind, (older, newer), now)
+            else:
+                await _require_rank(sql, older)
+                await supersede_rule(sql, older, by_id=newer, now=now)
+            await record_decision(sql, kind, newer, older, word)
+
+    async def undo(self, older_id: UUID | str, newer_id: UUID | str) -> None:
+        """Undo a decision about a pair; the pair waits again.
+
+        Raises:
+            InvalidInputError: A parameter is malformed.
+            UndoRefusedError: The pair is not decided, or another rule has replaced the older one since.
+            NotFoundError: One of the rules does not exist.
+        """
+        async with changing_pair(self._session, MemoryType.RULE, older_id, newer_id) as (
+            sql,
+            kind,
+            older,
+            newer,
+        ):
+            if await sql.forget_distinction(first_id=older, second_id=newer) is None:
+                await restore_superseded(sql, kind, older, newer)
+                await sql.create_link(
+                    source_type=kind,
+                    source_id=newer,
+                    target_type=kind,
+                    target_id=older,
+                    relation=Relation.CONTRADICTS,
+                    now=self._session.clock(),
+                )
+            await record_decision(sql, kind, newer, older, None)
+
+    async def list(self, *, limit: int = LIST_LIMIT) -> list[OpposedRules]:
+        """Return the pairs that wait, the longest waiting first."""
+        require_page(limit)
+        async with self._session.reading() as sql:
+            return OpposedRules.from_rows(await sql.list_opposed_rules(limit=limit))
+
+
+async def _require_rank(sql: KnowledgeStatements, older: UUID) -> None:
+    """Refuse a caller who is less trusted than the rule to replace.
+
+    Raises:
+        ConflictError: The rule is more trusted.
+    """
+    if await of_kind(MemoryType.RULE, sql).is_outranked(id=older):
+        message = "The older rule is more trusted than you, so a person must decide: commonplace review"
+        raise ConflictError("older_id", message, str(older))

@@ -1,0 +1,50 @@
+"""Rewordings: of rules that say the same in other words, one is shown. Pure."""
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from commonplace.judge import relatives
+from commonplace.knowledge.model.kinds import PINNED, Rule
+from commonplace.knowledge.model.maturity import Maturity
+from commonplace.knowledge.search.results import SearchResult
+
+MOST_RULES: Final = 50
+"""The maximum number of rules that are compared; the rules after them are beyond the end of a block."""
+
+
+def without_rewordings(found: Sequence[SearchResult]) -> list[SearchResult]:
+    """Return the results without the rules that a better rule says in other words, which names them, in their order."""
+    rules = {each.memory.id: each.memory for each in found if isinstance(each.memory, Rule)}
+    folded = rewordings(list(rules.values()))
+    return [
+        each.standing_for(rules[other] for other, shown in folded.items() if shown.id == each.memory.id)
+        for each in found
+        if each.memory.id not in folded
+    ]
+
+
+def rewordings(rules: Sequence[Rule]) -> dict[UUID, Rule]:
+    """Return the rule that is shown in place of each rule that only says it in other words, by the id of the latter.
+
+    ``rules`` go from the best to the worst. A pinned rule comes before all others. Pinned rules and warnings never
+    fold, and no rule folds into one in quarantine, which blocks leave out.
+    """
+    shown: list[Rule] = []
+    folded: dict[UUID, Rule] = {}
+    trusted = [rule for rule in rules if not rule.is_quarantined][:MOST_RULES]
+    for rule in sorted(trusted, key=lambda rule: PINNED not in rule.tags):
+        same = relatives(rule.content, shown, _content).same
+        if same and not _never_folds(rule):
+            folded[rule.id] = same[0]
+        else:
+            shown.append(rule)
+    return folded
+
+
+def _content(rule: Rule) -> str:
+    return rule.content
+
+
+def _never_folds(rule: Rule) -> bool:
+    return PINNED in rule.tags or rule.maturity is Maturity.ANTI_PATTERN

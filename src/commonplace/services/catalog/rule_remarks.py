@@ -1,0 +1,14 @@
+"""What a store of a rule found in the memory, in sentences for a person or a model."""
+
+from commonplace.judge import remark
+from commonplace.knowledge import RuleReceipt
+from commonplace.services.memory_ids import MemoryId, MemoryKind
+
+
+def rule_note(receipt: RuleReceipt) -> str:
+    """Return what a store found in the memory, as sentences; empty if nothing."""
+    own, *same = (str(MemoryId.of(MemoryKind.RULE, each)) for each in (receipt.id, *receipt.same_ids))
+    opposed = [str(MemoryId.of(MemoryKind.RULE, each)) for each in receipt.opposed_ids]
+    if receipt.repeated:
+        return f"{own} was there already."
+    return remark(own, same=same, opposed=opposed, item="".join(f"{each}-{own}" for each in opposed[:1]))

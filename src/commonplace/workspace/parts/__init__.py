@@ -1,0 +1,1 @@
+"""Named parts of the facade of workspace memory."""
