@@ -224,7 +224,7 @@ async def test_an_entity_is_added_and_its_error_stands_at_its_field(page: Page, 
     knowledge = dashboard.memories.knowledge
     await knowledge.entities.create(canonical_name="Ada", entity_type="person")
     await page.goto("/knowledge/entities")
-    await page.get_by_role("link", name="Add entity").click()
+    await page.get_by_role("link", name="Add an entity").first.click()
     await dialog(page).get_by_label("Name", exact=True).fill("Ada")
     await dialog(page).get_by_label("Type").select_option("person")
     await dialog(page).get_by_label("Aliases").fill("Countess\nA. L.")
