@@ -130,7 +130,7 @@ async def test_an_import_says_what_it_did_not_take(page: Page, dashboard: Dashbo
     )
     await dialog.get_by_label("File").set_input_files(file)
     await dialog.get_by_role("button", name="Import").click()
-    await expect(dialog.get_by_text("Memory 2 of the file: looks like a secret")).to_be_visible()
+    await expect(dialog.get_by_text("Digest 2 of the file: looks like a secret")).to_be_visible()
     await dialog.locator(".actions").get_by_role("link", name="Close").click()
     await expect(page.locator("#app tbody tr")).to_have_count(1)
 
@@ -192,7 +192,7 @@ async def test_a_failed_digest_is_retried(
         await failing.ingest("cal", "c-1", said("Please remember the parcel for board nine.", "Yes."))
     await page.goto("/apps/cal")
     queue = page.get_by_role("region", name="Waiting and failed digests")
-    await expect(queue).to_contain_text("a policy")
+    await expect(queue).to_contain_text("A policy.")
     await queue.get_by_role("button", name="Retry the digest of c-1").click()
     await expect(page.get_by_text("The conversation has a digest now.")).to_be_visible()
     await expect(queue).to_contain_text("No waiting or failed digests")
