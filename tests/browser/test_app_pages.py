@@ -192,7 +192,7 @@ async def test_a_failed_digest_is_retried(
         await failing.ingest("cal", "c-1", said("Please remember the parcel for board nine.", "Yes."))
     await page.goto("/apps/cal")
     queue = page.get_by_role("region", name="Waiting and failed digests")
-    await expect(queue).to_contain_text("a policy")
+    await expect(queue).to_contain_text("A policy.")
     await queue.get_by_role("button", name="Retry the digest of c-1").click()
     await expect(page.get_by_text("The conversation has a digest now.")).to_be_visible()
     await expect(queue).to_contain_text("No waiting or failed digests")

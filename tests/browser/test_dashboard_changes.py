@@ -23,7 +23,7 @@ async def add_several(dashboard: Dashboard, count: int) -> list[int]:
 async def test_create(page: Page, dashboard: Dashboard, screenshot: Screenshot) -> None:
     """The form adds a memory as it says, without a session, active."""
     await page.goto("/memories")
-    await page.get_by_role("link", name="Add lesson").click()
+    await page.get_by_role("link", name="Add memory").click()
     await dialog(page).get_by_label("Observation").fill(VACUUM)
     await dialog(page).get_by_label("Category").select_option("maintenance")
     await dialog(page).get_by_label("Service").fill("postgres")
@@ -31,7 +31,7 @@ async def test_create(page: Page, dashboard: Dashboard, screenshot: Screenshot) 
     await expect(dialog(page).locator("output")).to_have_text("0.9")
     await check_accessibility(page)
     await screenshot("memory-new")
-    await dialog(page).get_by_role("button", name="Add lesson").click()
+    await dialog(page).get_by_role("button", name="Add memory").click()
 
     await expect(page.get_by_text(VACUUM)).to_be_visible()
     await expect(page.get_by_text("was added")).to_be_visible()
@@ -46,11 +46,11 @@ async def test_a_form_says_what_is_wrong_with_it(
 ) -> None:
     """The error stands at its field, what was typed stays, and nothing is stored."""
     await page.goto("/memories")
-    await page.get_by_role("link", name="Add lesson").click()
+    await page.get_by_role("link", name="Add memory").click()
     await dialog(page).get_by_label("Observation").fill(VACUUM)
     await dialog(page).get_by_label("Category").select_option("maintenance")
     await dialog(page).get_by_label("Service").fill("no spaces please")
-    await dialog(page).get_by_role("button", name="Add lesson").click()
+    await dialog(page).get_by_role("button", name="Add memory").click()
 
     await expect(dialog(page).get_by_role("alert")).to_contain_text("letters, digits")
     await expect(dialog(page).get_by_label("Observation")).to_have_value(VACUUM)
@@ -60,7 +60,7 @@ async def test_a_form_says_what_is_wrong_with_it(
 
     await dialog(page).get_by_label("Service").fill("postgres")
     await dialog(page).get_by_label("Observation").fill("password: hunter2hunter2")
-    await dialog(page).get_by_role("button", name="Add lesson").click()
+    await dialog(page).get_by_role("button", name="Add memory").click()
     await expect(dialog(page).get_by_role("alert")).to_contain_text("secret")
     assert await dashboard.operational.list_memories() == []
 
@@ -220,10 +220,10 @@ async def test_without_scripts(browser: Browser, dashboard: Dashboard) -> None:
     context = await browser.new_context(base_url=dashboard.url, java_script_enabled=False)
     page = await context.new_page()
     await page.goto("/memories")
-    await page.get_by_role("link", name="Add lesson").click()
+    await page.get_by_role("link", name="Add memory").click()
     await page.get_by_label("Observation").fill(VACUUM)
     await page.get_by_label("Category").select_option("maintenance")
-    await page.get_by_role("button", name="Add lesson").click()
+    await page.get_by_role("button", name="Add memory").click()
     await page.get_by_label("Category").select_option("timing")
     await page.get_by_role("button", name="Apply").click()
     await expect(page.get_by_text("No lesson matches these filters")).to_be_visible()

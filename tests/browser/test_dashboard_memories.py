@@ -64,7 +64,7 @@ async def test_the_page_shows_every_column(page: Page, dashboard: Dashboard, scr
     told = re.compile(rf"^/sessions/{report.session.id}\?memory=\d+#told$")
     await expect(source).to_have_attribute("href", told)
     added = rows(page).filter(has_text=DNS)
-    for text in ("general", "remediation", "0.2", "inactive", "Operator"):
+    for text in ("general", "remediation", "0.2", "inactive", "operator"):
         await expect(added).to_contain_text(text)
     await fill(dashboard)
     for number in range(6):

@@ -16,6 +16,8 @@ from support.known import earlier
 from support.service import open_memories, serving
 from support.streams import chunks, encode, init, result
 
+NEWS = "New lessons, digests and notes"
+
 
 @pytest.fixture
 async def silent_server() -> AsyncIterator[str]:
@@ -38,8 +40,8 @@ async def test_what_was_learned_what_fades_and_what_failed(
     """Every memory has its part on the page, and so has the health of all."""
     memories = dashboard.memories
     await page.goto("/")
-    await expect(page.get_by_text("No memories yet")).to_be_visible()
-    await expect(page.get_by_text("No knowledge yet")).to_be_visible()
+    await expect(page.get_by_text("No lessons, digests or notes yet")).to_be_visible()
+    await expect(page.get_by_text("No facts or rules yet")).to_be_visible()
     first = page.get_by_role("region", name="Start here", exact=True)
     await expect(first.get_by_role("button", name="Copy")).to_have_count(3)
     await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -48,7 +50,7 @@ async def test_what_was_learned_what_fades_and_what_failed(
     assert await page.evaluate("navigator.clipboard.readText()") == "commonplace demo"
     await page.reload()
     await expect(page.get_by_text("parts of the service work")).to_be_visible()
-    await expect(page.get_by_text("No knowledge yet")).to_be_visible()
+    await expect(page.get_by_text("No facts or rules yet")).to_be_visible()
     await screenshot("overview-empty")
 
     dashboard.clock.now -= timedelta(days=40)
@@ -67,15 +69,15 @@ async def test_what_was_learned_what_fades_and_what_failed(
     await known.fill(memories.knowledge)
 
     await page.reload()
-    learned = page.get_by_role("region", name="New memories", exact=True)
+    learned = page.get_by_role("region", name=NEWS)
     for words in ("Needs WireGuard", "port 5433", "matter3", "lesson", "note", "cal"):
         await expect(learned).to_contain_text(words)
-    await expect(page.get_by_role("region", name="Fading memories")).to_contain_text("Takes 60s to start")
+    await expect(page.get_by_role("region", name="Fading lessons")).to_contain_text("Takes 60s to start")
     await expect(page.get_by_role("region", name="Failed sessions")).to_contain_text("Out of turns")
     await expect(page.get_by_role("region", name="Waiting and failed digests")).to_contain_text("late")
     await expect(page.get_by_role("img", name="Digests: 3 new in 30 days")).to_be_visible()
     await expect(page.get_by_role("region", name="Start here")).to_have_count(0)
-    await expect(page.get_by_role("region", name="New knowledge")).to_contain_text("telescope dome")
+    await expect(page.get_by_role("region", name="New facts and rules")).to_contain_text("telescope dome")
     await expect(page.get_by_role("region", name="Fading facts")).to_contain_text("release")
     failed = page.get_by_role("region", name="Failed background work")
     for words in ("run failed", "the model is busy", "dead letter", "No JSON block found"):
@@ -100,10 +102,10 @@ async def test_an_empty_home_offers_sample_memories(
     await page.goto("/")
     await page.get_by_role("button", name="Load sample memories").click()
     # The page may follow while they are being stored.
-    await expect(page.get_by_role("region", name="New memories", exact=True)).to_contain_text("indexer")
+    await expect(page.get_by_role("region", name=NEWS)).to_contain_text("indexer")
     assert len(await dashboard.operational.list_memories()) > 1
     await page.reload()
-    await expect(page.get_by_role("region", name="New memories", exact=True)).to_contain_text("indexer")
+    await expect(page.get_by_role("region", name=NEWS)).to_contain_text("indexer")
     await expect(page.get_by_text("This home has sample memories.")).to_be_visible()
     await check_accessibility(page)
     await screenshot("overview-sample")
@@ -127,7 +129,7 @@ async def test_the_page_comes_at_once_while_knowledge_memory_is_opening(
         answer = await page.goto(url, wait_until="commit")
         assert answer is not None
         assert answer.ok
-        learned = page.get_by_role("region", name="New memories", exact=True)
+        learned = page.get_by_role("region", name=NEWS)
         await expect(learned).to_contain_text("Takes 60s to start")
         await expect(page.get_by_text("The database is starting.").first).to_be_visible()
         await screenshot("overview-starting")
@@ -143,10 +145,8 @@ async def test_a_memory_that_is_down_leaves_the_others_alone(
     async with open_memories(settings) as memories, serving(memories) as url:
         await memories.operational.add(category="timing", observation="Takes 60s to start")
         await page.goto(url)
-        await expect(page.get_by_role("region", name="New memories", exact=True)).to_contain_text(
-            "Takes 60s to start"
-        )
-        fresh = page.get_by_role("region", name="New knowledge")
+        await expect(page.get_by_role("region", name=NEWS)).to_contain_text("Takes 60s to start")
+        fresh = page.get_by_role("region", name="New facts and rules")
         await expect(fresh.get_by_role("alert")).to_contain_text("Unavailable")
         await page.reload()
         health = page.get_by_role("region", name="Health")

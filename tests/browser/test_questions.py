@@ -92,7 +92,7 @@ async def test_this_week_says_what_happened_and_why(
     await page.get_by_label("Project").select_option("global")
     await expect(page.get_by_text("host db-3")).to_have_count(0)
     await expect(page.get_by_text("listens on port 5433")).to_be_visible()
-    await page.get_by_label("Project").select_option("All")
+    await page.get_by_label("Project").select_option("Any")
     await expect(page.get_by_text("host db-3")).to_be_visible()
     await page.get_by_role("link", name="Deleted 1").click()
     await expect(page.get_by_text("listens on port 5433")).to_have_count(0)
@@ -110,7 +110,7 @@ async def test_what_an_agent_would_be_told(page: Page, dashboard: Dashboard, scr
     await expect(text).to_contain_text("listens on port 5433")
     told = page.locator("#told li", has_text="listens on port 5433")
     missed = page.locator("#told li", has_text="green tea")
-    await expect(page.get_by_role("region", name="What is in it, and why")).to_contain_text("Its score is")
+    await expect(page.get_by_role("region", name="What is in it, and why")).to_contain_text("It scores")
     await expect(missed).to_be_hidden()
     await page.get_by_text("Left out", exact=False).first.click()
     await expect(missed).to_contain_text("Its match with the prompt is too weak: 0.00; the minimum")
@@ -120,19 +120,19 @@ async def test_what_an_agent_would_be_told(page: Page, dashboard: Dashboard, scr
     await missed.get_by_role("button", name="Actions of").focus()
     await page.keyboard.press("Enter")
     await page.get_by_role("button", name="Pin", exact=True).press("Enter")
-    await expect(missed).to_contain_text("It is pinned.")
+    await expect(missed).to_contain_text("It is pinned, so every prompt shows it.")
     await expect(text).to_contain_text("green tea")
     await page.keyboard.press("u")
     await expect(missed).to_contain_text("Its match with the prompt is too weak: 0.00; the minimum")
 
-    await page.get_by_label("Tokens").fill("60")
-    await page.get_by_label("Tokens").press("Enter")
+    await page.get_by_label("Token budget").fill("60")
+    await page.get_by_label("Token budget").press("Enter")
     await expect(page.locator("#left-out li", has_text="listens on port 5433")).to_have_count(1)
     await expect(told).to_contain_text("It does not fit into the token budget.")
 
     await page.get_by_text("Weights", exact=True).click()
     await page.get_by_role("slider", name="Importance").fill("1")
-    await expect(told).to_contain_text("importance 0.50")
+    await expect(told).to_contain_text("importance 0.50 times 1")
 
 
 @pytest.mark.requirement("DSH-04.1")
@@ -179,10 +179,10 @@ async def test_the_graph_answers_a_question(page: Page, dashboard: Dashboard, sc
     await expect(page.locator("#graph[data-drawn='3']")).to_be_visible()
     await screenshot("graph-of-one")
     shows = "text => document.querySelector('#graph').labels?.includes(text)"
-    for text in ("Ada", "migrated: Ada moved orders", "derived from"):
+    for text in ("Ada", "migrated: Ada moved orders", "learned from"):
         await page.wait_for_function(shows, arg=text)
     await page.set_viewport_size(MEDIUM)
-    for text in ("Ada", "migrated: Ada moved orders", "derived from", "Ada and Bob moved the orders table"):
+    for text in ("Ada", "migrated: Ada moved orders", "learned from", "Ada and Bob moved the orders table"):
         await page.wait_for_function(shows, arg=text)
     await page.set_viewport_size(WIDE)
     for _ in range(8):

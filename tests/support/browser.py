@@ -186,8 +186,15 @@ async def look_back(page: Page) -> None:
 async def check_accessibility(page: Page) -> None:
     """Fail on anything that axe calls serious or critical, and on :data:`NEEDED`, in light; on contrast alone in dark.
 
+    Fails too if a table scrolls sideways, so that its last column is cut.
+
     Skips where axe-core is not installed.
     """
+    wide = await page.evaluate(
+        "() => [...document.querySelectorAll('.table-scroll:not([tabindex])')]"
+        ".filter(each => each.scrollWidth > each.clientWidth).map(each => each.textContent.slice(0, 200))"
+    )
+    assert not wide, wide
     if not await page.evaluate("'axe' in window"):
         await page.evaluate(package_file("axe-core/axe.min.js").read_text(encoding="utf-8"))
     for scheme, rules in SCHEMES.items():

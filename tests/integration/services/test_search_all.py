@@ -141,7 +141,7 @@ async def test_a_short_word_is_found_as_a_word(settings: Settings) -> None:
         criteria = SearchCriteria(kinds=[MemoryKind.LESSON])
         found = await search_all(memories, "redis", criteria=criteria)
         assert texts(found) == ["Takes 5s to fail over", "Returns a redisplay to the login"]
-        assert found.items[0].why.startswith("It contains “redis”. Its likeness with the query is 0.")
+        assert found.items[0].why.startswith("It contains “redis”. Its similarity to the query is 0.")
         staged = await search_all(memories, "media stage", criteria=criteria)
         assert staged.items[0].why.startswith("It contains “media”, “stage”. ")
         assert texts(await search_all(memories, "di", criteria=criteria)) == []

@@ -75,7 +75,7 @@ async def test_a_reader_sees_and_changes_nothing(service: Secured) -> None:
         refused = await client.post("/memories/delete", data={"ids": "1"})
         form = await client.get("/memories/new")
     assert "Takes 60s" in page
-    for action in ("Add lesson", "Actions of", "Select lesson", "Delete selected"):
+    for action in ("Add memory", "Actions of", "Select lesson", "Delete selected"):
         assert action not in page
     for answer in (refused, form):
         assert answer.status_code == 403

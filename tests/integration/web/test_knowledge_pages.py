@@ -573,6 +573,9 @@ async def test_a_run_needs_a_model(service: Secured) -> None:
         answer = await client.post("/knowledge/runs/start", headers={"HX-Request": "true"})
         assert answer.status_code >= 400
         assert "commonplace consolidation allow" in answer.text
+        await service.memories.knowledge.store_episode(content="Closed the shop", butler="shop")
+        page = (await client.get("/knowledge/runs")).text
+        assert "<code>commonplace consolidation allow MODEL</code>" in page
 
 
 @pytest.mark.requirement("KNW-33.1")

@@ -246,6 +246,7 @@ async def test_pages_have_one_word_for_each_thing(service: Secured) -> None:
     await knowledge.edit("fact", old.id, "coffee")
     await knowledge.forget("rule", ids[MemoryKind.RULE].key)
     pages = (*LISTS.values(), f"/knowledge/facts/{old.id}", "/", "/week", "/search", "/briefing?prompt=tea")
+    pages = (*pages, "/knowledge/events", "/knowledge/graph", "/workspace/block?message=tea")
     async with service.client("writer", **PAGE) as client:
         for path in pages:
             page = re.sub(r"<[^>]*>", " ", (await client.get(path)).text)

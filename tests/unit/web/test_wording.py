@@ -1,11 +1,14 @@
 """How the dashboard writes times, numbers and money, and where a reader is in a list."""
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from starlette.requests import Request
 
+from commonplace.knowledge import EventType
+from commonplace.web.pages.knowledge.audit import changes_of
 from commonplace.web.pages.layout import wording
 from commonplace.web.pages.layout.navigation import SidebarEntry
 from commonplace.web.pages.layout.paging import ListFilters, counted_pager, cut_page, read_page
@@ -131,3 +134,35 @@ def test_the_sidebar_lights_up() -> None:
     assert not overview.holds("/memories")
     graph = SidebarEntry(path="/knowledge/graph", label="Graph")
     assert SidebarEntry(path="/knowledge/entities", label="Entities", tabs=(graph,)).holds("/knowledge/graph")
+
+
+def test_a_reason_is_shown_as_a_sentence() -> None:
+    """Errors and reasons begin in lower case and have no full stop; a sentence stays as it is."""
+    assert wording.sentence("the database does not answer") == "The database does not answer."
+    assert wording.sentence("Next in the queue.") == "Next in the queue."
+    assert wording.sentence("") == ""
+
+
+def test_a_command_in_a_message_is_shown_as_code() -> None:
+    """The words between backticks; nothing in the text becomes HTML."""
+    shown = wording.commands("Run `commonplace add <b>`, then restart <i>.")
+    assert shown == "Run <code>commonplace add &lt;b&gt;</code>, then restart &lt;i&gt;."
+
+
+@pytest.mark.requirement("ONE-01.1")
+def test_events_and_relations_have_the_words_of_the_pages() -> None:
+    """No event is called superseded, retracted or a merge; a relation is a verb."""
+    names = [wording.event(name) for name in EventType]
+    assert len(set(names)) == len(names)
+    assert not [name for name in names if re.search(r"_|supersed|retract|evict|requeue|merge$", name)]
+    assert wording.relation("derived_from") == "learned from"
+    assert wording.relation("works_with") == "works with"
+
+
+def test_the_audit_log_shows_values_for_people() -> None:
+    """Times in UTC; no null and no empty list."""
+    after = {"flags": [], "session_id": None, "importance": 5, "expires_at": "2026-12-04T22:51:29+00:00"}
+    assert changes_of({"before": {"importance": 4}, "after": after}) == [
+        ("importance", "4", "5"),
+        ("expires_at", None, "2026-12-04 22:51:29 UTC"),
+    ]

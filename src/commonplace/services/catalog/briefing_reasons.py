@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from commonplace.core.errors import NotFoundError
 from commonplace.core.settings import Settings
-from commonplace.knowledge import GLOBAL_SCOPE, Narrowing
+from commonplace.knowledge import GLOBAL_SCOPE, Narrowing, SearchResult
 from commonplace.language.relative_days import without_past
 from commonplace.operational import format_confidence
 from commonplace.prompts.injected import as_data
@@ -15,6 +16,7 @@ from commonplace.services.briefing import Briefing, BriefingPart, Section, brief
 from commonplace.services.catalog.catalog import Catalog
 from commonplace.services.catalog.digests import digest_entry
 from commonplace.services.catalog.entries import CatalogEntry
+from commonplace.services.catalog.knowledge import memory_entry
 from commonplace.services.opening import OpenedMemories
 
 MOST_RECALLED: Final = 100
@@ -25,7 +27,7 @@ PINNED_MEMORY: Final = "It is pinned, so every prompt shows it."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryReason:
-    """A memory of a briefing, and why the briefing has it.
+    """A memory, and why a briefing has it or leaves it out.
 
     Attributes:
         why: One sentence or more.
@@ -38,10 +40,10 @@ class MemoryReason:
 async def brief_with_reasons(
     settings: Settings, *, prompt: str, app: str | None, butler: str | None, budget_tokens: int | None
 ) -> tuple[Briefing, list[MemoryReason]]:
-    """Return a briefing, and the reason for each lesson, digest, note, fact and rule in it, in their order.
+    """Return a briefing, and the reason for each memory in it.
 
-    Episodes have no reason of their own: the briefing shows the latest sessions, or those about the prompt. See
-    :func:`~commonplace.services.briefing.brief` for the arguments and errors.
+    See :func:`~commonplace.services.briefing.brief` for the arguments and errors, and
+    :meth:`BriefingReasons.included` for the reasons.
     """
     async with AsyncExitStack() as stack:
         opened = await OpenedMemories.open(stack, settings)
@@ -53,16 +55,15 @@ async def brief_with_reasons(
             budget_tokens=budget_tokens,
             knowledge=opened.knowledge(),
         )
-        reader = _SectionReasons(
+        reasons = BriefingReasons(
             opened=opened, catalog=Catalog(opened, settings.home), prompt=prompt, app=app or "", butler=butler
         )
-        reasons = [each for section in briefing.sections if section.text for each in await reader.of(section)]
-        return briefing, reasons
+        return briefing, await reasons.included(briefing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _SectionReasons:
-    """Reads why the memories of a section are in it."""
+class BriefingReasons:
+    """Reads why memories fit a prompt, without counting a use."""
 
     opened: OpenedMemories
     catalog: Catalog
@@ -70,55 +71,72 @@ class _SectionReasons:
     app: str
     butler: str | None
 
-    async def of(self, section: Section) -> Sequence[MemoryReason]:
-        match section.name:
-            case BriefingPart.OPERATIONAL:
-                return [_of_lesson(each) for each in await self._entries(section, "o:")]
-            case BriefingPart.APPS:
-                return await self._of_digests(section)
-            case BriefingPart.WORKSPACE:
-                return _with(await self._of_notes(), await self._entries(section), NEWEST_NOTE)
-            case BriefingPart.KNOWLEDGE:
-                return _with(await self._of_knowledge(), await self._entries(section), PINNED_MEMORY)
-            case BriefingPart.SESSIONS:
-                return ()
+    async def included(self, briefing: Briefing) -> list[MemoryReason]:
+        """Return the reason for each lesson, digest, note, fact and rule in a briefing, in their order.
 
-    async def _entries(self, section: Section, prefix: str = "") -> list[CatalogEntry]:
-        """Return the memories of a section in the order of its text."""
-        entries: list[CatalogEntry] = []
-        for each in section.memory_ids:
-            with suppress(NotFoundError):  # Another process may have deleted it meanwhile.
-                entries.append(await self.catalog.show(f"{prefix}{each}"))
-        text = without_past(section.text)
-        return sorted(entries, key=lambda entry: text.find(as_data(entry.content)))
+        Episodes have no reason of their own: the briefing shows the latest sessions, or those about the prompt.
+        """
+        return [each for section in briefing.sections if section.text for each in await self._of(section)]
 
-    async def _of_digests(self, section: Section) -> list[MemoryReason]:
-        return [
-            MemoryReason(entry=digest_entry(each), why=ALL_DIGESTS)
-            for each in (await self.opened.apps().context(self.app)).memories
-            if as_data(each.content) in without_past(section.text)
-        ]
+    async def digests(self) -> list[MemoryReason]:
+        """Return the digests of the app in focus, newest first."""
+        context = await self.opened.apps().context(self.app)
+        return [MemoryReason(entry=digest_entry(each), why=ALL_DIGESTS) for each in context.memories]
 
-    async def _of_notes(self) -> Mapping[str, str]:
-        """Return why notes fit the prompt, by their full ids."""
+    async def notes(self) -> Mapping[str, str]:
+        """Return why notes fit the prompt, by their full ids, best first."""
         return {
             each.memory.id: f"It shares words with the prompt: {', '.join(sorted(each.words))}."
             for each in await self.opened.workspace().explain(self.prompt)
         }
 
-    async def _of_knowledge(self) -> Mapping[str, str]:
-        """Return why facts and rules fit the prompt, by their full ids."""
-        results = await self.opened.knowledge().recall(
+    async def recalled(self, min_relevance: float | None = None) -> Sequence[SearchResult]:
+        """Return the facts and rules that fit the prompt, best first, with explanations."""
+        return await self.opened.knowledge().recall(
             self.prompt,
+            min_relevance=min_relevance,
             narrowing=Narrowing(scope=self.butler or GLOBAL_SCOPE),
             limit=MOST_RECALLED,
             explain=True,
             count=False,
         )
-        return {str(each.memory.id): each.explanation.why for each in results if each.explanation is not None}
+
+    def of_result(self, result: SearchResult) -> MemoryReason:
+        """Return why a fact or rule fits the prompt."""
+        entry = memory_entry(result.memory, now=self.opened.knowledge().clock())
+        return MemoryReason(entry=entry, why=result.explanation.why if result.explanation else "")
+
+    async def _of(self, section: Section) -> Sequence[MemoryReason]:
+        match section.name:
+            case BriefingPart.OPERATIONAL:
+                return [lesson_reason(each) for each in await self._entries(section, "o:")]
+            case BriefingPart.APPS:
+                text = without_past(section.text)
+                return [each for each in await self.digests() if as_data(each.entry.content) in text]
+            case BriefingPart.WORKSPACE:
+                return _with(await self.notes(), await self._entries(section), NEWEST_NOTE)
+            case BriefingPart.KNOWLEDGE:
+                recalled = [self.of_result(each) for each in await self.recalled()]
+                whys = {each.entry.full_id: each.why for each in recalled}
+                entries = {each.entry.full_id: each.entry for each in recalled}
+                return _with(whys, await self._entries(section, entries=entries), PINNED_MEMORY)
+            case BriefingPart.SESSIONS:
+                return ()
+
+    async def _entries(
+        self, section: Section, prefix: str = "", entries: Mapping[str, CatalogEntry] = MappingProxyType({})
+    ) -> list[CatalogEntry]:
+        """Return the memories of a section in the order of its text; ``entries`` are known already."""
+        found: list[CatalogEntry] = []
+        for each in section.memory_ids:
+            with suppress(NotFoundError):  # Another process may have deleted it meanwhile.
+                found.append(entries.get(each) or await self.catalog.show(f"{prefix}{each}"))
+        text = without_past(section.text)
+        return sorted(found, key=lambda entry: text.find(as_data(entry.content)))
 
 
-def _of_lesson(entry: CatalogEntry) -> MemoryReason:
+def lesson_reason(entry: CatalogEntry) -> MemoryReason:
+    """Return why a briefing has a lesson."""
     confidence = format_confidence(entry.confidence or 0.0)
     why = f"Its confidence is {confidence}; the lessons with the highest confidence are shown first."
     return MemoryReason(entry=entry, why=why)

@@ -91,4 +91,4 @@ def _held(matched: Match, words: Sequence[QueryWord]) -> str:
 
 
 def _alike(likeness: float | None) -> str:
-    return "" if likeness is None else f"Its likeness with the query is {likeness:.2f}."
+    return "" if likeness is None else f"Its similarity to the query is {likeness:.2f}."

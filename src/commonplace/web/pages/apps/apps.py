@@ -24,7 +24,7 @@ USERS_OFFERED: Final = 200
 """The number of users that the page of an app suggests; others can be typed."""
 
 COMMON: Final = "common"
-SPACES: Final = (("", "All"), (COMMON, "Common"))
+SPACES: Final = (("", "Any"), (COMMON, "Common"))
 WAYS: Final = (("", "Words"), ("meaning", "Meaning"))
 
 User = Annotated[str, Query(max_length=MAX_ID_CHARS)]

@@ -198,10 +198,10 @@ PROBLEMS: Final = [
 """Cards above the figures, in this order; they are hidden if there are no problems."""
 
 NEWS: Final = [
-    Card(title="New memories", template="cards/learned.html", read=learned, url="/week"),
+    Card(title="New lessons, digests and notes", template="cards/learned.html", read=learned, url="/week"),
     knowledge_cards.LEARNED,
     Card(
-        title="Fading memories",
+        title="Fading lessons",
         template="cards/fading.html",
         read=fading,
         url="/memories?sort=confidence",

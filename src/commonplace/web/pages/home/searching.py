@@ -35,7 +35,7 @@ TITLES: Final = {
     BriefingPart.WORKSPACE: "Workspace memory",
 }
 KINDS: Final = (
-    ("", "All"),
+    ("", "Any"),
     *((kind, "Entities" if kind is MemoryKind.ENTITY else f"{kind.title()}s") for kind in MemoryKind),
 )
 

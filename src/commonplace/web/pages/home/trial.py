@@ -1,45 +1,36 @@
 """Trial of a prompt: its briefing, with the reason for each line, and the best memories that were left out."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, Final
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Annotated, Final
+from uuid import UUID
 
 from fastapi import Query, Request
 from fastapi.responses import HTMLResponse
 from pydantic import Field
 
 from commonplace.core.bounds import MAX_BUDGET_TOKENS, BudgetTokens
-from commonplace.knowledge import (
-    GLOBAL_SCOPE,
-    PINNED,
-    Episode,
-    Fact,
-    KnowledgeMemory,
-    Memory,
-    Narrowing,
-    ScoreWeights,
-    SearchResult,
-)
-from commonplace.operational import GENERAL, MemoryFilter
+from commonplace.knowledge import GLOBAL_SCOPE, ScoreWeights
+from commonplace.operational import MemoryFilter
 from commonplace.projects import Projects
-from commonplace.prompts.injected import as_data
-from commonplace.services.briefing import DEFAULT_BUDGET_TOKENS, Briefing, BriefingPart, build_briefing
-from commonplace.services.memory_ids import MemoryKind
-from commonplace.services.opening import Memories
+from commonplace.services.briefing import DEFAULT_BUDGET_TOKENS, build_briefing
+from commonplace.services.catalog.briefing_reasons import BriefingReasons, MemoryReason, lesson_reason
+from commonplace.services.catalog.entries import CatalogEntry
+from commonplace.services.catalog.lessons import lesson_entry
+from commonplace.services.memory_ids import MemoryId, MemoryKind
+from commonplace.services.opening import Memories, OpenedMemories
 from commonplace.services.sample import MARK, is_loaded
-from commonplace.web.http.access import KnowledgeOfCaller, OpenMemories, installation_reader
+from commonplace.web.http.access import CatalogOfCaller, KnowledgeOfCaller, OpenMemories, installation_reader
 from commonplace.web.pages.knowledge.listing import Name
 from commonplace.web.pages.layout.errors import pages
 from commonplace.web.pages.layout.paging import Address
 from commonplace.web.pages.layout.rendering import link, render
-from commonplace.web.pages.layout.wording import decimal
 
 PATH: Final = "/briefing"
 MAX_PROMPT_CHARS: Final = 4_000
 MOST_LINES: Final = 40
 MOST_MISSED: Final = 8
 BUDGET: Final = "It does not fit into the token budget."
-FLOOR: Final = "Its match with the prompt is too weak:"
 
 WEIGHTS: Final = tuple(ScoreWeights.model_fields)
 """The parts of the score of facts and rules."""
@@ -68,38 +59,12 @@ class TrialAddress(Address):
         return {name: value for name in WEIGHTS if (value := getattr(self, name)) is not None}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialLine:
-    """A memory in the briefing, or one of the best memories that were left out.
-
-    Attributes:
-        text: The text.
-        about: Its project, scope or service.
-        kind: Its kind.
-        key: Its full id.
-        why: The reason why the briefing includes it or leaves it out.
-        is_told: Whether the briefing includes it.
-        is_pinned: Whether it is in every block of its scope.
-        said_by: The agent who stored it, or the session that taught it; empty if unknown.
-        source_url: The page of its source; empty if unknown.
-    """
-
-    text: str
-    about: str
-    kind: MemoryKind
-    key: str
-    why: str
-    is_told: bool
-    is_pinned: bool = False
-    said_by: str = ""
-    source_url: str = ""
-
-
 @router.get("")
 async def trial(
     request: Request,
     memories: OpenMemories,
     knowledge: KnowledgeOfCaller,
+    catalog: CatalogOfCaller,
     wanted: Annotated[TrialAddress, Query()],
 ) -> HTMLResponse:
     """Show the briefing for a prompt, without counting a use."""
@@ -112,46 +77,40 @@ async def trial(
     )
     mine = replace(memories, knowledge=knowledge)
     projects = await _projects(mine)
-    titles = {each: name for each, name in projects if each != GLOBAL_SCOPE}
     wanted.project = wanted.project or projects[0][0]
-    butler = wanted.project
     briefing = await build_briefing(
         mine,
         prompt=wanted.prompt,
         app=wanted.app or None,
-        butler=butler,
+        butler=wanted.project,
         budget_tokens=wanted.budget,
     )
-    lines = [
-        *(
-            replace(line, about=titles.get(line.about, line.about))
-            for line in await _of_knowledge(knowledge, briefing, wanted.prompt, butler)
-        ),
-        *await _of_operations(mine, briefing, wanted.service),
-        *(await _of_apps(mine, briefing, wanted.app) if wanted.app else ()),
-        *await _of_workspace(mine, briefing, wanted.prompt),
-    ]
+    reasons = BriefingReasons(
+        opened=OpenedMemories.of(mine),
+        catalog=catalog,
+        prompt=wanted.prompt,
+        app=wanted.app,
+        butler=wanted.project,
+    )
+    included = await reasons.included(briefing)
+    left_out = await _left_out(mine, reasons, wanted.service, {each.entry.memory_id for each in included})
+    services = [each.service for each in await mine.operational.figures.services() if each.service]
     return render(
         request,
         "briefing.html",
         wanted=wanted,
         most_tokens=MAX_BUDGET_TOKENS,
-        is_cut=any(BUDGET in line.why for line in lines),
+        is_cut=any(BUDGET in each.why for each in left_out),
         url=link(PATH, **wanted.model_dump()),
         briefing=briefing,
         problems=[section for section in briefing.sections if section.problem],
-        included=[line for line in lines if line.is_told],
-        left_out=[line for line in lines if not line.is_told],
+        included=[each for each in included if _is_of(each, wanted.service)],
+        left_out=left_out,
+        source_of=_source_of,
         projects=projects,
+        titles={each: name for each, name in projects if each != GLOBAL_SCOPE},
         weights=weights.model_dump(),
-        services=[
-            ("", "All"),
-            *(
-                (each.service, each.service)
-                for each in await mine.operational.figures.services()
-                if each.service
-            ),
-        ],
+        services=[("", "Any"), *((name, name) for name in services)],
         apps=[
             ("", "None"),
             *((each.app.app_id, each.app.name) for each in await mine.apps.registry.list()),
@@ -169,160 +128,60 @@ async def _projects(memories: Memories) -> list[tuple[str, str]]:
     ]
 
 
-def _told(briefing: Briefing, part: BriefingPart) -> Collection[str]:
-    """Return the ids of the memories in a section."""
-    return {one for section in briefing.sections if section.name is part for one in section.memory_ids}
+def _is_of(reason: MemoryReason, service: str) -> bool:
+    """Return whether the page lists a memory; a service leaves out the lessons of other services."""
+    return not service or reason.entry.kind is not MemoryKind.LESSON or reason.entry.about == service
 
 
-async def _of_knowledge(
-    knowledge: KnowledgeMemory, briefing: Briefing, prompt: str, butler: str
-) -> Sequence[TrialLine]:
-    """Return the facts and rules in the briefing, then the best that were left out."""
-    told = _told(briefing, BriefingPart.KNOWLEDGE)
-    floor = knowledge.config.retrieval.min_relevance if prompt else 0.0
-    options: dict[str, Any] = {
-        "narrowing": Narrowing(scope=butler),
-        "limit": MOST_LINES,
-        "explain": True,
-        "count": False,
-    }
-    above = await knowledge.recall(prompt, **options)
-    passed = {one.memory.id for one in above}
-    below = await knowledge.recall(prompt, min_relevance=0.0, **options) if floor else []
-    recalled = passed | {one.memory.id for one in below}
-    lines = [
-        *(
-            _line(one, "It is pinned.", is_told=True)
-            for one in await _pinned(knowledge)
-            if str(one.id) in told and one.id not in recalled
-        ),
-        *(_recalled(one, told, floor, BUDGET) for one in above),
-        *(_recalled(one, told, floor, FLOOR) for one in below if one.memory.id not in passed),
-    ]
-    missed = [line for line in lines if not line.is_told]
-    return [*(line for line in lines if line.is_told), *missed[:MOST_MISSED]]
+def _source_of(entry: CatalogEntry) -> tuple[str, str]:
+    """Return who stored a memory, and the page of its source; both may be empty."""
+    if session := entry.fields.get("session_id") if entry.kind is MemoryKind.LESSON else None:
+        url = f"/sessions/{session}?memory={entry.memory_id.key}#told"
+        return f"Learned in session {session}.", url
+    name, episode = entry.fields.get("source_butler"), entry.fields.get("source_episode_id")
+    return f"Stored by {name}." if name else "", f"/knowledge/episodes/{episode}" if episode else ""
 
 
-async def _pinned(knowledge: KnowledgeMemory) -> Sequence[Memory]:
-    pinned = Narrowing(tags=[PINNED])
-    return [
-        *await knowledge.lists.facts(validity="active", narrowing=pinned),
-        *await knowledge.lists.rules(forgotten=False, narrowing=pinned),
-    ]
-
-
-def _recalled(found: SearchResult, told: Collection[str], floor: float, obstacle: str) -> TrialLine:
-    """Return a recalled memory as a line."""
-    memory, likeness = found.memory, found.scores.likeness or 0.0
-    is_told = str(memory.id) in told
-    is_pinned = PINNED in getattr(memory, "tags", ())
-    match = "" if obstacle is FLOOR and not is_told else "Its match with the prompt is "
-    reasons = [
-        "It is pinned." if is_told and is_pinned else "" if is_told else obstacle,
-        f"{match}{likeness:.2f}; the minimum is {floor:.2f}." if floor else "",
-        f"Its score is {_parts_of_score(found)}." if is_told or likeness >= floor else "",
-    ]
-    return _line(memory, " ".join(filter(None, reasons)), is_told=is_told)
-
-
-def _line(memory: Memory, why: str, *, is_told: bool) -> TrialLine:
-    about = f"{memory.subject} {memory.predicate}: " if isinstance(memory, Fact) else ""
-    return TrialLine(
-        text=f"{about}{memory.content}",
-        about=getattr(memory, "scope", ""),
-        kind=MemoryKind(memory.memory_type),
-        key=str(memory.id),
-        why=why,
-        is_told=is_told,
-        is_pinned=PINNED in getattr(memory, "tags", ()),
-        said_by=_said_by(memory),
-        source_url=_source_url(memory),
-    )
-
-
-def _said_by(memory: Memory) -> str:
-    name = memory.butler if isinstance(memory, Episode) else memory.source_butler
-    return f"Stored by {name}." if name else ""
-
-
-def _source_url(memory: Memory) -> str:
-    episode = None if isinstance(memory, Episode) else memory.source_episode_id
-    return f"/knowledge/episodes/{episode}" if episode else ""
-
-
-def _parts_of_score(found: SearchResult) -> str:
-    """Return the composite score with the contribution of each part."""
-    components = found.explanation.components if found.explanation else None
-    parts = ", ".join(
-        "never used before" if name == "recency" and not part.value else f"{name} {part.contribution:.2f}"
-        for name, part in (components or {}).items()
-    )
-    return f"{found.scores.composite_score or 0.0:.2f}: {parts}"
-
-
-async def _of_operations(memories: Memories, briefing: Briefing, service: str) -> Sequence[TrialLine]:
-    """Return the most trusted observations, or those of one service; the block takes them until the budget is spent."""
-    told = _told(briefing, BriefingPart.OPERATIONAL)
-    found = await memories.operational.list_memories(
+async def _left_out(
+    memories: Memories, reasons: BriefingReasons, service: str, included: Collection[MemoryId]
+) -> list[MemoryReason]:
+    """Return the best memories of each kind that the briefing leaves out, and what they lack."""
+    recalled = await reasons.recalled()
+    lessons = await memories.operational.list_memories(
         MemoryFilter(
-            service=service or None,
-            active=True,
-            sort="confidence",
-            limit=max(MOST_LINES, len(told) + MOST_MISSED),
+            service=service or None, active=True, sort="confidence", limit=len(included) + MOST_MISSED
         )
     )
-    lines = [
-        TrialLine(
-            text=one.observation,
-            about=one.service or GENERAL,
-            kind=MemoryKind.LESSON,
-            key=str(one.id),
-            why=f"Its confidence is {decimal(one.confidence)}; the most trusted lessons come first.",
-            is_told=str(one.id) in told,
-            said_by="" if one.session_id is None else f"Learned in session {one.session_id}.",
-            source_url="" if one.session_id is None else f"/sessions/{one.session_id}?memory={one.id}#told",
-        )
-        for one in found
-    ]
-    return _cut(lines)
-
-
-async def _of_apps(memories: Memories, briefing: Briefing, app_id: str) -> Sequence[TrialLine]:
-    """Return the digests of the app in focus."""
-    text = "".join(section.text for section in briefing.sections if section.name is BriefingPart.APPS)
-    return _cut(
+    notes = await reasons.notes()
+    of_each_kind = [
+        [reasons.of_result(each) for each in recalled],
+        [lesson_reason(lesson_entry(each)) for each in lessons],
+        await reasons.digests() if reasons.app else [],
         [
-            TrialLine(
-                text=one.content,
-                about=one.app_id,
-                kind=MemoryKind.DIGEST,
-                key=str(one.id),
-                why="The app is in focus; the block has its digests until the budget is spent.",
-                is_told=as_data(one.content) in text,
-            )
-            for one in await memories.apps.list_memories(app_id)
-        ]
-    )
-
-
-async def _of_workspace(memories: Memories, briefing: Briefing, prompt: str) -> Sequence[TrialLine]:
-    """Return the notes that share a word with the prompt."""
-    told = _told(briefing, BriefingPart.WORKSPACE)
-    lines = [
-        TrialLine(
-            text=one.memory.text,
-            about=", ".join(one.memory.tags),
-            kind=MemoryKind.NOTE,
-            key=one.memory.id,
-            why=f"Words shared with the prompt: {', '.join(sorted(one.words))}. Its score is {one.score:.2f}.",
-            is_told=one.memory.id in told,
-        )
-        for one in await memories.workspace.explain(prompt)
+            MemoryReason(entry=await reasons.catalog.show(key), why=why)
+            for key, why in list(notes.items())[: len(included) + MOST_MISSED]
+        ],
     ]
-    return _cut(lines[:MOST_LINES])
+    without_room = [
+        replace(each, why=f"{BUDGET} {each.why}")
+        for kind in of_each_kind
+        for each in [each for each in kind if each.entry.memory_id not in included][:MOST_MISSED]
+    ]
+    too_weak = await _too_weak(reasons, {each.memory.id for each in recalled})
+    return [*without_room, *(each for each in too_weak if each.entry.memory_id not in included)][:MOST_LINES]
 
 
-def _cut(lines: Sequence[TrialLine]) -> list[TrialLine]:
-    """Return all lines in the briefing, then the best that the budget left out."""
-    missed = [replace(line, why=f"{BUDGET} {line.why}") for line in lines if not line.is_told]
-    return [*(line for line in lines if line.is_told), *missed[:MOST_MISSED]]
+async def _too_weak(reasons: BriefingReasons, recalled: Collection[UUID]) -> list[MemoryReason]:
+    """Return the facts and rules whose match with the prompt is below the minimum."""
+    minimum = reasons.opened.knowledge().config.retrieval.min_relevance
+    if not (reasons.prompt and minimum):
+        return []
+    results = [each for each in await reasons.recalled(0.0) if each.memory.id not in recalled][:MOST_MISSED]
+    return [
+        replace(
+            reasons.of_result(each),
+            why=f"Its match with the prompt is too weak: {each.scores.likeness or 0.0:.2f}; the minimum is "
+            f"{minimum:.2f}.",
+        )
+        for each in results
+    ]

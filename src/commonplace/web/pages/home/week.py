@@ -188,7 +188,7 @@ async def week(
         days=_by_day(matching[:MOST_SHOWN]),
         tabs=_tabs(counts, wanted),
         spans=SPANS,
-        projects=[("", "All"), *((name, name) for name in projects)],
+        projects=[("", "Any"), *((name, name) for name in projects)],
         wanted=wanted,
         is_cut=len(matching) > MOST_SHOWN,
         cut=[name for name, source in read.items() if source.is_cut],

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from pydantic import Field
 from commonplace.knowledge import AuditEvent, EventType, KnowledgeMemory
 from commonplace.web.http.access import KnowledgeOfCaller, reader
 from commonplace.web.pages.knowledge.listing import Day, ItemId, Name
+from commonplace.web.pages.layout import wording
 from commonplace.web.pages.layout.errors import pages
 from commonplace.web.pages.layout.paging import ListFilters, cut_page
 from commonplace.web.pages.layout.rendering import render
@@ -43,7 +45,7 @@ async def events_page(
         "knowledge/events/list.html",
         entries=await describe(knowledge, found),
         pager=pager,
-        types=[("", "Any"), *((name, str(name).replace("_", " ")) for name in EventType)],
+        types=[("", "Any"), *((name, wording.event(name)) for name in EventType)],
     )
 
 
@@ -62,7 +64,7 @@ async def event_page(request: Request, knowledge: KnowledgeOfCaller, event_id: I
         name=names.get(about) if about else None,
         changes=changes_of(entry.payload),
         rest={
-            name: _written(value)
+            name: _written(value, name)
             for name, value in entry.payload.items()
             if name not in {"before", "after", "memory_type", "memory_id", "run_id"}
         },
@@ -95,16 +97,24 @@ def changes_of(payload: Mapping[str, Any]) -> list[tuple[str, str | None, str | 
     """Return the fields that an entry changed, with the value before and after; ``None`` if there was no value."""
     before: Mapping[str, Any] = payload.get("before") or {}
     after: Mapping[str, Any] = payload.get("after") or {}
-    names: dict[str, None] = dict.fromkeys((*before, *after))
-    return [
-        (
-            name,
-            _written(before[name]) if name in before else None,
-            _written(after[name]) if name in after else None,
-        )
-        for name in names
-    ]
+    values = (
+        (name, _written(before.get(name), name) or None, _written(after.get(name), name) or None)
+        for name in dict.fromkeys((*before, *after))
+    )
+    return [(name, old, new) for name, old, new in values if old or new]
 
 
-def _written(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+def _written(value: object, name: str) -> str:
+    """Return the value of a field for people; an empty text for no value or an empty list."""
+    if value in (None, [], {}):
+        return ""
+    if isinstance(value, str):
+        return _moment(value) if name.endswith("_at") else value
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _moment(text: str) -> str:
+    try:
+        return wording.stamp(datetime.fromisoformat(text))
+    except ValueError:
+        return text

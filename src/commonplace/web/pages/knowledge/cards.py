@@ -91,7 +91,7 @@ def _card(title: str, read: Reader, *, key: str, url: str, hides_empty: bool = F
 
 
 FIGURES: Final = _card("Knowledge", figures, key="knowledge", url="/knowledge")
-LEARNED: Final = _card("New knowledge", learned, key="knowledge-learned", url="/knowledge/facts")
+LEARNED: Final = _card("New facts and rules", learned, key="knowledge-learned", url="/knowledge/facts")
 FADING: Final = _card(
     "Fading facts", fading, key="knowledge-fading", url="/knowledge/facts?state=fading", hides_empty=True
 )

@@ -13,6 +13,7 @@ from pydantic import Field
 from commonplace.knowledge import EntityGraph, Graph, KnowledgeMemory, ListedEntity, Node
 from commonplace.web.http.access import KnowledgeOfCaller, reader
 from commonplace.web.pages.knowledge.listing import MAX_NAME_CHARS, Day
+from commonplace.web.pages.layout import wording
 from commonplace.web.pages.layout.errors import pages
 from commonplace.web.pages.layout.paging import Address
 from commonplace.web.pages.layout.rendering import NOT_KEPT, link, render
@@ -116,7 +117,7 @@ async def graph_data(knowledge: KnowledgeOfCaller, wanted: Annotated[GraphAddres
     return JSONResponse(
         {
             "nodes": [{**asdict(node), "url": url_of(node)} for node in graph.nodes.values()],
-            "edges": [asdict(edge) for edge in graph.edges],
+            "edges": [{**asdict(edge), "relation": wording.relation(edge.relation)} for edge in graph.edges],
         },
         headers=NOT_KEPT,
     )

@@ -31,9 +31,9 @@ STATES: Final = (("", "Any"), *((state, state.title()) for state in RunState))
 UNDOING: Final = Question(
     title="Undo this run?",
     texts=(
-        "Searches no longer find the memories that the run stored. Facts that it superseded are active again.",
-        "Memories that it confirmed decay as before.",
-        "Later changes stay. Nothing is deleted.",
+        "Searches will no longer find the memories that the run stored. Facts that it replaced will be active again.",
+        "Memories that it confirmed will fade as before.",
+        "Later changes will stay. Nothing will be deleted.",
     ),
     button="Undo run",
     tick=(REQUEUE, "Consolidate its episodes again"),

@@ -41,7 +41,7 @@ MODES: Final = (
     (RECALL, "Recall, as agents do"),
 )
 TRUSTS: Final = (("", "Any"), *((source, f"At least {source}") for source in list(Source)[:-1]))
-KINDS: Final = (("", "All"), *((kind, f"{kind.title()}s") for kind in MemoryType))
+KINDS: Final = (("", "Any"), *((kind, f"{kind.title()}s") for kind in MemoryType))
 
 router = pages(PATH, reader)
 

@@ -37,6 +37,7 @@ _FILTERS: Final[dict[str, Callable[..., str]]] = {
     each.__name__: each
     for each in (
         *(wording.ago, wording.until, wording.day, wording.stamp, wording.iso),
+        *(wording.event, wording.relation, wording.sentence, wording.commands),
         *(wording.number, wording.decimal, wording.percent, wording.money, wording.duration),
         *(plural, visible),
     )

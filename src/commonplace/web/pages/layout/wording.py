@@ -3,6 +3,8 @@
 from datetime import UTC, datetime
 from typing import Final
 
+from markupsafe import Markup, escape
+
 from commonplace.core.clock import format_timestamp, utc_now
 from commonplace.core.text import plural
 
@@ -96,3 +98,47 @@ def duration(milliseconds: float) -> str:
     if seconds < HOUR_S:
         return f"{seconds // MINUTE_S} min {seconds % MINUTE_S} s"
     return f"{seconds // HOUR_S} h {seconds % HOUR_S // MINUTE_S} min"
+
+
+def sentence(text: str) -> str:
+    """Return the text of an error or a reason as a sentence: with a capital letter and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?', '!')) else '.'}" if text else ""
+
+
+def commands(text: str) -> Markup:
+    """Return text as HTML, with what stands between backticks as code."""
+    parts = text.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if index % 2 else escape(part)
+        for index, part in enumerate(parts)
+    )
+
+
+EVENTS: Final = {
+    "entity_merge": "entity merged",
+    "entity_unmerge": "entity merge undone",
+    "episode_dead_letter": "episode became a dead letter",
+    "episode_evicted": "episode deleted to free space",
+    "episode_requeued": "episode queued again",
+    "fact_fading": "fact faded",
+    "fact_retracted": "fact forgotten",
+    "fact_superseded": "fact replaced",
+    "rule_fading": "rule faded",
+    "rule_harmful": "rule marked harmful",
+    "rule_helpful": "rule marked helpful",
+    "rule_inverted": "rule turned into a warning",
+}
+"""The names of the audit log that are not words of the pages."""
+
+
+RELATIONS: Final = {"derived_from": "learned from", "supersedes": "replaces"}
+
+
+def event(name: str) -> str:
+    """Return an event of the audit log in words."""
+    return EVENTS.get(name) or name.replace("_", " ")
+
+
+def relation(name: str) -> str:
+    """Return the relation between two nodes of the graph as a verb."""
+    return RELATIONS.get(name) or name.replace("_", " ")

@@ -10,10 +10,14 @@
 
   // --- messages ---------------------------------------------------------------------------------------------------
 
+  // The parts of a message; a command stands between backticks.
+  const partsOf = (text) =>
+    text.split("`").map((part, index) => (index % 2 ? Object.assign(document.createElement("code"), { textContent: part }) : part));
+
   const toast = (text, tone) => {
     const line = document.createElement("p");
     line.className = `toast ${tone || "ok"}`;
-    line.textContent = text;
+    line.append(...partsOf(text));
     toasts.append(line);
     setTimeout(() => line.remove(), tone === "bad" ? BAD_TOAST_MS : TOAST_MS);
   };
@@ -37,7 +41,7 @@
       line.setAttribute("role", "alert");
       place.prepend(line);
     }
-    line.textContent = text;
+    line.replaceChildren(...partsOf(text));
   };
 
   // Show a line in the sidebar while the page may be outdated; null removes it.

@@ -31,7 +31,7 @@
     const found = new Map();
     for (const { source, target, relation } of edges) {
       const key = `${source} ${target}`;
-      if (source !== target) found.set(key, [...(found.get(key) || []), relation.replaceAll("_", " ")]);
+      if (source !== target) found.set(key, [...(found.get(key) || []), relation]);
     }
     return [...found].map(([key, words]) => {
       const [source, target] = key.split(" ");
