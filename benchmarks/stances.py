@@ -11,8 +11,8 @@ or notes does, without a service or a category:
 ``unrelated`` compares the first texts of the pairs with one another, as a memory about many things holds them; these
 stand in two groups, because no label says what two of them have to do with each other: ``folded`` and ``marked``.
 
-The default pairs are those to which no weight of the judge was fitted. The thresholds of
-:mod:`commonplace.judge.stances` were chosen on other pairs.
+No weight of the judge was fitted to the default pairs, but they were looked at while the thresholds of
+:mod:`commonplace.judge.stances` were chosen.
 """
 
 import argparse

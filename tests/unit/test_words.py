@@ -38,7 +38,8 @@ FOLDERS: Final = {
     "knowledge": "knowledge memory",
 }
 NAMES: Final = re.compile(
-    r"(?i)\badd memory\b|\b(?:operational|app|workspace|knowledge) memory\b|`[^`]*`|\S*[/_]\S*|--\S+|\[MEMORY\S*|[a-z]+Memor\w+"
+    r"(?i)\badd memory\b|\b(?:operational|app|workspace|knowledge) memory\b"
+    r"|`[^`]*`|\S*[/_]\S*|--\S+|\[MEMORY\S*|[a-z]+Memor\w+"
 )
 """The names of the four memories, code, paths, options and markers; and the button that the specification names."""
 

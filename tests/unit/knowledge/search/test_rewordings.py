@@ -35,7 +35,9 @@ def test_the_best_wording_is_shown() -> None:
     assert folded(rules(NEVER, AFTER, REWORDED)) == {2: 0}
     found = [*rules(NEVER, AFTER, REWORDED), a_fact(content=REWORDED)]
     results = [SearchResult(memory=memory, scores=Scores()) for memory in found]
-    assert without_rewordings(results) == [results[0], results[1], results[3]]
+    best = results[0].standing_for([results[2].memory])
+    assert without_rewordings(results) == [best, results[1], results[3]]
+    assert best.stands_for == (results[2].memory,)
 
 
 @pytest.mark.requirement("TRU-05.3")
