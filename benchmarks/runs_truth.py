@@ -292,7 +292,9 @@ def _doubled(pairs: Sequence[tuple[Memory, list[TrueFact]]], day: date) -> Itera
         seen |= about
 
 
-def _wrongly_current(truth: Truth, pairs: Sequence[tuple[Memory, list[TrueFact]]], day: date) -> Iterable[str]:
+def _wrongly_current(
+    truth: Truth, pairs: Sequence[tuple[Memory, list[TrueFact]]], day: date
+) -> Iterable[str]:
     """Yield the current memories about a relation that name a value of the past and no other, and the false ones."""
     for memory, of in pairs:
         if memory.state(day) is not State.CURRENT:

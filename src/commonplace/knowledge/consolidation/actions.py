@@ -147,11 +147,17 @@ async def _isolated(
 
 
 def _stored_as(step: Step) -> str:
-    """Return a note that a fact is stored under another predicate than the answer gives."""
-    if not isinstance(step, StoreFact) or step.draft.predicate == step.said:
+    """Return a note that a fact is stored under another key than the answer gives."""
+    if not isinstance(step, StoreFact):
         return ""
-    why = "holds several values" if step.is_apart else "is a known relation"
-    return f"{step.draft.subject} {step.said} {why}; stored as {step.draft.predicate}"
+    subject, predicate = step.draft.subject, step.draft.predicate
+    if step.is_apart and predicate != step.said:
+        return f"{subject} {step.said} holds several values; stored as {predicate}"
+    if (subject, predicate) == (step.said_subject or subject, step.said):
+        return ""
+    return (
+        f"{step.said_subject or subject} {step.said} is another name of {subject} {predicate}; stored there"
+    )
 
 
 async def _do(sql: KnowledgeStatements, step: Step, lease: Lease, found: Subjects, now: datetime) -> _Done:

@@ -24,6 +24,7 @@ class StoreFact:
     Attributes:
         place: The position in the answer.
         said: The predicate in the answer.
+        said_subject: The subject in the answer.
         said_at: When the episodes happened that the answer names as evidence; empty if it names none.
         period: The period that the words name.
         earlier: The values that the answer says it had before.
@@ -36,6 +37,7 @@ class StoreFact:
     draft: FactDraft
     said: str
     evidence: tuple[UUID, ...]
+    said_subject: str = ""
     said_at: tuple[datetime, ...] = ()
     period: Period | None = None
     earlier: tuple[EarlierValue, ...] = ()

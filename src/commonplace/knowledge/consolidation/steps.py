@@ -214,6 +214,7 @@ def _fact(place: str, fact: ProposedFact, group: EpisodeGroup, target: KnownFact
         place=place,
         draft=draft,
         said=draft.predicate,
+        said_subject=draft.subject,
         evidence=evidence,
         said_at=group.said_by(fact.evidence),
         period=period,

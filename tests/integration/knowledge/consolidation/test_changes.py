@@ -183,7 +183,7 @@ async def test_a_known_fact_that_ended_keeps_its_words_and_gets_its_end(weeks: W
 @pytest.mark.requirement("TRU-04.5")
 async def test_a_subject_that_may_be_a_known_one_waits_for_a_person(weeks: Weeks) -> None:
     """Spellings are joined in a run; "staging" and "Staging DB" are proposed in the review."""
-    await weeks.say(
+    run = await weeks.say(
         "…",
         new_facts=[
             fact("The Staging DB", "runs_on", "db-1", evidence=["E1"]),
@@ -191,6 +191,8 @@ async def test_a_subject_that_may_be_a_known_one_waits_for_a_person(weeks: Weeks
             fact("staging", "runs_on", "node-7", evidence=["E1"]),
         ],
     )
+    note = "staging database owner is another name of The Staging DB owner; stored there"
+    assert run.notes == (f"new fact 2: {note}",)
     subjects = await fetch(weeks.pool, "SELECT subject FROM facts ORDER BY created_at, subject")
     assert [row["subject"] for row in subjects] == ["The Staging DB", "The Staging DB", "staging"]
     (pair,) = await memory_on(weeks.pool).reviews.duplicates.list()
