@@ -17,6 +17,7 @@ from commonplace.workspace.rules.context_block import HEADER as HEADER
 from commonplace.workspace.rules.context_block import Message as Message
 from commonplace.workspace.rules.guidance import system_prompt_section as system_prompt_section
 from commonplace.workspace.rules.relevance import NoteRelevance as NoteRelevance
+from commonplace.workspace.rules.remarks import related_ids as related_ids
 from commonplace.workspace.rules.remarks import remark_on as remark_on
 from commonplace.workspace.rules.search import NoteSearch as NoteSearch
 from commonplace.workspace.tools import TOOLS as TOOLS

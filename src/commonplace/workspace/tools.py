@@ -14,7 +14,7 @@ from commonplace.core.errors import CommonplaceError, InvalidInputError, NotFoun
 from commonplace.workspace.memory import WorkspaceMemory
 from commonplace.workspace.model.bounds import MAX_RESULTS, MAX_TAG_CHARS, MAX_TAGS, MAX_TEXT_CHARS
 from commonplace.workspace.model.memories import DEFAULT_SCOPE, NoteScope
-from commonplace.workspace.rules.remarks import remark_on
+from commonplace.workspace.rules.remarks import related_ids, remark_on
 
 SECRET_REFUSED: Final = "text appears to contain a secret — not stored"  # noqa: S105 - a message, not a secret
 """The error of a refused store. Source: WSP-03.4."""
@@ -77,13 +77,8 @@ async def _store(memory: WorkspaceMemory, arguments: Mapping[str, Any]) -> dict[
     receipt = await memory.store(
         cast("str", arguments.get("text")), tags=arguments.get("tags"), scope=arguments.get("scope")
     )
-    answer: dict[str, Any] = {"ok": True, "id": receipt.id}
-    if receipt.repeated:
-        answer["repeated"] = True
-    for name, others in (("same", receipt.same), ("opposed", receipt.opposed)):
-        if others:
-            answer[name] = [each.id for each in others]
     remark = remark_on(receipt)
+    answer = {"ok": True, "id": receipt.id, **related_ids(receipt)}
     return answer | {"note": remark} if remark else answer
 
 

@@ -52,7 +52,7 @@ async def review(
         str | None,
         typer.Argument(
             metavar="ID",
-            help="The ID from the list, such as 7, k7, f:3k7q2, f:3k7q2+f:9x2vd, f:3k7q2+n:4h1tz, r:3k7q2-r:9x2vd "
+            help="The ID from the list, such as 7, k7, f:3k7q2, r:3k7q2-r:9x2vd, f:3k7q2+f:9x2vd, f:3k7q2+n:4h1tz "
             "or o:12.",
         ),
     ] = None,

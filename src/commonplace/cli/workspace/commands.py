@@ -17,6 +17,7 @@ from commonplace.workspace import (
     Limit,
     NoteScope,
     WorkspaceMemory,
+    related_ids,
     remark_on,
 )
 
@@ -49,15 +50,7 @@ async def store(
         named = ", ".join(pruned[:MOST_NAMED]) + (", …" if len(pruned) > MOST_NAMED else "")
         lines.append(f"deleted {plural(len(pruned), 'old memory', 'old memories')} to make room: {named}")
     short_id = str(MemoryId.of(MemoryKind.NOTE, receipt.id))
-    document = {
-        "ok": True,
-        "id": receipt.id,
-        "short_id": short_id,
-        "pruned": pruned,
-        "repeated": receipt.repeated,
-        "same": [each.id for each in receipt.same],
-        "opposed": [each.id for each in receipt.opposed],
-    }
+    document = {"ok": True, "id": receipt.id, "short_id": short_id, "pruned": pruned, **related_ids(receipt)}
     return Answer(document, "\n".join(lines))
 
 

@@ -11,6 +11,13 @@ def _note_id(note: Note) -> str:
     return note.id
 
 
+def related_ids(receipt: StoreReceipt) -> dict[str, object]:
+    """Return what a store found in the memory as JSON, with the ids of notes; empty if nothing."""
+    same, opposed = ([each.id for each in notes] for notes in (receipt.same, receipt.opposed))
+    found: dict[str, object] = {"repeated": receipt.repeated, "same": same, "opposed": opposed}
+    return {name: value for name, value in found.items() if value}
+
+
 def remark_on(receipt: StoreReceipt, *, named: Callable[[Note], str] = _note_id) -> str:
     """Return what a store found in the memory, as sentences; empty if nothing.
 
