@@ -230,9 +230,6 @@ def load_queries(
     """
     files = [file for directory in directories for file in sorted(directory.glob("*.sql"))]
     text = Template("\n\n".join(file.read_text(encoding="utf-8") for file in files)).safe_substitute(gaps)
-    queries = aiosql.from_str(  # pyright: ignore[reportUnknownMemberType] - its stubs
-        text,
-        _ADAPTERS[dialect],
-        loader_cls=StatementLoader,  # pyright: ignore[reportArgumentType] - its stubs
-    )
+    adapter: Any = _ADAPTERS[dialect]  # aiosql's types know adapters of blocking drivers alone
+    queries = aiosql.from_str(text, adapter, loader_cls=StatementLoader)  # pyright: ignore[reportUnknownMemberType] - its stubs
     return StatementSet(kind, queries)
