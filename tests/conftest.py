@@ -19,16 +19,19 @@ from support.commands import CommandLine, CommandServer, make_programs
 from support.data_directories import copy_data
 from support.disks import spread
 from support.homes import UsedHome, make_used_home
+from support.processes import is_running
 from support.run_share import WORKER, RunShare
 
 pytest_plugins = ["support.accounts", "support.postgres", "support.knowledge", "support.operational"]
 
-# How long an example takes says how busy the machine is.
-hypothesis.settings.register_profile("tests", deadline=None)
+# How long an example takes says how busy the machine is. The same examples in each run make a failure repeatable.
+hypothesis.settings.register_profile("explore", deadline=None)
+hypothesis.settings.register_profile("tests", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("tests")
 
 
 # No test speaks TLS. Each HTTP client would load the certificates of this machine, for a thirtieth of a second.
+os.environ.pop("SSL_CERT_FILE", None)
 os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 
 
@@ -117,7 +120,9 @@ def command_server(run_share: RunShare, used_home: UsedHome, data_directory: Pat
     programs = Path(run_share.once("programs", make_programs))
     run_share.delete_at_end(programs)
     server = CommandServer(programs)
-    run_share.once("command server", partial(server.start, used_home.graphs, data_directory))
+    start = partial(server.start, used_home.graphs, data_directory)
+    # It ends with the last process that uses it, which may be before another process begins to use it.
+    run_share.once("command server", start, holds=is_running)
     yield server
     server.close()
 

@@ -57,13 +57,18 @@ COMMANDS = [module.name for module in walk_packages(commonplace.cli.__path__, "c
 LATER = [
     "anyio._backends._asyncio",
     "commonplace.embedding.onnx_backend",
+    "commonplace.hosts.resident.fork_client",
     "commonplace.mcp.apps.server",
     "commonplace.mcp.workspace.server",
     "commonplace.storage.migrations.upgrade",
+    "encodings.ascii",
     "fastmcp.server.context",
     "rich.markdown",
+    "rich.status",
     "sqlalchemy.dialects.sqlite.aiosqlite",
     "typer._adapters",
+    "typer._click.decorators",
+    "typer.rich_utils",
 ]
 """What commands import only once they need it."""
 
@@ -116,8 +121,9 @@ class Server:
 
     def _kill(self, child: int, client: socket.socket) -> None:
         """Let a child share the end of a client that was killed."""
-        self._hang_up(client)
-        os.kill(child, signal.SIGKILL)
+        if client in self._clients:  # otherwise both ended in the same moment
+            self._hang_up(client)
+            os.kill(child, signal.SIGKILL)
 
     def _hang_up(self, client: socket.socket, status: int | None = None) -> None:
         self._clients.remove(client)
@@ -139,7 +145,8 @@ class Server:
 
 
 def serve(address: str) -> list[str]:
-    """Listen at an address; return a command's arguments, in a child alone."""
+    """Listen at an address, which an earlier process may have left; return a command's arguments, in a child alone."""
+    Path(address).unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(address)
         listener.listen()

@@ -23,6 +23,14 @@ def ids_when_written(path: Path, count: int = 1) -> list[psutil.Process]:
     raise AssertionError(f"{path} never held {count} ids")
 
 
+def is_running(pid: int) -> bool:
+    """Tell whether a process runs at this moment."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 def survivors(processes: Collection[psutil.Process]) -> list[psutil.Process]:
     """Return those that have not ended within the deadline; blocks until all have."""
     _, alive = psutil.wait_procs(list(processes), timeout=DEADLINE_S)

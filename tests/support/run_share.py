@@ -44,11 +44,16 @@ class RunShare:
         with self._lock:
             fcntl.flock(self._users, fcntl.LOCK_SH)
 
-    def once(self, name: str, make: Callable[[], Any]) -> Any:  # noqa: ANN401 - JSON
-        """Return what the first call with this name in any process made, which JSON can hold."""
+    def once(
+        self, name: str, make: Callable[[], Any], *, holds: Callable[[Any], bool] = lambda _: True
+    ) -> Any:  # noqa: ANN401 - JSON
+        """Return what the first call with this name in any process made, which JSON can hold.
+
+        If what was made does not hold any more, it is made again.
+        """
         with self._lock:
             notes = self._read()
-            if name not in notes:
+            if name not in notes or not holds(notes[name]):
                 notes[name] = make()
                 self._write(notes)
             return notes[name]

@@ -40,6 +40,20 @@ async def test_both_servers_are_reached_at_their_paths(url: str) -> None:
         assert entry["actor"] == "web"
 
 
+async def test_only_servers_that_clients_use_are_built(url: str) -> None:
+    """By the first request, and once."""
+
+    def built() -> list[str]:
+        names = (task.get_name() for task in asyncio.all_tasks())
+        return [name for name in names if name.startswith("MCP server")]
+
+    assert built() == []
+    for _ in range(2):
+        async with Client(f"{url}/mcp/workspace") as client:
+            await client.list_tools()
+        assert built() == ["MCP server workspace"]
+
+
 async def test_one_path_has_all_tools_under_distinct_names(url: str) -> None:
     """Each works on the memory that it names, as the caller of the request."""
     shown: dict[str, set[str]] = {}

@@ -240,6 +240,7 @@ async def test_what_is_wrong_is_named(client: httpx2.AsyncClient) -> None:
     for method, path, body, field in (
         ("POST", "/facts", {**fact, "permanence": "eternal"}, "permanence"),
         ("POST", "/facts", {**fact, "importance": 11}, "importance"),
+        ("POST", "/facts", {**fact, "importance": True}, "importance"),
         ("POST", "/facts", {**fact, "tenantId": "acme"}, "tenantId"),
         ("POST", "/facts", {**fact, "allowSecrets": True}, "allowSecrets"),
         ("POST", "/facts", {**fact, "content": "password: hunter2secret"}, "content"),

@@ -6,15 +6,19 @@ from collections.abc import Iterator
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
+from string import Template
+from typing import Any
 
 import pytest
+from aiosql.adapters.asyncpg import AsyncPGAdapter
+from aiosql.query_loader import QueryLoader
 
 import commonplace
 from commonplace.knowledge.model.kinds import MemoryType
 from commonplace.knowledge.store.table_statements import table_queries
 from commonplace.knowledge.store.unit_of_work import kind_queries, queries
 from commonplace.knowledge.workers import queue_work
-from commonplace.storage.database import Statements, StatementSet
+from commonplace.storage.database import StatementLoader, Statements, StatementSet
 from support.scripts import script
 from support.statements import declarations
 
@@ -143,3 +147,24 @@ def test_a_header_that_says_too_little_is_refused(header: str, fault: str) -> No
     """The message says what to add."""
     with pytest.raises(MADE.HeaderError, match=re.escape(fault)):
         list(MADE.statements(f"{header}\nSELECT 1;"))
+
+
+@pytest.mark.parametrize(
+    "directory",
+    sorted({file.parent for file in PACKAGE.rglob("*.sql")}),
+    ids=lambda path: str(path.relative_to(PACKAGE)),
+)
+def test_statements_are_those_that_aiosql_reads(directory: Path) -> None:
+    """The loader leaves out a search for comments of several lines, which no file has."""
+    text = Template("\n\n".join(file.read_text("utf-8") for file in sorted(directory.glob("*.sql"))))
+    sql = re.sub(r"(-- name: \w+)\(.*\)", r"\1", text.safe_substitute())  # a gap may hold the parameters
+    adapter: Any = AsyncPGAdapter()
+    ours, theirs = (
+        [
+            each._replace(floc=("", 1))
+            for each in loader(adapter, None, mandatory_parameters=False).load_query_data_from_sql(sql, [])
+        ]
+        for loader in (StatementLoader, QueryLoader)
+    )
+    assert ours == theirs
+    assert "/*" not in sql

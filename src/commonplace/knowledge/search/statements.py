@@ -20,7 +20,7 @@ from commonplace.knowledge.rules.scoring import RRF_K
 from commonplace.knowledge.search.filters import FILTERED
 from commonplace.knowledge.store.statements import SearchStatements
 from commonplace.language.literal import PLAIN_SIGNS
-from commonplace.storage.database import StatementSet
+from commonplace.storage.database import StatementLoader, StatementSet
 
 PRODUCTS: Final = ("product_0", "product_1", "product_2", "product_3", "product_4")
 """Columns with the product of the vectors of a turn and of the turn 0, 1, 2, 3 or 4 places after it."""
@@ -288,7 +288,7 @@ def spelling_queries(tables: tuple[SearchTable, ...], form: Form) -> StatementSe
 def _queries(text: str) -> StatementSet[SearchStatements]:
     # A statement uses some of the parameters of its candidates, so the files list none.
     queries = aiosql.from_str(  # pyright: ignore[reportUnknownMemberType] - its stubs
-        text, "asyncpg", mandatory_parameters=False
+        text, "asyncpg", mandatory_parameters=False, loader_cls=StatementLoader
     )
     return StatementSet(SearchStatements, queries)
 

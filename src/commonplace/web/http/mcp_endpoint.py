@@ -1,12 +1,13 @@
 """The MCP servers over HTTP, for clients with a token or on this machine.
 
-Their modules take a second to import, so the service imports them in the background. Only requests to an MCP server
-wait for the import.
+Their modules take a second to import, so the service imports them in the background. Each server is built for the first
+request to it. Only requests to an MCP server wait for the import.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from importlib import import_module
 from typing import Any, Final
 
@@ -39,51 +40,56 @@ class McpServers:
 
     def __init__(self, memories: Memories) -> None:
         self._memories = memories
-        self._loading: asyncio.Future[Mapping[str, ASGIApp]] | None = None
+        self._servers: dict[str, asyncio.Future[ASGIApp]] = {}
+        self._owners: list[asyncio.Task[None]] = []
+        self._loading: asyncio.Task[Any] | None = None
         self._stopping = asyncio.Event()
 
     def mount(self, app: FastAPI) -> None:
         """Mount the servers at their paths, with and without a slash at the end."""
         for path, name in SERVERS.items():
-            server = _acting(self._loaded(name), installation=name not in OF_TENANTS)
+            server = _acting(self._on_demand(name), installation=name not in OF_TENANTS)
             app.mount(path, server, name=f"mcp {name}")
         app.add_middleware(_WithSlash)
 
     @asynccontextmanager
     async def running(self, _app: FastAPI) -> AsyncGenerator[None]:
-        """Load the servers in the background and run their lifespans."""
-        self._loading = asyncio.get_running_loop().create_future()
-        owner = asyncio.create_task(self._own(self._loading), name="MCP servers")
+        """Import the servers in the background, and end those that were built."""
+        load = asyncio.to_thread(import_module, "commonplace.web.http.mcp_servers")
+        self._loading = asyncio.create_task(load, name="MCP modules")
         try:
             yield
         finally:
             self._stopping.set()
-            await owner
+            await asyncio.gather(self._loading, *self._owners, return_exceptions=True)
 
-    def _loaded(self, name: str) -> ASGIApp:
-        """Return an application that passes requests to a server as soon as it is loaded."""
+    def _on_demand(self, name: str) -> ASGIApp:
+        """Return an application that passes requests to a server, which the first of them builds."""
 
-        async def load(scope: Scope, receive: Receive, send: Send) -> None:
+        async def pass_on(scope: Scope, receive: Receive, send: Send) -> None:
             if self._loading is None:
                 raise RuntimeError("the lifespan of the service is not running")
-            servers = await asyncio.shield(self._loading)
-            await servers[name](scope, receive, send)
+            module = await asyncio.shield(self._loading)
+            if name not in self._servers:
+                self._servers[name] = ready = asyncio.get_running_loop().create_future()
+                owner = self._own(partial(module.application, self._memories, name), ready)
+                self._owners.append(asyncio.create_task(owner, name=f"MCP server {name}"))
+            server = await asyncio.shield(self._servers[name])
+            await server(scope, receive, send)
 
-        return load
+        return pass_on
 
-    async def _own(self, loading: asyncio.Future[Mapping[str, ASGIApp]]) -> None:
-        """Enter and leave the lifespans of the servers in one task, as they require."""
+    async def _own(self, build: Callable[[], Any], ready: asyncio.Future[ASGIApp]) -> None:
+        """Enter and leave the lifespan of a server in one task, as it requires."""
         async with AsyncExitStack() as stack:
             try:
-                module = await asyncio.to_thread(import_module, "commonplace.web.http.mcp_servers")
-                applications: dict[str, Any] = module.applications(self._memories)
-                for application in applications.values():
-                    await stack.enter_async_context(application.lifespan(application))
-            except Exception as error:  # noqa: BLE001 - raised to each request for a server
-                loading.set_exception(error)
-                loading.exception()
+                application = build()
+                await stack.enter_async_context(application.lifespan(application))
+            except Exception as error:  # noqa: BLE001 - raised to each request for the server
+                ready.set_exception(error)
+                ready.exception()
             else:
-                loading.set_result(applications)
+                ready.set_result(application)
             await self._stopping.wait()
 
 

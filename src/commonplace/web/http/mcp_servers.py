@@ -35,8 +35,8 @@ from commonplace.services.search.items import PARTS
 from commonplace.web.http.access import actor_of, caller_of
 
 
-def applications(memories: Memories) -> dict[str, StarletteWithLifespan]:
-    """Return the servers over open memories, with the briefing; the caller runs their lifespans."""
+def application(memories: Memories, name: str) -> StarletteWithLifespan:
+    """Return a server over open memories, with the briefing; the caller runs its lifespan."""
 
     async def app_memory() -> AppMemory:
         return memories.apps
@@ -46,20 +46,21 @@ def applications(memories: Memories) -> dict[str, StarletteWithLifespan]:
         own = memories.knowledge.acting_for(tenant_id=context.tenant_id, actor=context.actor)
         return ReviewQueue(memories=replace(memories, knowledge=own))
 
-    all_memories = combined.build_server(
-        memories.knowledge, memories.workspace, app_memory, queue=queue, caller=_context
-    )
-    servers = {
-        "workspace": workspace.build_server(memories.workspace),
-        "knowledge": knowledge.build_server(memories.knowledge, caller=_context),
-        "apps": apps.build_server(app_memory),
-        "all": all_memories,
-        "agent": agent.build_server(partial(_agent_memories, memories), WHOLE),
-    }
-    for name, server in servers.items():
-        if name != "agent":
-            add_briefing(server, partial(_brief, memories))
-    return {name: _application(server) for name, server in servers.items()}
+    match name:
+        case "workspace":
+            server = workspace.build_server(memories.workspace)
+        case "knowledge":
+            server = knowledge.build_server(memories.knowledge, caller=_context)
+        case "apps":
+            server = apps.build_server(app_memory)
+        case "all":
+            server = combined.build_server(
+                memories.knowledge, memories.workspace, app_memory, queue=queue, caller=_context
+            )
+        case _:
+            return _application(agent.build_server(partial(_agent_memories, memories), WHOLE))
+    add_briefing(server, partial(_brief, memories))
+    return _application(server)
 
 
 async def _agent_memories(memories: Memories) -> CallerMemories:

@@ -40,7 +40,7 @@ from commonplace.knowledge import (
 from commonplace.web.http.paging import PageShape
 from commonplace.web.http.shape import RequestShape, Shape, shows
 
-ImportanceOf = Annotated[Importance, Field(description="0 to 10; 5 is ordinary")]
+ImportanceOf = Annotated[Importance, Field(strict=True, description="0 to 10; 5 is ordinary")]
 TagsOf = Annotated[Tags, Field(description="labels for grouping")]
 ScopeOf = Annotated[Scope, Field(description="global, or the name of a butler")]
 Origin = Annotated[
