@@ -98,7 +98,7 @@ async def test_every_door_says_that_a_note_is_there(
     assert (document["id"], document["repeated"]) == ("m-1", True)
     assert added.out.splitlines() == [f"w:1  {NEVER}", "  w:1 was there already."]
     assert (rest["memory"]["id"], rest["repeated"], rest["opposed"]) == ("m-1", True, [])
-    assert "m-1 was there already." in page.headers["HX-Trigger"]
+    assert "w:1 was there already." in page.headers["HX-Trigger"]
     assert told == {"ok": True, "id": "m-1", "repeated": True, "note": "m-1 was there already."}
     assert commonplace("undo", "w:1").status == 1
     assert (await memories.workspace.search()).count == 1

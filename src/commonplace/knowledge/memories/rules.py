@@ -42,7 +42,7 @@ class RuleDraft(Draft):
             :class:`~commonplace.core.sources.Source`. A memory with a source episode is at most as trusted as the
             episode.
         last_confirmed_at: When the rule was last confirmed; its confidence decays from there. ``None`` for the time of
-            its source episode, or the time of storing. A later time counts as the time of storing.
+            storing, as which a later time counts too.
     """
 
     content: str

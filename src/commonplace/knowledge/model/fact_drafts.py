@@ -46,7 +46,7 @@ class FactDraft(Draft):
             :class:`~commonplace.core.sources.Source`. A memory with a source episode is at most as trusted as the
             episode.
         last_confirmed_at: When the fact was last confirmed; its confidence decays from there. ``None`` for the time of
-            its source episode, or the time of storing. A later time counts as the time of storing.
+            storing, as which a later time counts too.
     """
 
     subject: str

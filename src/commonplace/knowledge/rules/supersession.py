@@ -301,7 +301,7 @@ def _placed(candidate: Candidate, active: ActiveFact | None, now: datetime) -> P
 
 def _confirmed_at(candidate: Candidate, now: datetime) -> datetime:
     """Return when a draft was last said to hold."""
-    return min(now, _moment(candidate.draft.last_confirmed_at) or candidate.said_at or now)
+    return min(now, _moment(candidate.draft.last_confirmed_at) or now)
 
 
 def _begun(candidate: Candidate, active: ActiveFact | None, now: datetime) -> FactDraft:

@@ -428,19 +428,18 @@ def test_a_fact_said_before_the_last_confirmation_of_another_begins_now() -> Non
     confirmed = active_fact(last_confirmed_at=PAST + timedelta(days=1))
     placement = decide(active=confirmed, said_at=PAST)
     assert (placement.draft.valid_from, placement.endings[0].valid_to) == (None, NOW)
-    assert placement.last_confirmed_at == PAST
 
 
-@pytest.mark.requirement("TRU-03.1")
-def test_decay_counts_from_when_a_fact_was_said() -> None:
-    """The same words said earlier do not take back a later confirmation, nor the beginning."""
-    assert decide(said_at=PAST).last_confirmed_at == PAST
-    assert decide(said_at=PAST, last_confirmed_at=BEGAN).last_confirmed_at == BEGAN
+@pytest.mark.requirement("TRU-03.3")
+def test_decay_counts_from_the_confirmation_that_a_draft_names() -> None:
+    """The same words confirmed earlier do not take back a later confirmation, nor the beginning."""
+    assert decide(said_at=PAST).last_confirmed_at == NOW, "learning a fact confirms it"
+    assert decide(last_confirmed_at=PAST).last_confirmed_at == PAST
     assert decide(last_confirmed_at=FUTURE).last_confirmed_at == NOW
-    again = decide("acme", active=ACTIVE, said_at=PAST)
+    again = decide("acme", active=ACTIVE, said_at=PAST, last_confirmed_at=PAST)
     assert (again.last_confirmed_at, again.draft.valid_from) == (PAST, BEGAN)
     confirmed = active_fact(last_confirmed_at=PAST + timedelta(days=1))
-    again = decide("acme", active=confirmed, said_at=PAST)
+    again = decide("acme", active=confirmed, last_confirmed_at=PAST)
     assert again.last_confirmed_at == PAST + timedelta(days=1)
 
 

@@ -1,8 +1,7 @@
 -- name: insert_rules(id, content, search_text, embedding, scope, source_butler, source_episode_id, tags, metadata, source, flags, last_confirmed_at, decay_rate, model, version, now)
 -- columns: id UUID, flags list[str]
 -- Insert rules as candidates, the model of their vectors, and an event for each rule. A rule of a document, a tool or the
--- web gets a flag. A rule was confirmed when it was said: when its draft says, else at its episode, else now. Return the
--- ids and flags.
+-- web gets a flag. A rule was confirmed when its draft says, else now. Return the ids and flags.
 WITH input AS (
   SELECT * FROM unnest(
     CAST(:id AS uuid[]), CAST(:content AS text[]), CAST(:search_text AS text[]),
@@ -27,7 +26,7 @@ stored AS (
     CAST(input.flags AS jsonb) || CASE
       WHEN from_where.source IN ('document', 'tool', 'web') THEN CAST('["untrusted_rule"]' AS jsonb) ELSE '[]'
     END,
-    :now, least(CAST(:now AS timestamptz), coalesce(input.last_confirmed_at, origin.created_at))
+    :now, least(CAST(:now AS timestamptz), input.last_confirmed_at)
   FROM input
   LEFT JOIN episodes AS origin
     ON origin.tenant_id = current_setting('commonplace.tenant_id') AND origin.id = input.source_episode_id,
