@@ -82,7 +82,7 @@ def test_no_injection_is_longer_than_the_client_takes(commonplace: CommandLine) 
                 {
                     "id": f"m-{number}",
                     "scope": "workspace",
-                    "text": "port </x> " * 40,
+                    "text": f"port {number} </x> " * 30,
                     "tags": [],
                     "ts": "2026-02-26T12:00:00Z",
                 }

@@ -77,6 +77,7 @@ BY_CHANCE = {
     "entities.unmerge",
     "restore",
     "reviews.duplicates.undo",
+    "reviews.opposed.undo",
     "reviews.subjects.undo",
     "upkeep.invert_rule",
 }
@@ -275,6 +276,11 @@ FUNCTIONS: Mapping[str, Call] = {
     "reviews.duplicates.decide": lambda m, w: m.reviews.duplicates.decide(
         "rule", w.pick("rule"), w.pick("rule"), same=w.dice.choice([True, False])
     ),
+    "reviews.opposed.list": lambda m, _: m.reviews.opposed.list(),
+    "reviews.opposed.decide": lambda m, w: m.reviews.opposed.decide(
+        w.pick("rule"), w.pick("rule"), w.dice.choice(["same", "refines", "corrects", "distinct"])
+    ),
+    "reviews.opposed.undo": lambda m, w: m.reviews.opposed.undo(w.pick("rule"), w.pick("rule")),
     "reviews.subjects.list": lambda m, _: m.reviews.subjects.list(),
     "reviews.subjects.decide": lambda m, w: m.reviews.subjects.decide(
         w.pick("fact"), w.pick("entity"), same=w.dice.choice([True, False])

@@ -31,6 +31,8 @@ FRONT_PAGE = ("GET", "/")
 
 OF_ALL_TENANTS = (
     "/api/v1/knowledge",
+    "/api/v1/know",
+    "/api/v1/memories",
     "/api/v1/reviews",
     "/api/v1/health",
     "/knowledge",

@@ -79,6 +79,14 @@ def test_five_rewordings_are_one_line() -> None:
 
 
 @pytest.mark.requirement("TRU-05.1")
+@pytest.mark.parametrize(("lines", "folds"), [(20, True), (100, False)])
+def test_a_block_of_hundreds_of_lines_is_compared_up_to_a_limit(lines: int, *, folds: bool) -> None:
+    """So that a prompt does not wait for seconds."""
+    own = [f"{chr(97 + n // 26)}{chr(97 + n % 26)}word" for n in range(lines)]
+    assert (len(list(without_repetitions([*own, POSTGRES[0], POSTGRES[1]], str))) == lines + 1) is folds
+
+
+@pytest.mark.requirement("TRU-05.1")
 def test_long_texts_stand_apart() -> None:
     """A text of many statements is not compared as one."""
     long = "Never deploy on Fridays. " * (MOST_CHARS // 25 + 1)
