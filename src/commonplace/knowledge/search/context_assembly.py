@@ -12,7 +12,7 @@ import asyncpg
 from commonplace.core.bounds import BudgetTokens, require_within
 from commonplace.core.budgets import budget_chars
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE, DEFAULT_MIN_CONFIDENCE
+from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE, DEFAULT_MIN_CONFIDENCE, LIST_LIMIT
 from commonplace.knowledge.model.config import RetrievalConfig
 from commonplace.knowledge.model.inputs import require_scope
 from commonplace.knowledge.model.kinds import Episode, Fact, Memory, Rule
@@ -33,6 +33,7 @@ from commonplace.knowledge.search.request import SearchRequest, add_vector, make
 from commonplace.knowledge.store.outage import OUTAGES
 from commonplace.knowledge.store.replicas import Replicas
 from commonplace.knowledge.store.session import KnowledgeSession
+from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.traced import traced
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 
@@ -98,7 +99,9 @@ class ContextBlocks:
             async with traced(self._session, "search_memory", prompt) as note:
                 return note(
                     await self._session.unless_out_of_reach(
-                        lambda pool: self._block(pool, request, render, pinned=shares.pinned.items, more=more)
+                        lambda pool: self._block(
+                            pool, request, render, pinned=shares.pinned.items, more=more, marks=style.ids
+                        )
                     )
                 )
         except OUTAGES as error:
@@ -115,15 +118,21 @@ class ContextBlocks:
         *,
         pinned: int,
         more: int,
+        marks: bool,
     ) -> str:
-        """Recall the memories of a request and at most ``pinned`` pinned facts and rules each, and render them."""
+        """Recall the memories of a request and at most ``pinned`` pinned facts and rules each, and render them.
+
+        With ``marks``, rules that contradict each other and wait for a person are marked.
+        """
         request = await add_vector(request, self._session.engine)
         weights = self._session.config.retrieval.score_weights
         async with unit_of_work(pool, readonly=True, search=True) as sql:
             found, read = await find_memories(
                 sql, request, weights=weights, explain=False, pinned=pinned, more=more
             )
-            until = await facts_until(sql, [*(each.memory for each in found), *read.pinned], request)
+            memories = [*(each.memory for each in found), *read.pinned]
+            until = await facts_until(sql, memories, request)
+            opposed = await _opposed(sql, memories) if marks else {}
         return render(
             _statements(each.memory for each in found),
             pinned=_statements(sorted(read.pinned, key=_by_importance)),
@@ -131,7 +140,18 @@ class ContextBlocks:
             stale={*read.stale, *(each.memory.id for each in found if each.is_stale)},
             until=until,
             folded={each.memory.id: each.stands_for for each in found if each.stands_for},
+            opposed=opposed,
         )
+
+
+async def _opposed(sql: KnowledgeStatements, memories: Iterable[Memory]) -> dict[UUID, UUID]:
+    """Return the rules among the memories that contradict each other and wait for a person, each with the other."""
+    rules = {each.id for each in memories if isinstance(each, Rule)}
+    if len(rules) < 2:  # noqa: PLR2004 - a pair
+        return {}
+    pairs = [(row["older_id"], row["newer_id"]) for row in await sql.list_opposed_rules(limit=LIST_LIMIT)]
+    both = [pair for pair in pairs if rules.issuperset(pair)]
+    return {one: other for older, newer in both for one, other in ((older, newer), (newer, older))}
 
 
 def _quotas(retrieval: RetrievalConfig, style: BlockStyle) -> ContextQuotas:

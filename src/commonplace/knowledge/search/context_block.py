@@ -42,6 +42,7 @@ BESIDE_CHARS: Final = 200
 
 NONE_UNTIL: Final[Mapping[UUID, Fact]] = MappingProxyType({})
 NONE_FOLDED: Final[Mapping[UUID, Sequence[Memory]]] = MappingProxyType({})
+NONE_OPPOSED: Final[Mapping[UUID, UUID]] = MappingProxyType({})
 
 LEAST_SHORTENED: Final = 80
 """The minimum length to which the text of a pinned memory is shortened."""
@@ -76,7 +77,8 @@ class BlockStyle:
         note: Whether to explain the lines, if there is room; a caller that explains several blocks at once leaves the
             note out.
         ids: Whether lines end with a short id for feedback, such as ``[f:3k7q2]``, as far as there is room, and name
-            the memories that they stand for: ``[f:3k7q2, also f:9m4xc]``, or another value of the same key.
+            the memories that they stand for: ``[f:3k7q2, also f:9m4xc]``, or another value of the same key, or a rule
+            that the rule may contradict.
         dates: Whether lines show the date of the last confirmation of their memory.
         sources: Whether lines name the source of the memory.
         filled: Whether relevant memories fill the budget, past the number of lines that the specification sets.
@@ -144,6 +146,7 @@ class _Body:
         stale: Collection[UUID],
         until: Mapping[UUID, Fact],
         folded: Mapping[UUID, Sequence[Memory]],
+        opposed: Mapping[UUID, UUID],
     ) -> None:
         self._sections = {part: _Section(part, getattr(quotas, part), budget) for part in BlockPart}
         self._room = room
@@ -152,6 +155,7 @@ class _Body:
         self._stale = stale
         self._until = until
         self._folded = folded
+        self._opposed = opposed if style.ids else NONE_OPPOSED
         self._equal: dict[Hashable, list[Memory]] = {}
         self.shown: list[tuple[BlockPart, int, Fact | Rule]] = []
 
@@ -176,6 +180,7 @@ class _Body:
             is_stale=memory.id in self._stale,
             until=self._until.get(memory.id),
             others=self._others(memory) if self._style.ids else (),
+            opposed=self._opposed.get(memory.id),
         )
 
     def _others(self, memory: Fact | Rule) -> Sequence[Memory]:
@@ -220,6 +225,7 @@ def render_context(
     stale: Collection[UUID] = (),
     until: Mapping[UUID, Fact] = NONE_UNTIL,
     folded: Mapping[UUID, Sequence[Memory]] = NONE_FOLDED,
+    opposed: Mapping[UUID, UUID] = NONE_OPPOSED,
     told: Callable[[UUID], object] | None = None,
 ) -> str:
     """Render pinned memories, and recalled facts and rules.
@@ -235,6 +241,7 @@ def render_context(
         stale: The ids of the memories whose source no longer holds; their lines say so.
         until: The facts that hold until a fact begins, by the id of the later fact; its line shows their text.
         folded: The memories that a memory stands for, by its id.
+        opposed: The rule that a rule may contradict, by its id; with ids, its line says so.
         told: Receives the id of each memory with a line.
 
     Returns:
@@ -253,6 +260,7 @@ def render_context(
         stale=stale,
         until=until,
         folded=folded,
+        opposed=opposed,
     )
     _take_pinned(body, pinned)
     _take(body, memories, _order_of_taking(memories, quotas), limit=limit)
@@ -316,16 +324,18 @@ def render_line(
     is_stale: bool = False,
     until: Fact | None = None,
     others: Iterable[Memory] = (),
+    opposed: UUID | None = None,
 ) -> str:
     """Return a fact or rule as one line in the form of the specification; a fact has its confidence of today.
 
     The line of a fact that begins in the future always says when, and which fact holds until then. ``others`` are
-    other values of the same key, which the line names.
+    other values of the same key, and ``opposed`` is a rule that the rule may contradict; the line names them.
     """
     content = data_line(memory.content)
     flag = f", source: {memory.trust}" if with_source else ""
     flag += ", its source has changed" if is_stale else ""
     flag += "".join(f", other value: {_beside(each)}" for each in others)
+    flag += "" if opposed is None else f", may contradict {short_id(MemoryType.RULE, opposed)}"
     seen = f", as of {memory.last_confirmed_at or memory.created_at:%Y-%m-%d}" if with_date else ""
     if isinstance(memory, Rule):
         standing = f"maturity: {memory.maturity}, effectiveness: {memory.effectiveness_score:.2f}{seen}{flag}"

@@ -8,7 +8,7 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError, UndoRefusedError
 from commonplace.core.sources import Source
-from commonplace.knowledge import GLOBAL_SCOPE, RuleDraft, RuleReceipt
+from commonplace.knowledge import GLOBAL_SCOPE, BlockStyle, MemoryType, RuleDraft, RuleReceipt, short_id
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.kinds import Rule
 from commonplace.knowledge.storage_functions import store_rule, store_rules
@@ -233,3 +233,18 @@ async def test_many_rules_at_once_are_not_compared(knowledge: KnowledgeMemory) -
     receipts = await knowledge.store_rules(drafts)
     assert [each.repeated for each in receipts[:3]] == [False, True, False]
     assert [receipt for receipt in receipts if receipt.opposed_ids] == []
+
+
+@pytest.mark.requirement("TRU-05.2")
+async def test_opposed_rules_are_marked_in_a_block_until_a_person_decides(knowledge: KnowledgeMemory) -> None:
+    """With ids alone: the block of the specification stays as it is."""
+    never, after = await stored(knowledge, NEVER), await stored(knowledge, AFTER)
+    ids = [short_id(MemoryType.RULE, each.id) for each in (never, after)]
+    block = await knowledge.context("deploy on Friday", "ops", style=BlockStyle(ids=True))
+    for own, other in (ids, reversed(ids)):
+        assert f", may contradict {other}) [{own}]" in block
+    assert "may contradict" not in await knowledge.context("deploy on Friday", "ops")
+    await person(knowledge).reviews.opposed.decide(never.id, after.id, "distinct")
+    assert "may contradict" not in await knowledge.context(
+        "deploy on Friday", "ops", style=BlockStyle(ids=True)
+    )
