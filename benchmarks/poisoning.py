@@ -140,9 +140,10 @@ async def _store(homes: Homes, path: str, case: Case) -> tuple[str, UUID | None]
         draft = RuleDraft(content=text, tags=["pinned"] if path == "pinned" else None)
         keeper = homes.imported if path == "import" else memory
         receipts = [(await keeper.store_rules([draft], allow_secrets=True))[0] for _ in range(REPETITIONS)]
-        for receipt in receipts[1:]:
-            await memory.forget("rule", receipt.id)
-        return "rule", receipts[0].id
+        own, *others = dict.fromkeys(receipt.id for receipt in receipts)
+        for other in others:
+            await memory.forget("rule", other)
+        return "rule", own
     if path in {"fact", "web"}:
         draft = FactDraft(
             subject=case.family, predicate="note", content=text, source="web" if path == "web" else None

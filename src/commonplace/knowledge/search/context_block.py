@@ -19,7 +19,7 @@ from commonplace.core.text import trim_to
 from commonplace.knowledge.model.kinds import Fact, Memory, MemoryType, Rule
 from commonplace.knowledge.model.quotas import BlockPart, ContextQuotas, SectionQuota
 from commonplace.knowledge.model.short_ids import short_id
-from commonplace.knowledge.search.deduplication import same_words
+from commonplace.knowledge.search.deduplication import is_outranked, same_words
 from commonplace.prompts.data_lines import data_line
 
 CONTEXT_HEADER: Final = "# Memory Context\n"
@@ -184,9 +184,13 @@ class _Body:
         )
 
     def _others(self, memory: Fact | Rule) -> Sequence[Memory]:
-        """Return the other values of a key for which the line of a memory stands."""
+        """Return the other values of a key for which the line of a memory stands, but those that are less trusted."""
         words = same_words(memory)
-        return [each for each in self._folded.get(memory.id, ()) if same_words(each) != words]
+        return [
+            each
+            for each in self._folded.get(memory.id, ())
+            if same_words(each) != words and not is_outranked(each, memory)
+        ]
 
     def fold(self, memory: Memory) -> None:
         """Note a memory whose words have a line already."""

@@ -20,7 +20,7 @@ def folded(found: Sequence[SearchResult], *, scoped: bool) -> list[SearchResult]
 
     Of equal texts, the first stays. If a scope was requested, only the most trusted of the facts with one subject and
     predicate stays, and of equally trusted facts the newest, whether it is global or of that scope. Rules that say the
-    same in other words fold too. Memories that :func:`never_folds` stay as well.
+    same in other words fold too. Memories that :func:`never_folds` stay as well, unless the other one is more trusted.
     """
     piles: dict[Hashable, list[SearchResult]] = {}
     for each in found:
@@ -31,7 +31,7 @@ def folded(found: Sequence[SearchResult], *, scoped: bool) -> list[SearchResult]
         key = _pile(each.memory, scoped=scoped)
         if each is heads[key]:
             lines.append(each.standing_for(_hidden(piles[key], each)))
-        elif never_folds(each.memory):
+        elif _stays(each.memory, heads[key].memory):
             lines.append(each)
     return without_rewordings(lines)
 
@@ -58,6 +58,18 @@ def never_folds(memory: Memory) -> bool:
     return PINNED in memory.tags or (isinstance(memory, Fact) and is_safety(memory))
 
 
+def is_outranked(memory: Memory, other: Memory) -> bool:
+    """Return whether a fact is less trusted than another, so that it has no place beside it."""
+    if not isinstance(memory, Fact) or not isinstance(other, Fact):
+        return False
+    return RANKS[memory.trust] < RANKS[other.trust]
+
+
+def _stays(memory: Memory, head: Memory) -> bool:
+    """Return whether a memory has a line beside the one of its pile."""
+    return never_folds(memory) and not is_outranked(memory, head)
+
+
 def _pile(memory: Memory, *, scoped: bool) -> Hashable:
     return _key(memory) if scoped and isinstance(memory, Fact) else same_words(memory)
 
@@ -76,7 +88,7 @@ def _standing(fact: Fact) -> tuple[object, ...]:
 
 def _hidden(pile: Iterable[SearchResult], head: SearchResult) -> Iterable[Memory]:
     for each in pile:
-        if each is not head and not never_folds(each.memory):
+        if each is not head and not _stays(each.memory, head.memory):
             yield each.memory
             yield from each.stands_for
 

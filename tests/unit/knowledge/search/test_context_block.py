@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.sources import Source
 from commonplace.knowledge import BlockStyle
 from commonplace.knowledge.model.kinds import Fact, Rule
 from commonplace.knowledge.model.quotas import ContextQuotas, SectionQuota
@@ -265,6 +266,10 @@ def test_a_line_names_the_memories_that_it_stands_for() -> None:
     )
     assert "- [gateway] [port]: attic (confidence: 0.95, other value: cellar [left] <b>) [f:00002]\n" in block
     assert "effectiveness: 0.88) [r:00003, also r:00001, also r:00002]\n" in block
+    lies = {own.id: (replace(other, trust=Source.WEB),)}
+    assert "other value" not in render_context(
+        [own], folded=lies, budget_tokens=ROOMY, style=BlockStyle(ids=True)
+    )
     bare = render_context([own, rules[0]], folded=folded, budget_tokens=ROOMY)
     assert "attic (confidence: 0.95)\n" in bare
     assert "also" not in bare.removeprefix(f"# Memory Context\n{NOTE}")

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commonplace.core.sources import Source
 from commonplace.knowledge.model.kinds import Fact, Rule
 from commonplace.knowledge.search.deduplication import folded, never_folds
 from commonplace.knowledge.search.results import Scores, SearchResult
@@ -126,6 +127,15 @@ def test_pinned_facts_and_facts_of_safety_are_never_folded(
     equal = a_fact(id=UUID(int=3), scope="ops", **{**safety, "tags": []})
     assert 1 in stands(newer, equal, safe, scoped=scoped)
     assert 1 in stands(safe, newer, equal, scoped=scoped)
+
+
+@pytest.mark.requirement("TRU-01.4")
+def test_a_fact_of_safety_has_no_line_beside_a_more_trusted_one() -> None:
+    """So that an agent's "no allergies" never stands beside what a person said."""
+    said = a_fact(id=UUID(int=1), predicate="allergy", content="peanuts", trust=Source.PERSON)
+    poison = a_fact(id=UUID(int=2), predicate="allergy", content="none", trust=Source.WEB, tags=["pinned"])
+    assert stands(poison, said, scoped=True) == {1: {2}}
+    assert stands(said, poison, scoped=False) == {1: set(), 2: set()}
 
 
 @pytest.mark.parametrize("content", ["listens on 8080", "likes peanuts", "max 3 retries", "lives in Rome"])
