@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
+from commonplace.core.sources import RANKS
 from commonplace.judge import relatives
 from commonplace.knowledge.model.kinds import PINNED, Rule
 from commonplace.knowledge.model.maturity import Maturity
@@ -27,13 +28,13 @@ def without_rewordings(found: Sequence[SearchResult]) -> list[SearchResult]:
 def rewordings(rules: Sequence[Rule]) -> dict[UUID, Rule]:
     """Return the rule that is shown in place of each rule that only says it in other words, by the id of the latter.
 
-    ``rules`` go from the best to the worst. A pinned rule comes before all others. Pinned rules and warnings never
-    fold, and no rule folds into one in quarantine, which blocks leave out.
+    ``rules`` go from the best to the worst. A pinned rule comes before all others, and a trusted rule before a less
+    trusted one. Pinned rules and warnings never fold, and no rule folds into one in quarantine, which blocks leave out.
     """
     shown: list[Rule] = []
     folded: dict[UUID, Rule] = {}
     trusted = [rule for rule in rules if not rule.is_quarantined][:MOST_RULES]
-    for rule in sorted(trusted, key=lambda rule: PINNED not in rule.tags):
+    for rule in sorted(trusted, key=lambda rule: (PINNED not in rule.tags, -RANKS[rule.trust])):
         same = relatives(rule.content, shown, _content).same
         if same and not _never_folds(rule):
             folded[rule.id] = same[0]

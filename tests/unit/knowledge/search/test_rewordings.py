@@ -50,6 +50,13 @@ def test_pins_and_warnings_stay() -> None:
 
 
 @pytest.mark.requirement("TRU-05.3")
+def test_the_more_trusted_wording_is_shown() -> None:
+    """However well the other one fits the prompt."""
+    first, second = rules(NEVER, REWORDED)
+    assert folded([replace(first, trust=Source.AGENT), replace(second, trust=Source.PERSON)]) == {0: 1}
+
+
+@pytest.mark.requirement("TRU-05.3")
 def test_no_rule_folds_into_one_in_quarantine() -> None:
     """A block leaves that one out, and would show neither."""
     first, second = rules(NEVER, REWORDED)
