@@ -10,6 +10,7 @@ The form has no case, no leading article, and no separators, except between digi
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 _ARTICLE: Final = r"^(the|an?)\s+"
@@ -19,6 +20,7 @@ _KIND_AT_END: Final = r"(?<=.)database$"
 """PostgreSQL reads these patterns as Python does."""
 
 
+@lru_cache(maxsize=4096)
 def plain_key(text: str) -> str:
     """Return a subject or predicate without what only its spelling adds."""
     bare = re.sub(_ARTICLE, "", text.strip().casefold())

@@ -12,6 +12,7 @@ import asyncpg
 from commonplace.core.bounds import BudgetTokens, require_within
 from commonplace.core.budgets import budget_chars
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.text import is_blank
 from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE, DEFAULT_MIN_CONFIDENCE, LIST_LIMIT
 from commonplace.knowledge.model.config import RetrievalConfig
 from commonplace.knowledge.model.inputs import require_scope
@@ -85,8 +86,9 @@ class ContextBlocks:
             narrowing=narrowing,
             now=self._session.clock(),
         )
-        shares = quotas or _quotas(retrieval, style)
-        more = MORE_LINES if style.filled else 0
+        fills = style.filled and not is_blank(prompt)
+        shares = quotas or _quotas(retrieval, fills=fills)
+        more = MORE_LINES if fills else 0
         render = partial(
             render_context,
             budget_tokens=budget,
@@ -154,10 +156,10 @@ async def _opposed(sql: KnowledgeStatements, memories: Iterable[Memory]) -> dict
     return {one: other for older, newer in both for one, other in ((older, newer), (newer, older))}
 
 
-def _quotas(retrieval: RetrievalConfig, style: BlockStyle) -> ContextQuotas:
+def _quotas(retrieval: RetrievalConfig, *, fills: bool) -> ContextQuotas:
     """Return the configured quotas, or those of a filled block if none are configured."""
     is_set = "section_quotas" in retrieval.model_fields_set
-    return FILLING_QUOTAS if style.filled and not is_set else retrieval.section_quotas
+    return FILLING_QUOTAS if fills and not is_set else retrieval.section_quotas
 
 
 def _by_importance(memory: Memory) -> tuple[float, float, UUID]:

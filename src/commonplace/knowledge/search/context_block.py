@@ -59,8 +59,8 @@ MAX_LINES: Final = 20
 """Source: KNW-20.3."""
 
 
-MORE_LINES: Final = 180
-"""The maximum number of lines that fill a budget beyond that: 200 lines take more than the budget of a briefing."""
+MORE_LINES: Final = 60
+"""The maximum number of lines that fill a budget beyond that: 80 lines take about the budget of a briefing."""
 
 DEFAULT_QUOTAS: Final = ContextQuotas()
 FILLING_QUOTAS: Final = ContextQuotas(
@@ -81,7 +81,8 @@ class BlockStyle:
             that the rule may contradict.
         dates: Whether lines show the date of the last confirmation of their memory.
         sources: Whether lines name the source of the memory.
-        filled: Whether relevant memories fill the budget, past the number of lines that the specification sets.
+        filled: Whether memories that are relevant to a prompt fill the budget, past the number of lines that the
+            specification sets.
     """
 
     note: bool = True
