@@ -31,11 +31,10 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.core.settings import Settings
-from commonplace.judge import judge
+from commonplace.judge import PairVerdict, judge
 from commonplace.llm import Script
 from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.model.memories import Lesson
-from commonplace.operational.model.reviews import Decision
 from commonplace.operational.run.model_reviews import PairDecision, PairDecisions, decide_by_model
 
 PAIRS = Path(__file__).parent / "data" / "judge_pairs.jsonl"
@@ -54,10 +53,10 @@ FUNCTION_WORDS = frozenset(
 )
 STEM_CHARS = 5
 DECISIONS = {
-    "same": Decision.SAME,
-    "refine": Decision.REFINES,
-    "correct": Decision.CORRECTS,
-    "distinct": Decision.DISTINCT,
+    "same": PairVerdict.SAME,
+    "refine": PairVerdict.REFINES,
+    "correct": PairVerdict.CORRECTS,
+    "distinct": PairVerdict.DISTINCT,
 }
 
 

@@ -19,7 +19,6 @@ SAME_NAME = {
     "Author": "who wrote a lesson, and who wrote a digest",
     "Change": "one step in the history of a lesson, and of a digest",
     "ChangeKind": "the kinds of those steps",
-    "Decision": "the four answers about a pair of lessons, and about a pair of facts",
     "MemoryContext": "the block of lessons, and the block of digests",
     "Statistics": "the figures of knowledge memory, and those of app memory",
 }

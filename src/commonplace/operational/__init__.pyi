@@ -32,7 +32,6 @@ from commonplace.operational.model.receipts import Receipt as Receipt
 from commonplace.operational.model.receipts import ReceiptKind as ReceiptKind
 from commonplace.operational.model.receipts import ReceiptOutcome as ReceiptOutcome
 from commonplace.operational.model.receipts import SessionReport as SessionReport
-from commonplace.operational.model.reviews import Decision as Decision
 from commonplace.operational.model.reviews import Review as Review
 from commonplace.operational.model.sessions import TIERS as TIERS
 from commonplace.operational.model.sessions import Session as Session

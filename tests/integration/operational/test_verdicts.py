@@ -8,11 +8,11 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import ConflictError, InvalidInputError, ModelRefusedError, NotFoundError
 from commonplace.core.settings import Settings
+from commonplace.judge import PairVerdict
 from commonplace.llm import Script
 from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.model.memories import ChangeKind, Lesson, MemoryFilter
 from commonplace.operational.model.receipts import Receipt, ReceiptKind, ReceiptOutcome
-from commonplace.operational.model.reviews import Decision
 from commonplace.operational.run.model_reviews import (
     PairDecision,
     PairDecisions,
@@ -129,7 +129,7 @@ async def test_a_decision_is_applied(
     assert (review.old_observation, review.new_observation, review.decision) == (OLD, NEW, None)
     assert [one.confidence for one in await active(operational)] == [0.7, 0.7]
     decided = await operational.reviews.decide(review.id, decision)
-    assert (decided.decision, decided.decided_by) == (Decision(decision), "operator")
+    assert (decided.decision, decided.decided_by) == (PairVerdict(decision), "operator")
     found = await active(operational)
     assert [one.observation for one in found] == observations
     assert found[0].confidence == confidence
@@ -200,7 +200,7 @@ async def test_the_service_general_is_no_service(operational: OperationalMemory)
 
 def deciding(verdict: str) -> Script:
     """Return a model that gives one verdict on every pair."""
-    decisions = [PairDecision(number=1, verdict=Decision(verdict), reason="Redis has one version.")]
+    decisions = [PairDecision(number=1, verdict=PairVerdict(verdict), reason="Redis has one version.")]
     return Script(PairDecisions(decisions=decisions))
 
 
@@ -211,7 +211,7 @@ async def test_a_model_decides_what_waits(operational: OperationalMemory) -> Non
     await emit(operational, NEW, 2)
     script = deciding("corrects")
     (decided,) = await decide_by_model(operational.reviews, script.model())
-    assert decided.decision is Decision.CORRECTS
+    assert decided.decision is PairVerdict.CORRECTS
     assert decided.decided_by is not None
     assert decided.decided_by.startswith("model:")
     assert decided.explanation == "Redis has one version."

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.consolidation.reviews import Decision as FactDecision
-from commonplace.operational import Decision
+from commonplace.judge import PairVerdict
 from commonplace.services.review.ids import VERDICTS, ItemId, ItemKind
 from commonplace.services.review.items import ReviewVerdict
 
@@ -101,8 +100,7 @@ def test_each_kind_has_its_verdicts(text: str, verdicts: str) -> None:
 def test_verdicts_are_the_words_of_the_memories() -> None:
     """A verdict about a pair is a decision of its memory, and each first letter is a key of its own in a kind."""
     words = [str(verdict) for verdict in VERDICTS[ItemKind.OBSERVATIONS]]
-    assert words == [str(each) for each in Decision]
-    assert words == [str(each) for each in FactDecision]
+    assert words == [str(each) for each in PairVerdict]
     assert VERDICTS.keys() == set(ItemKind)
     for verdicts in VERDICTS.values():
         assert len({verdict[0] for verdict in verdicts}) == len(verdicts)

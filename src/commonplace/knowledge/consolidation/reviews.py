@@ -8,13 +8,13 @@ proposes the pair again, it is applied without asking.
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from uuid import UUID
 
 import asyncpg
 
 from commonplace.core.choices import require_one_of
 from commonplace.core.errors import ConflictError, NotFoundError, UndoRefusedError
+from commonplace.judge import PairVerdict
 from commonplace.knowledge.browse.lists import require_page
 from commonplace.knowledge.model.bounds import LIST_LIMIT
 from commonplace.knowledge.model.kinds import MemoryType
@@ -23,20 +23,6 @@ from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import of_kind
 from commonplace.storage.rows import Noun
-
-
-class Decision(StrEnum):
-    """How a new fact relates to the old fact."""
-
-    SAME = "same"
-    REFINES = "refines"
-    CORRECTS = "corrects"
-    DISTINCT = "distinct"
-
-    @property
-    def keeps_both(self) -> bool:
-        """Whether the old fact is kept beside the new fact; otherwise it stays superseded."""
-        return self in {Decision.REFINES, Decision.DISTINCT}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +47,7 @@ class FactReview(Noun):
     old_content: str
     new_content: str
     reason: str
-    decision: Decision | None
+    decision: PairVerdict | None
     decided_by: str | None
     created_at: datetime
     decided_at: datetime | None
@@ -81,7 +67,7 @@ class FactReviews:
 
     async def decide(self, review_id: int, decision: str) -> FactReview:
         """Decide about a pair, and return it."""
-        wanted = require_one_of(Decision, decision, field="decision")
+        wanted = require_one_of(PairVerdict, decision, field="decision")
         async with self._session.writing() as sql:
             review = await _get(sql, review_id)
             if review.decision is not None:

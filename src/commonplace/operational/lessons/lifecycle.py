@@ -12,12 +12,12 @@ from typing import Final
 from commonplace.core import confidence
 from commonplace.core.clock import format_timestamp
 from commonplace.core.text import plural
-from commonplace.judge import Judgement, Verdict, joined, judge
+from commonplace.judge import Judgement, PairVerdict, Verdict, joined, judge
 from commonplace.operational.model.bounds import DEFAULT_CONFIDENCE
 from commonplace.operational.model.markers import MemoryMarker
 from commonplace.operational.model.memories import Author, ChangeKind, Lesson
 from commonplace.operational.model.receipts import Effect, LearningReceipt, ReceiptOutcome
-from commonplace.operational.model.reviews import Decision, Review
+from commonplace.operational.model.reviews import Review
 from commonplace.operational.rules import decay
 from commonplace.operational.rules.pairs import VERDICT_OF, pair_name
 from commonplace.operational.store import memories, reviews
@@ -62,7 +62,7 @@ async def learn(
 
 
 def _judged(
-    memory: Lesson, marker: MemoryMarker, decided: dict[str, Decision], *, asks_model: bool
+    memory: Lesson, marker: MemoryMarker, decided: dict[str, PairVerdict], *, asks_model: bool
 ) -> Judgement:
     found = judge(memory.observation, marker.observation, marker.service)
     if asks_model and found.between:
@@ -168,7 +168,7 @@ async def _contradict(sql: OperationalStatements, memory: Lesson, author: Author
 async def settle(
     sql: OperationalStatements,
     review: Review,
-    decision: Decision,
+    decision: PairVerdict,
     author: Author,
     *,
     explanation: str = "",
@@ -189,19 +189,19 @@ async def settle(
     if old.active and new.active:
         by_new, by_old = author.because(reason, new.id), author.because(reason, old.id)
         match decision:
-            case Decision.SAME:
+            case PairVerdict.SAME:
                 await _reinforce(sql, old, new.observation, by_new)
                 await _retire(sql, new, by_old)
-            case Decision.REFINES:
+            case PairVerdict.REFINES:
                 text = joined(old.observation, new.observation)
                 if text is None:
                     await _reinforce(sql, old, new.observation, by_new)
                 else:
                     await _refine(sql, old, text, new.observation, author.because(reason))
                     await _retire(sql, new, by_old)
-            case Decision.CORRECTS:
+            case PairVerdict.CORRECTS:
                 await _contradict(sql, old, by_new)
-            case Decision.DISTINCT:
+            case PairVerdict.DISTINCT:
                 pass
     return await reviews.get(sql, review.id)
 
@@ -227,10 +227,10 @@ async def undo(sql: OperationalStatements, review: Review, author: Author) -> Re
 
 
 _PHRASES: Final = {
-    Decision.SAME: "says the same as",
-    Decision.REFINES: "refines",
-    Decision.CORRECTS: "corrects",
-    Decision.DISTINCT: "is about something other than",
+    PairVerdict.SAME: "says the same as",
+    PairVerdict.REFINES: "refines",
+    PairVerdict.CORRECTS: "corrects",
+    PairVerdict.DISTINCT: "is about something other than",
 }
 
 

@@ -2,23 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Final
 
+from commonplace.judge import PairVerdict
 from commonplace.operational.model.markers import MemoryCategory
 from commonplace.storage.rows import Noun
 
 OBSERVATIONS: Final = "observations"
 """The kind of a pair of observations of one service and category."""
-
-
-class Decision(StrEnum):
-    """How the new text of a pair relates to the old text."""
-
-    SAME = "same"
-    REFINES = "refines"
-    CORRECTS = "corrects"
-    DISTINCT = "distinct"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +35,7 @@ class Review(Noun):
     new_id: int
     new_observation: str
     reason: str
-    decision: Decision | None
+    decision: PairVerdict | None
     decided_by: str | None
     explanation: str
     created_at: datetime

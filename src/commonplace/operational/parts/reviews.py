@@ -2,11 +2,12 @@
 
 from commonplace.core.choices import require_one_of
 from commonplace.core.request_context import current_actor
+from commonplace.judge import PairVerdict
 from commonplace.operational.lessons import lifecycle
 from commonplace.operational.model.memories import (
     Author,
 )
-from commonplace.operational.model.reviews import Decision, Review
+from commonplace.operational.model.reviews import Review
 from commonplace.operational.store import reviews
 from commonplace.operational.store.statements import OperationalStatements
 from commonplace.storage.store import Store
@@ -46,7 +47,7 @@ class OperationalReviews:
             NotFoundError: No review has this id.
             InvalidInputError: The verdict is not one of the four, or the pair is already decided.
         """
-        decision = require_one_of(Decision, verdict, field="verdict")
+        decision = require_one_of(PairVerdict, verdict, field="verdict")
         author = Author(actor=actor or current_actor(), now=self._store.now())
         async with self._store.writing() as sql:
             review = await reviews.get(sql, review_id)

@@ -4,15 +4,14 @@ import hashlib
 from collections.abc import Mapping
 from typing import Final
 
-from commonplace.judge import Verdict, tokens_of
+from commonplace.judge import PairVerdict, Verdict, tokens_of
 from commonplace.operational.model.memories import Lesson
-from commonplace.operational.model.reviews import Decision
 
-VERDICT_OF: Final[Mapping[Decision, Verdict]] = {
-    Decision.SAME: Verdict.SAME,
-    Decision.REFINES: Verdict.REFINE,
-    Decision.CORRECTS: Verdict.CORRECT,
-    Decision.DISTINCT: Verdict.DISTINCT,
+VERDICT_OF: Final[Mapping[PairVerdict, Verdict]] = {
+    PairVerdict.SAME: Verdict.SAME,
+    PairVerdict.REFINES: Verdict.REFINE,
+    PairVerdict.CORRECTS: Verdict.CORRECT,
+    PairVerdict.DISTINCT: Verdict.DISTINCT,
 }
 """The judge's verdict with the same meaning as a decision."""
 

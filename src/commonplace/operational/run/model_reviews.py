@@ -13,8 +13,9 @@ from pydantic import BaseModel, Field
 from commonplace.core.errors import CommonplaceError, InvalidInputError, ModelError, NotFoundError
 from commonplace.core.settings import Settings
 from commonplace.core.text import plural
+from commonplace.judge import PairVerdict
 from commonplace.llm import Model, names_language_model, open_model
-from commonplace.operational.model.reviews import Decision, Review
+from commonplace.operational.model.reviews import Review
 from commonplace.operational.parts.reviews import OperationalReviews
 from commonplace.prompts.fence import data_notice, fence
 
@@ -37,7 +38,7 @@ class PairDecision(BaseModel):
     """The decision on one pair."""
 
     number: int
-    verdict: Decision
+    verdict: PairVerdict
     reason: str = Field(max_length=500)
 
 

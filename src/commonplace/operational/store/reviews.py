@@ -10,9 +10,10 @@ from typing import Any
 
 from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import ConflictError
+from commonplace.judge import PairVerdict
 from commonplace.operational.model.markers import MemoryMarker
 from commonplace.operational.model.memories import Author, Lesson, state_of
-from commonplace.operational.model.reviews import OBSERVATIONS, Decision, Review
+from commonplace.operational.model.reviews import OBSERVATIONS, Review
 from commonplace.operational.rules.pairs import pair_name
 from commonplace.operational.store.statements import OperationalStatements
 
@@ -30,10 +31,10 @@ async def add(sql: OperationalStatements, old: Lesson, new: Lesson, reason: str,
     return review_id
 
 
-async def decided_pairs(sql: OperationalStatements, marker: MemoryMarker) -> dict[str, Decision]:
+async def decided_pairs(sql: OperationalStatements, marker: MemoryMarker) -> dict[str, PairVerdict]:
     """Return the decisions on pairs of one service and category, by the name of the pair."""
     rows = await sql.decided_pairs(service=marker.service, category=marker.category)
-    return {row["pair"]: Decision(row["verdict"]) for row in rows}
+    return {row["pair"]: PairVerdict(row["verdict"]) for row in rows}
 
 
 async def get(sql: OperationalStatements, review_id: int) -> Review:
@@ -48,7 +49,7 @@ async def get(sql: OperationalStatements, review_id: int) -> Review:
 async def decide(
     sql: OperationalStatements,
     review: Review,
-    decision: Decision,
+    decision: PairVerdict,
     pair: tuple[Lesson, Lesson],
     author: Author,
     *,

@@ -5,12 +5,12 @@ from typing import Annotated, Final
 from pydantic import Field, StringConstraints
 
 from commonplace.core.instructions import Flag
+from commonplace.judge import PairVerdict
 from commonplace.operational import (
     DEFAULT_CONFIDENCE,
     SERVICE_PATTERN,
     Change,
     Cooldown,
-    Decision,
     Effect,
     Event,
     Lesson,
@@ -193,7 +193,7 @@ class ReviewsShape(CountedPageShape):
 class DecisionRequest(RequestShape):
     """The relation of the new text to the old one."""
 
-    verdict: Decision
+    verdict: PairVerdict
 
 
 @shows(Session)
