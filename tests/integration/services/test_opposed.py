@@ -1,7 +1,6 @@
 """Repeated and opposed notes and rules at every door: the same answers, one review queue."""
 
 import re
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
@@ -15,11 +14,9 @@ from commonplace.services.catalog.rule_remarks import rule_note
 from commonplace.services.opening import Memories
 from commonplace.services.review.ids import ItemId, ItemKind
 from support.commands import CommandLine
-from support.deadlines import DEADLINE_S
 from support.mcp import ask
 from support.review import queue_of
 from support.secured import STRANGER, secured
-from support.service import open_memories, serving
 
 NEVER, REWORDED, AFTER = (
     "Never deploy on Fridays",
@@ -28,33 +25,6 @@ NEVER, REWORDED, AFTER = (
 )
 REASON = 'The new text corrects the old one: only the old text says "never".'
 VERDICTS = ["same", "refines", "corrects", "distinct"]
-
-
-@pytest.fixture
-def stored(settings: Settings, knowledge_url: str) -> Settings:
-    """Settings of a home with a knowledge memory."""
-    return settings.model_copy(update={"postgres_url": knowledge_url})
-
-
-@pytest.fixture
-async def memories(stored: Settings) -> AsyncIterator[Memories]:
-    """Four empty memories."""
-    async with open_memories(stored) as memories:
-        yield memories
-
-
-@pytest.fixture
-async def url(memories: Memories) -> AsyncIterator[str]:
-    """A service on loopback without a login."""
-    async with serving(memories) as url:
-        yield url
-
-
-@pytest.fixture
-async def client(url: str) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client of the service."""
-    async with httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as client:
-        yield client
 
 
 async def submitted(client: httpx2.AsyncClient, path: str, **fields: str) -> httpx2.Response:
