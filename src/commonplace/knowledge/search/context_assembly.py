@@ -13,7 +13,7 @@ from commonplace.core.bounds import BudgetTokens, require_within
 from commonplace.core.budgets import budget_chars
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import is_blank
-from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE, DEFAULT_MIN_CONFIDENCE, LIST_LIMIT
+from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE, DEFAULT_MIN_CONFIDENCE
 from commonplace.knowledge.model.config import RetrievalConfig
 from commonplace.knowledge.model.inputs import require_scope
 from commonplace.knowledge.model.kinds import Episode, Fact, Memory, Rule
@@ -148,12 +148,13 @@ class ContextBlocks:
 
 async def _opposed(sql: KnowledgeStatements, memories: Iterable[Memory]) -> dict[UUID, UUID]:
     """Return the rules among the memories that contradict each other and wait for a person, each with the other."""
-    rules = {each.id for each in memories if isinstance(each, Rule)}
+    rules = list({each.id for each in memories if isinstance(each, Rule)})
     if len(rules) < 2:  # noqa: PLR2004 - a pair
         return {}
-    pairs = [(row["older_id"], row["newer_id"]) for row in await sql.list_opposed_rules(limit=LIST_LIMIT)]
-    both = [pair for pair in pairs if rules.issuperset(pair)]
-    return {one: other for older, newer in both for one, other in ((older, newer), (newer, older))}
+    opposed: dict[UUID, UUID] = {}
+    for pair in await sql.opposed_among(ids=rules):
+        opposed |= {pair["older_id"]: pair["newer_id"], pair["newer_id"]: pair["older_id"]}
+    return opposed
 
 
 def _quotas(retrieval: RetrievalConfig, *, fills: bool) -> ContextQuotas:

@@ -10,6 +10,7 @@ from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundEr
 from commonplace.core.sources import Source
 from commonplace.knowledge import GLOBAL_SCOPE, BlockStyle, MemoryType, RuleDraft, RuleReceipt, short_id
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.model.bounds import LIST_LIMIT
 from commonplace.knowledge.model.kinds import Rule
 from commonplace.knowledge.storage_functions import store_rule, store_rules
 
@@ -248,3 +249,28 @@ async def test_opposed_rules_are_marked_in_a_block_until_a_person_decides(knowle
     assert "may contradict" not in await knowledge.context(
         "deploy on Friday", "ops", style=BlockStyle(ids=True)
     )
+
+
+@pytest.mark.requirement("TRU-05.2")
+async def test_a_pair_is_marked_however_many_pairs_wait(
+    knowledge: KnowledgeMemory, clock: ManualClock
+) -> None:
+    """Each block asks for its own rules."""
+    others = await knowledge.store_rules(
+        [RuleDraft(content=f"Water plant {number} at noon") for number in range(2 * LIST_LIMIT + 2)]
+    )
+    async with knowledge.session.writing() as sql:
+        for one, other in zip(others[::2], others[1::2], strict=True):
+            await sql.create_link(
+                source_type="rule",
+                source_id=other.id,
+                target_type="rule",
+                target_id=one.id,
+                relation="contradicts",
+                now=clock(),
+            )
+    clock.advance(days=1)
+    never, after = await stored(knowledge, NEVER), await stored(knowledge, AFTER)
+    assert (never.id, after.id) not in await waiting(knowledge)
+    block = await knowledge.context("deploy on Friday", "ops", style=BlockStyle(ids=True))
+    assert block.count("may contradict") == 2

@@ -99,6 +99,20 @@ WHERE link.tenant_id = current_setting('commonplace.tenant_id') AND link.source_
 ORDER BY link.created_at, newer.id, older.id
 LIMIT :limit;
 
+-- name: opposed_among(ids)
+-- columns: older_id UUID, newer_id UUID
+-- The pairs of these rules of which the newer one contradicts the older one by a link, and that no person told apart.
+SELECT target_id AS older_id, source_id AS newer_id
+FROM memory_links AS link
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND source_type = 'rule' AND target_type = 'rule'
+  AND relation = 'contradicts' AND source_id = ANY(CAST(:ids AS uuid[])) AND target_id = ANY(CAST(:ids AS uuid[]))
+  AND NOT EXISTS (
+    SELECT FROM told_apart
+    WHERE tenant_id = link.tenant_id AND first_id = least(source_id, target_id)
+      AND second_id = greatest(source_id, target_id)
+  )
+ORDER BY created_at, source_id, target_id;
+
 -- name: unlink_opposed(newer_id, older_id)!
 -- Remove the link by which a newer rule contradicts an older one, because another link takes its place.
 DELETE FROM memory_links
