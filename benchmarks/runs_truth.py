@@ -1,4 +1,4 @@
-"""What is true after the episodes of ``runs.py``, and which memories tell of it.
+"""The authors' facts for ``runs.py``, and the comparison of memories with them.
 
 A memory tells of a fact if it has all words of the subject, or of another name of it, and all words of the value, or
 of another wording of it. Words have no case, accent or ending ("Tuesdays" is "tuesd"), numbers no separators and no
@@ -142,7 +142,7 @@ class Truth:
 
 @dataclass(slots=True, kw_only=True)
 class Score:
-    """What became of the facts; texts for people."""
+    """The facts by their result, as lines for people."""
 
     right: list[str] = field(default_factory=list[str])
     period: list[str] = field(default_factory=list[str])

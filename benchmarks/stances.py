@@ -46,19 +46,19 @@ def rate(count: int, of: int) -> dict[str, float]:
 def of_pairs(pairs: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
     """Return the metrics of labelled pairs."""
     sizes = Counter(pair["label"] for pair in pairs)
-    found = Counter((stance(pair["old"], pair["new"])[0], pair["label"]) for pair in pairs)
+    counts = Counter((stance(pair["old"], pair["new"])[0], pair["label"]) for pair in pairs)
     return {
-        name: rate(sum(found[kind, label] for label in labels), sum(sizes[label] for label in labels))
+        name: rate(sum(counts[kind, label] for label in labels), sum(sizes[label] for label in labels))
         for name, (kind, labels) in COUNTED.items()
     }
 
 
 def of_unrelated(texts: Sequence[str]) -> dict[str, dict[str, float]]:
     """Return how many pairs of texts fold or wait."""
-    found = Counter(stance(*pair)[0] for pair in combinations(texts[:MOST_UNRELATED], 2))
+    counts = Counter(stance(*pair)[0] for pair in combinations(texts[:MOST_UNRELATED], 2))
     return {
-        "folded": rate(found[Stance.SAME], found.total()),
-        "marked": rate(found[Stance.OPPOSED], found.total()),
+        "folded": rate(counts[Stance.SAME], counts.total()),
+        "marked": rate(counts[Stance.OPPOSED], counts.total()),
     }
 
 

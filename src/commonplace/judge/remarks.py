@@ -1,4 +1,4 @@
-"""What a store found beside a new text, in sentences for a person or a model."""
+"""Sentences for the receipt of a new text that repeats or contradicts an older one."""
 
 from collections.abc import Sequence
 

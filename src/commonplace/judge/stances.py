@@ -2,7 +2,7 @@
 
 Rules and notes have no service and category that say what they are about, so a text is compared with texts about
 anything. The verdicts of `verdicts` count only between texts that share most of their words: a wrong repetition would
-hide a line, and a wrong opposition would ask a person for nothing.
+hide a line, and a wrong opposition would bother a person without a reason.
 """
 
 import re
@@ -78,12 +78,13 @@ def stance(older: str, newer: str) -> tuple[Stance, Judgement]:
     """
     if max(len(older), len(newer)) > MOST_CHARS or _shared(older, newer) < LEAST_SHARED:
         return Stance.APART, _NOT_COMPARED
-    found = judge_readings(read(older), read(newer))
-    if found.verdict is Verdict.SAME and found.score >= LEAST_SAME:
-        return Stance.SAME, found
-    if found.verdict is Verdict.CORRECT and found.score >= LEAST_OPPOSED and not _are_numbered(older, newer):
-        return Stance.OPPOSED, found
-    return Stance.APART, found
+    judgement = judge_readings(read(older), read(newer))
+    verdict, score = judgement.verdict, judgement.score
+    if verdict is Verdict.SAME and score >= LEAST_SAME:
+        return Stance.SAME, judgement
+    if verdict is Verdict.CORRECT and score >= LEAST_OPPOSED and not _are_numbered(older, newer):
+        return Stance.OPPOSED, judgement
+    return Stance.APART, judgement
 
 
 def relatives(newer: str, older: Sequence[_T], text_of: Callable[[_T], str]) -> Relatives[_T]:
@@ -91,15 +92,15 @@ def relatives(newer: str, older: Sequence[_T], text_of: Callable[[_T], str]) -> 
 
     If it opposes more than two, it is one of a series, and it opposes none.
     """
-    found = [(each, *stance(text_of(each), newer)) for each in older]
-    found.sort(key=lambda one: -one[2].score)
+    stances = [(each, *stance(text_of(each), newer)) for each in older]
+    stances.sort(key=lambda one: -one[2].score)
     opposed = [
         Opposition(other=each, reason=grounds.reason)
-        for each, kind, grounds in found
+        for each, kind, grounds in stances
         if kind is Stance.OPPOSED
     ]
     return Relatives(
-        same=tuple(each for each, kind, _ in found if kind is Stance.SAME),
+        same=tuple(each for each, kind, _ in stances if kind is Stance.SAME),
         opposed=tuple(opposed) if len(opposed) <= MOST_OPPOSED else (),
     )
 
@@ -109,13 +110,13 @@ def without_repetitions(candidates: Iterable[_T], text_of: Callable[[_T], str]) 
 
     After :data:`MOST_COMPARISONS`, the other candidates are yielded unread, so that hundreds of lines cost no seconds.
     """
-    kept: list[str] = []
+    texts: list[str] = []
     left = MOST_COMPARISONS
     for each in candidates:
         text = text_of(each)
-        earlier, left = kept[:left], max(0, left - len(kept))
+        earlier, left = texts[:left], max(0, left - len(texts))
         if not any(stance(one, text)[0] is Stance.SAME for one in earlier):
-            kept.append(text)
+            texts.append(text)
             yield each
 
 

@@ -1,4 +1,4 @@
-"""What words that name days mean: each function reads one form, on the day on which it was said. Pure."""
+"""The days that words such as "next Friday" mean. Each function reads one form, given the day it was said on. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ WEEK: Final = timedelta(days=7)
 
 
 class SpanKind(StrEnum):
-    """What the words of a span name."""
+    """The kind of time that words name."""
 
     DAY = "day"
     """A date."""

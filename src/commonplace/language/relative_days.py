@@ -59,9 +59,9 @@ _AGO: Final = re.compile(r"\s(?:ago|atrás)\b", re.IGNORECASE)
 
 
 def with_new_dates(text: str, old: str, said_at: datetime, *, max_chars: int | None = None) -> str:
-    """Return an edited text as :func:`with_dates` does, if all days of the text before the edit are known.
+    """Return an edited text with dates as in :func:`with_dates`, unless the old text has a relative day without a date.
 
-    Nobody knows when the words of the old text were said, so an edited text stays as it is if some lack a date.
+    That day was relative to a time that nobody knows, and the edit may have kept it.
     """
     is_dated = with_dates(old, said_at) == old
     return with_dates(text, said_at, max_chars=max_chars) if is_dated else text

@@ -1,6 +1,6 @@
-"""Workspace memory: small facts about one workspace, kept in a JSONL file inside it.
+"""Workspace memory: short notes about one workspace, kept in a JSONL file inside it.
 
-An agent stores, searches and deletes facts with three tools. The facts that match its last user message go into the
+An agent stores, searches and deletes notes with three tools. The notes that match its last user message go into the
 prompt of every model call. Import from here: the names below are public, and each one loads when it is first used.
 """
 

@@ -121,10 +121,10 @@ class WorkspaceMemory:
         is_new: bool = True,
         created_at: datetime | None = None,
     ) -> StoreReceipt:
-        """Store a fact; the fact is on disk when this method returns.
+        """Store a note; the note is on disk when this method returns.
 
-        A fact that is there already, with the same words, scope and tags, is returned instead: the receipt says so. A
-        fact that an older one says in other words is stored; blocks show one of them. A fact that an older one
+        A note that is there already, with the same words, scope and tags, is returned instead: the receipt says so. A
+        note that an older one says in other words is stored; blocks show one of them. A note that an older one
         contradicts is stored too, and both wait for a person: ``reviews``.
 
         Words such as "tomorrow" get their date: ``tomorrow (2026-11-28)``, unless the text would then be too long.

@@ -111,12 +111,12 @@ def _schema(properties: dict[str, Any], *, required: tuple[str, ...] = ()) -> di
 TOOLS: Final = (
     Tool(
         name="memory_store",
-        title="Store a fact",
+        title="Store a note",
         description=(
             "Store one stable fact about the user or this workspace for later sessions: a preference, a decision, "
-            "a detail of the setup. Store one fact a call, in words that make sense on their own. Do not store "
+            "a detail of the setup. Store one note a call, in words that make sense on their own. Do not store "
             "secrets, steps of the current task, or information already in files. There is no update: to correct "
-            "a memory, delete it and store the corrected fact. Returns the id of the memory: of the one that is there, "
+            "a note, delete it and store the corrected one. Returns the id of the note: of the one that is there, "
             "if it says the same. If the answer has a note about a contradiction, tell the user."
         ),
         parameters=_schema(
@@ -131,13 +131,13 @@ TOOLS: Final = (
                     "type": "array",
                     "items": {"type": "string", "minLength": 1, "maxLength": MAX_TAG_CHARS},
                     "maxItems": MAX_TAGS,
-                    "description": 'Short labels for the fact, the main one first, such as ["infra", "deploy"].',
+                    "description": 'Short labels for the note, the main one first, such as ["infra", "deploy"].',
                 },
                 "scope": {
                     "type": "string",
                     "enum": list(NoteScope),
                     "default": DEFAULT_SCOPE,
-                    "description": "The subject of the fact: the user, this workspace, or this session only.",
+                    "description": "The subject of the note: the user, this workspace, or this session only.",
                 },
             },
             required=("text",),

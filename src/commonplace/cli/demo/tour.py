@@ -37,7 +37,7 @@ from commonplace.workspace import WorkspaceMemory
 
 TRANSCRIPT: Final = "ops-sessions.jsonl"
 CONVERSATION: Final = "conversation.json"
-FACTS: Final = (
+NOTES: Final = (
     ("User prefers pnpm over npm", "preference"),
     ("PostgreSQL 16 listens on port 5433 here, not 5432", "infra"),
     ("Staging deploys from the branch release/next, on Tuesdays", "deploy"),
@@ -150,11 +150,11 @@ async def _remember(out: Console, settings: Settings) -> None:
     step(
         out,
         4,
-        "Workspace memory stores facts beside the code",
-        "Each fact is a line in [bold].aegis/memory/memories.jsonl[/]. Agents use three tools, directly or over MCP.",
+        "Workspace memory stores notes beside the code",
+        "Each note is a line in [bold].aegis/memory/memories.jsonl[/]. Agents use three tools, directly or over MCP.",
     )
     async with WorkspaceMemory.open(settings) as memory:
-        for text, tag in FACTS:
+        for text, tag in NOTES:
             receipt = await memory.store(text, tags=[tag])
             out.print(f"memory_store → [green]{receipt.id}[/] {shown(text)}")
         try:

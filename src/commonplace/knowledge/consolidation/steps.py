@@ -170,7 +170,7 @@ def _rule(place: str, rule: ProposedRule, group: EpisodeGroup, target: KnownRule
 def _dated(draft: FactDraft, said_at: Sequence[datetime]) -> tuple[FactDraft, Period | None]:
     """Return a draft with the period and the days that its content names, and the period, if its episodes agree.
 
-    What the answer says of the period stays; a permanent fact has no end.
+    The content fills only those ends of the period that the answer leaves open. A permanent fact has no end.
     """
     if draft.permanence == Permanence.PERMANENT:
         return replace(draft, content=_with_agreed_dates(draft.content, said_at)), None

@@ -45,8 +45,8 @@ class OpposedRules(Noun):
     @property
     def reason(self) -> str:
         """Why the pair waits, as a sentence."""
-        found = relatives(self.newer_text, [self.older_text], str).opposed
-        return found[0].reason if found else _LINKED
+        oppositions = relatives(self.newer_text, [self.older_text], str).opposed
+        return oppositions[0].reason if oppositions else _LINKED
 
 
 class OpposedReviews:

@@ -35,8 +35,8 @@ async def relate(
     if len(new) > MOST_NEW:
         return {}
     rows = await sql.near_rules(ids=[rule_id for rule_id, _ in new], limit=MOST_COMPARED)
-    found = await asyncio.to_thread(_compared, dict(new), rows)
-    for rule_id, each in found.items():
+    related = await asyncio.to_thread(_compared, dict(new), rows)
+    for rule_id, each in related.items():
         for opposition in each.opposed:
             await sql.create_link(
                 source_type=MemoryType.RULE,
@@ -46,7 +46,7 @@ async def relate(
                 relation=Relation.CONTRADICTS,
                 now=now,
             )
-    return found
+    return related
 
 
 def _compared(texts: Mapping[UUID, str], rows: Iterable[Columns]) -> dict[UUID, Relatives[UUID]]:

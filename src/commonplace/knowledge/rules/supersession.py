@@ -26,7 +26,7 @@ _Key = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActiveFact:
-    """What a decision reads of an active fact.
+    """An active fact, as far as a decision needs it.
 
     Attributes:
         words: The content without differences of case and blanks, as the database compares it.
@@ -84,7 +84,7 @@ class Candidate:
 
 
 class DraftOutcome(StrEnum):
-    """What becomes of a draft beside the active fact of its key."""
+    """The outcomes of a draft, beside the active fact of its key."""
 
     NEW = "new"
     REPEATED = "repeated"

@@ -19,7 +19,7 @@ def without_rewordings(found: Sequence[SearchResult]) -> list[SearchResult]:
     rules = {each.memory.id: each.memory for each in found if isinstance(each.memory, Rule)}
     folded = rewordings(list(rules.values()))
     return [
-        each.standing_for(rules[other] for other, shown in folded.items() if shown.id == each.memory.id)
+        each.standing_for(rules[other] for other, head in folded.items() if head.id == each.memory.id)
         for each in found
         if each.memory.id not in folded
     ]
@@ -31,15 +31,15 @@ def rewordings(rules: Sequence[Rule]) -> dict[UUID, Rule]:
     ``rules`` go from the best to the worst. A pinned rule comes before all others, and a trusted rule before a less
     trusted one. Pinned rules and warnings never fold, and no rule folds into one in quarantine, which blocks leave out.
     """
-    shown: list[Rule] = []
+    heads: list[Rule] = []
     folded: dict[UUID, Rule] = {}
     trusted = [rule for rule in rules if not rule.is_quarantined][:MOST_RULES]
     for rule in sorted(trusted, key=lambda rule: (PINNED not in rule.tags, -RANKS[rule.trust])):
-        same = relatives(rule.content, shown, _content).same
+        same = relatives(rule.content, heads, _content).same
         if same and not _never_folds(rule):
             folded[rule.id] = same[0]
         else:
-            shown.append(rule)
+            heads.append(rule)
     return folded
 
 

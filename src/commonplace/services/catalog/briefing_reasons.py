@@ -127,12 +127,12 @@ class BriefingReasons:
         self, section: Section, prefix: str = "", entries: Mapping[str, CatalogEntry] = MappingProxyType({})
     ) -> list[CatalogEntry]:
         """Return the memories of a section in the order of its text; ``entries`` are known already."""
-        found: list[CatalogEntry] = []
+        memories: list[CatalogEntry] = []
         for each in section.memory_ids:
             with suppress(NotFoundError):  # Another process may have deleted it meanwhile.
-                found.append(entries.get(each) or await self.catalog.show(f"{prefix}{each}"))
+                memories.append(entries.get(each) or await self.catalog.show(f"{prefix}{each}"))
         text = without_past(section.text)
-        return sorted(found, key=lambda entry: text.find(as_data(entry.content)))
+        return sorted(memories, key=lambda entry: text.find(as_data(entry.content)))
 
 
 def lesson_reason(entry: CatalogEntry) -> MemoryReason:

@@ -1,4 +1,4 @@
-"""What a store of a rule found in the memory, in sentences for a person or a model."""
+"""Sentences for the receipt of a rule that repeats or contradicts an older one."""
 
 from commonplace.judge import remark
 from commonplace.knowledge import RuleReceipt
@@ -6,7 +6,7 @@ from commonplace.services.memory_ids import MemoryId, MemoryKind
 
 
 def rule_note(receipt: RuleReceipt) -> str:
-    """Return what a store found in the memory, as sentences; empty if nothing."""
+    """Return the sentences for a receipt; empty if the rule neither repeats nor contradicts another."""
     own, *same = (str(MemoryId.of(MemoryKind.RULE, each)) for each in (receipt.id, *receipt.same_ids))
     opposed = [str(MemoryId.of(MemoryKind.RULE, each)) for each in receipt.opposed_ids]
     if receipt.repeated:

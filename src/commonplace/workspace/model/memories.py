@@ -21,7 +21,7 @@ _EXPECTED_TAGS = f"a list of at most {MAX_TAGS} tags of 1 to {MAX_TAG_CHARS} cha
 
 
 class NoteScope(StrEnum):
-    """The subject of a fact, stored with the fact; searches do not filter by it."""
+    """The subject of a note, stored with the note; searches do not filter by it."""
 
     USER = "user"
     WORKSPACE = "workspace"
@@ -33,7 +33,7 @@ DEFAULT_SCOPE: Final = NoteScope.WORKSPACE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """A fact about the user or the workspace.
+    """A note about the user or the workspace.
 
     Attributes:
         number: The n of the id ``m-<n>``; it counts up, and numbers are never reused.

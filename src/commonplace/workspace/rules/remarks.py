@@ -1,4 +1,4 @@
-"""What a store of a note found in the memory, in sentences for a person or a model. Pure."""
+"""Sentences for the receipt of a note that repeats or contradicts an older one. Pure."""
 
 from collections.abc import Callable
 
@@ -12,14 +12,14 @@ def _note_id(note: Note) -> str:
 
 
 def related_ids(receipt: StoreReceipt) -> dict[str, object]:
-    """Return what a store found in the memory as JSON, with the ids of notes; empty if nothing."""
+    """Return the related notes of a receipt by their ids, as JSON; empty if there are none."""
     same, opposed = ([each.id for each in notes] for notes in (receipt.same, receipt.opposed))
-    found: dict[str, object] = {"repeated": receipt.repeated, "same": same, "opposed": opposed}
-    return {name: value for name, value in found.items() if value}
+    related: dict[str, object] = {"repeated": receipt.repeated, "same": same, "opposed": opposed}
+    return {name: value for name, value in related.items() if value}
 
 
 def remark_on(receipt: StoreReceipt, *, named: Callable[[Note], str] = _note_id) -> str:
-    """Return what a store found in the memory, as sentences; empty if nothing.
+    """Return the sentences for a receipt; empty if the note neither repeats nor contradicts another.
 
     ``named`` returns the id by which the door calls a note.
     """

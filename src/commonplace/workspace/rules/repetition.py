@@ -22,10 +22,10 @@ def find_repeated(notes: Iterable[Note], draft: NoteDraft) -> Note | None:
     It has the same words, whatever their case and spacing, the same scope, and all tags of the draft. If a later note
     opposes it, the draft says that the first one holds again, which is new.
     """
-    known = [each for each in notes if _repeats(draft, each)]
-    if not known:
+    repetitions = [each for each in notes if _repeats(draft, each)]
+    if not repetitions:
         return None
-    newest = max(known, key=age_key)
+    newest = max(repetitions, key=age_key)
     later = [each for each in notes if age_key(each) > age_key(newest)]
     if any(judge.relatives(each.text, [newest], text_of).opposed for each in closest(newest, later)):
         return None
