@@ -69,6 +69,8 @@ async def test_one_search_over_all_memories(service: Secured) -> None:
         assert literal == {str(ids[kind]) for kind in (MemoryKind.FACT, MemoryKind.RULE, MemoryKind.EPISODE)}
         newest = (await client.get(f"{API}/know", params={"since": "yesterday", "kind": ["note"]})).json()
         assert [one["shortId"] for one in newest["items"]] == [str(ids[MemoryKind.NOTE])]
+        elsewhere = (await client.get(f"{API}/know", params={"q": "tea", "scope": "elsewhere"})).json()
+        assert {one["kind"] for one in elsewhere["items"]} == {"fact", "rule"}, "both are global"
         wrong = await client.get(f"{API}/know", params={"until": "whenever"})
         assert (wrong.status_code, wrong.json()["field"]) == (422, "until")
 

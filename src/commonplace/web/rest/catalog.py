@@ -13,6 +13,7 @@ from pydantic import Field
 
 from commonplace.access import Principal
 from commonplace.core.bounds import MomentText
+from commonplace.knowledge import Scope
 from commonplace.services.briefing import BriefingPart
 from commonplace.services.catalog.entries import (
     CatalogChange,
@@ -50,6 +51,13 @@ Kinds = Annotated[
     list[MemoryKind] | None, Query(alias="kind", description="only these kinds; by default all")
 ]
 Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="the maximum number of items")]
+ScopeOfKnowledge = Annotated[
+    Scope | None,
+    Query(
+        alias="scope",
+        description="a butler or the id of a project: only its facts, rules and episodes, and global facts and rules",
+    ),
+]
 Words = Annotated[
     str, Query(max_length=MAX_QUERY_CHARS, description="words or a question; empty for the newest items")
 ]
@@ -181,6 +189,7 @@ async def know(
     *,
     kinds: Kinds = None,
     about: Name = "",
+    scope: ScopeOfKnowledge = None,
     since: Since = None,
     until: Until = None,
     limit: Limit = LIMIT,
@@ -202,6 +211,7 @@ async def know(
             since=times.since(since, field="since"),
             until=times.until(until, field="until"),
             about=about.strip(),
+            scope=scope,
         ),
         parts=PARTS if who.of_installation else (BriefingPart.KNOWLEDGE,),
         limit=limit,
