@@ -263,22 +263,19 @@ UNSURE: Final = Cues.of(
 """Words of a question, a condition, a guess or a wish."""
 
 _FILES: Final = (
+    *("file", "files", "log", "logs", "list", "table", "report", "changelog", "page", "archive", "document"),
     *(
-        "file",
-        "files",
-        "log",
-        "logs",
-        "list",
-        "table",
-        "report",
-        "changelog",
-        "page",
-        "archive",
-        "document",
         "datei",
         "liste",
+        "bericht",
+        "tabelle",
+        "archiv",
+        "fichier",
+        "archivo",
+        "informe",
+        "arquivo",
+        "relatório",
     ),
-    *("bericht", "tabelle", "archiv", "fichier", "archivo", "informe", "arquivo", "relatório"),
 )
 CONTENT: Final = Cues.of(
     "lists|contains?|shows|tracks?|tracking|records|reicht|umfasst|enthält|zeigt|contiene|muestra",

@@ -27,7 +27,7 @@ from commonplace.knowledge import short_id
 from commonplace.services.review.items import ReviewVerdict
 
 FORMS: Final = (
-    "a number, k and a number, a short id such as f:3k7q2, two short ids such as r:3k7q2-r:9x2vd, f:3k7q2+f:9x2vd or "
+    "a number, k and a number, a short id such as f:3k7q2, two short ids such as w:1-w:2, f:3k7q2+f:9x2vd or "
     "f:3k7q2+n:4h1tz, or the id of a flagged memory such as o:12"
 )
 """The forms of ids, in words."""
