@@ -115,10 +115,14 @@ async def make_template(cluster: Membership, *branches: Branch) -> str:
 
 
 async def _hurry(cluster: Membership) -> None:
-    """Let the server not wait for the disk: no test of it takes the power away."""
+    """Let the server not wait for the disk, and not vacuum: no test takes its power away or keeps rows for long.
+
+    A vacuum in the middle of a test changes the statistics, and with them the plans of its searches.
+    """
     admin = await asyncpg.connect(cluster.url(role=SUPERUSER, database="postgres"))
     try:
         await admin.execute("ALTER SYSTEM SET fsync = off")
+        await admin.execute("ALTER SYSTEM SET autovacuum = off")
         await admin.execute("SELECT pg_reload_conf()")
         if (space := _space_in_memory()) is not None:
             await admin.execute(f"CREATE TABLESPACE memory LOCATION '{space}'")
