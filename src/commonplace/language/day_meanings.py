@@ -299,7 +299,7 @@ def read_relative_weekday(match: re.Match[str], today: date) -> DaySpan:
     if which == "of next week":
         days = (in_this_week + WEEK,)
     elif which == "last":
-        days = (in_this_week if in_this_week < today else in_this_week - WEEK,)
+        days = (in_this_week - WEEK, in_this_week) if in_this_week < today else (in_this_week - WEEK,)
     elif which == "next" and in_this_week > today:
         days = (in_this_week, in_this_week + WEEK)
     elif which == "this" and in_this_week >= today:

@@ -93,6 +93,15 @@ def _read_end(match: re.Match[str], today: date) -> DaySpan:
     )
 
 
+def _read_rhythm(match: re.Match[str], _today: date) -> DaySpan:
+    """Read days that return; ``unit`` is a year if they return each year."""
+    is_yearly = _YEARLY.search(match[0]) is not None
+    return DaySpan(kind=SpanKind.RHYTHM, unit="year" if is_yearly else "")
+
+
+_YEARLY: Final = re.compile(rf"\s(?:{words.UNITS['year']}|{_MONTH})$", re.IGNORECASE)
+
+
 def _only(kind: SpanKind) -> _Read:
     return lambda _match, _today: DaySpan(kind=kind)
 
@@ -224,7 +233,7 @@ _RHYTHMS: Final = _compiled(
             rf"(?:-feiras)?(?:\s(?:of\sthe|of\seach|im|des|du|del|do)\s{_UNIT}\b)?"
             rf"(?:(?:,|\s(?:and|und|y|et|e))\s(?:am\s|on\s|los\s|les\s|le\s|el\s)?{_WEEKDAY}s?\b)*"
         ),
-        _only(SpanKind.RHYTHM),
+        _read_rhythm,
     ),
     (
         rf"(?:{_ORDINAL})\s{_WEEKDAY}\s(?:of\s(?:the|each|every)|im|des|du|del|do|de\scada)\s{_UNIT}\b",

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from commonplace.language.cues import Cues, spellings
+from commonplace.language.cues import spellings
 from commonplace.language.day_meanings import SpanKind
 
 MOST_SPANS: Final = 16
@@ -254,141 +254,9 @@ DURING: Final = _compiled(
     rf"(?P<date>{_ANY_DAYS})"
 )
 
-UNSURE: Final = Cues.of(
-    "if|unless|whether|when|wenn|falls|ob|sobald|si|cuando|quand|quando|might|maybe|perhaps|probably",
-    "possibly|vielleicht|wahrscheinlich|möglicherweise|vermutlich|quizás?|tal vez|talvez|peut être",
-    "probablement|provavelmente|wants?|wanted|wish|wishes|hopes?|plans?|planned|would|could|should",
-    "möchten?|quiere|veut|quer|hofft|espère|will bis|will ab|will seit",
-)
-"""Words of a question, a condition, a guess or a wish."""
-
-_FILES: Final = (
-    *("file", "files", "log", "logs", "list", "table", "report", "changelog", "page", "archive", "document"),
-    *(
-        "datei",
-        "liste",
-        "bericht",
-        "tabelle",
-        "archiv",
-        "fichier",
-        "archivo",
-        "informe",
-        "arquivo",
-        "relatório",
-    ),
-)
-CONTENT: Final = Cues.of(
-    "lists|contains?|shows|tracks?|tracking|records|reicht|umfasst|enthält|zeigt|contiene|muestra",
-    "contient|contém|mostra",
-    *(f"{noun} {verb}" for noun in _FILES for verb in ("cover", "covers", "hold", "holds")),
-)
-"""Words of a sentence about the content of something."""
-
-DEADLINE: Final = Cues.of(
-    "due|deadline|submit*|register|apply|confirm|pay|fällig|frist|geplant|angekündigt|abgabe*|abgegeben",
-    "abgeben|einreichen|einzureichen|eingereicht|erledig*|fertig*|zahl*|bezahl*|anmeld*|bestätig*",
-    "melden|entregar|plazo|vence|pagar|inscri*|rendre|rendue?s?|échéance|délai|payer|soll*|muss|müssen",
-    "debe*|doit|doivent|must|prazo|entregue|devem?|tem de|têm de|needs? to|please|bitte|veuillez",
-    "merci de|por favor|has to|have to submit|have to send|have to hand|have to finish|have to deliver",
-    "hat zeit|tiene que|tienen que|remettre|renvoyer|envoyer|schicken|senden|enviar",
-)
-"""Words of a sentence about a task, which has a last day but does not hold until then."""
-
-COLLECTION: Final = Cues.of(
-    "changes|releases|versions|commits|data|logs?|events|messages|entries|records|reports?|backups?",
-    "files|orders|tickets|results|invoices|issues|änderungen|daten|einträge|berichte?|rechnungen",
-    "cambios|datos|registros|informes?|modifications|données|rapports?|changements|milliseconds|seconds",
-    "minutes|hours|days|millisekunden|sekunden|minuten|stunden|tage|segundos|minutos|días|secondes",
-    "jours|cases|expenses?|sales|alterações|dados|relatórios?|faturas",
-)
-"""Nouns to which a phrase after them belongs."""
-
-PAST: Final = Cues.of(
-    "was|were|had|did|went|came|left|got|began|became|took|gave|met|sent|bought|sold|broke|built|paid",
-    "made|said|ran|fell|lost|joined|started|ended|moved|visited|signed|opened|launched|happened|arrived",
-    "returned|replaced|changed|war|waren|hatten?|hatte|wurden?|wurde|kam|kamen|ging|begann|worden",
-    "gewesen|geboren|fue|fueron|estaba|estuvo|era|hubo|tuvo|vino|nació|cambió|empezó|terminó|llegó",
-    "ha sido|était|étaient|avait|avaient|a été|ont été|est née?|a eu|est arrivée?|foi|foram|estava",
-    "esteve|houve|teve|veio|nasceu|mudou|começou|terminou|chegou|last|letzte[nmrs]?|vergangene[nmrs]?",
-    "ago|founded|married|gegründet|fundado|fundada|fondée?",
-)
-"""Words of a sentence about the past."""
-
-NOW: Final = Cues.of(
-    "from now|as of now|starting now|with immediate effect|ab sofort|ab jetzt|von jetzt an",
-    "dès maintenant|à partir de maintenant|dès à présent|desde ahora|a partir de ahora|desde ya",
-    "a partir de agora|desde já",
-)
-"""Words that begin a period today."""
-
-LASTED: Final = re.compile(
-    r"\b(?:lived|worked|studied|taught|served|led|owned|rented|attended|was|were|wohnte|lebte|arbeitete|studierte|leitete"
-    r"|war|waren|vivió|trabajó|estudió|fue|vivait|habitait|travaillait|vécu|travaillé|étudié|était|viveu|morou|trabalhou"
-    r"|estudou|foi)\b(?!\s(?:from|von|de|desde)\b)",
-    re.IGNORECASE,
-)
-"""Verbs of a sentence in which "from 2010 to 2015" means years: a port may change from 2010 to 2015."""
-
-ABSENT: Final = Cues.of(
-    "will|won t|wird|werden|sera|seront|será|serán|estará|estarán|serão|estarão|va a|vai|vão|away",
-    "absent|leave|holidays?|vacation|travell?ing|abroad|sick|ill|fehlt|verreist|urlaub|ferien|krank",
-    "auf reisen|abwesend|congé|vacances|absente?|malade|vacaciones|viaje|ausente|baja|trip|dienstreise",
-    "geschäftsreise|voyage|déplacement|férias|viagem|doente|next week",
-)
-"""Words of a sentence in which "from Monday to Wednesday" means those of one week, not opening hours."""
-
-OPEN: Final = Cues.of(
-    "open|opens|hours|offen|geöffnet|öffnet|öffnungszeiten|sprechzeiten|ouverte?s?|ouvre|horaires?",
-    "abierto|abierta|abre|horario|aberto|aberta|horário|service hours|office hours",
-)
-"""Words of a sentence about opening hours."""
-
-ABSENCE: Final = re.compile(
-    r"\b(?:is|are|ist|sind|est|sont|está|están|estão)\s(?:\S+\s){0,4}?(?:away|absent|leave|holidays?|vacation|travell?ing|abroad"
-    r"|sick|closed|out|down|offline|blocked|unavailable|frozen|verreist|urlaub|ferien|krank|geschlossen|gesperrt|abwesend|congé"
-    r"|vacances|absente?s?|malade|fermée?s?|vacaciones|viaje|ausentes?|baja|cerrad[oa]s?|férias|doente|fechad[oa]s?|fora)\b",
-    re.IGNORECASE,
-)
-"""Words of a sentence in which "for three weeks" counts from now, and is no term of a guarantee or a process."""
-
-EVENT: Final = Cues.of(
-    "meeting|appointment|birthday|anniversary|born|wedding|party|exam|interview|audit|termin|sitzung",
-    "besprechung|geburtstag|prüfung|hochzeit|réunion|rendez vous|anniversaire|examen|reunión|cita",
-    "cumpleaños|boda|reunião|consulta|aniversário|exame|likes? to say|says|deadline|ships?|launch",
-    "launches",
-)
-"""Words of a sentence about an event, which stays true when its day is over."""
-
-HINDRANCE: Final = Cues.of(
-    "closed|shut|reserved|is out|are out|out of|away|absent|is off|are off|day off|unavailable|blocked",
-    "is down|are down|offline|unreachable|frozen|no|not|nobody|none|only|all day|on leave",
-    "parental leave|sick leave|on holidays?|on vacation|replaces?|covers|reserviert|geschlossen",
-    "gesperrt|abwesend|fehlt|kein*|niemand|nur|ganztags|nicht|urlaub|ferien|übernimmt|vertritt",
-    "réservée?s?|fermée?s?|absente?s?|indisponible|aucune?|seulement|personne|ne|n|congé|vacances",
-    "remplace|reservado|reservada|cerrada?s?|cerrado|cerrados|ausente|nadie|ningún|ninguna|sólo|solo",
-    "vacaciones|sustituye|fechado|fechada|fechados|ninguém|só|apenas|não|férias|substitui",
-)
-"""Words of a sentence about what holds all day, and not about something that happens on that day."""
-
-STATE: Final = Cues.of(
-    "will|wird|werden|sera|seront|será|serán|estará|estarán|serão|estarão|habrá|haverá|bleibt|bleiben|reste|restent|queda",
-    "quedan|fica|ficam",
-)
-"""Words of a sentence about a state or the future, in which "in May" is a period."""
-
-ALWAYS: Final = Cues.of(
-    "always|usually|normally|typically|generally|often|annually|yearly|immer|meist*|normalerweise",
-    "jährlich|jeweils|gewöhnlich|toujours|généralement|habituellement|d habitude|siempre|normalmente",
-    "suele*|sempre|geralmente|costuma*",
-)
-"""Words of a sentence about what returns."""
-
-DENIED: Final = _compiled(
-    r"(?:\b(?:not|never|nicht|nie|nunca|pas|não|no(?=\s\w+[ae]n?\b(?!.*\baté\b)))\b|n['\u2019]t\b|\bn['\u2019]|\bne\b)"
-)
 _LIMITS: Final = r"(?:until|till|up\sto|bis|hasta|até|jusqu['\u2019](?:à|au|aux|en))"
 GOVERNED: Final = _compiled(
-    rf"\b(?:{_LIMITS}\s(?:\S+\s){{0,2}}|(?:from|by|before|after|since|to|than|ab|seit|vor|nach|depuis|antes)\s"
+    rf"\b(?:{_LIMITS}\s(?:\S+\s){{0,2}}|(?:from|by|before|after|since|to|than|ab|seit|vor|nach|depuis|antes|avant|après|dès|après|tras|después)\s"
     r"(?:(?:the|den|dem|der|le|la|el|o|a|de|del|do|da)\s)?)$"
 )
 """Words before days that are no time in which something holds."""

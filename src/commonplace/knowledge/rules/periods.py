@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
+from commonplace.knowledge.rules import period_cues as cues
 from commonplace.knowledge.rules import period_phrases as phrases
 from commonplace.knowledge.rules.period_days import (
     DAY_READERS,
@@ -116,18 +117,34 @@ def read_period(text: str, now: datetime) -> Period | None:
     findings = _findings(sentence) if sentence.spans and "?" not in text else []
     if (
         not findings
-        or sentence.has(phrases.UNSURE)
-        or any(each.days is None for each in findings)
+        or any(sentence.has(each) for each in cues.DOUBTS)
+        or any(each.days is None or _is_name(sentence, each.match) for each in findings)
+        or _returns_each_year(sentence, findings)
         or _has_other_days(sentence, findings)
     ):
         return None
     begins = [each.days[0] for each in findings if each.days and each.days[0]]
     ends = [each.days[1] for each in findings if each.days and each.days[1]]
-    if not begins and sentence.has(phrases.NOW):
+    if not begins and sentence.has(cues.NOW):
         begins = [sentence.today]
     if len(begins) > 1 or len(ends) > 1 or (begins and ends and ends[0] < begins[0]):
         return None
     return _period(sentence, findings, (begins or [None])[0], (ends or [None])[0], now)
+
+
+def _is_name(sentence: _Sentence, match: re.Match[str]) -> bool:
+    """Return whether a phrase begins with a capital within a sentence, as in "the bar Until Friday"."""
+    before = sentence.coded[: match.start()].rstrip()
+    return match[0][0].isupper() and before[-1:].isalnum()
+
+
+def _returns_each_year(sentence: _Sentence, findings: Sequence[_Finding]) -> bool:
+    """Return whether a sentence is about days of every year."""
+    names_year = any(
+        sentence.spans[char].has_year for each in findings for char in each.match[0] if char in sentence.spans
+    )
+    is_yearly = any(span.kind is SpanKind.RHYTHM and span.unit == "year" for span in sentence.spans.values())
+    return is_yearly or (not names_year and sentence.has(cues.RETURNING))
 
 
 def _coded(text: str, today: date) -> _Sentence:
@@ -195,7 +212,7 @@ def _both_ends(sentence: _Sentence) -> Iterator[_Finding]:
             yield _Finding(match=match, days=read(sentence, match))
             return
     is_absence = (
-        SpanKind.LENGTH in sentence.kinds and sentence.has(phrases.ABSENCE) and not sentence.has(phrases.PAST)
+        SpanKind.LENGTH in sentence.kinds and sentence.has(cues.ABSENCE) and not sentence.has(cues.PAST)
     )
     pattern = phrases.FOR_LENGTH if is_absence else phrases.AHEAD
     if is_absence or SpanKind.AHEAD in sentence.kinds:
@@ -210,21 +227,21 @@ def _if_clear(sentence: _Sentence, match: re.Match[str], days: Ends | None) -> E
     before, after = sentence.coded[: match.start()], sentence.coded[match.end() :]
     belongs = _is_of_collection(before) or phrases.BELONGS.match(after)
     is_lost = before.strip() and len(sentence.coded.split()) > _MOST_WORDS
-    return None if belongs or is_lost or sentence.has(phrases.CONTENT) else days
+    return None if belongs or is_lost or sentence.has(cues.CONTENT) else days
 
 
 def _is_of_collection(before: str) -> bool:
     """Return whether the words before a phrase end with a noun such as "changes", but not "no changes"."""
     *others, noun = tokens_of(before) or ("",)
-    return noun in phrases.COLLECTION.words and others[-1:] not in (["no"], ["keine"])
+    return noun in cues.COLLECTION.words and others[-1:] not in (["no"], ["keine"])
 
 
 def _from_to(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
     first, last = (sentence.spans[match[name]] for name in ("first", "last"))
     if first.kind is last.kind is SpanKind.WEEKDAY:
         if (
-            not sentence.has(phrases.ABSENT)
-            or sentence.has(phrases.OPEN)
+            not sentence.has(cues.ABSENT)
+            or sentence.has(cues.OPEN)
             or may_be_this_week(first, last, sentence.today)
         ):
             return None
@@ -232,8 +249,7 @@ def _from_to(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
         return None
     if match["joint"] and not match["between"] and not are_neighbours(first, last):
         return None
-    is_past = sentence.has(phrases.PAST)
-    return _if_clear(sentence, match, pair_of(first, last, sentence.today, is_past=is_past))
+    return _pair(sentence, match, first, last)
 
 
 def _are_clear_stretches(sentence: _Sentence, match: re.Match[str], first: DaySpan, last: DaySpan) -> bool:
@@ -241,9 +257,9 @@ def _are_clear_stretches(sentence: _Sentence, match: re.Match[str], first: DaySp
     units = {span.unit for span in (first, last) if span.kind is SpanKind.STRETCH}
     if "year" in units:
         is_closed = phrases.CLOSED.match(sentence.coded[match.end() :])
-        return is_closed is not None and sentence.has(phrases.LASTED)
-    is_joint = match["joint"] and sentence.has(phrases.HINDRANCE)
-    return "month" not in units or last.has_year or is_joint or sentence.has(phrases.ABSENT)
+        return is_closed is not None and sentence.has(cues.LASTED)
+    is_joint = match["joint"] and sentence.has(cues.HINDRANCE)
+    return "month" not in units or last.has_year or is_joint or sentence.has(cues.ABSENT)
 
 
 def _range(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
@@ -252,9 +268,15 @@ def _range(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
     if span.unit == "joint" and not match["between"]:
         return None
     first, last = (replace(span, options=tuple((days[end],) * 2 for days in span.options)) for end in (0, 1))
-    return _if_clear(
-        sentence, match, pair_of(first, last, sentence.today, is_past=sentence.has(phrases.PAST))
-    )
+    return _pair(sentence, match, first, last)
+
+
+def _pair(sentence: _Sentence, match: re.Match[str], first: DaySpan, last: DaySpan) -> Ends | None:
+    """Return the days from one to another; in the past, only those of a state, because an event stays true."""
+    is_past = sentence.has(cues.PAST)
+    if is_past and not sentence.has(cues.LASTED):
+        return None
+    return _if_clear(sentence, match, pair_of(first, last, sentence.today, is_past=is_past))
 
 
 def _length_from(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
@@ -282,7 +304,7 @@ def _single_ends(sentence: _Sentence) -> Iterator[_Finding]:
         for match in _matches(sentence, phrase):
             if _begins(sentence, match):
                 yield _Finding(match=match, days=_end_of_phrase(sentence, match, phrase))
-    if not sentence.has(phrases.DEADLINE):
+    if not sentence.has(cues.DEADLINE):
         for phrase in phrases.ENDS:
             for match in _matches(sentence, phrase):
                 yield _Finding(match=match, days=_end_of_phrase(sentence, match, phrase))
@@ -316,7 +338,7 @@ def _end_of_phrase(sentence: _Sentence, match: re.Match[str], phrase: phrases.Ph
 
 def _is_denied(sentence: _Sentence, match: re.Match[str]) -> bool:
     """Return whether something does not happen until a day: "does not open until Friday"."""
-    return phrases.DENIED.search(sentence.coded[: match.start()]) is not None
+    return cues.DENIED.search(sentence.coded[: match.start()]) is not None
 
 
 def _stands_alone(sentence: _Sentence, match: re.Match[str], span: DaySpan) -> bool:
@@ -334,7 +356,7 @@ def _stands_alone(sentence: _Sentence, match: re.Match[str], span: DaySpan) -> b
 
 def _whole_days(sentence: _Sentence) -> Iterator[_Finding]:
     """Return days on which something holds: "next week", "during the fair (9-20 December)"."""
-    if any(sentence.has(each) for each in (phrases.PAST, phrases.DEADLINE, phrases.EVENT)):
+    if any(sentence.has(each) for each in (cues.PAST, cues.DEADLINE, cues.EVENT, cues.CLOCK)):
         return
     for match in phrases.DURING.finditer(sentence.coded):
         span = sentence.spans[match["date"]]
@@ -352,12 +374,12 @@ def _is_state(sentence: _Sentence, match: re.Match[str], span: DaySpan) -> bool:
     ):
         return False
     if span.is_relative or match["strong"]:
-        return not sentence.has(phrases.ALWAYS)
-    if sentence.has(phrases.ALWAYS):
+        return not sentence.has(cues.ALWAYS)
+    if sentence.has(cues.ALWAYS):
         return False
     if span.kind is SpanKind.STRETCH and span.unit in {"week", "quarter", "half"}:
         return True
-    return sentence.has(phrases.HINDRANCE) or (span.kind is SpanKind.STRETCH and sentence.has(phrases.STATE))
+    return sentence.has(cues.HINDRANCE) or (span.kind is SpanKind.STRETCH and sentence.has(cues.STATE))
 
 
 def _has_other_days(sentence: _Sentence, findings: Sequence[_Finding]) -> bool:
