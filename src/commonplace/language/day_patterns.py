@@ -23,6 +23,7 @@ from commonplace.language.day_meanings import (
     read_month,
     read_month_in_year,
     read_near,
+    read_numbered_weekday,
     read_numeric,
     read_quarter,
     read_relative_stretch,
@@ -65,11 +66,11 @@ _ORDINAL: Final = any_of(words.ORDINALS)
 _NTH: Final = r"(?:st|nd|rd|th|er|º|ª|°|\.)?"
 _OF: Final = r"(?:of\s(?:the\s)?|des?\s|del\s|do\s|da\s|d['\u2019]|von\s)"
 _TO: Final = (
-    r"(?:\s?[-\u2013\u2014+&]\s?|\s(?:to|until|till|through|and|bis|und|au|et|al|a|hasta|y|até|ao|e)\s)"
+    r"(?:\s?[-\u2013\u2014+&/]\s?|\s(?:to|until|till|through|and|bis|und|au|et|al|a|hasta|y|até|ao|e)\s)"
 )
 _THE: Final = r"(?:the\s|den\s|dem\s|zum\s|le\s|el\s|o\s)?"
 _IN_YEAR: Final = rf"(?:,?\s{_OF}?(?P<year>{_YEAR}))?"
-_NO_MORE: Final = r"(?![\w:/-]|[.,]\d)"
+_NO_MORE: Final = r"(?![\w/-]|[.,:]\d)"
 
 
 def _read_end(match: re.Match[str], today: date) -> DaySpan:
@@ -155,7 +156,7 @@ _RANGES: Final = _compiled(
 _NAMED_STRETCHES: Final = _compiled(
     (
         (
-            rf"(?:Q(?P<q>[1-4])|(?:the\s)?(?P<nth>{_ORDINAL})\s(?:quarter|quartals?|trimestre))\b"
+            rf"(?:(?:Q|T(?=\d\s{_YEAR}))(?P<q>[1-4])|(?:the\s)?(?P<nth>{_ORDINAL})\s(?:quarter|quartals?|trimestre))\b"
             rf"(?:[\s/]{_OF}?(?P<year>{_YEAR}))?{_NO_MORE}"
         ),
         read_quarter,
@@ -170,8 +171,8 @@ _NAMED_STRETCHES: Final = _compiled(
     ),
     (
         (
-            rf"(?:calendar\sweeks?|kalenderwochen?|kw|cw|weeks?|wochen?|semaines?|semanas?)\s?(?P<week>\d{{1,2}})"
-            rf"(?:{_TO}(?:kw\s)?(?P<last>\d{{1,2}}))?(?:(?:\s|\s?/\s?|,\s){_OF}?(?P<year>{_YEAR}))?{_NO_MORE}"
+            rf"(?:calendar\sweeks?|kalenderwochen?|kw|cw|weeks?|wk|wochen?|semaines?|semanas?)\s?(?P<week>\d{{1,2}})"
+            rf"(?:(?:{_TO}|/)(?:kw\s)?(?P<last>\d{{1,2}}))?(?:(?:\s|\s?/\s?|,\s){_OF}?(?P<year>{_YEAR}))?{_NO_MORE}"
         ),
         read_week,
     ),
@@ -259,6 +260,15 @@ _BLURS: Final = _compiled(
         _only(SpanKind.VAGUE),
     ),
 )
+_NUMBERED: Final = _compiled(
+    (
+        (
+            rf"(?P<weekday>{_WEEKDAY}),?\s(?:(?:the|den|dem|le|el)\s(?P<day>\d{{1,2}})|(?P<alone>\d{{1,2}}))(?:st|nd|rd|th|\.)?"
+            r"(?=$|[,;)]|\.?$|\s(?:to|until|bis|al?|au|hasta|ist|is|are|sind|est|está)\b)"
+        ),
+        read_numbered_weekday,
+    ),
+)
 _OTHER: Final = _compiled(
     (any_of([*words.HOLIDAYS, *words.FIXED_HOLIDAYS]) + r"\b", read_holiday),
     (any_of(words.DAYS_AWAY) + r"\b", read_near),
@@ -296,7 +306,7 @@ _WORDED_RULES: Final = (
         ),
         _BLURS[:1],
     ),
-    (_first_words(*words.WEEKDAYS), _BLURS[1:]),
+    (_first_words(*words.WEEKDAYS), (*_NUMBERED, *_BLURS[1:])),
     (
         _first_words(
             "the|very|end|ende|last|den|dem|letzte[nmrs]?|la|le|el|o|fin|dernier|último|finales|finais|final|fim"
@@ -315,9 +325,12 @@ _WORDED_RULES: Final = (
     (_WHICH_WORDS, _RELATIVE[2:3]),
     (_first_words(*words.WEEKDAYS), _RELATIVE[3:4]),
     (_WHICH_WORDS, _RELATIVE[4:]),
-    (_first_words("q1|q2|q3|q4|the", *words.ORDINALS), _NAMED_STRETCHES[:1]),
+    (_first_words("q1|q2|q3|q4|t1|t2|t3|t4|the", *words.ORDINALS), _NAMED_STRETCHES[:1]),
     (_first_words("h1|h2|the", *words.ORDINALS), _NAMED_STRETCHES[1:2]),
-    (_first_words("calendar|kalenderwochen?|kw|cw|weeks?|wochen?|semaines?|semanas?"), _NAMED_STRETCHES[2:3]),
+    (
+        _first_words("calendar|kalenderwochen?|kw|cw|wk|weeks?|wochen?|semaines?|semanas?"),
+        _NAMED_STRETCHES[2:3],
+    ),
     (_first_words(*words.NUMBERS), _LENGTHS[1:]),
     (_first_words(*words.DAYS_AWAY), _OTHER[1:2]),
     (_first_words(*words.WEEKDAYS), _OTHER[2:]),

@@ -73,7 +73,7 @@ PAST: Final = Cues.of(
 """Words of a sentence about the past."""
 
 NOW: Final = Cues.of(
-    "from now|as of now|starting now|with immediate effect|ab sofort|ab jetzt|von jetzt an",
+    "from now|von jetzt|as of now|starting now|with immediate effect|ab sofort|ab jetzt|von jetzt an",
     "dès maintenant|à partir de maintenant|dès à présent|desde ahora|a partir de ahora|desde ya",
     "a partir de agora|desde já",
 )
@@ -153,7 +153,7 @@ DENIED: Final = _compiled(
 _HEARSAY: Final = Cues.of(
     "says|said|told|claims?|claimed|thinks?|thought|believes?|heard|doubts?|apparently|supposedly|allegedly",
     "reportedly|rumou?rs?|according|sagte?|behauptet|glaubt|glaube|meint|denkt|bezweif*|angeblich|offenbar",
-    "anscheinend|gerücht*|laut|a dit|dit que|croit|crois|pense|doute*|il paraît|apparemment|selon|d après",
+    "anscheinend|gerücht*|dass|laut|a dit|dit que|croit|crois|pense|doute*|il paraît|apparemment|selon|d après",
     "rumeurs?|dice|dijo|cree|creo|piensa|dudo|duda|al parecer|parece|según|rumores|diz|disse|acha|acho",
     "acredita|duvido|duvida|pelos vistos|de acordo com",
 )

@@ -76,7 +76,7 @@ _PART: Final = (
     r"|à\snoite|à\starde|de\smanhã))?"
 )
 _TO: Final = _PART + (
-    r",?(?:\s(?:to|until|till|through|thru|up\sto|bis|bis\szum|bis\sund\smit|bis\seinschlie(?:ß|ss)lich|au|à|jusqu['\u2019]au"
+    r",?(?:\s(?:to|until|till?|through|thru|up\sto|bis|bis\szum|bis\sund\smit|bis\seinschlie(?:ß|ss)lich|au|à|jusqu['\u2019]au"
     r"|jusqu['\u2019]à|al|a|hasta|hasta\sel|hasta\sla|até|até\so|até\sa|ao|à|(?P<joint>and|und|et|y|e|&))\s|\s?[\u2013\u2014-]\s?)"
 )
 TO: Final = _compiled(rf"{_DATE}{_TO}{_THE}{_DATE}")
@@ -121,7 +121,8 @@ _INCLUDED: Final = (
     r"|incluído))"
 )
 _UNTIL: Final = (
-    r"\b(?:until|till|til|up\suntil|up\sto|bis(?:\szum|\szur)?|hasta|até|jusqu['\u2019](?:à|au|en|aux))"
+    r"\b(?:until|till|til|(?<=\bnow\s)to|up\suntil|up\sto|bis(?:\szum|\szur)?|hasta|até"
+    r"|jusqu['\u2019](?:à|au|en|aux))"
 )
 _THROUGH: Final = (
     r"\b(?:through|thru|until\sand\sincluding|up\sto\sand\sincluding|bis\sund\smit|bis\seinschlie(?:ß|ss)lich|bis\sinklusive"
@@ -191,7 +192,7 @@ ENDS: Final = (
         shift=-1,
     ),
     Phrase(
-        cues=frozenset(spellings("until|till?|up|bis|hasta|até|jusqu")),
+        cues=frozenset(spellings("until|till?|to|up|bis|hasta|até|jusqu")),
         pattern=_compiled(rf"{_UNTIL}\s{_THE}(?P<date>{_DATE}),?{_EXCLUDED}"),
         begins=False,
         reading="exact",
@@ -204,13 +205,13 @@ ENDS: Final = (
         reading="through",
     ),
     Phrase(
-        cues=frozenset(spellings("until|till?|up|bis|hasta|até|jusqu")),
+        cues=frozenset(spellings("until|till?|to|up|bis|hasta|até|jusqu")),
         pattern=_compiled(rf"{_UNTIL}\s{_THE}(?P<date>{_DATE}),?{_INCLUDED}"),
         begins=False,
         reading="through",
     ),
     Phrase(
-        cues=frozenset(spellings("until|till?|up|bis|hasta|até|jusqu")),
+        cues=frozenset(spellings("until|till?|to|up|bis|hasta|até|jusqu")),
         pattern=_compiled(rf"{_UNTIL}\s{_THE}(?P<date>{_DATE})(?!,?{_INCLUDED}|,?{_EXCLUDED})"),
         begins=False,
         reading="until",
@@ -274,9 +275,12 @@ CLOSED: Final = re.compile(r"\s*(?:$|[.,;:)](?!\d))")
 CLOSED_BEFORE: Final = re.compile(r"[,;:]\s$")
 CONTINUED: Final = _compiled(
     r"\s(?:in|im|at|am|auf|bei|beim|an|en|à|au|aux|chez|as|als|for|für|por|para|pour|on|with|mit|con|avec|and|und|y|et"
-    r"|but|aber|pero|mais|because|weil|porque|parce|e|com|em|no|na|inclus\w*|onwards?)\b"
+    r"|but|aber|pero|mais|because|weil|porque|parce|e|com|em|no|na|inclus\w*|onwards?|offline|down|closed|out|off"
+    r"|geschlossen|gesperrt|weg|zu|krank|abwesend|fermée?s?|cerrad[oa]s?|fechad[oa]s?)\b"
 )
-BELONGS: Final = re.compile(r"\s(?:\d|of\b|des?\b|du\b|del\b|d[ao]\b|d['\u2019])|['\u2019]", re.IGNORECASE)
+BELONGS: Final = re.compile(
+    r"\s(?:\d(?!\d?:\d\d)|of\b|des?\b|du\b|del\b|d[ao]\b|d['\u2019])|['\u2019]", re.IGNORECASE
+)
 PRELUDE: Final = _compiled(
     r"^(?:noch|nur\snoch|erst|schon|auch|only|also|just|encore|seulement|sólo|solo|só)\s$"
 )
@@ -284,3 +288,11 @@ PRELUDE: Final = _compiled(
 
 VERB_FIRST: Final = _compiled(r"(?:seit|ab|bis|hasta|desde|até|jusqu|depuis|à\spartir|a\spartir|dès)")
 SUBJECT: Final = re.compile(r"\s(?:the(?!\s\d)|our|we|he|she|they|it)\b")
+BACK: Final = _compiled(
+    r"\b(?:back|returns?|wieder\s(?:da|zurück)|zurück|de\sretour|retour|vuelve|regresa|volta)\s(?:(?:on|am|le|el|a|em)\s)?$"
+)
+"""Words before the day on which somebody is back, which says nothing more than the end of the period before it."""
+ALONE_BEFORE: Final = _compiled(r"(?:^|[,;:(]\s)$|\b(?:the|die|la|closed|shut|off|out|away|frozen)\s$")
+ALONE_AFTER: Final = _compiled(
+    r"\s(?:no|kein\w*|sin|sem|pas\sde|aucun\w*|nobody|niemand|nadie|personne|nur|only)\b"
+)

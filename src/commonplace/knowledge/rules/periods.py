@@ -150,7 +150,8 @@ def _returns_each_year(sentence: _Sentence, findings: Sequence[_Finding]) -> boo
 def _coded(text: str, today: date) -> _Sentence:
     """Return a sentence whose days are characters of a private block, a block for each kind of span."""
     coded, spans, end = "", dict[str, DaySpan](), 0
-    for place, span in enumerate(find_day_spans(without_quotations(text), today)[: phrases.MOST_SPANS]):
+    named = _with_brackets(find_day_spans(without_quotations(text), today), text)
+    for place, span in enumerate(named[: phrases.MOST_SPANS]):
         char = phrases.character(span.kind, place)
         spans[char] = span
         coded += f"{text[end : span.start]}{char}"
@@ -158,6 +159,27 @@ def _coded(text: str, today: date) -> _Sentence:
     coded += text[end:]
     kinds = frozenset(span.kind for span in spans.values())
     return _Sentence(text=text, coded=coded, tokens=tokens_of(coded), spans=spans, kinds=kinds, today=today)
+
+
+def _with_brackets(spans: Sequence[DaySpan], text: str) -> list[DaySpan]:
+    """Return spans in which a date in brackets counts for the day before it: "New Year's Eve (31 December 2026)"."""
+    joined: list[DaySpan] = []
+    for span in spans:
+        named = joined[-1] if joined else None
+        if (
+            named is None
+            or span.kind not in {SpanKind.DAY, SpanKind.RANGE}
+            or not named.options
+            or text[named.end : span.start] not in {" (", " (the ", " (am ", " (le ", " (el "}
+            or text[span.end : span.end + 1] != ")"
+        ):
+            joined.append(span)
+            continue
+        agrees = any(a <= d and c <= b for a, b in named.options for c, d in span.options)
+        joined[-1] = replace(
+            span if agrees else replace(span, kind=SpanKind.VAGUE), start=named.start, end=span.end + 1
+        )
+    return joined
 
 
 def _period(
@@ -320,8 +342,16 @@ def _begins(sentence: _Sentence, match: re.Match[str]) -> bool:
     if not match.groupdict().get("on") or match["onwards"]:
         return True
     span = sentence.spans[match["date"]]
-    is_coming = match["on"].lower() == "from" and span.is_relative and span.options[0][0] >= sentence.today
-    return is_coming and span.kind in {SpanKind.NEAR, SpanKind.STRETCH}
+    if match["on"].lower() != "from" or not span.options:
+        return False
+    if span.is_relative:
+        return span.options[0][0] >= sentence.today and span.kind in {SpanKind.NEAR, SpanKind.STRETCH}
+    day = coming_day(span, sentence.today)
+    return (
+        day is not None
+        and day > sentence.today
+        and phrases.CLOSED.match(sentence.coded[match.end() :]) is not None
+    )
 
 
 def _end_of_phrase(sentence: _Sentence, match: re.Match[str], phrase: phrases.Phrase) -> Ends | None:
@@ -344,6 +374,8 @@ def _is_denied(sentence: _Sentence, match: re.Match[str]) -> bool:
 def _stands_alone(sentence: _Sentence, match: re.Match[str], span: DaySpan) -> bool:
     """Return whether a phrase ends with its date, so that the following words do not belong to it."""
     rest = sentence.coded[match.end() :]
+    if match.groupdict().get("onwards"):
+        return True
     if span.kind in {SpanKind.DAY, SpanKind.END, SpanKind.RANGE} or phrases.CLOSED.match(rest):
         return True
     before = sentence.coded[: match.start()]
@@ -369,17 +401,21 @@ def _is_state(sentence: _Sentence, match: re.Match[str], span: DaySpan) -> bool:
     before, after = sentence.coded[: match.start()], sentence.coded[match.end() :]
     if phrases.ATTACHED.search(before) or phrases.GOVERNED.search(before) or phrases.BELONGS.match(after):
         return False
-    if span.kind is SpanKind.WEEKDAY or (
-        span.kind is SpanKind.STRETCH and not span.is_relative and not match["in"]
-    ):
+    if span.kind is SpanKind.WEEKDAY:
         return False
-    if span.is_relative or match["strong"]:
-        return not sentence.has(cues.ALWAYS)
+    if span.kind is SpanKind.STRETCH and not span.is_relative and not match["in"]:
+        return span.unit == "week" and sentence.has(cues.HINDRANCE) and _is_alone(before, after)
     if sentence.has(cues.ALWAYS):
         return False
-    if span.kind is SpanKind.STRETCH and span.unit in {"week", "quarter", "half"}:
+    if span.is_relative or match["strong"] or span.unit in {"week", "quarter", "half"}:
         return True
     return sentence.has(cues.HINDRANCE) or (span.kind is SpanKind.STRETCH and sentence.has(cues.STATE))
+
+
+def _is_alone(before: str, after: str) -> bool:
+    """Return whether a week without "in" stands as a time: "KW 50 kein Deployment", "closed the week of 9 March"."""
+    is_end = phrases.CLOSED.match(after) or phrases.ALONE_AFTER.match(after)
+    return is_end is not None and phrases.ALONE_BEFORE.search(before) is not None
 
 
 def _has_other_days(sentence: _Sentence, findings: Sequence[_Finding]) -> bool:
@@ -389,6 +425,8 @@ def _has_other_days(sentence: _Sentence, findings: Sequence[_Finding]) -> bool:
         if char in used or span.kind in {SpanKind.RHYTHM, SpanKind.LENGTH}:
             continue
         before = sentence.coded[: sentence.coded.index(char)]
+        if phrases.BACK.search(before) and _is_after_end(span, findings):
+            continue
         if span.kind is SpanKind.VAGUE or (span.is_relative and span.kind is SpanKind.STRETCH):
             return True
         is_bare = span.kind is SpanKind.STRETCH and not span.is_relative and span.unit in {"month", "year"}
@@ -396,3 +434,9 @@ def _has_other_days(sentence: _Sentence, findings: Sequence[_Finding]) -> bool:
         if is_limit or not (is_bare or phrases.ATTACHED.search(before)):
             return True
     return False
+
+
+def _is_after_end(span: DaySpan, findings: Sequence[_Finding]) -> bool:
+    """Return whether a day may be after the end of the period."""
+    ends = [each.days[1] for each in findings if each.days and each.days[1]]
+    return bool(ends and span.options) and span.options[-1][0] > max(ends)
