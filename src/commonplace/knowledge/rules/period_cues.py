@@ -11,10 +11,11 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 UNSURE: Final = Cues.of(
-    "if|unless|whether|when|wenn|falls|ob|sobald|si|cuando|quand|quando|might|maybe|perhaps|probably",
-    "possibly|vielleicht|wahrscheinlich|möglicherweise|vermutlich|quizás?|tal vez|talvez|peut être",
-    "probablement|provavelmente|wants?|wanted|wish|wishes|hopes?|plans?|planned|would|could|should",
-    "möchten?|quiere|veut|quer|hofft|espère|will bis|will ab|will seit",
+    "if|unless|whether|when|wenn|falls|ob|sobald|si|cuando|quand|quando|might|maybe|perhaps|probably|possibly",
+    "vielleicht|wahrscheinlich|möglicherweise|vermutlich|quizás?|tal vez|talvez|peut être|probablement",
+    "provavelmente|wants?|wanted|wish|wishes|hopes?|plans?|planned|would|could|should|möchten?|quiere|veut",
+    "quer|hofft|espère|will bis|will ab|will seit|once the|as soon as|knows?|weiß|sait|sabe|nachdem|dès que",
+    "lorsque|une fois que|una vez|en cuanto|assim que|logo que",
 )
 """Words of a question, a condition, a guess or a wish."""
 
@@ -42,13 +43,14 @@ CONTENT: Final = Cues.of(
 
 DEADLINE: Final = Cues.of(
     "due|deadline|submit*|register|apply|confirm|pay|fällig|frist|geplant|angekündigt|abgabe*|abgegeben",
-    "accept*|applications?|objections?|bewerbungen|candidatur*|solicitudes|inscripciones|inscrições|to object",
-    "have until|has until|a jusqu à|ont jusqu|tiene hasta|tienen hasta|tem até|têm até|abgeben|einreichen",
-    "einzureichen|eingereicht|erledig*|fertig*|zahl*|bezahl*|anmeld*|bestätig*|melden|entregar|plazo|vence",
-    "pagar|inscri*|rendre|rendue?s?|échéance|délai|payer|soll*|muss|müssen|debe*|doit|doivent|must|prazo",
-    "entregue|devem?|tem de|têm de|needs? to|please|bitte|veuillez|merci de|por favor|has to|have to submit",
-    "have to send|have to hand|have to finish|have to deliver|hat zeit|tiene que|tienen que|remettre|renvoyer",
-    "envoyer|schicken|senden|enviar",
+    "registration*|comments?|feedback|votes?|call for papers|survey|rsvp|accept*|applications?|objections?",
+    "bewerbungen|candidatur*|solicitudes|inscripciones|inscrições|to object|have until|has until|a jusqu à",
+    "ont jusqu|tiene hasta|tienen hasta|tem até|têm até|abgeben|einreichen|einzureichen|eingereicht|erledig*",
+    "fertig*|zahl*|bezahl*|anmeld*|bestätig*|melden|entregar|plazo|vence|pagar|inscri*|rendre|rendue?s?",
+    "échéance|délai|payer|soll*|muss|müssen|debe*|doit|doivent|must|prazo|entregue|devem?|tem de|têm de",
+    "needs? to|please|bitte|veuillez|merci de|por favor|has to|have to submit|have to send|have to hand",
+    "have to finish|have to deliver|hat zeit|tiene que|tienen que|remettre|renvoyer|envoyer|schicken|senden",
+    "enviar",
 )
 """Words of a sentence about a task, which has a last day but does not hold until then."""
 
@@ -56,19 +58,21 @@ COLLECTION: Final = Cues.of(
     "changes|releases|versions|commits|data|logs?|events|messages|entries|records|reports?|backups?",
     "files|orders|tickets|results|invoices|issues|änderungen|daten|einträge|berichte?|rechnungen",
     "cambios|datos|registros|informes?|modifications|données|rapports?|changements|milliseconds|seconds",
+    "placed|passées|hechos|eingegangen|bestellungen|commandes|pedidos|encomendas",
     "minutes|hours|days|millisekunden|sekunden|minuten|stunden|tage|segundos|minutos|días|secondes",
     "jours|cases|expenses?|sales|alterações|dados|relatórios?|faturas",
 )
 """Nouns to which a phrase after them belongs."""
 
 PAST: Final = Cues.of(
-    "was|were|had|did|went|came|left|got|began|became|took|gave|met|sent|bought|sold|broke|built|paid",
-    "made|said|ran|fell|lost|joined|started|ended|moved|visited|signed|opened|launched|happened|arrived",
-    "returned|replaced|changed|war|waren|hatten?|hatte|wurden?|wurde|kam|kamen|ging|begann|worden",
-    "gewesen|geboren|fue|fueron|estaba|estuvo|era|hubo|tuvo|vino|nació|cambió|empezó|terminó|llegó",
-    "ha sido|était|étaient|avait|avaient|a été|ont été|est née?|a eu|est arrivée?|foi|foram|estava",
-    "esteve|houve|teve|veio|nasceu|mudou|começou|terminou|chegou|last|letzte[nmrs]?|vergangene[nmrs]?",
-    "ago|founded|married|gegründet|fundado|fundada|fondée?",
+    "was|were|had|did|went|came|left|got|began|became|took|gave|met|sent|bought|sold|broke|built|paid|made",
+    "said|ran|fell|lost|joined|started|ended|moved|visited|signed|opened|launched|happened|arrived|returned",
+    "replaced|changed|war|waren|hatten?|hatte|wurden?|wurde|kam|kamen|ging|begann|worden|gewesen|geboren|fue",
+    "fueron|estaba|estuvo|era|hubo|tuvo|vino|nació|cambió|empezó|terminó|llegó|ha sido|était|étaient|avait",
+    "avaient|a été|ont été|est née?|a eu|est arrivée?|foi|foram|estava|esteve|houve|teve|veio|nasceu|mudou",
+    "começou|terminou|chegou|last|letzte[nmrs]?|vergangene[nmrs]?|learned|learnt|called|decided|agreed",
+    "discussed|discovered|fixed|heard|talked|deployed|released|shipped|migrated|posted|ago|founded|married",
+    "gegründet|fundado|fundada|fondée?",
 )
 """Words of a sentence about the past."""
 
@@ -116,9 +120,11 @@ EVENT: Final = Cues.of(
     "besprechung|geburtstag|prüfung|hochzeit|réunion|rendez vous|anniversaire|examen|reunión|cita|cumpleaños",
     "boda|reunião|consulta|aniversário|exame|likes? to say|says|deadline|ships?|launch|launches|kick off",
     "kickoff|go live|starts?|begins?|ends?|finish|finishes|arrives?|delivery|deliver*|comes?|order|release",
-    "beginnt?|beginnen|startet?|endet|liefer*|kommt|kommen|ankunft|commence*|débute*|arrive*|livr*|empiez*",
-    "comienz*|termina|llega*|entreg*|começa*|inicia|chega*|flug|vuelo|vol|flight|train|zug|tren|conference",
-    "konferenz",
+    "talk|talks|discuss|discusses|meet|meets|sends?|decides?|reviews?|visits?|vote|follow up|calls|presents?",
+    "publishes|besprechen|bespricht|sprechen|treffen|trifft|entscheid*|sortie|parl*|discut*|rencontr*|décid*",
+    "habla*|reúne*|envía*|decid*|visita|visitan|vota*|falamos|fala|encontr*|wahl|abstimmung|beginnt?|beginnen",
+    "startet?|endet|liefer*|kommt|kommen|ankunft|commence*|débute*|arrive*|livr*|empiez*|comienz*|termina",
+    "llega*|entreg*|começa*|inicia|chega*|flug|vuelo|vol|flight|train|zug|tren|conference|konferenz",
 )
 """Words of a sentence about an event, which stays true when its day is over."""
 
@@ -177,6 +183,7 @@ _VOID: Final = Cues.of(
 """Words of a sentence in which a period is only asked for, or does not come."""
 
 _HAPPENED: Final = Cues.of(
+    "night from|night of|nacht vom|nuit du|noche del|noite de",
     "took place|was held|were held|lasted|fand|fanden|dauerten?|a eu lieu|ont eu lieu|a duré|ont duré|duró",
     "duraron|se celebró|se celebraron|durou|duraram|realizou se|aconteceu|tuvo lugar|teve lugar",
 )
@@ -217,7 +224,7 @@ _NEGATED: Final = _compiled(
 
 _REQUEST: Final = _compiled(
     r"^(?:(?:please|pls|bitte|s['\u2019]il\svous\splaît|por\sfavor),?\s)?(?:(?:don['\u2019]t\s)?(?:book|order|reserve|search|find|remind"
-    r"|schedule|ask|buy|compare|check|review|call|visit|meet|deliver|cancel)|buchen?|bestelle?n?|reserviere?n?|suche?n?"
+    r"|schedule|ask|buy|compare|check|review|call|visit|meet|deliver|cancel|follow|talk|send|tell|bring)|buchen?|bestelle?n?|reserviere?n?|suche?n?"
     r"|erinnere|kaufe?|prüfe?n?|réserve[rz]?|commande[rz]?|cherche[rz]?|rappelle|achète|reserva[r]?|reserve|busca[r]?|compra[r]?"
     r"|pide|recuérdale|encomenda|lembra|marca|procura)\s"
 )
@@ -253,5 +260,6 @@ DOUBTS: Final = (
 
 CLOCK: Final = _compiled(
     r"\b(?:at|um|à|a\slas?|às?|@)\s\d{1,2}(?!\d)(?:[:.]\d\d)?(?=\s?(?:h|uhr|am|pm|$|[,.;]))"
+    r"|\b(?:from|between|von|zwischen|de|entre)\s\d{1,2}(?:[:.]\d\d)?\s?h?\s(?:to|and|bis|und|à|et|a|y|e)\s\d{1,2}"
 )
 """A time, with which something happens on a day."""

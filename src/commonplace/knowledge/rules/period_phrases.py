@@ -288,6 +288,10 @@ PRELUDE: Final = _compiled(
 
 VERB_FIRST: Final = _compiled(r"(?:seit|ab|bis|hasta|desde|até|jusqu|depuis|à\spartir|a\spartir|dès)")
 SUBJECT: Final = re.compile(r"\s(?:the(?!\s\d)|our|we|he|she|they|it)\b")
+OF_SUBJECT: Final = _compiled(r"\s(?:is|are|ist|sind|est|sont|está|están|estão|es|é|n['\u2019]est|no|não)\b")
+"""Words after days that belong to the subject before them: "the budget for next year is frozen"."""
+NAMING_DAY: Final = _compiled(r"(?<!\bon )\b(?:the|this)\s$")
+"""Words before a day that says which one of something is meant: "the 8 December contract"."""
 BACK: Final = _compiled(
     r"\b(?:back|returns?|wieder\s(?:da|zurück)|zurück|de\sretour|retour|vuelve|regresa|volta)\s(?:(?:on|am|le|el|a|em)\s)?$"
 )

@@ -18,6 +18,7 @@ from typing import Final
 
 from commonplace.knowledge.rules import period_cues as cues
 from commonplace.knowledge.rules import period_phrases as phrases
+from commonplace.knowledge.rules.east_asian_periods import is_east_asian, read_days
 from commonplace.knowledge.rules.period_days import (
     DAY_READERS,
     Ends,
@@ -111,7 +112,11 @@ def read_period(text: str, now: datetime) -> Period | None:
         text: One sentence.
         now: When it was said (aware), in the time zone of the person who said it: that zone decides which day is today.
     """
-    if len(text) > _MOST_CHARS or not names_days(text) or phrases.CHARACTERS.search(text):
+    if len(text) > _MOST_CHARS or phrases.CHARACTERS.search(text):
+        return None
+    if is_east_asian(text):
+        return _east_asian(text, now)
+    if not names_days(text):
         return None
     sentence = _coded(" ".join(text.split()), now.date())
     findings = _findings(sentence) if sentence.spans and "?" not in text else []
@@ -130,6 +135,15 @@ def read_period(text: str, now: datetime) -> Period | None:
     if len(begins) > 1 or len(ends) > 1 or (begins and ends and ends[0] < begins[0]):
         return None
     return _period(sentence, findings, (begins or [None])[0], (ends or [None])[0], now)
+
+
+def _east_asian(text: str, now: datetime) -> Period | None:
+    days = read_days(text, now.date())
+    if days is None:
+        return None
+    words, (first, last) = days
+    begins = None if first is None else _beginning(first, now)
+    return Period(words=words, valid_from=begins, valid_to=None if last is None else _ending(last, now))
 
 
 def _is_name(sentence: _Sentence, match: re.Match[str]) -> bool:
@@ -360,7 +374,7 @@ def _end_of_phrase(sentence: _Sentence, match: re.Match[str], phrase: phrases.Ph
     if not _stands_alone(sentence, match, span) or (not phrase.begins and _is_denied(sentence, match)):
         return None
     day = DAY_READERS[phrase.reading](span, sentence.today)
-    if day is None:
+    if day is None or (not phrase.begins and day >= sentence.today and sentence.has(cues.PAST)):
         return None
     days = (day + phrase.shift * _DAY, None) if phrase.begins else (None, day + phrase.shift * _DAY)
     return _if_clear(sentence, match, days)
@@ -401,15 +415,26 @@ def _is_state(sentence: _Sentence, match: re.Match[str], span: DaySpan) -> bool:
     before, after = sentence.coded[: match.start()], sentence.coded[match.end() :]
     if phrases.ATTACHED.search(before) or phrases.GOVERNED.search(before) or phrases.BELONGS.match(after):
         return False
-    if span.kind is SpanKind.WEEKDAY:
+    if span.kind is SpanKind.WEEKDAY or _is_of_noun(before, after, span):
         return False
     if span.kind is SpanKind.STRETCH and not span.is_relative and not match["in"]:
         return span.unit == "week" and sentence.has(cues.HINDRANCE) and _is_alone(before, after)
     if sentence.has(cues.ALWAYS):
         return False
-    if span.is_relative or match["strong"] or span.unit in {"week", "quarter", "half"}:
+    if (
+        (span.is_relative and span.kind is SpanKind.STRETCH)
+        or match["strong"]
+        or span.unit in {"week", "quarter", "half"}
+    ):
         return True
     return sentence.has(cues.HINDRANCE) or (span.kind is SpanKind.STRETCH and sentence.has(cues.STATE))
+
+
+def _is_of_noun(before: str, after: str, span: DaySpan) -> bool:
+    """Return whether days say which budget, contract and so on is meant."""
+    of_subject = before.strip() and phrases.OF_SUBJECT.match(after)
+    of_noun = span.kind is SpanKind.DAY and after[1:2].islower() and phrases.NAMING_DAY.search(before)
+    return bool(of_subject or of_noun)
 
 
 def _is_alone(before: str, after: str) -> bool:
