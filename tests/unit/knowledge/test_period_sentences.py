@@ -63,7 +63,7 @@ def days(text: str, now: datetime) -> tuple[str | None, str | None]:
 
 
 @pytest.mark.requirement("TRU-02.1")
-@pytest.mark.parametrize("language", ["en", "de", "fr", "es", "pt"])
+@pytest.mark.parametrize("language", ["en", "de", "fr", "es", "pt", "zh", "ja"])
 def test_each_sentence_is_read_as_its_author_labelled_it(language: str) -> None:
     """Including the sentences that name no period."""
     rows = [row for row in sentences() if row["lang"] == language]
