@@ -43,14 +43,14 @@ CONTENT: Final = Cues.of(
 
 DEADLINE: Final = Cues.of(
     "due|deadline|submit*|register|apply|confirm|pay|fällig|frist|geplant|angekündigt|abgabe*|abgegeben",
-    "registration*|comments?|feedback|votes?|call for papers|survey|rsvp|accept*|applications?|objections?",
-    "bewerbungen|candidatur*|solicitudes|inscripciones|inscrições|to object|have until|has until|a jusqu à",
-    "ont jusqu|tiene hasta|tienen hasta|tem até|têm até|abgeben|einreichen|einzureichen|eingereicht|erledig*",
-    "fertig*|zahl*|bezahl*|anmeld*|bestätig*|melden|entregar|plazo|vence|pagar|inscri*|rendre|rendue?s?",
-    "échéance|délai|payer|soll*|muss|müssen|debe*|doit|doivent|must|prazo|entregue|devem?|tem de|têm de",
-    "needs? to|please|bitte|veuillez|merci de|por favor|has to|have to submit|have to send|have to hand",
-    "have to finish|have to deliver|hat zeit|tiene que|tienen que|remettre|renvoyer|envoyer|schicken|senden",
-    "enviar",
+    "takes until|takes till|dauert bis|prend jusqu|tarda hasta|registration*|comments?|feedback|votes?",
+    "call for papers|survey|rsvp|accept*|applications?|objections?|bewerbungen|candidatur*|solicitudes",
+    "inscripciones|inscrições|to object|have until|has until|a jusqu à|ont jusqu|tiene hasta|tienen hasta",
+    "tem até|têm até|abgeben|einreichen|einzureichen|eingereicht|erledig*|fertig*|zahl*|bezahl*|anmeld*",
+    "bestätig*|melden|entregar|plazo|vence|pagar|inscri*|rendre|rendue?s?|échéance|délai|payer|soll*|muss",
+    "müssen|debe*|doit|doivent|must|prazo|entregue|devem?|tem de|têm de|needs? to|please|bitte|veuillez",
+    "merci de|por favor|has to|have to submit|have to send|have to hand|have to finish|have to deliver",
+    "hat zeit|tiene que|tienen que|remettre|renvoyer|envoyer|schicken|senden|enviar",
 )
 """Words of a sentence about a task, which has a last day but does not hold until then."""
 
@@ -83,13 +83,17 @@ NOW: Final = Cues.of(
 )
 """Words that begin a period today."""
 
-LASTED: Final = re.compile(
-    r"\b(?:lived|worked|studied|taught|served|led|owned|rented|attended|was|were|wohnte|lebte|arbeitete|studierte|leitete"
-    r"|(?<!\bthe\s)war|waren|vivió|trabajó|estudió|fue|vivait|habitait|travaillait|vécu|travaillé|étudié|était|viveu|morou|trabalhou"
-    r"|estudou|foi)\b(?!\s(?:from|von|de|desde)\b)",
-    re.IGNORECASE,
+_LIVED: Final = (
+    r"lived|worked|studied|taught|served|led|owned|rented|attended|wohnte|lebte|arbeitete|studierte|leitete|vivió|trabajó"
+    r"|estudió|vivait|habitait|travaillait|vécu|travaillé|étudié|viveu|morou|trabalhou|estudou"
 )
-"""Verbs of a sentence in which "from 2010 to 2015" means years: a port may change from 2010 to 2015."""
+LIVED: Final = _compiled(rf"\b(?:{_LIVED})\b(?!\s(?:from|von|de|desde)\b)")
+"""Verbs of a sentence about the past in which "from 2010 to 2015" means years: a port may change from 2010 to 2015."""
+
+LASTED: Final = _compiled(
+    rf"\b(?:{_LIVED}|was|were|(?<!\bthe\s)war|waren|fue|était|foi)\b(?!\s(?:from|von|de|desde)\b)"
+)
+"""The same, with verbs that are clear only beside a year: "was on leave from 2 to 9 March" is an event on record."""
 
 ABSENT: Final = Cues.of(
     "will|won t|sera|seront|será|serán|estará|estarán|serão|estarão|va a|vai|vão|away",

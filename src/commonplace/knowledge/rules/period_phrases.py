@@ -288,6 +288,7 @@ PRELUDE: Final = _compiled(
 
 VERB_FIRST: Final = _compiled(r"(?:seit|ab|bis|hasta|desde|até|jusqu|depuis|à\spartir|a\spartir|dès)")
 SUBJECT: Final = re.compile(r"\s(?:the(?!\s\d)|our|we|he|she|they|it)\b")
+BRACKET: Final = _compiled(r"\s\((?:(?:the|am|den|le|el|o)\s)?")
 OF_SUBJECT: Final = _compiled(r"\s(?:is|are|ist|sind|est|sont|está|están|estão|es|é|n['\u2019]est|no|não)\b")
 """Words after days that belong to the subject before them: "the budget for next year is frozen"."""
 NAMING_DAY: Final = _compiled(r"(?<!\bon )\b(?:the|this)\s$")

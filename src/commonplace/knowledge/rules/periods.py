@@ -158,7 +158,10 @@ def _returns_each_year(sentence: _Sentence, findings: Sequence[_Finding]) -> boo
         sentence.spans[char].has_year for each in findings for char in each.match[0] if char in sentence.spans
     )
     is_yearly = any(span.kind is SpanKind.RHYTHM and span.unit == "year" for span in sentence.spans.values())
-    return is_yearly or (not names_year and sentence.has(cues.RETURNING))
+    is_habit = sentence.has(cues.RETURNING) or (
+        sentence.has(cues.ALWAYS) and any(each.days and each.days[1] for each in findings)
+    )
+    return is_yearly or (not names_year and is_habit)
 
 
 def _coded(text: str, today: date) -> _Sentence:
@@ -176,24 +179,24 @@ def _coded(text: str, today: date) -> _Sentence:
 
 
 def _with_brackets(spans: Sequence[DaySpan], text: str) -> list[DaySpan]:
-    """Return spans in which a date in brackets counts for the day before it: "New Year's Eve (31 December 2026)"."""
+    """Return spans in which a date beside the day that it dates counts for it: "New Year's Eve (31 December 2026)"."""
     joined: list[DaySpan] = []
     for span in spans:
-        named = joined[-1] if joined else None
-        if (
-            named is None
-            or span.kind not in {SpanKind.DAY, SpanKind.RANGE}
-            or not named.options
-            or text[named.end : span.start] not in {" (", " (the ", " (am ", " (le ", " (el "}
-            or text[span.end : span.end + 1] != ")"
-        ):
-            joined.append(span)
+        named = joined.pop() if joined else None
+        between = "" if named is None else text[named.end : span.start]
+        is_bracketed = phrases.BRACKET.fullmatch(between) and text[span.end : span.end + 1] == ")"
+        is_dated = named is not None and span.kind in {SpanKind.DAY, SpanKind.RANGE} and _overlap(named, span)
+        if named is None or not (is_bracketed or (is_dated and between == ", ")) or not named.options:
+            joined += [span] if named is None else [named, span]
             continue
-        agrees = any(a <= d and c <= b for a, b in named.options for c, d in span.options)
-        joined[-1] = replace(
-            span if agrees else replace(span, kind=SpanKind.VAGUE), start=named.start, end=span.end + 1
-        )
+        kind = span.kind if is_dated else SpanKind.VAGUE
+        joined.append(replace(span, kind=kind, start=named.start, end=span.end + bool(is_bracketed)))
     return joined
+
+
+def _overlap(one: DaySpan, other: DaySpan) -> bool:
+    """Return whether two spans may share a day."""
+    return any(a <= d and c <= b for a, b in one.options for c, d in other.options)
 
 
 def _period(
@@ -310,7 +313,7 @@ def _range(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
 def _pair(sentence: _Sentence, match: re.Match[str], first: DaySpan, last: DaySpan) -> Ends | None:
     """Return the days from one to another; in the past, only those of a state, because an event stays true."""
     is_past = sentence.has(cues.PAST)
-    if is_past and not sentence.has(cues.LASTED):
+    if is_past and not sentence.has(cues.LASTED if first.has_year or last.has_year else cues.LIVED):
         return None
     return _if_clear(sentence, match, pair_of(first, last, sentence.today, is_past=is_past))
 
