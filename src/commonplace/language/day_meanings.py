@@ -240,6 +240,9 @@ def read_half(match: re.Match[str], today: date) -> DaySpan | None:
 def read_week(match: re.Match[str], today: date) -> DaySpan | None:
     """Read an ISO week, or weeks from one to another."""
     first, last = int(match["week"]), int(match["last"] or match["week"])
+    between = match.string[match.end("week") : match.start("last")] if match["last"] else ""
+    if _JOINT.search(between) and last - first > 1:
+        return VAGUE
     options = tuple(
         (begin[0], end[1])
         for year in _years(match["year"], today)
@@ -251,6 +254,9 @@ def read_week(match: re.Match[str], today: date) -> DaySpan | None:
         if options
         else VAGUE
     )
+
+
+_JOINT: Final = re.compile(r"and|und|et|y|e|[+&/,]", re.IGNORECASE)
 
 
 def read_near(match: re.Match[str], today: date) -> DaySpan | None:

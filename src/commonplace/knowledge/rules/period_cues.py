@@ -177,6 +177,19 @@ _PERHAPS: Final = Cues.of(
 )
 """Words of a guess or a wish in other moods than :data:`UNSURE`."""
 
+_ROUGHLY: Final = Cues.of(
+    "at least|at most|at the latest|at the earliest|no longer than|approximately|approx|roughly|mindestens",
+    "spätestens|frühestens|höchstens|ungefähr|circa|ca|etwa|au moins|au plus tard|au plus tôt|environ",
+    "al menos|como mínimo|como máximo|a más tardar|aproximadamente|pelo menos|no máximo|o mais tardar|either",
+)
+"""Words that make an end uncertain."""
+
+_PROPOSED: Final = Cues.of(
+    "propos*|suggest*|oppose*|wonder*|promis*|discussion|propon*|sense|mistake|to extend|asked|asks|vorgeschlagen",
+    "schlägt|schlagen|vorschlag*|diskussion|verspr*|promet*|suger*|propuest*|discusión|discussão",
+)
+"""Words of a sentence about what is only talked about."""
+
 _VOID: Final = Cues.of(
     "cancel*|reject*|refus*|denied|declin*|postpone*|rescheduled|withdrawn|called off|moved from|changed from",
     "shifted from|extended from|grew from|rose from|fell from|abgesagt|abgelehnt|gestrichen|verschoben",
@@ -249,6 +262,8 @@ _RECORDS: Final = _compiled(
 
 DOUBTS: Final = (
     _HEARSAY,
+    _ROUGHLY,
+    _PROPOSED,
     _PERHAPS,
     _VOID,
     _HAPPENED,

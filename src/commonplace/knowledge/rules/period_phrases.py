@@ -72,7 +72,7 @@ _OPENING: Final = (
     r"|(?P<between>between|zwischen|entre))"
 )
 _PART: Final = (
-    r"(?:\s(?:mornings?|noon|midday|afternoon|evening|night|früh|mittag|nachmittag|abend|matin|midi|soir|por\sla\s\w+"
+    r"(?:\s(?:(?:at|um|à|a\slas|às)\s\d{1,2}(?::\d\d)?(?:\s?(?:[ap]m|h|uhr))?|mornings?|noon|midday|afternoon|evening|night|früh|mittag|nachmittag|abend|matin|midi|soir|por\sla\s\w+"
     r"|à\snoite|à\starde|de\smanhã))?"
 )
 _TO: Final = _PART + (
@@ -124,6 +124,7 @@ _UNTIL: Final = (
     r"\b(?:until|till|til|(?<=\bnow\s)to|up\suntil|up\sto|bis(?:\szum|\szur)?|hasta|até"
     r"|jusqu['\u2019](?:à|au|en|aux))"
 )
+_HOUR: Final = r"(?:(?:\d{1,2}(?::\d\d)?(?:\s?[ap]m)?|noon)\son\s)?"
 _THROUGH: Final = (
     r"\b(?:through|thru|until\sand\sincluding|up\sto\sand\sincluding|bis\sund\smit|bis\seinschlie(?:ß|ss)lich|bis\sinklusive"
     r"|bis\sinkl\.|bis\smit|hasta\sfinales\sde|jusqu['\u2019]à\sla\sfin\sd[eu])"
@@ -212,7 +213,7 @@ ENDS: Final = (
     ),
     Phrase(
         cues=frozenset(spellings("until|till?|to|up|bis|hasta|até|jusqu")),
-        pattern=_compiled(rf"{_UNTIL}\s{_THE}(?P<date>{_DATE})(?!,?{_INCLUDED}|,?{_EXCLUDED})"),
+        pattern=_compiled(rf"{_UNTIL}\s{_HOUR}{_THE}(?P<date>{_DATE})(?!,?{_INCLUDED}|,?{_EXCLUDED})"),
         begins=False,
         reading="until",
     ),
@@ -289,6 +290,16 @@ PRELUDE: Final = _compiled(
 VERB_FIRST: Final = _compiled(r"(?:seit|ab|bis|hasta|desde|até|jusqu|depuis|à\spartir|a\spartir|dès)")
 SUBJECT: Final = re.compile(r"\s(?:the(?!\s\d)|our|we|he|she|they|it)\b")
 BRACKET: Final = _compiled(r"\s\((?:(?:the|am|den|le|el|o)\s)?")
+INSERTED: Final = _compiled(r",\s(?=\w)[^,()]*$|\([^()]*\w[^()]*$")
+"""The beginning of an insertion that has words of its own: "the pass (valid until ...) is in the safe"."""
+INSERTED_END: Final = _compiled(
+    r"^[^,()]*(?:\)|,\s(?!(?:and|but|so|because|und|aber|weil|denn|et|mais|car|y|pero|porque|e|mas)\b)\w)"
+)
+EXCEPT: Final = _compiled(
+    r"\b(?:except(?:\sfor)?|apart(?:\sfrom)?|outside|other\sthan|instead(?:\sof)?|außer|statt|ausgenommen|abgesehen|sauf|hormis"
+    r"|excepté|à\spart|au\slieu|excepto|salvo|exceto|en\slugar|em\svez)\s$"
+)
+"""Words before days that a sentence leaves out."""
 OF_SUBJECT: Final = _compiled(r"\s(?:is|are|ist|sind|est|sont|está|están|estão|es|é|n['\u2019]est|no|não)\b")
 """Words after days that belong to the subject before them: "the budget for next year is frozen"."""
 NAMING_DAY: Final = _compiled(r"(?<!\bon )\b(?:the|this)\s$")

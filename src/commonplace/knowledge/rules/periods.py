@@ -264,9 +264,10 @@ def _both_ends(sentence: _Sentence) -> Iterator[_Finding]:
 def _if_clear(sentence: _Sentence, match: re.Match[str], days: Ends | None) -> Ends | None:
     """Return days, unless the phrase belongs to a noun or to one part of a long sentence."""
     before, after = sentence.coded[: match.start()], sentence.coded[match.end() :]
-    belongs = _is_of_collection(before) or phrases.BELONGS.match(after)
+    belongs = _is_of_collection(before) or phrases.BELONGS.match(after) or phrases.EXCEPT.search(before)
     is_lost = before.strip() and len(sentence.coded.split()) > _MOST_WORDS
-    return None if belongs or is_lost or sentence.has(cues.CONTENT) else days
+    is_inserted = phrases.INSERTED.search(before) and phrases.INSERTED_END.match(after)
+    return None if belongs or is_lost or is_inserted or sentence.has(cues.CONTENT) else days
 
 
 def _is_of_collection(before: str) -> bool:
@@ -311,7 +312,9 @@ def _range(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
 
 
 def _pair(sentence: _Sentence, match: re.Match[str], first: DaySpan, last: DaySpan) -> Ends | None:
-    """Return the days from one to another; in the past, only those of a state, because an event stays true."""
+    """Return the days of a state from one to another; an event of these days or between them stays true."""
+    if match.groupdict().get("between") and sentence.has(cues.EVENT) and not sentence.has(cues.HINDRANCE):
+        return None
     is_past = sentence.has(cues.PAST)
     if is_past and not sentence.has(cues.LASTED if first.has_year or last.has_year else cues.LIVED):
         return None
