@@ -43,7 +43,7 @@ CONTENT: Final = Cues.of(
 
 DEADLINE: Final = Cues.of(
     "due|deadline|submit*|register|apply|confirm|pay|fällig|frist|geplant|angekündigt|abgabe*|abgegeben",
-    "takes until|takes till|dauert bis|prend jusqu|tarda hasta|registration*|comments?|feedback|votes?",
+    "takes until|takes till|dauert bis|prend jusqu|tarda hasta|registration is|registration closes|registrations|comments?|feedback|votes?",
     "call for papers|survey|rsvp|accept*|applications?|objections?|bewerbungen|candidatur*|solicitudes",
     "inscripciones|inscrições|to object|have until|has until|a jusqu à|ont jusqu|tiene hasta|tienen hasta",
     "tem até|têm até|abgeben|einreichen|einzureichen|eingereicht|erledig*|fertig*|zahl*|bezahl*|anmeld*",
@@ -131,6 +131,13 @@ EVENT: Final = Cues.of(
     "llega*|entreg*|começa*|inicia|chega*|flug|vuelo|vol|flight|train|zug|tren|conference|konferenz",
 )
 """Words of a sentence about an event, which stays true when its day is over."""
+
+NO_EVENT: Final = _compiled(
+    r"\b(?:no|keine?n?|pas\sde|aucune?|no\shay|sin|sem|não\shá)\s(?:\w+\s)?(?:meetings?|sync|interviews?|exams?|deliver\w*"
+    r"|appointments?|besprechung\w*|sitzung\w*|termine?|prüfung\w*|liefer\w*|réunions?|rendez-vous|examens?|livraisons?"
+    r"|reuni[óoõã]\w+|citas?|ex[áa]men\w*|entregas?)\b"
+)
+"""Words of a sentence about an event that does not take place, which is a state."""
 
 HINDRANCE: Final = Cues.of(
     "closed|shut|reserved|is out|are out|out of|away|absent|is off|are off|day off|unavailable|blocked",

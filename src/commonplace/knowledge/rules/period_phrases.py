@@ -76,7 +76,7 @@ _PART: Final = (
     r"|à\snoite|à\starde|de\smanhã))?"
 )
 _TO: Final = _PART + (
-    r",?(?:\s(?:to|until|till?|through|thru|up\sto|bis|bis\szum|bis\sund\smit|bis\seinschlie(?:ß|ss)lich|au|à|jusqu['\u2019]au"
+    r",?(?:\s(?:to|until|till?|through(?:\sto)?|thru|up\sto|bis|bis\szum|bis\sund\smit|bis\seinschlie(?:ß|ss)lich|au|à|jusqu['\u2019]au"
     r"|jusqu['\u2019]à|al|a|hasta|hasta\sel|hasta\sla|até|até\so|até\sa|ao|à|(?P<joint>and|und|et|y|e|&))\s|\s?[\u2013\u2014-]\s?)"
 )
 TO: Final = _compiled(rf"{_DATE}{_TO}{_THE}{_DATE}")
@@ -109,7 +109,7 @@ _DESDE: Final = rf"\bdesde(?!\s(?:el\s|la\s|a\s|o\s)?{_any(SpanKind.WEEKDAY)})"
 """In Spanish and Portuguese, "desde el lunes" may be the last Monday or the next."""
 _FROM: Final = (
     r"(?:\b(?:as\sof|as\sfrom|with\seffect\sfrom|effective|starting|beginning|ab|mit\swirkung\s(?:vom|ab)"
-    r"|à\spartir\sd[eu]|à\scompter\sd[eu]|dès|a\spartir\sd(?:el?|[ao])|a\scontar\sd(?:el?|[ao])|desde\sya\sy\sdesde)"
+    r"|à\spartir\s(?:d[eu]|d['\u2019](?=\S))|à\scompter\sd[eu]|dès|a\spartir\sd(?:el?|[ao])|a\scontar\sd(?:el?|[ao])|desde\sya\sy\sdesde)"
     r"|^from|(?P<on>\b(?:from|vom|von)))"
 )
 _ONWARDS: Final = (
@@ -153,7 +153,9 @@ BEGINS: Final = (
     ),
     Phrase(
         cues=frozenset(spellings("as|with|effective|starting|beginning|ab|mit|à|dès|a|desde|from|vom|von")),
-        pattern=_compiled(rf"{_FROM}{_ON}\s{_THE}(?P<date>{_DATE})(?P<onwards>,?\s{_ONWARDS})?"),
+        pattern=_compiled(
+            rf"{_FROM}{_ON}(?:\s|(?<=['\u2019])){_THE}(?P<date>{_DATE})(?P<onwards>,?\s{_ONWARDS})?"
+        ),
         begins=True,
         reading="from",
     ),
@@ -258,7 +260,7 @@ DURING: Final = _compiled(
 
 _LIMITS: Final = r"(?:until|till|up\sto|bis|hasta|até|jusqu['\u2019](?:à|au|aux|en))"
 GOVERNED: Final = _compiled(
-    rf"\b(?:{_LIMITS}\s(?:\S+\s){{0,2}}|(?:from|by|before|after|since|to|than|ab|seit|vor|nach|depuis|antes|avant|après|dès|après|tras|después)\s"
+    rf"\b(?:{_LIMITS}\s(?:\S+\s){{0,2}}|(?:from|by|per|zum|before|after|since|to|than|ab|seit|vor|nach|depuis|antes|avant|après|dès|après|tras|después)\s"
     r"(?:(?:the|den|dem|der|le|la|el|o|a|de|del|do|da)\s)?)$"
 )
 """Words before days that are no time in which something holds."""

@@ -408,7 +408,8 @@ def _stands_alone(sentence: _Sentence, match: re.Match[str], span: DaySpan) -> b
 
 def _whole_days(sentence: _Sentence) -> Iterator[_Finding]:
     """Return days on which something holds: "next week", "during the fair (9-20 December)"."""
-    if any(sentence.has(each) for each in (cues.PAST, cues.DEADLINE, cues.EVENT, cues.CLOCK)):
+    is_event = sentence.has(cues.EVENT) and not sentence.has(cues.NO_EVENT)
+    if is_event or any(sentence.has(each) for each in (cues.PAST, cues.DEADLINE, cues.CLOCK)):
         return
     for match in phrases.DURING.finditer(sentence.coded):
         span = sentence.spans[match["date"]]
