@@ -43,14 +43,15 @@ CONTENT: Final = Cues.of(
 
 DEADLINE: Final = Cues.of(
     "due|deadline|submit*|register|apply|confirm|pay|fällig|frist|geplant|angekündigt|abgabe*|abgegeben",
-    "takes until|takes till|dauert bis|prend jusqu|tarda hasta|registration is|registration closes|registrations|comments?|feedback|votes?",
-    "call for papers|survey|rsvp|accept*|applications?|objections?|bewerbungen|candidatur*|solicitudes",
-    "inscripciones|inscrições|to object|have until|has until|a jusqu à|ont jusqu|tiene hasta|tienen hasta",
-    "tem até|têm até|abgeben|einreichen|einzureichen|eingereicht|erledig*|fertig*|zahl*|bezahl*|anmeld*",
-    "bestätig*|melden|entregar|plazo|vence|pagar|inscri*|rendre|rendue?s?|échéance|délai|payer|soll*|muss",
-    "müssen|debe*|doit|doivent|must|prazo|entregue|devem?|tem de|têm de|needs? to|please|bitte|veuillez",
-    "merci de|por favor|has to|have to submit|have to send|have to hand|have to finish|have to deliver",
-    "hat zeit|tiene que|tienen que|remettre|renvoyer|envoyer|schicken|senden|enviar",
+    "takes until|takes till|dauert bis|prend jusqu|tarda hasta|registration is open|registration closes",
+    "registrations|comments?|feedback|votes?|call for papers|survey|rsvp|accept*|applications?|objections?",
+    "bewerbungen|candidatur*|solicitudes|inscripciones|inscrições|to object|have until|has until|a jusqu à",
+    "ont jusqu|tiene hasta|tienen hasta|tem até|têm até|abgeben|einreichen|einzureichen|eingereicht|erledig*",
+    "fertig*|zahl*|bezahl*|anmeld*|bestätig*|melden|entregar|plazo|vence|pagar|inscri*|rendre|rendue?s?",
+    "échéance|délai|payer|soll*|muss|müssen|debe*|doit|doivent|must|prazo|entregue|devem?|tem de|têm de",
+    "needs? to|please|bitte|veuillez|merci de|por favor|has to|have to submit|have to send|have to hand",
+    "have to finish|have to deliver|hat zeit|tiene que|tienen que|remettre|renvoyer|envoyer|schicken|senden",
+    "enviar",
 )
 """Words of a sentence about a task, which has a last day but does not hold until then."""
 
@@ -192,8 +193,9 @@ _ROUGHLY: Final = Cues.of(
 """Words that make an end uncertain."""
 
 _PROPOSED: Final = Cues.of(
-    "propos*|suggest*|oppose*|wonder*|promis*|discussion|propon*|sense|mistake|to extend|asked|asks|vorgeschlagen",
-    "schlägt|schlagen|vorschlag*|diskussion|verspr*|promet*|suger*|propuest*|discusión|discussão",
+    "propos*|suggest*|oppose*|wonder*|promis*|discussion|propon*|sense|mistake|to extend|asked|asks",
+    "vorgeschlagen|schlägt|schlagen|vorschlag*|diskussion|verspr*|promet*|suger*|propuest*|discusión",
+    "discussão",
 )
 """Words of a sentence about what is only talked about."""
 

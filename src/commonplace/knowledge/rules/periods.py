@@ -18,6 +18,7 @@ from typing import Final
 
 from commonplace.knowledge.rules import period_cues as cues
 from commonplace.knowledge.rules import period_phrases as phrases
+from commonplace.knowledge.rules.coded_sentences import CodedSentence, coded_sentence
 from commonplace.knowledge.rules.east_asian_periods import is_east_asian, read_days
 from commonplace.knowledge.rules.period_days import (
     DAY_READERS,
@@ -28,10 +29,9 @@ from commonplace.knowledge.rules.period_days import (
     may_be_this_week,
     pair_of,
 )
-from commonplace.language.cues import Cues, tokens_of
+from commonplace.language.cues import tokens_of
 from commonplace.language.day_meanings import DaySpan, SpanKind
-from commonplace.language.day_spans import find_day_spans, names_days
-from commonplace.language.quotations import without_quotations
+from commonplace.language.day_spans import names_days
 
 _MOST_WORDS: Final = 20
 """The length of a sentence above which a phrase counts only at the beginning, because it may belong to any part."""
@@ -63,41 +63,6 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sentence:
-    """A sentence whose days are single characters.
-
-    Attributes:
-        text: The sentence as it was said.
-        coded: The sentence with one character for each span.
-        tokens: The words of the sentence without its days.
-        spans: The spans by their characters.
-        kinds: The kinds of the spans.
-        today: The day on which it was said.
-    """
-
-    text: str
-    coded: str
-    tokens: tuple[str, ...]
-    spans: dict[str, DaySpan]
-    kinds: frozenset[SpanKind]
-    today: date
-
-    def has(self, words: Cues | re.Pattern[str]) -> bool:
-        """Return whether the sentence contains certain words."""
-        return (
-            words.occur_in(self.tokens) if isinstance(words, Cues) else words.search(self.coded) is not None
-        )
-
-    def words(self, match: re.Match[str]) -> str:
-        """Return a phrase as it was said."""
-        return "".join(self._said(char) for char in match[0]).strip(" ,.;")
-
-    def _said(self, char: str) -> str:
-        span = self.spans.get(char)
-        return char if span is None else self.text[span.start : span.end]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Finding:
     """A phrase that names a period, or one end of it; ``days`` is ``None`` if the phrase is unclear."""
 
@@ -118,7 +83,7 @@ def read_period(text: str, now: datetime) -> Period | None:
         return _east_asian(text, now)
     if not names_days(text):
         return None
-    sentence = _coded(" ".join(text.split()), now.date())
+    sentence = coded_sentence(" ".join(text.split()), now.date())
     findings = _findings(sentence) if sentence.spans and "?" not in text else []
     if (
         not findings
@@ -146,13 +111,13 @@ def _east_asian(text: str, now: datetime) -> Period | None:
     return Period(words=words, valid_from=begins, valid_to=None if last is None else _ending(last, now))
 
 
-def _is_name(sentence: _Sentence, match: re.Match[str]) -> bool:
+def _is_name(sentence: CodedSentence, match: re.Match[str]) -> bool:
     """Return whether a phrase begins with a capital within a sentence, as in "the bar Until Friday"."""
     before = sentence.coded[: match.start()].rstrip()
     return match[0][0].isupper() and before[-1:].isalnum()
 
 
-def _returns_each_year(sentence: _Sentence, findings: Sequence[_Finding]) -> bool:
+def _returns_each_year(sentence: CodedSentence, findings: Sequence[_Finding]) -> bool:
     """Return whether a sentence is about days of every year."""
     names_year = any(
         sentence.spans[char].has_year for each in findings for char in each.match[0] if char in sentence.spans
@@ -164,43 +129,12 @@ def _returns_each_year(sentence: _Sentence, findings: Sequence[_Finding]) -> boo
     return is_yearly or (not names_year and is_habit)
 
 
-def _coded(text: str, today: date) -> _Sentence:
-    """Return a sentence whose days are characters of a private block, a block for each kind of span."""
-    coded, spans, end = "", dict[str, DaySpan](), 0
-    named = _with_brackets(find_day_spans(without_quotations(text), today), text)
-    for place, span in enumerate(named[: phrases.MOST_SPANS]):
-        char = phrases.character(span.kind, place)
-        spans[char] = span
-        coded += f"{text[end : span.start]}{char}"
-        end = span.end
-    coded += text[end:]
-    kinds = frozenset(span.kind for span in spans.values())
-    return _Sentence(text=text, coded=coded, tokens=tokens_of(coded), spans=spans, kinds=kinds, today=today)
-
-
-def _with_brackets(spans: Sequence[DaySpan], text: str) -> list[DaySpan]:
-    """Return spans in which a date beside the day that it dates counts for it: "New Year's Eve (31 December 2026)"."""
-    joined: list[DaySpan] = []
-    for span in spans:
-        named = joined.pop() if joined else None
-        between = "" if named is None else text[named.end : span.start]
-        is_bracketed = phrases.BRACKET.fullmatch(between) and text[span.end : span.end + 1] == ")"
-        is_dated = named is not None and span.kind in {SpanKind.DAY, SpanKind.RANGE} and _overlap(named, span)
-        if named is None or not (is_bracketed or (is_dated and between == ", ")) or not named.options:
-            joined += [span] if named is None else [named, span]
-            continue
-        kind = span.kind if is_dated else SpanKind.VAGUE
-        joined.append(replace(span, kind=kind, start=named.start, end=span.end + bool(is_bracketed)))
-    return joined
-
-
-def _overlap(one: DaySpan, other: DaySpan) -> bool:
-    """Return whether two spans may share a day."""
-    return any(a <= d and c <= b for a, b in one.options for c, d in other.options)
-
-
 def _period(
-    sentence: _Sentence, findings: Sequence[_Finding], first: date | None, last: date | None, now: datetime
+    sentence: CodedSentence,
+    findings: Sequence[_Finding],
+    first: date | None,
+    last: date | None,
+    now: datetime,
 ) -> Period | None:
     """Return the period between two days, inclusive; ``None`` if it does not belong to the sentence."""
     rest = sentence.coded
@@ -235,7 +169,7 @@ def _ending(day: date, now: datetime) -> datetime:
     return max(after.replace(tzinfo=UTC), after.replace(tzinfo=now.tzinfo).astimezone(UTC))
 
 
-def _findings(sentence: _Sentence) -> list[_Finding]:
+def _findings(sentence: CodedSentence) -> list[_Finding]:
     """Return the phrases that name a period: one that names both ends, or one for each end, or only days."""
     for read in (_both_ends, _single_ends, _whole_days):
         findings = list(read(sentence))
@@ -244,7 +178,7 @@ def _findings(sentence: _Sentence) -> list[_Finding]:
     return []
 
 
-def _both_ends(sentence: _Sentence) -> Iterator[_Finding]:
+def _both_ends(sentence: CodedSentence) -> Iterator[_Finding]:
     """Return the first phrase that names both ends of a period."""
     for needs, pattern, read in _BOTH:
         if sentence.has(needs) and (match := pattern.search(sentence.coded)):
@@ -261,7 +195,7 @@ def _both_ends(sentence: _Sentence) -> Iterator[_Finding]:
             yield _Finding(match=match, days=_if_clear(sentence, match, days))
 
 
-def _if_clear(sentence: _Sentence, match: re.Match[str], days: Ends | None) -> Ends | None:
+def _if_clear(sentence: CodedSentence, match: re.Match[str], days: Ends | None) -> Ends | None:
     """Return days, unless the phrase belongs to a noun or to one part of a long sentence."""
     before, after = sentence.coded[: match.start()], sentence.coded[match.end() :]
     belongs = _is_of_collection(before) or phrases.BELONGS.match(after) or phrases.EXCEPT.search(before)
@@ -276,7 +210,7 @@ def _is_of_collection(before: str) -> bool:
     return noun in cues.COLLECTION.words and others[-1:] not in (["no"], ["keine"])
 
 
-def _from_to(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
+def _from_to(sentence: CodedSentence, match: re.Match[str]) -> Ends | None:
     first, last = (sentence.spans[match[name]] for name in ("first", "last"))
     if first.kind is last.kind is SpanKind.WEEKDAY:
         if (
@@ -292,7 +226,9 @@ def _from_to(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
     return _pair(sentence, match, first, last)
 
 
-def _are_clear_stretches(sentence: _Sentence, match: re.Match[str], first: DaySpan, last: DaySpan) -> bool:
+def _are_clear_stretches(
+    sentence: CodedSentence, match: re.Match[str], first: DaySpan, last: DaySpan
+) -> bool:
     """Return whether neither end is a number that may be no year, nor a month of every year."""
     units = {span.unit for span in (first, last) if span.kind is SpanKind.STRETCH}
     if "year" in units:
@@ -302,7 +238,7 @@ def _are_clear_stretches(sentence: _Sentence, match: re.Match[str], first: DaySp
     return "month" not in units or last.has_year or is_joint or sentence.has(cues.ABSENT)
 
 
-def _range(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
+def _range(sentence: CodedSentence, match: re.Match[str]) -> Ends | None:
     """Return the days of words such as "9-20 December"."""
     span = sentence.spans[match["range"]]
     if span.unit == "joint" and not match["between"]:
@@ -311,7 +247,7 @@ def _range(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
     return _pair(sentence, match, first, last)
 
 
-def _pair(sentence: _Sentence, match: re.Match[str], first: DaySpan, last: DaySpan) -> Ends | None:
+def _pair(sentence: CodedSentence, match: re.Match[str], first: DaySpan, last: DaySpan) -> Ends | None:
     """Return the days of a state from one to another; an event of these days or between them stays true."""
     if match.groupdict().get("between") and sentence.has(cues.EVENT) and not sentence.has(cues.HINDRANCE):
         return None
@@ -321,7 +257,7 @@ def _pair(sentence: _Sentence, match: re.Match[str], first: DaySpan, last: DaySp
     return _if_clear(sentence, match, pair_of(first, last, sentence.today, is_past=is_past))
 
 
-def _length_from(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
+def _length_from(sentence: CodedSentence, match: re.Match[str]) -> Ends | None:
     """Return the days of a length that begins on a day: "for a week starting Monday"."""
     begins = coming_day(sentence.spans[match["date"]], sentence.today)
     if begins is None:
@@ -331,7 +267,7 @@ def _length_from(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
 
 
 _BOTH: Final[
-    tuple[tuple[re.Pattern[str], re.Pattern[str], Callable[[_Sentence, re.Match[str]], Ends | None]], ...]
+    tuple[tuple[re.Pattern[str], re.Pattern[str], Callable[[CodedSentence, re.Match[str]], Ends | None]], ...]
 ] = (
     (phrases.TO, phrases.FROM_TO, _from_to),
     (phrases.A_RANGE, phrases.RANGE, _range),
@@ -341,7 +277,7 @@ _BOTH: Final[
 """Phrases that name both ends: what they need, which is quick to find, the phrase, and its reading."""
 
 
-def _single_ends(sentence: _Sentence) -> Iterator[_Finding]:
+def _single_ends(sentence: CodedSentence) -> Iterator[_Finding]:
     for phrase in phrases.BEGINS:
         for match in _matches(sentence, phrase):
             if _begins(sentence, match):
@@ -352,12 +288,12 @@ def _single_ends(sentence: _Sentence) -> Iterator[_Finding]:
                 yield _Finding(match=match, days=_end_of_phrase(sentence, match, phrase))
 
 
-def _matches(sentence: _Sentence, phrase: phrases.Phrase) -> Iterator[re.Match[str]]:
+def _matches(sentence: CodedSentence, phrase: phrases.Phrase) -> Iterator[re.Match[str]]:
     if not phrase.cues.isdisjoint(sentence.tokens):
         yield from phrase.pattern.finditer(sentence.coded)
 
 
-def _begins(sentence: _Sentence, match: re.Match[str]) -> bool:
+def _begins(sentence: CodedSentence, match: re.Match[str]) -> bool:
     """Return whether "from" within a sentence means a beginning, not an origin."""
     if not match.groupdict().get("on") or match["onwards"]:
         return True
@@ -374,7 +310,7 @@ def _begins(sentence: _Sentence, match: re.Match[str]) -> bool:
     )
 
 
-def _end_of_phrase(sentence: _Sentence, match: re.Match[str], phrase: phrases.Phrase) -> Ends | None:
+def _end_of_phrase(sentence: CodedSentence, match: re.Match[str], phrase: phrases.Phrase) -> Ends | None:
     """Return the day with which a period begins or ends."""
     span = sentence.spans[match["date"]]
     if not _stands_alone(sentence, match, span) or (not phrase.begins and _is_denied(sentence, match)):
@@ -386,12 +322,12 @@ def _end_of_phrase(sentence: _Sentence, match: re.Match[str], phrase: phrases.Ph
     return _if_clear(sentence, match, days)
 
 
-def _is_denied(sentence: _Sentence, match: re.Match[str]) -> bool:
+def _is_denied(sentence: CodedSentence, match: re.Match[str]) -> bool:
     """Return whether something does not happen until a day: "does not open until Friday"."""
     return cues.DENIED.search(sentence.coded[: match.start()]) is not None
 
 
-def _stands_alone(sentence: _Sentence, match: re.Match[str], span: DaySpan) -> bool:
+def _stands_alone(sentence: CodedSentence, match: re.Match[str], span: DaySpan) -> bool:
     """Return whether a phrase ends with its date, so that the following words do not belong to it."""
     rest = sentence.coded[match.end() :]
     if match.groupdict().get("onwards"):
@@ -406,7 +342,7 @@ def _stands_alone(sentence: _Sentence, match: re.Match[str], span: DaySpan) -> b
     return phrases.SUBJECT.match(rest) is not None
 
 
-def _whole_days(sentence: _Sentence) -> Iterator[_Finding]:
+def _whole_days(sentence: CodedSentence) -> Iterator[_Finding]:
     """Return days on which something holds: "next week", "during the fair (9-20 December)"."""
     is_event = sentence.has(cues.EVENT) and not sentence.has(cues.NO_EVENT)
     if is_event or any(sentence.has(each) for each in (cues.PAST, cues.DEADLINE, cues.CLOCK)):
@@ -417,7 +353,7 @@ def _whole_days(sentence: _Sentence) -> Iterator[_Finding]:
             yield _Finding(match=match, days=_if_clear(sentence, match, days_ahead(span, sentence.today)))
 
 
-def _is_state(sentence: _Sentence, match: re.Match[str], span: DaySpan) -> bool:
+def _is_state(sentence: CodedSentence, match: re.Match[str], span: DaySpan) -> bool:
     """Return whether a sentence clearly says that something holds on some days, and does not return each year."""
     before, after = sentence.coded[: match.start()], sentence.coded[match.end() :]
     if phrases.ATTACHED.search(before) or phrases.GOVERNED.search(before) or phrases.BELONGS.match(after):
@@ -450,7 +386,7 @@ def _is_alone(before: str, after: str) -> bool:
     return is_end is not None and phrases.ALONE_BEFORE.search(before) is not None
 
 
-def _has_other_days(sentence: _Sentence, findings: Sequence[_Finding]) -> bool:
+def _has_other_days(sentence: CodedSentence, findings: Sequence[_Finding]) -> bool:
     """Return whether a sentence names days beside those of its phrases, so that it may say more than they do."""
     used = {char for each in findings for char in each.match[0]}
     for char, span in sentence.spans.items():
