@@ -42,6 +42,8 @@ CONTENT: Final = Cues.of(
 """Words of a sentence about the content of something."""
 
 DEADLINE: Final = Cues.of(
+    "needs until|need until|will take|take until|countdown|sign up|brauchen noch|braucht noch|brauchen bis",
+    "braucht bis|il faut|nous faut|necesitamos|necesita hasta|necesitan hasta|faltan|quedan|prendra|tardará",
     "due|deadline|submit*|register|apply|confirm|pay|fällig|frist|geplant|angekündigt|abgabe*|abgegeben",
     "takes until|takes till|dauert bis|prend jusqu|tarda hasta|registration is open|registration closes",
     "registrations|comments?|feedback|votes?|call for papers|survey|rsvp|accept*|applications?|objections?",
@@ -66,6 +68,7 @@ COLLECTION: Final = Cues.of(
 """Nouns to which a phrase after them belongs."""
 
 PAST: Final = Cues.of(
+    "gab|gaben|gingen|brach|trat|fiel|tuvimos|tuvieron|avons eu|ont eu|tivemos",
     "was|were|had|did|went|came|left|got|began|became|took|gave|met|sent|bought|sold|broke|built|paid|made",
     "said|ran|fell|lost|joined|started|ended|moved|visited|signed|opened|launched|happened|arrived|returned",
     "replaced|changed|war|waren|hatten?|hatte|wurden?|wurde|kam|kamen|ging|begann|worden|gewesen|geboren|fue",
@@ -121,6 +124,7 @@ ABSENCE: Final = re.compile(
 """Words of a sentence in which "for three weeks" counts from now, and is no term of a guarantee or a process."""
 
 EVENT: Final = Cues.of(
+    "close|closes",
     "meeting|appointment|birthday|anniversary|born|wedding|party|exam|interview|audit|termin|sitzung",
     "besprechung|geburtstag|prüfung|hochzeit|réunion|rendez vous|anniversaire|examen|reunión|cita|cumpleaños",
     "boda|reunião|consulta|aniversário|exame|likes? to say|says|deadline|ships?|launch|launches|kick off",
@@ -165,10 +169,11 @@ ALWAYS: Final = Cues.of(
 """Words of a sentence about what returns."""
 
 DENIED: Final = _compiled(
-    r"\b(?:not|never|nicht|nie|nunca|pas|não|no(?=\s\w+[ae]n?\b(?!.*\baté\b)))\b|n['\u2019]t\b|\bn['\u2019]|\bne\b"
+    r"\b(?:not|never|no\slonger|nicht|nie|nunca|pas|não|no(?=\s\w+[ae]n?\b(?!.*\baté\b)))\b|n['\u2019]t\b|\bn['\u2019]|\bne\b"
 )
 
 _HEARSAY: Final = Cues.of(
+    "sei|seien|meinte|meinten|serait|seraient|aurait|auraient",
     "says|said|told|claims?|claimed|thinks?|thought|believes?|heard|doubts?|apparently|supposedly|allegedly",
     "reportedly|rumou?rs?|according|sagte?|behauptet|glaubt|glaube|meint|denkt|bezweif*|angeblich|offenbar",
     "anscheinend|gerücht*|dass|laut|a dit|dit que|croit|crois|pense|doute*|il paraît|apparemment|selon|d après",

@@ -302,6 +302,9 @@ EXCEPT: Final = _compiled(
     r"|excepté|à\spart|au\slieu|excepto|salvo|exceto|en\slugar|em\svez)\s$"
 )
 """Words before days that a sentence leaves out."""
+IN_MONTHS: Final = _compiled(
+    r"\b(?:in|im|en|em|between|zwischen|entre|during|throughout|während|pendant|durante?)\s(?:the\s|les\s)?$"
+)
 OF_SUBJECT: Final = _compiled(r"\s(?:is|are|ist|sind|est|sont|está|están|estão|es|é|n['\u2019]est|no|não)\b")
 """Words after days that belong to the subject before them: "the budget for next year is frozen"."""
 NAMING_DAY: Final = _compiled(r"(?<!\bon )\b(?:the|this)\s$")

@@ -231,6 +231,8 @@ def _are_clear_stretches(
 ) -> bool:
     """Return whether neither end is a number that may be no year, nor a month of every year."""
     units = {span.unit for span in (first, last) if span.kind is SpanKind.STRETCH}
+    if match["joint"] and "month" in units and not phrases.IN_MONTHS.search(sentence.coded[: match.start()]):
+        return False
     if "year" in units:
         is_closed = phrases.CLOSED.match(sentence.coded[match.end() :])
         return is_closed is not None and sentence.has(cues.LASTED)
@@ -252,9 +254,13 @@ def _pair(sentence: CodedSentence, match: re.Match[str], first: DaySpan, last: D
     if match.groupdict().get("between") and sentence.has(cues.EVENT) and not sentence.has(cues.HINDRANCE):
         return None
     is_past = sentence.has(cues.PAST)
-    if is_past and not sentence.has(cues.LASTED if first.has_year or last.has_year else cues.LIVED):
+    days = pair_of(first, last, sentence.today, is_past=is_past)
+    is_over = days is not None and days[1] is not None and days[1] < sentence.today
+    if (is_past or is_over) and not sentence.has(
+        cues.LASTED if first.has_year or last.has_year else cues.LIVED
+    ):
         return None
-    return _if_clear(sentence, match, pair_of(first, last, sentence.today, is_past=is_past))
+    return _if_clear(sentence, match, days)
 
 
 def _length_from(sentence: CodedSentence, match: re.Match[str]) -> Ends | None:
@@ -389,9 +395,14 @@ def _is_alone(before: str, after: str) -> bool:
 def _has_other_days(sentence: CodedSentence, findings: Sequence[_Finding]) -> bool:
     """Return whether a sentence names days beside those of its phrases, so that it may say more than they do."""
     used = {char for each in findings for char in each.match[0]}
+    begins = any(each.days and each.days[0] for each in findings)
     for char, span in sentence.spans.items():
-        if char in used or span.kind in {SpanKind.RHYTHM, SpanKind.LENGTH}:
+        if char in used or span.kind is SpanKind.RHYTHM:
             continue
+        if span.kind is SpanKind.LENGTH:
+            if begins:
+                continue
+            return True
         before = sentence.coded[: sentence.coded.index(char)]
         if phrases.BACK.search(before) and _is_after_end(span, findings):
             continue
