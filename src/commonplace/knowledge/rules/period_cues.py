@@ -124,7 +124,7 @@ ABSENCE: Final = re.compile(
 """Words of a sentence in which "for three weeks" counts from now, and is no term of a guarantee or a process."""
 
 EVENT: Final = Cues.of(
-    "close|closes",
+    "not close|will close",
     "meeting|appointment|birthday|anniversary|born|wedding|party|exam|interview|audit|termin|sitzung",
     "besprechung|geburtstag|prüfung|hochzeit|réunion|rendez vous|anniversaire|examen|reunión|cita|cumpleaños",
     "boda|reunião|consulta|aniversário|exame|likes? to say|says|deadline|ships?|launch|launches|kick off",

@@ -1,4 +1,4 @@
-"""Periods in sentences, such as "since May" or "until Friday", in five languages. Pure.
+"""Periods in sentences, such as "since May" or "until Friday", in seven languages. Pure.
 
 A wrong period hides a memory; a missing period does not. So a period is read only if the sentence clearly names it: not
 from a question, a condition or a wish, not from two sentences, and not from a phrase that belongs to a noun ("the
