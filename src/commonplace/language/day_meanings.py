@@ -124,6 +124,11 @@ def read_dated_range(match: re.Match[str], today: date) -> DaySpan | None:
     month = _month_number(match["month"])
     if month is None:
         return None
+    is_ordinal = match.end("day") < match.start("to")
+    if _LIMITING.fullmatch(match["to"].strip()) and not (
+        is_ordinal or _OPENED.search(match.string[: match.start()]) or match.start("month") == match.start()
+    ):
+        return VAGUE
     options = days_in(match["year"], month, int(match["day"]), int(match["last"]), today)
     is_joint = (
         options
@@ -136,6 +141,13 @@ def read_dated_range(match: re.Match[str], today: date) -> DaySpan | None:
         if options
         else VAGUE
     )
+
+
+_LIMITING: Final = re.compile(r"until|till|through|bis|hasta|até", re.IGNORECASE)
+_OPENED: Final = re.compile(
+    r"\b(?:from|between|the|vom|von|zwischen|dem|den|du|de|del|desde|el|le|entre|o|dia|día)\s$", re.IGNORECASE
+)
+"""Words before a number that make it a day; else "Lindenweg 3 until 31 July" may be an address."""
 
 
 def read_numeric(match: re.Match[str], today: date) -> DaySpan | None:

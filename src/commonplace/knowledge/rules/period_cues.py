@@ -128,7 +128,7 @@ EVENT: Final = Cues.of(
     "meeting|appointment|birthday|anniversary|born|wedding|party|exam|interview|audit|termin|sitzung",
     "besprechung|geburtstag|prüfung|hochzeit|réunion|rendez vous|anniversaire|examen|reunión|cita|cumpleaños",
     "boda|reunião|consulta|aniversário|exame|likes? to say|says|deadline|ships?|launch|launches|kick off",
-    "kickoff|go live|starts?|begins?|ends?|finish|finishes|arrives?|delivery|deliver*|comes?|order|release",
+    "kickoff|go live|starts?|begins?|ends?|finish|finishes|arrives?|delivery|deliver*|comes?|release",
     "talk|talks|discuss|discusses|meet|meets|sends?|decides?|reviews?|visits?|vote|follow up|calls|presents?",
     "publishes|besprechen|bespricht|sprechen|treffen|trifft|entscheid*|sortie|parl*|discut*|rencontr*|décid*",
     "habla*|reúne*|envía*|decid*|visita|visitan|vota*|falamos|fala|encontr*|wahl|abstimmung|beginnt?|beginnen",
@@ -149,7 +149,7 @@ HINDRANCE: Final = Cues.of(
     "is down|are down|offline|unreachable|frozen|no|not|nobody|none|only|all day|on leave",
     "parental leave|sick leave|on holidays?|on vacation|replaces?|covers|reserviert|geschlossen",
     "gesperrt|abwesend|fehlt|kein*|niemand|nur|ganztags|nicht|urlaub|ferien|übernimmt|vertritt",
-    "réservée?s?|fermée?s?|absente?s?|indisponible|aucune?|seulement|personne|ne|n|congé|vacances",
+    "réservée?s?|fermée?s?|absente?s?|indisponible|aucune?|seulement|personne|ne|n|pas|congé|vacances",
     "remplace|reservado|reservada|cerrada?s?|cerrado|cerrados|ausente|nadie|ningún|ninguna|sólo|solo",
     "vacaciones|sustituye|fechado|fechada|fechados|ninguém|só|apenas|não|férias|substitui",
 )

@@ -83,7 +83,7 @@ TO: Final = _compiled(rf"{_DATE}{_TO}{_THE}{_DATE}")
 """The middle of :data:`FROM_TO`, which is quick to find."""
 
 FROM_TO: Final = _compiled(
-    rf"(?:\b{_OPENING}\s)?{_THE}(?P<first>{_DATE}){_TO}{_THE}(?P<last>{_DATE})(?:\s(?:inclus|inclusive|included|incluido"
+    rf"(?:\b(?P<opening>{_OPENING})\s)?{_THE}(?P<first>{_DATE}){_TO}{_THE}(?P<last>{_DATE})(?:\s(?:inclus|inclusive|included|incluido"
     r"|einschlie(?:ß|ss)lich))?"
 )
 _STARTING: Final = (
@@ -290,7 +290,7 @@ PRELUDE: Final = _compiled(
 """Words before a phrase that still begins the sentence."""
 
 VERB_FIRST: Final = _compiled(r"(?:seit|ab|bis|hasta|desde|até|jusqu|depuis|à\spartir|a\spartir|dès)")
-SUBJECT: Final = re.compile(r"\s(?:the(?!\s\d)|our|we|he|she|they|it)\b")
+SUBJECT: Final = re.compile(r"\s(?:the(?!\s\d)|our|my|all|I|we|you|he|she|they|it)\b")
 BRACKET: Final = _compiled(r"\s\((?:(?:the|am|den|le|el|o)\s)?")
 INSERTED: Final = _compiled(r",\s(?=\w)[^,()]*$|\([^()]*\w[^()]*$")
 """The beginning of an insertion that has words of its own: "the pass (valid until ...) is in the safe"."""
@@ -299,12 +299,15 @@ INSERTED_END: Final = _compiled(
 )
 EXCEPT: Final = _compiled(
     r"\b(?:except(?:\sfor)?|apart(?:\sfrom)?|outside|other\sthan|instead(?:\sof)?|außer|statt|ausgenommen|abgesehen|sauf|hormis"
-    r"|excepté|à\spart|au\slieu|excepto|salvo|exceto|en\slugar|em\svez)\s$"
+    r"|excepté|à\spart|au\slieu|excepto|salvo|exceto|en\slugar|em\svez)\s$|\d[./]\d{1,2}\s$"
 )
-"""Words before days that a sentence leaves out."""
+"""Words before days that a sentence leaves out, or digits that may be the first of these days."""
 IN_MONTHS: Final = _compiled(
     r"\b(?:in|im|en|em|between|zwischen|entre|during|throughout|während|pendant|durante?)\s(?:the\s|les\s)?$"
 )
+LIMITING: Final = _compiled(r"\b(?:until|till?|through|bis|hasta|até|jusqu)\b")
+BARE_NUMBER: Final = re.compile(r"\d{1,2}[./]\d{1,2}|\d{4}")
+"""Digits that are a date only between words that say so: "Ubuntu 24.04 until 30 June" is no range."""
 OF_SUBJECT: Final = _compiled(r"\s(?:is|are|ist|sind|est|sont|está|están|estão|es|é|n['\u2019]est|no|não)\b")
 """Words after days that belong to the subject before them: "the budget for next year is frozen"."""
 NAMING_DAY: Final = _compiled(r"(?<!\bon )\b(?:the|this)\s$")

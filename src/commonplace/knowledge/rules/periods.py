@@ -212,6 +212,9 @@ def _is_of_collection(before: str) -> bool:
 
 def _from_to(sentence: CodedSentence, match: re.Match[str]) -> Ends | None:
     first, last = (sentence.spans[match[name]] for name in ("first", "last"))
+    is_number = phrases.BARE_NUMBER.fullmatch(sentence.text[first.start : first.end]) is not None
+    if is_number and not match["opening"] and phrases.LIMITING.search(match[0]):
+        return None
     if first.kind is last.kind is SpanKind.WEEKDAY:
         if (
             not sentence.has(cues.ABSENT)
