@@ -40,7 +40,7 @@ _DAY_NAME: Final = "".join(_WEEKDAYS)
 _NUMBERS: Final = {char: place for place, char in enumerate("一二三四五六七八九十", 1)} | {"两": 2}
 _NUMBER: Final = rf"(\d{{1,2}}|[{''.join(_NUMBERS)}])"
 _BESIDE: Final = rf"(?:\s?[(\uff08](?:星期|周|週)?[{_DAY_NAME}](?:曜日?)?[)\uff09]|(?:星期|周)[{_DAY_NAME}])?"
-_DATE: Final = r"(?:(\d{4})年)?(\d{1,2})月(\d{1,2})[日号號]" + _BESIDE
+_DATE: Final = r"(?:((?:19|20)\d\d)年)?(\d{1,2})月(\d{1,2})[日号號]" + _BESIDE
 _NEAR: Final = {"今天": 0, "今日": 0, "本日": 0, "明天": 1, "明日": 1, "后天": 2, "後天": 2, "明後日": 2}
 _UNITS: Final = {"周": "week", "週": "week", "天": "day", "日": "day", "月": "month"}
 _STATE: Final = re.compile(
@@ -131,11 +131,11 @@ _SPANS: Final[tuple[tuple[re.Pattern[str], _Read], ...]] = tuple(
         (_DATE, _dated),
         ("|".join(_NEAR), _near),
         (rf"(?:下(?:个|個)?(?:周|週|星期|礼拜)|来週の?)([{_DAY_NAME}])(?:曜日?)?", _weekday),
-        (r"(?:(\d{4})年)?第([1-4一二三四])(?:季度|四半期)", _quarter),
-        (r"(?:(\d{4})年)?(\d{1,2})月(底|末|份|中)?(?![\d日号號])", _months),
+        (r"(?:((?:19|20)\d\d)年)?第([1-4一二三四])(?:季度|四半期)", _quarter),
+        (r"(?:((?:19|20)\d\d)年)?(\d{1,2})月(底|末|份|中)?(?![\d日号號])", _months),
         (r"(?:今月|本月|这个月)?月?(?:月底|月末)|(?:今月|本月)[底末]|(?:今年)?年[底末](?!年始)", _end),
         (r"(?:下(?:个|個)?|来|本|这|今)(?:周|週|星期|个?月)", _relative),
-        (r"(\d{4})年", _year),
+        (r"((?:19|20)\d\d)年", _year),
         (rf"(?:接下来|未来|今後|これから)的?{_NUMBER}个?[かヶカ]?(周|週|天|日|月)(?:間|间)?", _ahead),
     )
 )

@@ -173,12 +173,13 @@ DENIED: Final = _compiled(
 )
 
 _HEARSAY: Final = Cues.of(
-    "sei|seien|meinte|meinten|serait|seraient|aurait|auraient",
-    "says|said|told|claims?|claimed|thinks?|thought|believes?|heard|doubts?|apparently|supposedly|allegedly",
-    "reportedly|rumou?rs?|according|sagte?|behauptet|glaubt|glaube|meint|denkt|bezweif*|angeblich|offenbar",
-    "anscheinend|gerücht*|dass|laut|a dit|dit que|croit|crois|pense|doute*|il paraît|apparemment|selon|d après",
-    "rumeurs?|dice|dijo|cree|creo|piensa|dudo|duda|al parecer|parece|según|rumores|diz|disse|acha|acho",
-    "acredita|duvido|duvida|pelos vistos|de acordo com",
+    "not true|isn t true|untrue|nicht wahr|stimmt nicht|falsch|pas vrai|faux|no es verdad|no es cierto|falso",
+    "não é verdade|sei|seien|meinte|meinten|serait|seraient|aurait|auraient|says|said|told|claims?|claimed",
+    "thinks?|thought|believes?|heard|doubts?|apparently|supposedly|allegedly|reportedly|rumou?rs?|according",
+    "sagte?|behauptet|glaubt|glaube|meint|denkt|bezweif*|angeblich|offenbar|anscheinend|gerücht*|dass|laut",
+    "a dit|dit que|croit|crois|pense|doute*|il paraît|apparemment|selon|d après|rumeurs?|dice|dijo|cree|creo",
+    "piensa|dudo|duda|al parecer|parece|según|rumores|diz|disse|acha|acho|acredita|duvido|duvida|pelos vistos",
+    "de acordo com",
 )
 """Words of a sentence about what somebody says or believes."""
 
