@@ -161,7 +161,7 @@ def read_days(text: str, today: date) -> tuple[str, Ends] | None:
     """Return the words and the first and last day of the period that a sentence clearly names."""
     if _DOUBT.search(text) or re.search(r"[。\uff1b;\uff01!]\s*\S", text):
         return None
-    coded, spans = _coded(text, today)
+    coded, spans, said = _coded(text, today)
     if not spans or _LENGTH.search(coded):
         return None
     for pattern, read in _PHRASES:
@@ -169,20 +169,22 @@ def read_days(text: str, today: date) -> tuple[str, Ends] | None:
         if match is not None:
             used = [spans[char] for char in match[0] if char in spans]
             ends = read(used, coded, today) if len(used) == len(spans) else None
-            return None if ends is None or ends == (None, None) else (text, ends)
+            words = "".join(said.get(char, char) for char in match[0])
+            return None if ends is None or ends == (None, None) else (words, ends)
     return None
 
 
-def _coded(text: str, today: date) -> tuple[str, dict[str, DaySpan]]:
-    """Return a text with one character for each date, and the dates."""
-    spans: dict[str, DaySpan] = {}
+def _coded(text: str, today: date) -> tuple[str, dict[str, DaySpan], dict[str, str]]:
+    """Return a text with one character for each date, the dates, and the words of each."""
+    spans, said = dict[str, DaySpan](), dict[str, str]()
     for pattern, read in _SPANS:
         while len(spans) < _MOST_SPANS and (match := pattern.search(text)):
             span = read(match, today)
             char = chr(0xE000 + len(spans))
+            said[char] = match[0]
             spans[char] = span or DaySpan(kind=SpanKind.VAGUE)
             text = f"{text[: match.start()]}{char}{text[match.end() :]}"
-    return text, spans
+    return text, spans, said
 
 
 def _both(used: list[DaySpan], _coded_text: str, today: date) -> Ends | None:
