@@ -149,6 +149,8 @@ _END: Final = re.compile(
     rf"({_CHAR})(?:いっぱい)?まで(?![の的])|(?:直到|有效期至|[^从從自起]到|[^从從自起]至)({_CHAR})(?:为止|止)?"
 )
 _ONGOING: Final = re.compile(r"以来|一直|ています|ている|自.年起")
+_LIMIT: Final = re.compile(r"まで|から|[从從]|[到至](?!底)|为止")
+"""Words outside of a phrase with one end that may name the other one."""
 _WHOLE: Final = re.compile(rf"(?:在|整个|整個)?({_CHAR})(?!之?[前后後]|以[前后後]|[の的])")
 
 
@@ -169,6 +171,8 @@ def read_days(text: str, today: date) -> tuple[str, Ends] | None:
         if match is not None:
             used = [spans[char] for char in match[0] if char in spans]
             ends = read(used, coded, today) if len(used) == len(spans) else None
+            if ends and None in ends and _LIMIT.search(coded[: match.start()] + coded[match.end() :]):
+                return None
             words = "".join(said.get(char, char) for char in match[0])
             return None if ends is None or ends == (None, None) else (words, ends)
     return None

@@ -320,3 +320,16 @@ ALONE_BEFORE: Final = _compiled(r"(?:^|[,;:(]\s)$|\b(?:the|die|la|closed|shut|of
 ALONE_AFTER: Final = _compiled(
     r"\s(?:no|kein\w*|sin|sem|pas\sde|aucun\w*|nobody|niemand|nadie|personne|nur|only)\b"
 )
+UNREAD_DATE: Final = re.compile(
+    r"(?<![\d./-])(?:0?[1-9]|[12]\d|3[01])(?:[./-](?:0[1-9]|1[0-2])|\.[1-9](?=\.))(?:[./-](?=\D|$)|(?![\d./%-]))"
+)
+"""Digits outside of all spans that may be a day and a month."""
+EXCLUDES: Final = _compiled(
+    r"\b(?:not\sinclud|exclud|exclusive|ausschlie(?:ß|ss)lich|exklusiv|nicht\s(?:mehr\s)?(?:ein|inbegriffen)|exclu|non\s(?:compris|inclus)"
+    r"|sin\sincluir|no\sinclu|não\sinclu)"
+)
+"""Words that take the day of a phrase out of the period; :data:`ENDS` reads those that stand right beside it."""
+OTHER_END: Final = _compiled(r"\b(?:until|till?|bis(?!\szu\s\d)|hasta|até|jusqu)\b")
+OTHER_BEGINNING: Final = _compiled(
+    r"\b(?:from|von|vom|ab|seit|since|du|desde|depuis|à\spartir\s\S+|a\spartir\s\S+)\s(?:\S+\s)?\S*\d"
+)

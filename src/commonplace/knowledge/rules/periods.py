@@ -140,7 +140,7 @@ def _period(
     rest = sentence.coded
     for each in findings:
         rest = rest.replace(each.match[0], "")
-    if phrases.NEXT_SENTENCE.search(rest):
+    if phrases.NEXT_SENTENCE.search(rest) or _says_more(rest, first, last):
         return None
     ordered = sorted(findings, key=lambda each: each.match.start())
     remarks = [
@@ -154,6 +154,16 @@ def _period(
         valid_from=None if first is None else _beginning(first, now),
         valid_to=None if last is None else _ending(last, now),
         remark="; ".join(remarks) or None,
+    )
+
+
+def _says_more(rest: str, first: date | None, last: date | None) -> bool:
+    """Return whether the words outside of the phrases may name another end, or take a day out of the period."""
+    return (
+        phrases.UNREAD_DATE.search(rest) is not None
+        or phrases.EXCLUDES.search(rest) is not None
+        or (last is None and phrases.OTHER_END.search(rest) is not None)
+        or (first is None and phrases.OTHER_BEGINNING.search(rest) is not None)
     )
 
 
