@@ -55,6 +55,8 @@ MAX_ERRORS: Final = 100
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 _MONTH: Final = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
+_SLASHES: Final = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
+_MONTHS: Final = 12
 _WITH_YEAR: Final = re.compile(r"\b\d{4}\b")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """A present for words that need none."""
@@ -378,10 +380,24 @@ def _in_iso(given: object, *, at_end: bool) -> object:
     if month is not None:
         year, number = int(month[1]), int(month[2])
         return date(year, number, monthrange(year, number)[1] if at_end else 1).isoformat()
+    slashes = _SLASHES.fullmatch(text)
+    if slashes is not None:
+        return _day_of_slashes(*map(int, slashes.groups())) or given
     span = read_span(text, now=_EPOCH, zone=UTC) if _WITH_YEAR.search(text) else None
     if span is None or span.is_iso:
         return given
     return (span.last if at_end else span.start).date().isoformat()
+
+
+def _day_of_slashes(first: int, second: int, year: int) -> str | None:
+    """Return a date such as 22/05/2026 or 05/22/2026 in ISO 8601, if only one of its orders is possible."""
+    orders = {(first, second), (second, first)}
+    days = [
+        date(year, month, day)
+        for day, month in orders
+        if month <= _MONTHS and day <= monthrange(year, month)[1]
+    ]
+    return days[0].isoformat() if len(days) == 1 else None
 
 
 def _number(value: object) -> float:

@@ -10,7 +10,10 @@ Several claims of one batch about one relation are
 Claims are about one relation if subject and predicate differ only in spelling, article, "DB" for "database", a number,
 a word of age or a date: ``version`` and ``version_2``, ``host`` and ``new_host``, ``on_call_6_july`` and
 ``on_call_13_july``. These count as such only if the bare predicate occurs as well, or with another date, in the batch
-or in memory. A claim that says what it was before is about the relation of the fact in memory that says so.
+or in memory. Nor does it matter where the subject ends: ``shop database`` and ``backup_target``, ``shop DB backup`` and
+``target``. A claim that says what it was before is about the relation of the fact in memory that says so.
+
+A claim that says no more than the fact that it replaces is the same fact in other words, and began with it.
 
 Source: TRU-04, ADR 0013.
 """
@@ -42,6 +45,10 @@ _EXCEPTION: Final = Cues.of(
 _CHANGED: Final = Cues.of(
     "now|no longer|anymore|instead|moved|switched|replaced|changed|since|jetzt|nicht mehr|statt|seit",
     "ahora|ya no|désormais|ne plus|agora|já não",
+)
+_DENIED: Final = Cues.of(
+    "not|no|never|none|nobody|without|stopped|ended|cancelled|canceled|isn't|doesn't|don't|won't|nicht|kein*|nie",
+    "niemand|ohne|ya no|nunca|sin|ne|pas|jamais|sans|não|nem|sem",
 )
 _AGES: Final = concepts(
     "new old current currently latest previous former now main same only actual neue alte aktuelle"
@@ -94,6 +101,7 @@ class KnownClaim:
     subject: str
     predicate: str
     content: str
+    began_at: datetime | None = None
     valid_to: datetime | None = None
 
 
@@ -136,7 +144,9 @@ def settle(claims: Sequence[Claim], known: Iterable[KnownClaim] = ()) -> list[Se
         The decisions in the order in which the claims are stored. Claims that follow each other exchange their places,
         so that the earlier is stored first.
     """
-    relations = _Relations(claims, tuple(known))
+    known = tuple(known)
+    claims = _with_joint_keys(claims, known)
+    relations = _Relations(claims, known)
     settled: dict[int, SettledClaim] = {}
     order = list(range(len(claims)))
     for group in relations.groups():
@@ -148,6 +158,28 @@ def settle(claims: Sequence[Claim], known: Iterable[KnownClaim] = ()) -> list[Se
             settled |= {each.place: each for each in _settled_line(claims, line, others, relations)}
     targets: set[UUID] = set()
     return [_with_free_target(settled[place], targets) for place in order]
+
+
+def _with_joint_keys(claims: Sequence[Claim], known: Sequence[KnownClaim]) -> list[Claim]:
+    """Return the claims with the key of the first claim whose subject and predicate are the same words together."""
+    keys: dict[tuple[str, str], tuple[str, str]] = {}
+    for each in (*known, *claims):
+        keys.setdefault((each.scope, _joint_key(each)), (each.subject, each.predicate))
+    joined: list[Claim] = []
+    for claim in claims:
+        subject, predicate = keys[claim.scope, _joint_key(claim)]
+        if claim.target_id is None and plain_key(subject) != plain_key(claim.subject):
+            claim = replace(claim, subject=subject, predicate=predicate)  # noqa: PLW2901 - the claim in its other key
+        joined.append(claim)
+    return joined
+
+
+def _joint_key(claim: Claim | KnownClaim) -> str:
+    """Return the words of a subject and predicate in one spelling, without a word such as "current"."""
+    is_past = is_of_the_past(claim.predicate)
+    return plain_key(
+        f"{claim.subject} {siblings.plain_name(claim.predicate) if is_past else unaged(claim.predicate)}"
+    )
 
 
 def _with_free_target(claim: SettledClaim, taken: set[UUID]) -> SettledClaim:
@@ -377,10 +409,19 @@ def _beginning(claim: Claim, before: Claim | None, relations: _Relations) -> dat
     """Return when a claim began to hold: as it says, else when its value was first said."""
     if claim.valid_from is not None or not claim.said_at:
         return claim.valid_from
+    fact = relations.fact_of(claim)
+    about = f"{claim.subject} {claim.predicate}"
+    if (
+        before is None
+        and fact is not None
+        and claim.valid_to is None
+        and restates(claim.content, fact.content, about=about)
+    ):
+        return fact.began_at
     if before is not None and before.said_at:
         last = max(before.said_at)
         return min((each for each in claim.said_at if each > last), default=max(claim.said_at))
-    return max(claim.said_at) if relations.fact_of(claim) is not None else min(claim.said_at)
+    return max(claim.said_at) if fact is not None else min(claim.said_at)
 
 
 def say_the_same(content: str, other: str, *, about: str) -> bool:
@@ -399,3 +440,37 @@ def say_the_same(content: str, other: str, *, about: str) -> bool:
     named = concepts(about.replace("_", " "))
     first, second = concepts(content) - named, concepts(other) - named
     return bool(first and second) and max(share(first, second), share(second, first)) >= _SAME_VALUE
+
+
+def says_no_more(content: str, other: str, *, about: str) -> bool:
+    """Return whether a text names no value beside those of another text; see :func:`say_the_same`.
+
+    "Bazel 8, before that Bazel 7" says more than "Bazel 7", though it names it.
+    """
+    if siblings.plain(content) == siblings.plain(other):
+        return True
+    own, its = values(content) - values(about), values(other) - values(about)
+    if own and its:
+        return own <= its
+    named = concepts(about.replace("_", " "))
+    first, second = concepts(content) - named, concepts(other) - named
+    return bool(first and second) and share(first, second) >= _SAME_VALUE
+
+
+def restates(content: str, other: str, *, about: str) -> bool:
+    """Return whether a text says what another text says, in fewer of its words, or with a version in full.
+
+    "In the library" restates "in the community room of the library", and "MariaDB 10.11.8" restates "MariaDB 10.11". A
+    text that denies the other restates nothing, nor does one without a value of its own.
+    """
+    if _DENIED.occur_in(tokens_of(content)) != _DENIED.occur_in(tokens_of(other)):
+        return False
+    named = concepts(about.replace("_", " "))
+    own, its = concepts(content) - named, concepts(other)
+    return bool(own) and all(each in its or any(_is_version_of(each, short) for short in its) for each in own)
+
+
+def _is_version_of(number: str, short: str) -> bool:
+    """Return whether a number of three parts or more begins with another of two or more: 10.11.8 with 10.11."""
+    parts, first = number.split(":"), short.split(":")
+    return len(parts) > len(first) > 1 and parts[: len(first)] == first and number[0].isdigit()

@@ -329,6 +329,9 @@ def test_a_fact_has_its_days_and_what_it_was() -> None:
         ("5 May 2026", (2026, 5, 5), (2026, 5, 5)),
         ("May 2026", (2026, 5, 1), (2026, 5, 31)),
         ("2026-05-05T12:00:00Z", (2026, 5, 5), (2026, 5, 5)),
+        ("22/05/2026", (2026, 5, 22), (2026, 5, 22)),
+        ("05/22/2026", (2026, 5, 22), (2026, 5, 22)),
+        ("5/5/2026", (2026, 5, 5), (2026, 5, 5)),
     ],
 )
 def test_months_and_days_in_words_are_read(
@@ -349,6 +352,8 @@ def test_months_and_days_in_words_are_read(
     [
         ({"valid_from": "since Monday"}, "valid_from"),
         ({"valid_from": "5 May"}, "valid_from"),
+        ({"valid_from": "05/06/2026"}, "valid_from"),
+        ({"valid_from": "31/02/2026"}, "valid_from"),
         ({"valid_to": 20260331}, "valid_to"),
         ({"valid_from": "0001-01-01"}, "valid_from"),
         ({"valid_from": "2026-03-31", "valid_to": "2026-03-01"}, "valid_to"),
