@@ -11,12 +11,12 @@ from commonplace.knowledge.consolidation.butlers import (
     PendingGroup,
 )
 from commonplace.knowledge.consolidation.from_settings import consolidate
-from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.runs import Run, RunRecord, RunRecords
 from commonplace.knowledge.consolidation.spawner import Spawner
 from commonplace.knowledge.consolidation.undo import RunUndo, UndoReport
 from commonplace.knowledge.model.bounds import LIST_LIMIT
+from commonplace.knowledge.rules.consolidation_policy import Policy
 from commonplace.knowledge.store.session import KnowledgeSession
 
 

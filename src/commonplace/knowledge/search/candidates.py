@@ -11,7 +11,7 @@ import numpy as np
 from commonplace.knowledge.model.candidates import Array, Candidates
 from commonplace.knowledge.model.kinds import COLUMNS, Memory, MemoryType
 from commonplace.knowledge.search.request import SearchRequest
-from commonplace.knowledge.search.statements import (
+from commonplace.knowledge.store.search_statements import (
     PRODUCTS,
     TABLES,
     Reach,

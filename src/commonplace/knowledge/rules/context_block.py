@@ -19,7 +19,7 @@ from commonplace.core.text import trim_to
 from commonplace.knowledge.model.kinds import Fact, Memory, MemoryType, Rule
 from commonplace.knowledge.model.quotas import BlockPart, ContextQuotas, SectionQuota
 from commonplace.knowledge.model.short_ids import short_id
-from commonplace.knowledge.search.deduplication import is_outranked, same_words
+from commonplace.knowledge.rules.deduplication import is_outranked, same_words
 from commonplace.prompts.data_lines import data_line
 
 CONTEXT_HEADER: Final = "# Memory Context\n"

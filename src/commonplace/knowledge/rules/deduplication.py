@@ -10,9 +10,9 @@ from commonplace.core.sources import RANKS
 from commonplace.core.text import collapse_whitespace
 from commonplace.knowledge.model.keys import plain_key
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, PINNED, Episode, Fact, Memory, Rule
+from commonplace.knowledge.model.search_results import SearchResult
+from commonplace.knowledge.rules.rewordings import without_rewordings
 from commonplace.knowledge.rules.safety import is_safety
-from commonplace.knowledge.search.results import SearchResult
-from commonplace.knowledge.search.rewordings import without_rewordings
 
 
 def folded(found: Sequence[SearchResult], *, scoped: bool) -> list[SearchResult]:

@@ -8,7 +8,7 @@ from commonplace.core.sources import RANKS
 from commonplace.judge import relatives
 from commonplace.knowledge.model.kinds import PINNED, Rule
 from commonplace.knowledge.model.maturity import Maturity
-from commonplace.knowledge.search.results import SearchResult
+from commonplace.knowledge.model.search_results import SearchResult
 
 MOST_RULES: Final = 50
 """The maximum number of rules that are compared; the rules after them are beyond the end of a block."""
