@@ -118,6 +118,12 @@ class Consolidation:
             row = await sql.expiring_episodes(now=now, before=before)
         return ExpiringEpisodes.from_row(row)
 
+    async def loses_episodes(self, *, within: timedelta) -> bool:
+        """Return whether an episode of the tenant, waiting or a dead letter, expires within a period."""
+        now = self._session.clock()
+        async with self._session.reading() as sql:
+            return await sql.loses_episodes(now=now, before=now + within)
+
     async def _planned(self, groups: Mapping[str, int], policy: Policy) -> ConsolidationReport:
         now = self._session.clock()
         planned: list[PlannedRun] = []

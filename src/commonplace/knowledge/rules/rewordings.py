@@ -17,7 +17,9 @@ MOST_RULES: Final = 50
 def without_rewordings(found: Sequence[SearchResult]) -> list[SearchResult]:
     """Return the results without the rules that a better rule says in other words, which names them, in their order."""
     rules = {each.memory.id: each.memory for each in found if isinstance(each.memory, Rule)}
-    folded = rewordings(list(rules.values()))
+    folded = rewordings(list(rules.values())) if len(rules) > 1 else {}
+    if not folded:
+        return list(found)
     return [
         each.standing_for(rules[other] for other, head in folded.items() if head.id == each.memory.id)
         for each in found
