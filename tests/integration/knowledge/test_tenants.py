@@ -33,9 +33,8 @@ from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.config import SearchMode
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import MemoryType
-from commonplace.knowledge.search import statements as search_statements
 from commonplace.knowledge.search.search import Search
-from commonplace.knowledge.store import unit_of_work
+from commonplace.knowledge.store import search_statements, unit_of_work
 from commonplace.language.literal import query_words
 from commonplace.mcp.knowledge.server import TOOLS, build_server
 from commonplace.storage.database import AnyStatements, StatementSet

@@ -12,11 +12,11 @@ from commonplace.knowledge.consolidation.attempt import Approve, ConsolidationTo
 from commonplace.knowledge.consolidation.dry_run import PlannedRun, runs_of
 from commonplace.knowledge.consolidation.executor import FORGOTTEN
 from commonplace.knowledge.consolidation.leases import NotDue
-from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.runs import Run, RunState
 from commonplace.knowledge.consolidation.spawner import NOT_ASKED, Spawner
 from commonplace.knowledge.model import inputs
+from commonplace.knowledge.rules.consolidation_policy import Policy
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.rows import Noun
 
@@ -117,6 +117,12 @@ class Consolidation:
         async with self._session.reading() as sql:
             row = await sql.expiring_episodes(now=now, before=before)
         return ExpiringEpisodes.from_row(row)
+
+    async def loses_episodes(self, *, within: timedelta) -> bool:
+        """Return whether an episode of the tenant, waiting or a dead letter, expires within a period."""
+        now = self._session.clock()
+        async with self._session.reading() as sql:
+            return await sql.loses_episodes(now=now, before=now + within)
 
     async def _planned(self, groups: Mapping[str, int], policy: Policy) -> ConsolidationReport:
         now = self._session.clock()

@@ -19,15 +19,6 @@ from commonplace.core.quoting import quoted
 from commonplace.core.text import require_text
 from commonplace.knowledge.consolidation.answer_blocks import find_block, read_list
 from commonplace.knowledge.consolidation.prompt import EXAMPLE_IDS, is_example_text
-from commonplace.knowledge.consolidation.results import (
-    NO_JSON_BLOCK,
-    Action,
-    ConsolidationResult,
-    EarlierValue,
-    ProposedFact,
-    ProposedRule,
-    Retraction,
-)
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.bounds import (
     DEFAULT_IMPORTANCE,
@@ -36,6 +27,15 @@ from commonplace.knowledge.model.bounds import (
     MAX_KEY_CHARS,
     MAX_TAG_CHARS,
     MAX_TAGS,
+)
+from commonplace.knowledge.model.consolidation_results import (
+    NO_JSON_BLOCK,
+    Action,
+    ConsolidationResult,
+    EarlierValue,
+    ProposedFact,
+    ProposedRule,
+    Retraction,
 )
 from commonplace.knowledge.model.permanence import Permanence
 from commonplace.language.times import read_span

@@ -10,8 +10,8 @@ from typing import Final
 
 from commonplace.knowledge.consolidation.known import Known
 from commonplace.knowledge.consolidation.prompt import KnownFact
-from commonplace.knowledge.consolidation.results import EarlierValue
 from commonplace.knowledge.consolidation.step_kinds import EpisodeGroup, Step, StoreFact
+from commonplace.knowledge.model.consolidation_results import EarlierValue
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import Moment
 from commonplace.knowledge.rules import siblings

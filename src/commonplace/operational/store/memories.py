@@ -84,15 +84,12 @@ async def history(sql: OperationalStatements, memory_id: int) -> list[Change]:
 
 
 async def session_changed(
-    sql: OperationalStatements, memory: Lesson, kind: ChangeKind, session_id: int | None
+    sql: OperationalStatements, memory: Lesson, kinds: tuple[ChangeKind, ChangeKind], session_id: int | None
 ) -> bool:
-    """Return whether a session has already changed a memory in this way; operators have no session.
-
-    A refinement counts as a reinforcement.
-    """
+    """Return whether a session has already changed a memory in one of two ways; operators have no session."""
     if session_id is None:
         return False
-    other = ChangeKind.REFINED if kind is ChangeKind.REINFORCED else kind
+    kind, other = kinds
     return bool(
         await sql.session_changed(memory_id=memory.id, kind=kind, other_kind=other, session_id=session_id)
     )

@@ -18,7 +18,7 @@ from commonplace.knowledge.consolidation.parser import (
     MAX_ERRORS,
     parse_consolidation,
 )
-from commonplace.knowledge.consolidation.results import (
+from commonplace.knowledge.model.consolidation_results import (
     NO_JSON_BLOCK,
     ConsolidationResult,
     EarlierValue,
