@@ -307,6 +307,7 @@ FUNCTIONS: Mapping[str, Call] = {
     "upkeep.cleanup": lambda m, _: m.upkeep.cleanup(),
     "runs.pending": lambda m, _: m.runs.pending(),
     "runs.expiring": lambda m, _: m.runs.expiring(),
+    "runs.loses_episodes": lambda m, _: m.runs.loses_episodes(within_s=86_400),
     "import_episodes": lambda m, w: m.import_episodes([EpisodeDraft(content=w.text(), butler="ops")] * 3),
     "history.later_facts": later_facts,
     "lists.facts": lambda m, w: m.lists.facts(

@@ -110,19 +110,17 @@ class Consolidation:
     async def expiring(self, *, within_s: float = EXPIRES_SOON_S) -> ExpiringEpisodes:
         """Return the tenant's waiting episodes that expire within a period, by default a day."""
         now = self._session.clock()
-        try:
-            before = now + timedelta(seconds=within_s)
-        except (ArithmeticError, TypeError, ValueError):
-            raise InvalidInputError("within_s", "a number of seconds", within_s) from None
+        before = _later(now, within_s)
         async with self._session.reading() as sql:
             row = await sql.expiring_episodes(now=now, before=before)
         return ExpiringEpisodes.from_row(row)
 
-    async def loses_episodes(self, *, within: timedelta) -> bool:
+    async def loses_episodes(self, *, within_s: float) -> bool:
         """Return whether an episode of the tenant, waiting or a dead letter, expires within a period."""
         now = self._session.clock()
+        before = _later(now, within_s)
         async with self._session.reading() as sql:
-            return await sql.loses_episodes(now=now, before=now + within)
+            return await sql.loses_episodes(now=now, before=before)
 
     async def _planned(self, groups: Mapping[str, int], policy: Policy) -> ConsolidationReport:
         now = self._session.clock()
@@ -177,3 +175,10 @@ def _log_failure(butler: str, failed: Failed) -> None:
 
 def _not_due(outcomes: Sequence[tuple[str, Outcome]], reason: str) -> tuple[str, ...]:
     return tuple(name for name, each in outcomes if isinstance(each, NotDue) and each.reason == reason)
+
+
+def _later(now: datetime, within_s: float) -> datetime:
+    try:
+        return now + timedelta(seconds=within_s)
+    except (ArithmeticError, TypeError, ValueError):
+        raise InvalidInputError("within_s", "a number of seconds", within_s) from None

@@ -1,6 +1,5 @@
 """Consolidation of knowledge memory, and its runs."""
 
-from datetime import timedelta
 from uuid import UUID
 
 from commonplace.knowledge.consolidation.attempt import Approve
@@ -102,9 +101,9 @@ class ConsolidationRuns:
         """Return the tenant's waiting episodes that expire within a period, by default a day."""
         return await self._consolidation.expiring(within_s=within_s)
 
-    async def loses_episodes(self, *, within: timedelta) -> bool:
+    async def loses_episodes(self, *, within_s: float) -> bool:
         """Return whether an episode of the tenant, waiting or a dead letter, expires within a period."""
-        return await self._consolidation.loses_episodes(within=within)
+        return await self._consolidation.loses_episodes(within_s=within_s)
 
     async def get(self, run_id: UUID | str) -> RunRecord:
         """Return a run with its actions.

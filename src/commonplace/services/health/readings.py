@@ -70,7 +70,8 @@ class _HealthReader:
 
     async def episodes(self) -> Mapping[str, Any]:
         knowledge = self.opened.knowledge()
-        if self.urgent_only and not await knowledge.runs.loses_episodes(within=URGENT_BEFORE):
+        within_s = URGENT_BEFORE.total_seconds()
+        if self.urgent_only and not await knowledge.runs.loses_episodes(within_s=within_s):
             return {}
         groups = await knowledge.runs.pending()
         dead = await knowledge.dead_letters.list()
