@@ -111,6 +111,7 @@ def test_an_export_holds_everything_and_comes_back(run: Run, tmp_path: Path, nam
     (taken,) = (item for item in before if item["kind"] == "operational")
     assert taken["confidence"] == 0.55
     assert [each["text"] for each in taken["record"]["earlier_wordings"]] == ["Takes 60 s"]
+    assert taken["updated_at"].startswith("20")
 
     assert run("apps", "uninstall", "cal", "--purge-memories").status == 0
     assert run("ops", "delete", "1").status == 0

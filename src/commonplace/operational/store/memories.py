@@ -108,19 +108,28 @@ async def create(
     observation: str,
     confidence: float,
     author: Author,
+    seen_at: datetime | None = None,
+    weeks_charged: int = 0,
 ) -> Lesson:
-    """Add a memory; the author's ``related_id`` is the memory that it corrects or refines."""
+    """Add a memory; the author's ``related_id`` is the memory that it corrects or refines.
+
+    ``seen_at`` is when it was last seen, by default now; its confidence contains the decay of ``weeks_charged`` weeks
+    since then.
+    """
     row = await sql.insert_memory(
         service=service,
         category=category,
         observation=observation,
         confidence=confidence,
         active=int(is_active(confidence)),
-        moment=format_timestamp(author.now),
+        moment=format_timestamp(seen_at or author.now),
         session_id=author.session_id,
         tier=author.tier,
     )
     memory = Lesson.from_row(row)
+    if weeks_charged:
+        counted_from = format_timestamp(memory.updated_at)
+        await sql.charge_decay(memory_id=memory.id, counted_from=counted_from, weeks_charged=weeks_charged)
     await _record(sql, memory.id, ChangeKind.CREATED, author, after=state_of(memory))
     return memory
 
