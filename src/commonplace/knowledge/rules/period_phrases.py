@@ -330,6 +330,11 @@ EXCLUDES: Final = _compiled(
 )
 """Words that take the day of a phrase out of the period; :data:`ENDS` reads those that stand right beside it."""
 OTHER_END: Final = _compiled(r"\b(?:until|till?|bis(?!\szu\s\d)|hasta|até|jusqu)\b")
+FROM_THEN: Final = _compiled(
+    r"\b(?:from\s(?:then|that|there)|ab\s(?:da|dann|dem|diesem)\b|seitdem|à\spartir\sde\s(?:ce|là)|dès\slors"
+    r"|a\spartir\sde\s(?:es[ea]|entonces)|desde\s(?:entonces|es[ea]|então|ess[ea])|a\spartir\s(?:daí|dess[ea]))"
+)
+"""Words by which the days before them are a beginning: "on Thursday the fax goes: from that day on, use the portal"."""
 OTHER_BEGINNING: Final = _compiled(
     r"\b(?:from|von|vom|ab|seit|since|du|desde|depuis|à\spartir\s\S+|a\spartir\s\S+)\s(?:\S+\s)?\S*\d"
 )

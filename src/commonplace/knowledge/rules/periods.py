@@ -162,6 +162,7 @@ def _says_more(rest: str, first: date | None, last: date | None) -> bool:
     return (
         phrases.UNREAD_DATE.search(rest) is not None
         or phrases.EXCLUDES.search(rest) is not None
+        or phrases.FROM_THEN.search(rest) is not None
         or (last is None and phrases.OTHER_END.search(rest) is not None)
         or (first is None and phrases.OTHER_BEGINNING.search(rest) is not None)
     )
