@@ -6,10 +6,9 @@ skill, which are reported. Source: KNW-13.
 
 import math
 import re
-from calendar import monthrange
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any, Final, TypeVar, cast
 from uuid import UUID
 
@@ -38,6 +37,7 @@ from commonplace.knowledge.model.consolidation_results import (
     Retraction,
 )
 from commonplace.knowledge.model.permanence import Permanence
+from commonplace.language.calendar_days import month_of, real_date
 from commonplace.language.times import read_span
 
 KEYS: Final = ("new_facts", "updated_facts", "new_rules", "confirmations", "updated_rules", "retractions")
@@ -56,7 +56,6 @@ MAX_ERRORS: Final = 100
 _UUID: Final = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 _MONTH: Final = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
 _SLASHES: Final = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
-_MONTHS: Final = 12
 _WITH_YEAR: Final = re.compile(r"\b\d{4}\b")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """A present for words that need none."""
@@ -378,8 +377,8 @@ def _in_iso(given: object, *, at_end: bool) -> object:
     text = given.strip() if isinstance(given, str) else ""
     month = _MONTH.fullmatch(text)
     if month is not None:
-        year, number = int(month[1]), int(month[2])
-        return date(year, number, monthrange(year, number)[1] if at_end else 1).isoformat()
+        first = real_date(int(month[1]), int(month[2]), 1)
+        return given if first is None else str(month_of(first)[at_end])
     slashes = _SLASHES.fullmatch(text)
     if slashes is not None:
         return _day_of_slashes(*map(int, slashes.groups())) or given
@@ -391,13 +390,8 @@ def _in_iso(given: object, *, at_end: bool) -> object:
 
 def _day_of_slashes(first: int, second: int, year: int) -> str | None:
     """Return a date such as 22/05/2026 or 05/22/2026 in ISO 8601, if only one of its orders is possible."""
-    orders = {(first, second), (second, first)}
-    days = [
-        date(year, month, day)
-        for day, month in orders
-        if month <= _MONTHS and day <= monthrange(year, month)[1]
-    ]
-    return days[0].isoformat() if len(days) == 1 else None
+    days = {real_date(year, second, first), real_date(year, first, second)} - {None}
+    return str(days.pop()) if len(days) == 1 else None
 
 
 def _number(value: object) -> float:

@@ -321,6 +321,19 @@ def test_a_fact_has_its_days_and_what_it_was() -> None:
     assert (tom.valid_from, tom.valid_to, tom.was) == (None, None, (coffee,))
 
 
+@pytest.mark.requirement("TRU-04.5")
+@pytest.mark.parametrize(
+    "day",
+    ["00/05/2026", "5/0/2026", "31/04/2026", "1/1/0000", "0000-05", "2026-13", "0001-01-01T00:00:00+14:00"],
+)
+def test_a_day_that_no_calendar_has_loses_only_itself(day: str) -> None:
+    """The facts of the answer stay, without the day."""
+    fact, other = parsed(
+        new_facts=[{**FACT, "valid_from": day, "valid_to": day}, {**FACT, "content": "x"}]
+    ).new_facts
+    assert (fact.valid_from, fact.valid_to, other.content) == (None, None, "x")
+
+
 @pytest.mark.requirement("TRU-04.2")
 @pytest.mark.parametrize(
     ("given_day", "first", "last"),
