@@ -15,7 +15,8 @@ from commonplace.knowledge.model.consolidation_results import EarlierValue
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import Moment
 from commonplace.knowledge.rules import siblings
-from commonplace.knowledge.rules.claims import Claim, KnownClaim, say_the_same, says_no_more, settle
+from commonplace.knowledge.rules.claims import Claim, KnownClaim, settle
+from commonplace.knowledge.rules.restatements import say_the_same, says_no_more
 
 _DAY: Final = timedelta(days=1)
 

@@ -29,8 +29,9 @@ from uuid import UUID
 from commonplace.knowledge.model.keys import plain_key
 from commonplace.knowledge.rules import siblings
 from commonplace.knowledge.rules.relation_names import is_of_the_past, unaged, undated
+from commonplace.knowledge.rules.restatements import restates, say_the_same
 from commonplace.language.cues import Cues, tokens_of
-from commonplace.language.values import concepts, share, values
+from commonplace.language.values import concepts
 
 _USE: Final = re.compile(r"\b(?:for|für|fuer|para|pour)\s+((?:[^\W\d_][\w-]*\s*){1,4})", re.IGNORECASE)
 _ALSO: Final = Cues.of(
@@ -46,18 +47,11 @@ _CHANGED: Final = Cues.of(
     "now|no longer|anymore|instead|moved|switched|replaced|changed|since|jetzt|nicht mehr|statt|seit",
     "ahora|ya no|désormais|ne plus|agora|já não",
 )
-_DENIED: Final = Cues.of(
-    "not|no|never|none|nobody|without|stopped|ended|cancelled|canceled|isn't|doesn't|don't|won't|nicht|kein*|nie",
-    "niemand|ohne|ya no|nunca|sin|ne|pas|jamais|sans|não|nem|sem",
-)
 _AGES: Final = concepts(
     "new old current currently latest previous former now main same only actual neue alte aktuelle"
     " two three four five six day days week weeks month months year years time while example everyone all"
 )
 """Words that say nothing of what a value is for."""
-
-_SAME_VALUE: Final = 0.6
-"""The share of the words of one text in another from which both name the same value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,9 +138,9 @@ def settle(claims: Sequence[Claim], known: Iterable[KnownClaim] = ()) -> list[Se
         The decisions in the order in which the claims are stored. Claims that follow each other exchange their places,
         so that the earlier is stored first.
     """
-    known = tuple(known)
-    claims = _with_joint_keys(claims, known)
-    relations = _Relations(claims, known)
+    facts = tuple(known)
+    claims = _with_joint_keys(claims, facts)
+    relations = _Relations(claims, facts)
     settled: dict[int, SettledClaim] = {}
     order = list(range(len(claims)))
     for group in relations.groups():
@@ -422,55 +416,3 @@ def _beginning(claim: Claim, before: Claim | None, relations: _Relations) -> dat
         last = max(before.said_at)
         return min((each for each in claim.said_at if each > last), default=max(claim.said_at))
     return max(claim.said_at) if fact is not None else min(claim.said_at)
-
-
-def say_the_same(content: str, other: str, *, about: str) -> bool:
-    """Return whether two texts name the same value, whatever their other words.
-
-    Args:
-        content: A text.
-        other: Another text.
-        about: The subject and predicate of both, which are no part of the value.
-    """
-    if siblings.plain(content) == siblings.plain(other):
-        return True
-    own, its = values(content) - values(about), values(other) - values(about)
-    if own and its:
-        return own <= its or its <= own
-    named = concepts(about.replace("_", " "))
-    first, second = concepts(content) - named, concepts(other) - named
-    return bool(first and second) and max(share(first, second), share(second, first)) >= _SAME_VALUE
-
-
-def says_no_more(content: str, other: str, *, about: str) -> bool:
-    """Return whether a text names no value beside those of another text; see :func:`say_the_same`.
-
-    "Bazel 8, before that Bazel 7" says more than "Bazel 7", though it names it.
-    """
-    if siblings.plain(content) == siblings.plain(other):
-        return True
-    own, its = values(content) - values(about), values(other) - values(about)
-    if own and its:
-        return own <= its
-    named = concepts(about.replace("_", " "))
-    first, second = concepts(content) - named, concepts(other) - named
-    return bool(first and second) and share(first, second) >= _SAME_VALUE
-
-
-def restates(content: str, other: str, *, about: str) -> bool:
-    """Return whether a text says what another text says, in fewer of its words, or with a version in full.
-
-    "In the library" restates "in the community room of the library", and "MariaDB 10.11.8" restates "MariaDB 10.11". A
-    text that denies the other restates nothing, nor does one without a value of its own.
-    """
-    if _DENIED.occur_in(tokens_of(content)) != _DENIED.occur_in(tokens_of(other)):
-        return False
-    named = concepts(about.replace("_", " "))
-    own, its = concepts(content) - named, concepts(other)
-    return bool(own) and all(each in its or any(_is_version_of(each, short) for short in its) for each in own)
-
-
-def _is_version_of(number: str, short: str) -> bool:
-    """Return whether a number of three parts or more begins with another of two or more: 10.11.8 with 10.11."""
-    parts, first = number.split(":"), short.split(":")
-    return len(parts) > len(first) > 1 and parts[: len(first)] == first and number[0].isdigit()

@@ -11,12 +11,10 @@ from commonplace.knowledge.rules.claims import (
     Claim,
     KnownClaim,
     in_time,
-    restates,
-    say_the_same,
-    says_no_more,
     settle,
 )
 from commonplace.knowledge.rules.relation_names import undated
+from commonplace.knowledge.rules.restatements import restates, say_the_same, says_no_more
 
 pytestmark = pytest.mark.requirement("TRU-04.1")
 
