@@ -69,7 +69,7 @@ def require_moment(value: object, *, field: str) -> datetime:
     """Return a value that a caller passed as an aware datetime, in UTC.
 
     Raises:
-        InvalidInputError: It is none, or outside of the years 1 to 9999 in UTC.
+        InvalidInputError: It is no aware datetime, or is outside of the years 1 to 9999 in UTC.
     """
     if not isinstance(value, datetime) or value.tzinfo is None:
         raise InvalidInputError(field, "an aware datetime", value)

@@ -269,11 +269,9 @@ class OperationalMemory:
         refuse_secret(name or "", field="service", allow_secrets=allow_secrets)
         value = _require_confidence(confidence)
         author = self._author()
-        seen_at = (
-            author.now
-            if updated_at is None
-            else min(author.now, require_moment(updated_at, field="updated_at"))
-        )
+        seen_at = author.now
+        if updated_at is not None:
+            seen_at = min(seen_at, require_moment(updated_at, field="updated_at"))
         self.quarantine.release_own(text)
         async with self._store.writing() as sql:
             memory = await memories.create(

@@ -1,1 +1,1 @@
-"""What digests, compactions and parts share: the database, the model, the energy budget, vectors and the retry."""
+"""The model, the energy budget, the vectors and the retry that digests, compactions and the parts of the facade use."""

@@ -163,7 +163,7 @@ def read_days(text: str, today: date) -> tuple[str, Ends] | None:
     """Return the words and the first and last day of the period that a sentence clearly names."""
     if _DOUBT.search(text) or re.search(r"[。\uff1b;\uff01!]\s*\S", text):
         return None
-    coded, spans, said = _coded(text, today)
+    coded, spans, words_of = _coded(text, today)
     if not spans or _LENGTH.search(coded):
         return None
     for pattern, read in _PHRASES:
@@ -173,22 +173,22 @@ def read_days(text: str, today: date) -> tuple[str, Ends] | None:
             ends = read(used, coded, today) if len(used) == len(spans) else None
             if ends and None in ends and _LIMIT.search(coded[: match.start()] + coded[match.end() :]):
                 return None
-            words = "".join(said.get(char, char) for char in match[0])
+            words = "".join(words_of.get(char, char) for char in match[0])
             return None if ends is None or ends == (None, None) else (words, ends)
     return None
 
 
 def _coded(text: str, today: date) -> tuple[str, dict[str, DaySpan], dict[str, str]]:
     """Return a text with one character for each date, the dates, and the words of each."""
-    spans, said = dict[str, DaySpan](), dict[str, str]()
+    spans, words_of = dict[str, DaySpan](), dict[str, str]()
     for pattern, read in _SPANS:
         while len(spans) < _MOST_SPANS and (match := pattern.search(text)):
             span = read(match, today)
             char = chr(0xE000 + len(spans))
-            said[char] = match[0]
+            words_of[char] = match[0]
             spans[char] = span or DaySpan(kind=SpanKind.VAGUE)
             text = f"{text[: match.start()]}{char}{text[match.end() :]}"
-    return text, spans, said
+    return text, spans, words_of
 
 
 def _both(used: list[DaySpan], _coded_text: str, today: date) -> Ends | None:

@@ -290,7 +290,7 @@ DOUBTS: Final = (
     _RECORDS,
     UNSURE,
 )
-"""What makes every reading of a sentence doubtful."""
+"""A sentence with any of these names no period."""
 
 CLOCK: Final = _compiled(
     r"\b(?:at|um|à|a\slas?|às?|@)\s\d{1,2}(?!\d)(?:[:.]\d\d)?(?=\s?(?:h|uhr|am|pm|$|[,.;]))"
