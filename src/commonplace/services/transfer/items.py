@@ -238,7 +238,10 @@ def _object(value: object) -> object:
 def _moment(value: object) -> object:
     if isinstance(value, datetime):  # as YAML reads it
         return value if value.tzinfo else None
-    return parse_timestamp(value) if isinstance(value, str) else None
+    try:
+        return parse_timestamp(value) if isinstance(value, str) else None
+    except InvalidInputError:  # It names no field.
+        return None
 
 
 _READERS: Final[dict[str, tuple[Callable[[object], object], str]]] = {
