@@ -63,7 +63,7 @@ from runs_words import words
 from scratch_server import scratch_server
 
 DATA: Final = Path(__file__).parent / "data" / "runs"
-HALVES: Final = ("a", "b", "c")
+HALVES: Final = ("a", "b", "c", "d")
 MODELS: Final = ("strong", "mediocre")
 BUTLER: Final = "notes"
 BATCH: Final = 12
