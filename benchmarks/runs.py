@@ -14,8 +14,9 @@ in ``DIR/HALF``. Twelve episodes are a batch, and each batch is a run. Of the fa
 ``--write-prompts DIR`` writes the prompts of a half instead, for a model to answer. The prompt of a batch shows as
 known what holds after the batches before it, by the authors' facts, so that all batches can be answered at once. When
 the answers are played, an update of such a fact updates the memory that the run shows of it or of its relation, and new
-facts with its subject and predicate get those of that memory. If the run shows none, the update is a new fact.
-:mod:`runs_truth` says when a memory tells of a fact.
+facts with its subject and predicate get those of that memory. An update with the same content has that of the memory.
+If the run shows none, the update is a new fact; so it is if the memory tells of further facts, which the update would
+end. :mod:`runs_truth` says when a memory tells of a fact.
 
 The exit status is 1 if a figure is beyond its limit: of the strong answers at least 97 % right and none wrongly
 current, of the mediocre ones at least 85 % right and at most 3 % wrongly current.
@@ -29,7 +30,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -47,11 +48,22 @@ from commonplace.knowledge.storage_functions import run_consolidation, store_epi
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
-from runs_truth import Memory, Score, State, TrueFact, Truth, as_day, read_truth, score, tells_of, words
+from runs_truth import (
+    Memory,
+    Score,
+    State,
+    TrueFact,
+    Truth,
+    as_day,
+    read_truth,
+    score,
+    tells_of,
+)
+from runs_words import words
 from scratch_server import scratch_server
 
 DATA: Final = Path(__file__).parent / "data" / "runs"
-HALVES: Final = ("a", "b")
+HALVES: Final = ("a", "b", "c")
 MODELS: Final = ("strong", "mediocre")
 BUTLER: Final = "notes"
 BATCH: Final = 12
@@ -212,37 +224,79 @@ class Recorded:
         for own, stored in self._ids.items():
             answer = answer.replace(own, stored)
         for fact, stored in self._stored(memories).items():
+            memory = memories[stored]
             answer = answer.replace(str(fact.id), stored)
-            if not words(self._half.truth.facts[self._half.number_of(fact)].value) <= words(
-                memories[stored].subject
-            ):
-                answer = _with_key(answer, fact, memories[stored])
+            answer = answer.replace(json.dumps(fact.content), json.dumps(memory.content))
+            if not words(self._half.truth.facts[self._half.number_of(fact)].value) <= words(memory.subject):
+                answer = _with_key(answer, fact, memory)
         missing = [str(each.id) for each in self._half.known_before(self._batch) if str(each.id) in answer]
         return _without_targets(answer, missing) if missing else answer
 
     def _stored(self, memories: Mapping[str, Memory]) -> dict[KnownFact, str]:
-        """Return the facts of the recorded prompt with the ids of the memories of them, or of their relation."""
+        """Return the facts of the recorded prompt with the ids of the memories of them, or of their relation.
+
+        A memory that tells of further known facts is of none: an update of one of them would end the others.
+        """
         stored: dict[KnownFact, str] = {}
-        for known in self._half.known_before(self._batch):
-            fact = self._half.truth.facts[self._half.number_of(known)]
-            alike = [each for each in self._half.truth.facts if each.group == fact.group and each != fact]
-            ids = _telling(memories, [fact]) or _telling(memories, alike)
+        known = {
+            each: self._half.truth.facts[self._half.number_of(each)]
+            for each in self._half.known_before(self._batch)
+        }
+        for each, fact in known.items():
+            alike = [
+                other
+                for other in self._half.truth.facts
+                if other.group == fact.group and is_apart(fact, other)
+            ]
+            others = [other for other in known.values() if other.group != fact.group]
+            own = {id_: memory for id_, memory in memories.items() if not _is_of_others(memory, fact, others)}
+            ids = _telling(own, [fact]) or _telling(own, alike)
             if ids:
-                stored[known] = ids[0]
+                stored[each] = ids[0]
         return stored
 
 
+def is_apart(fact: TrueFact, other: TrueFact) -> bool:
+    """Return whether two facts hold at different times."""
+    return any(
+        first.ends is not None and last.begins is not None and first.ends <= last.begins
+        for first, last in ((fact, other), (other, fact))
+    )
+
+
 def _telling(memories: Mapping[str, Memory], facts: Sequence[TrueFact]) -> list[str]:
-    """Return the ids of the memories that tell of a fact, those with most of its words first."""
-    shared = {
+    """Return the ids of the memories that tell of a fact: those that name its relation first."""
+    ranks = {
         id_: max(
-            len(words(" ".join((*fact.subjects, fact.relation, *fact.values))) & words(memory.text))
+            (
+                memory.shares_relation(fact),
+                memory.is_about(fact),
+                len(words(" ".join((*fact.subjects, fact.relation, *fact.values))) & words(memory.text)),
+            )
             for fact in facts
+            if tells_of(memory, fact)
         )
         for id_, memory in memories.items()
         if any(tells_of(memory, fact) for fact in facts)
     }
-    return sorted(shared, key=lambda each: -shared[each])
+    return sorted(ranks, key=lambda each: ranks[each], reverse=True)
+
+
+def _is_of_others(memory: Memory, fact: TrueFact, others: Sequence[TrueFact]) -> bool:
+    """Return whether a memory tells of other facts whose relation it names, beside or in place of that of a fact.
+
+    A memory that names the relation of none of several facts is of none of them.
+    """
+    named = words(memory.predicate)
+    is_plain = memory.shares_relation(fact) > 0 or memory.names_no_relation() or memory.says_little_but(fact)
+    for other in others:
+        if not tells_of(memory, other):
+            continue
+        relation = " ".join(words(other.relation) - words(fact.relation))
+        is_others = words(other.relation) <= named and not words(fact.relation) <= named
+        if not is_plain or is_others or memory.shares_relation(replace(other, relation=relation)):
+            return True
+    return False
 
 
 def _with_key(answer: str, fact: KnownFact, memory: Memory) -> str:
@@ -251,7 +305,8 @@ def _with_key(answer: str, fact: KnownFact, memory: Memory) -> str:
     key = rf'"subject": "{subject}",(\s*)"predicate": "([a-z]+_)?{predicate}(_[a-z0-9]+)?"'
 
     def renamed(match: re.Match[str]) -> str:
-        predicate = f"{match[2] or ''}{memory.predicate}{match[3] or ''}"
+        before, after = match[2] or "", match[3] or ""
+        predicate = f"{before}{memory.predicate.removeprefix(before).removesuffix(after)}{after}"
         return f'"subject": {json.dumps(memory.subject)},{match[1]}"predicate": {json.dumps(predicate)}'
 
     return re.sub(key, renamed, answer)
@@ -323,11 +378,14 @@ def unsaid(half: Half, model: str) -> list[TrueFact]:
     entries: list[Memory] = []
     for number in range(len(half.batches)):
         text = answers.answer(number)
+        facts = [each[0] for each in _FACTS_SAID.finditer(text)]
         entries += [
-            Memory(subject=each[1], predicate="", content=each[2]) for each in _FACTS_SAID.finditer(text)
+            Memory(subject=each[1], predicate="fact", content=each[2]) for each in _FACTS_SAID.finditer(text)
         ]
         entries += [
-            Memory(subject="", predicate="", content=each[1]) for each in _CONTENTS_SAID.finditer(text)
+            Memory(subject="", predicate="", content=each[1])
+            for each in _CONTENTS_SAID.finditer(text)
+            if not any(each[0] in fact for fact in facts)
         ]
     return [fact for fact in half.truth.facts if not any(tells_of(each, fact) for each in entries)]
 
@@ -415,7 +473,8 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     logging.disable(logging.ERROR)
-    halves = [read_half(options.data / each) for each in HALVES if options.half in {None, each}]
+    names = [options.half] if options.half else [each for each in HALVES if (options.data / each).is_dir()]
+    halves = [read_half(options.data / each) for each in names]
     if options.write_prompts is not None:
         for half in halves:
             write_prompts(half, options.write_prompts)
@@ -424,10 +483,10 @@ def main() -> int:
     if options.json:
         json.dump([asdict(each) for each in measured], sys.stdout, indent=2)
         return int(not all(each.meets_limits for each in measured))
-    names = ("unsaid", "right", "period", "lost", "doubled", "current")
-    print(f"half  answers   facts  {'  '.join(f'{name:11}' for name in names)}")
+    columns = ("unsaid", "right", "period", "lost", "doubled", "current")
+    print(f"half  answers   facts  {'  '.join(f'{name:11}' for name in columns)}")
     for each in measured:
-        cells = (f"{_percent(getattr(each, name), each.facts):11}" for name in names)
+        cells = (f"{_percent(getattr(each, name), each.facts):11}" for name in columns)
         missed = "" if each.meets_limits else "  beyond a limit"
         print(f"{each.half:4}  {each.answers:8}  {each.facts:5}  {'  '.join(cells)}{missed}")
     return int(not all(each.meets_limits for each in measured))

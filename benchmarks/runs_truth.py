@@ -1,9 +1,16 @@
 """The authors' facts for ``runs.py``, and the comparison of memories with them.
 
-A memory tells of a fact if it has all words of the subject, or of another name of it, and all words of the value, or
-of another wording of it. Words have no case, accent or ending ("Tuesdays" is "tuesd"), numbers no separators and no
-leading zero, and a few abbreviations stand for their word. Of facts with one subject, relation and value, each memory
-tells of the one whose period is nearest.
+A memory tells of a fact if it has the words of the subject, or of another name of it, and those of the value, or of
+another wording of it; :mod:`runs_words` says which words are the same. Of four words or more, a quarter may be missing,
+but no number and no negation. A memory whose subject is a part of the value, such as a discount code, need not name the
+author's subject. Of facts with one subject, relation and value, each memory tells of the one whose period is nearest.
+
+Two ways to say the same are both right:
+
+- *An event* of one day may have this day as its period, or name it: "The concert is on 30 May" stays true when it is
+  over, and holds before.
+- *An exception* may stand beside the usual value: "Rory answers the mail" all the time and "Ines does in May", or Rory
+  until May, Ines in May and Rory from June on.
 
 A memory is *about* a fact if its predicate names the relation or the subject, or only a verb, such as ``runs_on``, or
 if four fifths of its words are those of the fact. Only memories about a fact can double it, or be current though the
@@ -13,15 +20,15 @@ fact is over: "The disk of db-1 is dying" is true though nothing runs there any 
 
 import json
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
+
+from runs_words import words
 
 TOLERANCE: Final = timedelta(days=1)
 _MOST_OF: Final = 0.8
@@ -33,38 +40,18 @@ LEAST_OF_NEVER: Final = 0.8
 _LABELS: Final = frozenset({"i", "me", "user", "we", "us"})
 """Words for a speaker, which name a subject only as the whole subject of a memory."""
 
-_ABBREVIATIONS: Final = (
-    "db=datab prod=produ k8s=kuber eur=euro postgresql=postg bi=twice mon=monda tue=tuesd wed=wedne thu=thurs fri=frida"
-    " sat=satur sun=sunda one=1 two=2 three=3 four=4 five=5 six=6 seven=7 eight=8 nine=9 ten=10 eleven=11 twelve=12"
-)
-_SAME: Final[dict[str, str]] = {
-    short: long for short, _, long in (pair.partition("=") for pair in _ABBREVIATIONS.split())
-}
-_SKIPPED: Final = frozenset({"a", "an", "the", "of", "and", "at", "in", "on", "is"})
 _NEGATIONS: Final = frozenset({"not", "no", "never", "negat", "isn", "wasn", "dropp", "denie"})
 _VERBS: Final = frozenset(
-    {
-        "run",
-        "use",
-        "has",
-        "have",
-        "live",
-        "lives",
-        "kept",
-        "keep",
-        "work",
-        "locat",
-        "goes",
-        "set",
-        "stand",
-        "to",
-    }
+    "run use has have live lives kept keep work locat goes set stand to".split()  # noqa: SIM905 - reads as a list
 )
 """Words of predicates that name no relation of their own."""
 
-_WORD: Final = re.compile(r"[^\W_]+(?:[.:-][^\W_]+)*")
-_STEM_CHARS: Final = 5
-_SHORT_CHARS: Final = 3
+_FILLERS: Final = frozenset("to from until till for with by per or each every".split())  # noqa: SIM905 - as above
+"""Words that a value may have and another wording of it lacks."""
+
+_MANY_WORDS: Final = 4
+_MOST_MISSING: Final = 0.25
+_REMARK: Final = re.compile(r"\s*\([^()]*\)\s*$")
 
 
 class State(StrEnum):
@@ -123,13 +110,26 @@ class Memory:
         """Return whether the key names the relation of a fact, or the content says little else."""
         named = words(self.predicate) - _VERBS
         about = words(" ".join((fact.relation, *fact.subjects)))
-        content = words(self.content) - _VERBS
-        explained = content & (about | words(" ".join(fact.values)))
         return (
             not named
             or bool(named & (about - words(self.subject) | words(fact.relation)))
-            or len(explained) >= _MOST_OF * len(content)
+            or self.says_little_but(fact)
         )
+
+    def says_little_but(self, fact: TrueFact) -> bool:
+        """Return whether most words of the content are those of a fact."""
+        content = words(self.content) - _VERBS
+        explained = content & words(" ".join((fact.relation, *fact.subjects, *fact.values)))
+        return len(explained) >= _MOST_OF * len(content)
+
+    def shares_relation(self, fact: TrueFact) -> int:
+        """Return how many words of the relation of a fact are in the predicate and content."""
+        relation = words(fact.relation) - _VERBS - _FILLERS
+        return len(relation & words(f"{self.predicate} {self.content}"))
+
+    def names_no_relation(self) -> bool:
+        """Return whether the predicate has only a verb, such as ``runs_on``, or is empty, as that of a rule."""
+        return words(self.predicate) <= _VERBS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,39 +177,29 @@ def _fact(row: dict[str, Any]) -> TrueFact:
     )
 
 
-@cache
-def words(text: str) -> frozenset[str]:
-    """Return the words of a text in one form."""
-    plain = "".join(
-        each for each in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(each)
-    )
-    plain = re.sub(
-        r"(?<=\d)[,.\u202f ](?=\d{3}(?!\d))", "", plain.replace("€", " euro ").replace("%", " percent ")
-    )
-    plain = re.sub(
-        r"(?<![\w:.-])0?(\d{1,2}:\d{2})(?::00)?z?\b", r"\1", plain.replace("'s", "").replace("\u2019s", "")
-    )
-    plain = re.sub(r"(?<![\w.-])(\d+(?:\.\d+)?)([a-z]{1,3})\b", r"\1 \2", plain)
-    return frozenset(part for word in _WORD.findall(plain) for part in _parts(word) if part not in _SKIPPED)
-
-
-def _parts(word: str) -> Iterable[str]:
-    pieces = [word] if any(sign.isdigit() for sign in word) else re.split(r"[.:-]", word)
-    return (
-        _SAME.get(each) or (each if any(sign.isdigit() for sign in each) else _stem(each)) for each in pieces
-    )
-
-
-def _stem(word: str) -> str:
-    return (word[:-1] if len(word) > _SHORT_CHARS and word.endswith("s") else word)[:_STEM_CHARS]
-
-
 def tells_of(memory: Memory, fact: TrueFact) -> bool:
     """Return whether a memory has the words of a subject and of a value."""
     text = words(memory.text)
-    return any(_names(memory, text, each) for each in fact.subjects) and any(
-        words(each) <= text for each in fact.values
-    )
+    if not any(_has(text, each) for each in fact.values):
+        return False
+    return any(_names(memory, text, each) for each in fact.subjects) or _is_named_by_value(memory, text, fact)
+
+
+def _has(text: frozenset[str], value: str) -> bool:
+    """Return whether a text has the words of a value; of many, some may be missing, but no number or negation."""
+    said = words(value) - _FILLERS
+    if len(said) <= 1:  # "With Kasia" is more than her name.
+        said = words(value)
+    missing = said - text
+    if any(each in _NEGATIONS or any(sign.isdigit() for sign in each) for each in missing):
+        return False
+    return len(missing) <= (_MOST_MISSING * len(said) if len(said) >= _MANY_WORDS else 0)
+
+
+def _is_named_by_value(memory: Memory, text: frozenset[str], fact: TrueFact) -> bool:
+    """Return whether the subject of a memory is a part of the value, and the memory has the rest of it too."""
+    value, subject = words(fact.value), words(memory.subject)
+    return bool(subject) and subject < value <= text
 
 
 def _names(memory: Memory, text: frozenset[str], subject: str) -> bool:
@@ -230,12 +220,13 @@ def score(truth: Truth, memories: Sequence[Memory], day: date) -> Score:
         telling = [memory for memory, of in telling_of if any(fact in of for fact in facts)]
         for fact, memory in _assigned(facts, telling, day):
             name = f"{fact.subject} {fact.relation}: {fact.value} ({fact.begins} to {fact.ends})"
-            if memory is None:
-                result.lost.append(name)
-            elif _is_off(fact, memory):
-                result.period.append(f"{name}: {memory.begins} to {memory.ends}")
-            else:
+            is_right = memory is not None and not _is_off(fact, memory)
+            if is_right or _holds_around_exception(fact, truth, telling_of, day):
                 result.right.append(name)
+            elif memory is None:
+                result.lost.append(name)
+            else:
+                result.period.append(f"{name}: {memory.begins} to {memory.ends}")
     result.doubled = list(_doubled(telling_of, day))
     result.current = list(_wrongly_current(truth, telling_of, day))
     return result
@@ -265,17 +256,57 @@ def _assigned(
 
 def _holds_as(fact: TrueFact, memory: Memory, day: date) -> bool:
     """Return whether a memory is in the state of a fact; one without days, such as a date to come, may be to come."""
+    own, its = fact.state(day), memory.state(day)
+    if _names_event(memory, fact) and (own is State.PAST or its is not State.PAST):
+        return True
     is_timeless = fact.begins is None and fact.ends is None
-    return fact.state(day) is memory.state(day) or (is_timeless and memory.state(day) is State.FUTURE)
+    return own is its or (is_timeless and its is State.FUTURE)
+
+
+def _names_event(memory: Memory, fact: TrueFact) -> bool:
+    """Return whether a fact is an event of one day, and a memory names this day."""
+    is_event = fact.begins is not None and fact.ends is not None and fact.ends - fact.begins <= TOLERANCE
+    return is_event and words(str(fact.begins)) <= words(memory.content)
+
+
+def _holds_around_exception(
+    fact: TrueFact, truth: Truth, pairs: Sequence[tuple[Memory, list[TrueFact]]], day: date
+) -> bool:
+    """Return whether a memory holds before and after another value, which a memory has with its days.
+
+    The fact is the part before or the part after.
+    """
+    group = [each for each in truth.facts if each.group == fact.group]
+    for between in group:
+        before = [each for each in group if each.ends is not None and each.ends == between.begins]
+        after = [each for each in group if each.begins is not None and each.begins == between.ends]
+        for first, last in ((each, other) for each in before for other in after):
+            if first.value == last.value != between.value and fact in {first, last}:
+                whole = replace(first, ends=last.ends)
+                return _is_told(first, whole, pairs, day) and _is_told(between, between, pairs, day)
+    return False
+
+
+def _is_told(
+    fact: TrueFact, as_fact: TrueFact, pairs: Sequence[tuple[Memory, list[TrueFact]]], day: date
+) -> bool:
+    """Return whether a memory of a fact has the state and the days of another fact."""
+    return any(
+        fact in of and _holds_as(as_fact, memory, day) and not _is_off(as_fact, memory)
+        for memory, of in pairs
+    )
 
 
 def _distance(fact: TrueFact, memory: Memory) -> int:
+    """Return the days by which a memory differs from a fact."""
     pairs = ((fact.begins, memory.begins), (fact.ends, memory.ends))
     return sum(400 if read is None else abs((read - day).days) for day, read in pairs if day is not None)
 
 
 def _is_off(fact: TrueFact, memory: Memory) -> bool:
     """Return whether a day that the truth names differs by more than a day."""
+    if _names_event(memory, fact):
+        return False
     pairs = ((fact.begins, memory.begins), (fact.ends, memory.ends))
     return any(day is not None and (read is None or abs(read - day) > TOLERANCE) for day, read in pairs)
 
@@ -299,7 +330,7 @@ def _wrongly_current(
     for memory, of in pairs:
         if memory.state(day) is not State.CURRENT:
             continue
-        about = [fact for fact in of if memory.is_about(fact)]
+        about = [fact for fact in of if memory.is_about(fact) and not _names_event(memory, fact)]
         over = {fact.group for fact in about if fact.state(day) is State.PAST}
         if over and not any(fact.state(day) is not State.PAST for fact in of):
             yield memory.text
@@ -308,7 +339,8 @@ def _wrongly_current(
 
 
 def _says(memory: Memory, statement: str) -> bool:
-    text, said = words(memory.text), words(statement)
+    """Return whether a memory has the words of a statement, without the author's remark at its end."""
+    text, said = words(memory.text), words(_REMARK.sub("", statement))
     is_denied = bool(text & _NEGATIONS) != bool(said & _NEGATIONS)
     return not is_denied and len(said & text) / len(said) >= LEAST_OF_NEVER
 

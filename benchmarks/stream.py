@@ -23,7 +23,7 @@ from rich.progress import track
 from rich.table import Table
 
 from commonplace.operational.model.stream import AssistantText
-from commonplace.operational.transcript.markers import parse_markers
+from commonplace.operational.rules.markers import parse_markers
 from commonplace.operational.transcript.stream import StreamReader
 
 CHUNK_BYTES = 64 * 1024

@@ -14,10 +14,10 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.consolidation import executor, leases
 from commonplace.knowledge.consolidation.known import known_to
 from commonplace.knowledge.consolidation.leases import Lease
-from commonplace.knowledge.consolidation.policy import Policy
-from commonplace.knowledge.consolidation.results import ConsolidationResult
 from commonplace.knowledge.consolidation.runs import Run
 from commonplace.knowledge.memories.episodes import EpisodeDraft
+from commonplace.knowledge.model.consolidation_results import ConsolidationResult
+from commonplace.knowledge.rules.consolidation_policy import Policy
 from commonplace.knowledge.storage_functions import get_memory, run_consolidation, store_episodes, store_fact
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 

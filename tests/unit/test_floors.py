@@ -24,6 +24,9 @@ SAME_NAME = {
 }
 """The class names with more than one class: two memories have the same thing, each with its own values."""
 
+WAITS = (ast.AsyncFunctionDef, ast.Await, ast.AsyncFor, ast.AsyncWith)
+STATEMENT_MAKERS = {"load_queries", "StatementLoader", "StatementSet"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Module:
@@ -105,6 +108,29 @@ def test_each_memory_has_the_same_ground(memory: str) -> None:
     assert graph["model"] == set()
     assert graph["rules"] <= {"model"}
     assert {"store", "memory"} <= set(graph)
+
+
+@pytest.mark.requirement("FLR-01.1")
+def test_rules_wait_for_nothing() -> None:
+    """Values in, values out: no function of a rule awaits a database, a model or a clock."""
+    ground = [path for memory in MEMORIES for path in (SOURCE / memory / "rules").rglob("*.py")]
+    waiting = [
+        path.relative_to(SOURCE).as_posix()
+        for path in ground
+        if any(isinstance(node, WAITS) for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    ]
+    assert waiting == []
+
+
+@pytest.mark.requirement("FLR-01.1")
+def test_the_texts_of_statements_are_in_stores() -> None:
+    """Other rooms call statements, and load none."""
+    homes = {
+        "/".join(module.parts[:2])
+        for module in modules()
+        if module.parts[0] in MEMORIES and {name[-1] for name in module.imports} & STATEMENT_MAKERS
+    }
+    assert homes == {"knowledge/store"}
 
 
 @pytest.mark.requirement("FLR-01.2")

@@ -60,7 +60,7 @@ from commonplace.apps.parts.injection import Injection as Injection
 from commonplace.apps.parts.registry import AppRegistry as AppRegistry
 from commonplace.apps.parts.shares import AppShares as AppShares
 from commonplace.apps.parts.spaces import AppSpaces as AppSpaces
+from commonplace.apps.resources.energy_budget import EnergyBudget as EnergyBudget
 from commonplace.apps.rules.context_block import format_memories as format_memories
 from commonplace.apps.specified import MemorySubAgent as MemorySubAgent
 from commonplace.apps.specified import SensitiveLoop as SensitiveLoop
-from commonplace.apps.store.energy import EnergyBudget as EnergyBudget

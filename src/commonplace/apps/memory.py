@@ -8,6 +8,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any, Literal
 
 from commonplace.apps.digests.worker import DigestWorker
+from commonplace.apps.exchange.document_import import import_memories
 from commonplace.apps.model.apps import App, AppStatus
 from commonplace.apps.model.bounds import MAX_CONTENT_CHARS
 from commonplace.apps.model.conflicts import Contradiction
@@ -34,15 +35,15 @@ from commonplace.apps.parts.injection import Injection
 from commonplace.apps.parts.registry import AppRegistry
 from commonplace.apps.parts.shares import AppShares
 from commonplace.apps.parts.spaces import AppSpaces
+from commonplace.apps.resources.energy_budget import EnergyBudget
+from commonplace.apps.resources.resources import DEFAULT_TIMEOUT_S, Resources
+from commonplace.apps.resources.vectors import Vectors
 from commonplace.apps.rules.conflicts import find_conflicts
 from commonplace.apps.rules.search import Hit, by_meaning, by_words
-from commonplace.apps.store import conversations, exchange, memories
+from commonplace.apps.store import conversations, memories
 from commonplace.apps.store.apps import get_app
-from commonplace.apps.store.energy import EnergyBudget
 from commonplace.apps.store.locks import SQL_DIRECTORY, memories_lock
-from commonplace.apps.store.resources import DEFAULT_TIMEOUT_S, Resources
 from commonplace.apps.store.statements import AppStatements
-from commonplace.apps.store.vectors import Vectors
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import ConflictError, InvalidInputError, NotFoundError
 from commonplace.core.quarantine import Quarantine
@@ -445,13 +446,13 @@ class AppMemory:
         return Export(app=app, memories=tuple(self.quarantine.watch(found)), exported_at=self._store.now())
 
     async def import_document(self, app_id: str, document: Mapping[str, Any]) -> ImportReceipt:
-        """Add the memories of an exported document to an app; see :mod:`~commonplace.apps.store.exchange`.
+        """Add the memories of an exported document to an app; see :mod:`~commonplace.apps.exchange.document_import`.
 
         Raises:
             NotFoundError: No app has this id.
             InvalidInputError: The document is not an export; nothing was added.
         """
-        receipt = await exchange.import_memories(self._store, app_id, read_document(document))
+        receipt = await import_memories(self._store, app_id, read_document(document))
         return replace(receipt, added=tuple(self.quarantine.watch(receipt.added)))
 
     def now(self) -> datetime:

@@ -65,6 +65,17 @@ def in_utc(moment: datetime, *, field: str) -> datetime:
         raise InvalidInputError(field, "a moment of the years 1 to 9999 in UTC", str(moment)) from None
 
 
+def require_moment(value: object, *, field: str) -> datetime:
+    """Return a value that a caller passed as an aware datetime, in UTC.
+
+    Raises:
+        InvalidInputError: It is no aware datetime, or is outside of the years 1 to 9999 in UTC.
+    """
+    if not isinstance(value, datetime) or value.tzinfo is None:
+        raise InvalidInputError(field, "an aware datetime", value)
+    return in_utc(value, field=field)
+
+
 def parse_timestamp(text: str, *, field: str = "timestamp") -> datetime:
     """Read an ISO 8601 timestamp as an aware UTC datetime.
 

@@ -37,6 +37,11 @@ def clean_text(text: str) -> str:
     return replace_surrogates(text).replace("\x00", "")
 
 
+def is_clean(text: str) -> bool:
+    """Return whether :func:`clean_text` leaves a text as it is."""
+    return "\x00" not in text and (text.isascii() or replace_surrogates(text) == text)
+
+
 def collapse_whitespace(text: str) -> str:
     """Return text with each run of whitespace as one space, and without whitespace at the ends."""
     return " ".join(text.split())

@@ -34,6 +34,7 @@ from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, Episode, Fact, Memory, Moment, Rule
 from commonplace.knowledge.model.narrowing import EVERYTHING, Narrowing
 from commonplace.knowledge.model.permanence import Permanence
+from commonplace.knowledge.model.search_results import SearchResult
 from commonplace.knowledge.partitions.partitioning import Partitions
 from commonplace.knowledge.parts.entities import Entities
 from commonplace.knowledge.parts.history import History
@@ -41,12 +42,11 @@ from commonplace.knowledge.parts.reembedding import Reembedding
 from commonplace.knowledge.parts.reviews import KnowledgeReviews
 from commonplace.knowledge.parts.runs import ConsolidationRuns
 from commonplace.knowledge.parts.upkeep import KnowledgeUpkeep
+from commonplace.knowledge.rules.context_block import DEFAULT_STYLE, BlockStyle, ContextQuotas
 from commonplace.knowledge.scopes.moving import Scopes
 from commonplace.knowledge.search.context_assembly import ContextBlocks
-from commonplace.knowledge.search.context_block import DEFAULT_STYLE, BlockStyle, ContextQuotas
 from commonplace.knowledge.search.literal import LiteralSearch
 from commonplace.knowledge.search.recall import Recall
-from commonplace.knowledge.search.results import SearchResult
 from commonplace.knowledge.search.search import Search
 from commonplace.knowledge.store.database import KnowledgeDatabase
 from commonplace.knowledge.store.session import KnowledgeSession

@@ -17,7 +17,6 @@ from commonplace.core.errors import NotFoundError
 from commonplace.embedding import EmbeddingEngine, get_embedding_engine
 from commonplace.knowledge.consolidation.attempt import Approve
 from commonplace.knowledge.consolidation.butlers import Consolidation, Notify
-from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.spawner import Spawner
 from commonplace.knowledge.consolidation.undo import RunUndo, UndoReport
@@ -40,11 +39,12 @@ from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, Memory, Moment, Rule
 from commonplace.knowledge.model.narrowing import Narrowing
 from commonplace.knowledge.model.permanence import Permanence
 from commonplace.knowledge.model.quotas import ContextQuotas
+from commonplace.knowledge.model.search_results import SearchResult
+from commonplace.knowledge.rules.consolidation_policy import Policy
+from commonplace.knowledge.rules.context_block import DEFAULT_STYLE, BlockStyle
 from commonplace.knowledge.search.context_assembly import ContextBlocks
-from commonplace.knowledge.search.context_block import DEFAULT_STYLE, BlockStyle
 from commonplace.knowledge.search.recall import Recall
 from commonplace.knowledge.search.request import Embedding
-from commonplace.knowledge.search.results import SearchResult
 from commonplace.knowledge.search.search import Search
 from commonplace.knowledge.store.database import KnowledgeDatabase
 from commonplace.knowledge.store.session import KnowledgeSession

@@ -14,6 +14,7 @@ from commonplace.language.calendar_days import (
     easter,
     iso_week,
     month_of,
+    months_from,
     one_day,
     quarter_of,
     real_date,
@@ -123,10 +124,15 @@ def read_dated_range(match: re.Match[str], today: date) -> DaySpan | None:
     month = _month_number(match["month"])
     if month is None:
         return None
+    is_ordinal = match.end("day") < match.start("to")
+    if _LIMITING.fullmatch(match["to"].strip()) and not (
+        is_ordinal or _OPENED.search(match.string[: match.start()]) or match.start("month") == match.start()
+    ):
+        return VAGUE
     options = days_in(match["year"], month, int(match["day"]), int(match["last"]), today)
     is_joint = (
         options
-        and re.fullmatch(r"\s(?:and|und|et|y|e)\s|\s?[+&]\s?", match["to"], re.IGNORECASE)
+        and re.fullmatch(r"\s(?:and|und|et|y|e)\s|\s?[+&/]\s?", match["to"], re.IGNORECASE)
         and options[0][1] - options[0][0] > timedelta(1)
     )
     unit = "joint" if is_joint else "day"
@@ -135,6 +141,13 @@ def read_dated_range(match: re.Match[str], today: date) -> DaySpan | None:
         if options
         else VAGUE
     )
+
+
+_LIMITING: Final = re.compile(r"until|till|through|bis|hasta|até", re.IGNORECASE)
+_OPENED: Final = re.compile(
+    r"\b(?:from|between|the|vom|von|zwischen|dem|den|du|de|del|desde|el|le|entre|o|dia|día)\s$", re.IGNORECASE
+)
+"""Words before a number that make it a day; else "Lindenweg 3 until 31 July" may be an address."""
 
 
 def read_numeric(match: re.Match[str], today: date) -> DaySpan | None:
@@ -146,26 +159,20 @@ def read_numeric(match: re.Match[str], today: date) -> DaySpan | None:
 
 
 def read_slashed(match: re.Match[str], today: date) -> DaySpan:
-    """Read a date with slashes, if only one of its numbers can be a month."""
-    first, second, months = int(match["one"]), int(match["two"]), len(words.MONTHS)
-    if first <= months and second <= months and first != second:
-        return VAGUE
-    day, month = (second, first) if second > months else (first, second)
-    options = days_in(match["year"], month, day, day, today)
+    """Read a date with slashes, if it is known which of its numbers is the month."""
+    ordered = _day_and_month(match)
+    options = () if ordered is None else days_in(match["year"], ordered[1], ordered[0], ordered[0], today)
     return DaySpan(kind=SpanKind.DAY, options=options) if options else VAGUE
 
 
-def read_day_and_month(match: re.Match[str], today: date) -> DaySpan | None:
-    """Read a date such as "27/3" between words of a period, where it is no fraction and no "24/7".
+def _day_and_month(match: re.Match[str]) -> tuple[int, int] | None:
+    """Return the day and the month of two numbers with a slash between them.
 
     Which number is the month is known if one is above 12, if that is so in the date beside it, or from the language of
-    the word before it; else the date is vague.
+    the word before it.
     """
     one, two = int(match["one"]), int(match["two"])
-    before = _LIMIT.search(match.string[: match.start()])
-    after = _TO_DATE.match(match.string, match.end())
-    if (one, two) == (24, 7) or not (before or after):
-        return None
+    before, after = _LIMIT.search(match.string[: match.start()]), _TO_DATE.match(match.string, match.end())
     pairs = [
         (one, two),
         *((int(each["one"]), int(each["two"])) for each in (before, after) if each and each["one"]),
@@ -175,18 +182,26 @@ def read_day_and_month(match: re.Match[str], today: date) -> DaySpan | None:
     )
     is_month_first = any(second > _MONTHS for _, second in pairs)
     if is_day_first is is_month_first and one != two:
-        return VAGUE
-    day, month = (two, one) if is_month_first else (one, two)
-    options = days_in(None, month, day, day, today) if 1 <= month <= _MONTHS else ()
+        return None
+    return (two, one) if is_month_first else (one, two)
+
+
+def read_day_and_month(match: re.Match[str], today: date) -> DaySpan | None:
+    """Read a date such as "27/3" between words of a period, where it is no fraction and no "24/7"."""
+    is_beside = _LIMIT.search(match.string[: match.start()]) or _TO_DATE.match(match.string, match.end())
+    if match[0] == "24/7" or not is_beside:
+        return None
+    ordered = _day_and_month(match)
+    options = () if ordered is None else days_in(None, ordered[1], ordered[0], ordered[0], today)
     return DaySpan(kind=SpanKind.DAY, options=options, has_year=False) if options else VAGUE
 
 
 _MONTHS: Final = len(words.MONTHS)
-_PAIR: Final = r"(?P<one>\d{1,2})/(?P<two>\d{1,2})"
+_PAIR: Final = r"(?P<one>\d{1,2})/(?P<two>\d{1,2})(?:/\d{4})?"
 _LIMIT: Final = re.compile(
     r"(?:\b(?:until|till?|thru|through|from|since)|\b(?P<own>bis|bis\szum|ab|vom|seit|hasta|hasta\sel|desde|desde\sel|del|al"
     r"|até|até\so|até\sao|jusqu['\u2019]au|depuis\sle|du|au)"
-    rf"|\b{_PAIR}(?:\s(?:to|a|al|até|au|bis|and|und|et|y|e)|\s?[-\u2013+&]))\s?$",
+    rf"|\b{_PAIR}(?:\s(?:to|a|al|até|au|bis|and|und|et|y|e)|\s?[-\u2013+&]))(?:\s(?:{'|'.join(words.WEEKDAYS)}),?)?\s?$",
     re.IGNORECASE,
 )
 """Words before a date; ``own`` are those of languages that write the day first."""
@@ -237,6 +252,9 @@ def read_half(match: re.Match[str], today: date) -> DaySpan | None:
 def read_week(match: re.Match[str], today: date) -> DaySpan | None:
     """Read an ISO week, or weeks from one to another."""
     first, last = int(match["week"]), int(match["last"] or match["week"])
+    between = match.string[match.end("week") : match.start("last")] if match["last"] else ""
+    if _JOINT.search(between) and last - first > 1:
+        return VAGUE
     options = tuple(
         (begin[0], end[1])
         for year in _years(match["year"], today)
@@ -248,6 +266,9 @@ def read_week(match: re.Match[str], today: date) -> DaySpan | None:
         if options
         else VAGUE
     )
+
+
+_JOINT: Final = re.compile(r"and|und|et|y|e|[+&/,]", re.IGNORECASE)
 
 
 def read_near(match: re.Match[str], today: date) -> DaySpan | None:
@@ -290,6 +311,20 @@ def weekday_around(number: int, today: date) -> DaySpan:
     )
 
 
+def read_numbered_weekday(match: re.Match[str], today: date) -> DaySpan:
+    """Read "Friday the 18th": the days of that number near today that are such a weekday; "Friday 13" is a saying."""
+    number, weekday = int(match["day"] or match["alone"]), place_in(words.WEEKDAYS, match["weekday"]) - 1
+    months = (months_from(today.replace(day=1), steps) for steps in (-1, 0, 1, 2))
+    days = (real_date(first.year, first.month, number) for first in months)
+    options = tuple(one_day(day) for day in days if day is not None and day.weekday() == weekday)
+    if not options or number == _UNLUCKY:
+        return VAGUE
+    return DaySpan(kind=SpanKind.DAY, options=options, has_year=False)
+
+
+_UNLUCKY: Final = 13
+
+
 def read_relative_weekday(match: re.Match[str], today: date) -> DaySpan:
     """Read "next Friday": of this week or the next, if it is ahead in this week; else the coming one."""
     number = place_in(words.WEEKDAYS, match["weekday"]) - 1
@@ -299,7 +334,7 @@ def read_relative_weekday(match: re.Match[str], today: date) -> DaySpan:
     if which == "of next week":
         days = (in_this_week + WEEK,)
     elif which == "last":
-        days = (in_this_week if in_this_week < today else in_this_week - WEEK,)
+        days = (in_this_week - WEEK, in_this_week) if in_this_week < today else (in_this_week - WEEK,)
     elif which == "next" and in_this_week > today:
         days = (in_this_week, in_this_week + WEEK)
     elif which == "this" and in_this_week >= today:

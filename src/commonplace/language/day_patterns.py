@@ -23,6 +23,7 @@ from commonplace.language.day_meanings import (
     read_month,
     read_month_in_year,
     read_near,
+    read_numbered_weekday,
     read_numeric,
     read_quarter,
     read_relative_stretch,
@@ -65,11 +66,11 @@ _ORDINAL: Final = any_of(words.ORDINALS)
 _NTH: Final = r"(?:st|nd|rd|th|er|º|ª|°|\.)?"
 _OF: Final = r"(?:of\s(?:the\s)?|des?\s|del\s|do\s|da\s|d['\u2019]|von\s)"
 _TO: Final = (
-    r"(?:\s?[-\u2013\u2014+&]\s?|\s(?:to|until|till|through|and|bis|und|au|et|al|a|hasta|y|até|ao|e)\s)"
+    r"(?:\s?[-\u2013\u2014+&/]\s?|\s(?:to|until|till|through|and|bis|und|au|et|al|a|hasta|y|até|ao|e)\s)"
 )
 _THE: Final = r"(?:the\s|den\s|dem\s|zum\s|le\s|el\s|o\s)?"
 _IN_YEAR: Final = rf"(?:,?\s{_OF}?(?P<year>{_YEAR}))?"
-_NO_MORE: Final = r"(?![\w:/-]|[.,]\d)"
+_NO_MORE: Final = r"(?![\w/-]|[.,:]\d)"
 
 
 def _read_end(match: re.Match[str], today: date) -> DaySpan:
@@ -91,6 +92,15 @@ def _read_end(match: re.Match[str], today: date) -> DaySpan:
         if last
         else VAGUE
     )
+
+
+def _read_rhythm(match: re.Match[str], _today: date) -> DaySpan:
+    """Read days that return; ``unit`` is a year if they return each year."""
+    is_yearly = _YEARLY.search(match[0]) is not None
+    return DaySpan(kind=SpanKind.RHYTHM, unit="year" if is_yearly else "")
+
+
+_YEARLY: Final = re.compile(rf"\s(?:{words.UNITS['year']}|{_MONTH})$", re.IGNORECASE)
 
 
 def _only(kind: SpanKind) -> _Read:
@@ -146,7 +156,7 @@ _RANGES: Final = _compiled(
 _NAMED_STRETCHES: Final = _compiled(
     (
         (
-            rf"(?:Q(?P<q>[1-4])|(?:the\s)?(?P<nth>{_ORDINAL})\s(?:quarter|quartals?|trimestre))\b"
+            rf"(?:(?:Q|T(?=\d\s{_YEAR}))(?P<q>[1-4])|(?:the\s)?(?P<nth>{_ORDINAL})\s(?:quarter|quartals?|trimestre))\b"
             rf"(?:[\s/]{_OF}?(?P<year>{_YEAR}))?{_NO_MORE}"
         ),
         read_quarter,
@@ -161,8 +171,8 @@ _NAMED_STRETCHES: Final = _compiled(
     ),
     (
         (
-            rf"(?:calendar\sweeks?|kalenderwochen?|kw|cw|weeks?|wochen?|semaines?|semanas?)\s?(?P<week>\d{{1,2}})"
-            rf"(?:{_TO}(?:kw\s)?(?P<last>\d{{1,2}}))?(?:(?:\s|\s?/\s?|,\s){_OF}?(?P<year>{_YEAR}))?{_NO_MORE}"
+            rf"(?:calendar\sweeks?|kalenderwochen?|kw|cw|weeks?|wk|wochen?|semaines?|semanas?)\s?(?P<week>\d{{1,2}})"
+            rf"(?:(?:{_TO}|/)(?:kw\s)?(?P<last>\d{{1,2}}))?(?:(?:\s|\s?/\s?|,\s){_OF}?(?P<year>{_YEAR}))?{_NO_MORE}"
         ),
         read_week,
     ),
@@ -224,7 +234,7 @@ _RHYTHMS: Final = _compiled(
             rf"(?:-feiras)?(?:\s(?:of\sthe|of\seach|im|des|du|del|do)\s{_UNIT}\b)?"
             rf"(?:(?:,|\s(?:and|und|y|et|e))\s(?:am\s|on\s|los\s|les\s|le\s|el\s)?{_WEEKDAY}s?\b)*"
         ),
-        _only(SpanKind.RHYTHM),
+        _read_rhythm,
     ),
     (
         rf"(?:{_ORDINAL})\s{_WEEKDAY}\s(?:of\s(?:the|each|every)|im|des|du|del|do|de\scada)\s{_UNIT}\b",
@@ -248,6 +258,15 @@ _BLURS: Final = _compiled(
     (
         rf"{_WEEKDAY},?\s(?:the\s|den\s|le\s|el\s)?\d{{1,2}}(?:st|nd|rd|th|\.)?(?!\s?(?:uhr|h\b|am\b|pm\b|:))",
         _only(SpanKind.VAGUE),
+    ),
+)
+_NUMBERED: Final = _compiled(
+    (
+        (
+            rf"(?P<weekday>{_WEEKDAY}),?\s(?:(?:the|den|dem|le|el)\s(?P<day>\d{{1,2}})|(?P<alone>\d{{1,2}}))(?:st|nd|rd|th|\.)?"
+            r"(?=$|[,;)]|\.?$|\s(?:to|until|bis|al?|au|hasta|ist|is|are|sind|est|está)\b)"
+        ),
+        read_numbered_weekday,
     ),
 )
 _OTHER: Final = _compiled(
@@ -287,7 +306,7 @@ _WORDED_RULES: Final = (
         ),
         _BLURS[:1],
     ),
-    (_first_words(*words.WEEKDAYS), _BLURS[1:]),
+    (_first_words(*words.WEEKDAYS), (*_NUMBERED, *_BLURS[1:])),
     (
         _first_words(
             "the|very|end|ende|last|den|dem|letzte[nmrs]?|la|le|el|o|fin|dernier|último|finales|finais|final|fim"
@@ -306,9 +325,12 @@ _WORDED_RULES: Final = (
     (_WHICH_WORDS, _RELATIVE[2:3]),
     (_first_words(*words.WEEKDAYS), _RELATIVE[3:4]),
     (_WHICH_WORDS, _RELATIVE[4:]),
-    (_first_words("q1|q2|q3|q4|the", *words.ORDINALS), _NAMED_STRETCHES[:1]),
+    (_first_words("q1|q2|q3|q4|t1|t2|t3|t4|the", *words.ORDINALS), _NAMED_STRETCHES[:1]),
     (_first_words("h1|h2|the", *words.ORDINALS), _NAMED_STRETCHES[1:2]),
-    (_first_words("calendar|kalenderwochen?|kw|cw|weeks?|wochen?|semaines?|semanas?"), _NAMED_STRETCHES[2:3]),
+    (
+        _first_words("calendar|kalenderwochen?|kw|cw|wk|weeks?|wochen?|semaines?|semanas?"),
+        _NAMED_STRETCHES[2:3],
+    ),
     (_first_words(*words.NUMBERS), _LENGTHS[1:]),
     (_first_words(*words.DAYS_AWAY), _OTHER[1:2]),
     (_first_words(*words.WEEKDAYS), _OTHER[2:]),

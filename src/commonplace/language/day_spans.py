@@ -44,6 +44,8 @@ def _span_at(text: str, word: re.Match[str], today: date) -> DaySpan | None:
         text[start - 1] in "_#@/\\" or (text[start - 1] in ".:-" and text[start - 2 : start - 1].isalnum())
     ):
         return None
+    if week := _week_of(text, start, today):
+        return week
     if word[0][0].isdigit():
         return _after_date(text, read_at(text, start, today, NUMERIC))
     if dated := _after_weekday(text, start, today):
@@ -52,6 +54,20 @@ def _span_at(text: str, word: re.Match[str], today: date) -> DaySpan | None:
         return short
     patterns = WORDED.get(word[0].casefold())
     return None if patterns is None else _after_date(text, read_at(text, start, today, patterns))
+
+
+def _week_of(text: str, start: int, today: date) -> DaySpan | None:
+    """Return the week of a Monday, such as "week of 9 March"; other days before a week are vague."""
+    words = _WEEK_OF.match(text, start)
+    dated = None if words is None else _after_weekday(text, words.end(), today)
+    dated = dated or (None if words is None else read_at(text, words.end(), today, DATES))
+    if words is None or dated is None or dated.kind is not SpanKind.DAY:
+        return dated and replace(dated, start=start)
+    monday, _ = min(dated.options, key=lambda days: abs(days[0] - today))
+    if monday.weekday() or dated.remark or _ENDING.search(words[0]):
+        return replace(dated, kind=SpanKind.VAGUE, start=start)
+    week = stretch_around(monday, "week", 0)
+    return replace(dated, kind=SpanKind.STRETCH, unit="week", options=(week,), has_year=True, start=start)
 
 
 def _after_weekday(text: str, start: int, today: date) -> DaySpan | None:
@@ -81,10 +97,8 @@ def _in_year(span: DaySpan, name: str, today: date) -> DaySpan:
 
 def _joined(text: str, span: DaySpan) -> DaySpan:
     """Return a date or a range, or vague days if another day is joined to it: "sat 24 + sun 25 Oct"."""
-    is_joined = (
-        _JOINED.search(text, 0, span.start)
-        or _WEEK_OF.search(text, 0, span.start)
-        or (text[span.end - 1].isdigit() and not span.has_year and _JOINED_AFTER.match(text, span.end))
+    is_joined = _JOINED.search(text, 0, span.start) or (
+        text[span.end - 1].isdigit() and not span.has_year and _JOINED_AFTER.match(text, span.end)
     )
     return replace(span, kind=SpanKind.VAGUE) if is_joined else span
 
@@ -117,9 +131,12 @@ _UNTIL: Final = re.compile(
     r"\b(?:until|till?|thru|through|hasta\sel|até|jusqu['\u2019]à|jusqu['\u2019]au)\s$", re.IGNORECASE
 )
 _WEEK_OF: Final = re.compile(
-    r"(?:\bw/[bce]|\bweek\s(?:commencing|beginning|starting|ending))\s(?:on\s)?(?:the\s)?$", re.IGNORECASE
+    r"(?:w/[bce]|week\s(?:of|commencing|beginning|starting|ending)(?:\son)?|woche\s(?:vom|ab(?:\sdem)?)|semaine\sdu"
+    r"|semana\sdel?)\s(?:the\s)?",
+    re.IGNORECASE,
 )
-"""Words before the day of a week that mean the whole week."""
+"""Words before the first day of a week that mean the whole week, or before its last day."""
+_ENDING: Final = re.compile(r"w/e|ending", re.IGNORECASE)
 _JOINED_AFTER: Final = re.compile(
     r"(?:,|\s?[+&]|\s(?:and|und|et|y|e|or|oder|ou))\s?\d{1,2}(?:st|nd|rd|th|\.)?(?![\w:/]|[.,]\d)",
     re.IGNORECASE,

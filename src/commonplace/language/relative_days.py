@@ -84,6 +84,8 @@ def with_past(text: str, today: date) -> str:
 
 def lines_with_past(block: str, today: date) -> str:
     """Return a block of lines, each as :func:`with_past` does."""
+    if _WRITTEN.search(block) is None:
+        return block
     return "\n".join(with_past(line, today) for line in block.split("\n"))
 
 

@@ -86,7 +86,7 @@ class TimeSpan:
     @property
     def last(self) -> datetime:
         """The last moment of the span."""
-        return max(self.start, self.end - _TICK)
+        return self.end - _TICK if self.end > self.start else self.start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from commonplace.core.choices import require_items, require_one_of
-from commonplace.core.clock import Clock, utc_now
+from commonplace.core.clock import Clock, require_moment, utc_now
 from commonplace.core.confidence import clamp
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.quarantine import Quarantine
@@ -36,6 +36,7 @@ from commonplace.operational.parts.reviews import OperationalReviews
 from commonplace.operational.parts.sessions import OperationalSessions
 from commonplace.operational.parts.upkeep import OperationalUpkeep
 from commonplace.operational.parts.wordings import OperationalWordings
+from commonplace.operational.rules import decay
 from commonplace.operational.rules.edits import edited
 from commonplace.operational.store import memories
 from commonplace.operational.store.statements import OperationalStatements
@@ -244,6 +245,7 @@ class OperationalMemory:
         observation: str,
         service: str | None = None,
         confidence: float = DEFAULT_CONFIDENCE,
+        updated_at: datetime | None = None,
         allow_secrets: bool = False,
     ) -> AddReceipt:
         """Store a memory by hand, without comparing it with others.
@@ -253,6 +255,8 @@ class OperationalMemory:
             observation: 1 to 2,000 characters.
             service: Letters, digits, ``-`` and ``_``; ``None`` or ``"general"`` for a general memory.
             confidence: Clamped to 0.0 to 1.0; below 0.3 the memory is inactive.
+            updated_at: When it was last seen (aware), by default now; a time to come counts as now. ``confidence`` is
+                what is left of it today, so that decay goes on from here.
             allow_secrets: Whether to store text that looks like a secret.
 
         Raises:
@@ -264,6 +268,10 @@ class OperationalMemory:
         name = require_service(service)
         refuse_secret(name or "", field="service", allow_secrets=allow_secrets)
         value = _require_confidence(confidence)
+        author = self._author()
+        seen_at = author.now
+        if updated_at is not None:
+            seen_at = min(seen_at, require_moment(updated_at, field="updated_at"))
         self.quarantine.release_own(text)
         async with self._store.writing() as sql:
             memory = await memories.create(
@@ -272,7 +280,9 @@ class OperationalMemory:
                 category=kind,
                 observation=text,
                 confidence=value,
-                author=self._author(),
+                author=author,
+                seen_at=seen_at,
+                weeks_charged=decay.weeks_stale(seen_at, author.now),
             )
         memory = memory.watched_by(self.quarantine)
         return AddReceipt(id=memory.id, outcome=ReceiptOutcome.CREATED, memory=memory)

@@ -22,6 +22,9 @@ UNSEEN: Final = (
 """Blanks, controls, joiners, variation selectors and marks, which are invisible between two characters."""
 ESCAPED_OPENER: Final = "&lt;"
 
+_HARMLESS: Final = re.compile(r"[\w .,;'\"()!?/_=+*%&@$\n\t-]*", re.ASCII)
+"""Texts that no other pattern of this module changes; most memories are such texts."""
+
 _HIDDEN: Final = re.compile(
     r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"
     r"\ufff9-\ufffb\U000e0000-\U000e0fff]"
@@ -50,6 +53,8 @@ def data_line(text: str) -> str:
     - ``##`` in front of a blank becomes full-width, as does the colon of ``Human:`` and other roles
     - ``[INST]`` gets braces, a fence of backticks becomes apostrophes
     """
+    if _HARMLESS.fullmatch(text):
+        return collapse_whitespace(text)
     line = collapse_whitespace(_HIDDEN.sub("", text))
     line = _TAG.sub(ESCAPED_OPENER, line)
     line = _ROLE.sub("\\1\uff1a", line)

@@ -228,7 +228,8 @@ async def _notice(
     opened: OpenedMemories, settings: Settings, aspects: Collection[Aspect], *, clock: Clock = utc_now
 ) -> str:
     """Return the line about what will be lost soon; the warnings of the other aspects are never urgent."""
-    return notice_of(warnings_of(await read_health(opened, settings, aspects=aspects, clock=clock)))
+    reading = await read_health(opened, settings, aspects=aspects, clock=clock, urgent_only=True)
+    return notice_of(warnings_of(reading))
 
 
 async def _notice_of(service: TeamClient) -> str:

@@ -24,7 +24,7 @@ from aiosql.types import QueryDatum
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.pages import require_page
-from commonplace.core.text import clean_text
+from commonplace.core.text import is_clean
 
 Dialect = Literal["sqlite", "postgresql"]
 Row = Mapping[str, object]
@@ -115,11 +115,12 @@ def _require_storable(parameters: Mapping[str, object]) -> None:
         InvalidInputError: A number needs more than eight bytes, a text has NUL or lone surrogates, or ``limit`` or
             ``offset`` is out of range.
     """
-    require_page(parameters.get("limit", 1), parameters.get("offset", 0))
+    if "limit" in parameters or "offset" in parameters:
+        require_page(parameters.get("limit", 1), parameters.get("offset", 0))
     for name, value in parameters.items():
         if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
             raise InvalidInputError(name, f"a number of at most {LARGEST_NUMBER}", value)
-        if isinstance(value, str) and clean_text(value) != value:
+        if isinstance(value, str) and not is_clean(value):
             raise InvalidInputError(name, "text without NUL and lone surrogates", value)
 
 

@@ -181,12 +181,19 @@ async def _begin(vector_schema: str, check: Check | None, connection: asyncpg.Co
 async def _set_codecs(vector_schema: str, connection: asyncpg.Connection) -> None:
     for name in ("json", "jsonb"):
         await connection.set_type_codec(
-            name, schema="pg_catalog", encoder=partial(json.dumps, allow_nan=False), decoder=json.loads
+            name, schema="pg_catalog", encoder=partial(json.dumps, allow_nan=False), decoder=_json_value
         )
     # pgvector's own function also looks up two types that no statement returns, for each connection.
     await connection.set_type_codec(
         "vector", schema=vector_schema, encoder=_vector_to_binary, decoder=Vector.from_binary, format="binary"
     )
+
+
+def _json_value(text: str) -> object:
+    """Return a JSON value. Most memories have no tags, no flags and no metadata, and a block reads hundreds of them."""
+    if text == "[]":
+        return []
+    return {} if text == "{}" else json.loads(text)
 
 
 def _vector_to_binary(value: Any) -> bytes:  # noqa: ANN401 - a vector, or numbers to make one of

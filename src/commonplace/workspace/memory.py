@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from commonplace.core.choices import require_items
-from commonplace.core.clock import Clock, in_utc, utc_now
+from commonplace.core.clock import Clock, require_moment, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError, StorageUnavailableError
 from commonplace.core.pages import require_page
 from commonplace.core.quarantine import Quarantine
@@ -144,7 +144,7 @@ class WorkspaceMemory:
             StorageUnavailableError: The file cannot be written; nothing was written.
         """
         now, said = self._clock(), require_text(text, field="text", max_chars=MAX_TEXT_CHARS)
-        stored_at = now if created_at is None else min(now, _require_moment(created_at))
+        stored_at = now if created_at is None else min(now, require_moment(created_at, field="created_at"))
         if is_new:
             said = with_dates(said, now.astimezone(self._zone), max_chars=MAX_TEXT_CHARS)
         draft = NoteDraft(
@@ -314,12 +314,6 @@ class WorkspaceMemory:
         except RuntimeError as error:  # The thread has ended.
             raise StorageUnavailableError(f"{self.path}: the memory is closed") from error
         return await running
-
-
-def _require_moment(value: object) -> datetime:
-    if not isinstance(value, datetime) or value.tzinfo is None:
-        raise InvalidInputError("created_at", "an aware datetime", value)
-    return in_utc(value, field="created_at")
 
 
 def _optional_text(value: object, *, field: str) -> str:

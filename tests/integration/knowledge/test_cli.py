@@ -152,8 +152,10 @@ def test_upkeep_shows_on_a_terminal_how_far_it_is(
             )  # fmt: skip
             os.write(theirs, b"(end)")
             os.close(theirs)
-            written = terminal.read(65_536).decode()
-        assert (said in written) == shown
+            written = b""
+            while not written.endswith(b"(end)"):  # One read returns what arrived together.
+                written += terminal.read(65_536)
+        assert (said.encode() in written) == shown
         assert b"checked" not in done.stdout
     plain = commonplace("knowledge", command, COMMONPLACE_POSTGRES_URL=knowledge_url)
     assert (plain.status, plain.err) == (0, "")

@@ -20,7 +20,7 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import MemoryType, short_id
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.config import MemoryModuleConfig
-from commonplace.knowledge.search.results import json_fields
+from commonplace.knowledge.model.search_results import json_fields
 from commonplace.mcp.knowledge.reading_tools import SHOWN_CHARS
 from commonplace.mcp.knowledge.server import INSTRUCTIONS, build_server
 from commonplace.mcp.protocol.profiles import View

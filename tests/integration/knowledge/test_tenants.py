@@ -33,9 +33,8 @@ from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.config import SearchMode
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import MemoryType
-from commonplace.knowledge.search import statements as search_statements
 from commonplace.knowledge.search.search import Search
-from commonplace.knowledge.store import unit_of_work
+from commonplace.knowledge.store import search_statements, unit_of_work
 from commonplace.language.literal import query_words
 from commonplace.mcp.knowledge.server import TOOLS, build_server
 from commonplace.storage.database import AnyStatements, StatementSet
@@ -308,6 +307,7 @@ FUNCTIONS: Mapping[str, Call] = {
     "upkeep.cleanup": lambda m, _: m.upkeep.cleanup(),
     "runs.pending": lambda m, _: m.runs.pending(),
     "runs.expiring": lambda m, _: m.runs.expiring(),
+    "runs.loses_episodes": lambda m, _: m.runs.loses_episodes(within_s=86_400),
     "import_episodes": lambda m, w: m.import_episodes([EpisodeDraft(content=w.text(), butler="ops")] * 3),
     "history.later_facts": later_facts,
     "lists.facts": lambda m, w: m.lists.facts(

@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -469,6 +470,33 @@ async def test_a_fresh_memory_does_not_decay(operational: OperationalMemory, clo
         clock.advance(days=days)
         assert await operational.upkeep.decay() == []
     assert await operational.get(memory.id) == memory
+
+
+@pytest.mark.requirement("TRU-03.4")
+async def test_a_memory_that_was_seen_before_goes_on_decaying_from_there(
+    operational: OperationalMemory, clock: ManualClock
+) -> None:
+    """The confidence that an import brings contains the decay until today."""
+    seen_at = clock() - timedelta(days=46)
+    memory = (
+        await operational.add(category="timing", observation="Takes 60 s", confidence=0.6, updated_at=seen_at)
+    ).memory
+    assert memory.updated_at == seen_at
+    assert await operational.upkeep.decay() == []
+    clock.advance(days=7)
+    (effect,) = await operational.upkeep.decay()
+    assert (effect.confidence_before, effect.confidence_after) == (0.6, 0.5)
+
+
+async def test_a_memory_is_not_seen_in_the_future(operational: OperationalMemory, clock: ManualClock) -> None:
+    """A wrong clock of another machine does not delay its decay."""
+    later = clock() + timedelta(days=300)
+    added = await operational.add(category="timing", observation="Takes 60 s", updated_at=later)
+    assert added.memory.updated_at == clock()
+    with pytest.raises(InvalidInputError, match="updated_at"):
+        await operational.add(
+            category="timing", observation="Takes 70 s", updated_at=later.replace(tzinfo=None)
+        )
 
 
 @pytest.mark.requirement("OPS-11.2", "R-OPS-7")

@@ -16,11 +16,13 @@ from mcp_types import TextResourceContents
 from commonplace.apps.memory import AppMemory
 from commonplace.core.clock import ManualClock, utc_now
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.request_context import request_context
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import BlockStyle
 from commonplace.knowledge.memories.episodes import EpisodeDraft
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.store.unit_of_work import unit_of_work
 from commonplace.llm import Script
 from commonplace.operational.memory import OperationalMemory
 from commonplace.projects import Projects
@@ -175,6 +177,23 @@ async def test_sessions_that_expire_without_becoming_knowledge_are_told_of(
         small = await brief(memories, prompt="", clock=clock, budget_tokens=budget)
         assert small.tokens <= budget
     assert "Tell the user" not in (await brief(memories, prompt="", clock=clock, budget_tokens=200)).text
+
+
+async def test_dead_letters_that_expire_are_told_of(memories: Memories, clock: ManualClock) -> None:
+    """Two days before, though no episode waits any more; not while they have time left."""
+    await memories.knowledge.store_episodes(
+        [EpisodeDraft(content=content, butler="shop") for content in ("Counted the till", "Fed the cat")]
+    )
+    pool = await memories.knowledge.database.pool()
+    with request_context(tenant_id=memories.knowledge.tenant_id, actor="test"):
+        async with unit_of_work(pool) as sql:
+            await sql.connection.execute("UPDATE episodes SET consolidation_status = 'dead_letter'")
+    assert "Tell the user" not in (await brief(memories, prompt="", clock=clock)).text
+    clock.advance(days=6, hours=1)
+    notice = (await brief(memories, prompt="", clock=clock)).text.splitlines()[2]
+    assert notice.startswith(
+        "Tell the user: 2 episodes failed and will not be tried again; 2 episodes will be lost"
+    )
 
 
 async def test_every_budget_is_kept(memories: Memories) -> None:

@@ -111,6 +111,7 @@ def test_an_export_holds_everything_and_comes_back(run: Run, tmp_path: Path, nam
     (taken,) = (item for item in before if item["kind"] == "operational")
     assert taken["confidence"] == 0.55
     assert [each["text"] for each in taken["record"]["earlier_wordings"]] == ["Takes 60 s"]
+    assert taken["updated_at"].startswith("20")
 
     assert run("apps", "uninstall", "cal", "--purge-memories").status == 0
     assert run("ops", "delete", "1").status == 0
@@ -196,11 +197,13 @@ def test_a_refused_item_repeats_no_other(run: Run, tmp_path: Path) -> None:
         {"kind": "operational", "category": "timing", "observation": "Takes 60 s"},
         {"kind": "operational", "category": "timing", "observation": " "},
         {"kind": "fact", "subject": "Ada", "predicate": "coffee"},
+        {"kind": "operational", "category": "timing", "observation": "Slow", "updated_at": "yesterday"},
     ]
     lines.write_text("".join(f"{json.dumps(item)}\n" for item in items))
     done = run("import", str(lines), "--json")
-    assert (done.json["new"], done.json["known"], done.json["refused"]) == (3, 1, 2), done.out
+    assert (done.json["new"], done.json["known"], done.json["refused"]) == (3, 1, 3), done.out
     assert done.json["items"][0]["reason"].startswith("line 6: fact: expected a field `content`")
+    assert done.json["items"][1]["reason"].startswith("line 7: updated_at: expected an ISO 8601 timestamp")
     assert len(run("ops", "list", "--json").json["memories"]) == 1
     exported = [json.loads(line) for line in run("export", "-").out.splitlines()]
     (entity,) = (item for item in exported if item["kind"] == "entity")

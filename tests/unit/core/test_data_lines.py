@@ -98,3 +98,9 @@ def test_a_line_of_data_is_one_line_and_does_not_change_again(pieces: list[str])
     line = data_line("".join(pieces))
     assert data_line(line) == line
     assert line == " ".join(line.split())
+
+
+@given(st.text(st.characters(codec="ascii") | st.sampled_from("\u200b\u0301\uff1c"), max_size=60))
+def test_a_text_without_signs_takes_a_short_way_to_the_same_line(text: str) -> None:
+    """A hidden character, which a line loses, sends every text through all patterns."""
+    assert data_line(text) == data_line(f"\u2060{text}")

@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.browse.cursors import cursor_of, moment_after, name_after, place_after
-from commonplace.knowledge.browse.orders import FactOrder, RuleOrder
 from commonplace.knowledge.model.kinds import Fact, Rule
+from commonplace.knowledge.model.orders import FactOrder, RuleOrder
+from commonplace.knowledge.rules.cursors import cursor_of, moment_after, name_after, place_after
 from commonplace.storage.rows import read_row
 
 AT = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)

@@ -63,7 +63,7 @@ def days(text: str, now: datetime) -> tuple[str | None, str | None]:
 
 
 @pytest.mark.requirement("TRU-02.1")
-@pytest.mark.parametrize("language", ["en", "de", "fr", "es", "pt"])
+@pytest.mark.parametrize("language", ["en", "de", "fr", "es", "pt", "zh", "ja"])
 def test_each_sentence_is_read_as_its_author_labelled_it(language: str) -> None:
     """Including the sentences that name no period."""
     rows = [row for row in sentences() if row["lang"] == language]
@@ -217,6 +217,84 @@ def test_no_period_ends_before_it_begins(pieces: list[str], day: date, hour: tim
 def test_a_text_without_digits_and_time_words_names_no_period(pieces: list[str]) -> None:
     """Whatever its other words are."""
     assert read_period(" ".join(pieces), NOW) is None
+
+
+EAST_ASIAN = [
+    *(
+        "从",
+        "自",
+        "到",
+        "至",
+        "から",
+        "まで",
+        "起",
+        "〜",
+        "\uff08",
+        "\uff09",
+        "の",
+        "年",
+        "月",
+        "日",
+        "底",
+        "末",
+        "0000年",
+        "2026年",
+    ),
+    *(
+        "12月9日",
+        "2月30日",
+        "99月99日",
+        "20日",
+        "第4季度",
+        "第9四半期",
+        "下周",
+        "来週の月曜日",
+        "明天",
+        "今後3週間",
+        "年底",
+        "休",
+        "関",
+    ),
+]
+
+
+@given(st.lists(st.sampled_from(EAST_ASIAN), max_size=10), st.dates(date(1990, 1, 1), date(2080, 1, 1)))
+def test_no_east_asian_period_ends_before_it_begins(pieces: list[str], day: date) -> None:
+    """Also of dates that no calendar has."""
+    period = read_period("".join(pieces), datetime.combine(day, time(12), UTC))
+    if period is not None:
+        assert period.valid_from or period.valid_to
+        assert not (period.valid_from and period.valid_to) or period.valid_from < period.valid_to
+
+
+@given(
+    st.text(
+        alphabet=st.sampled_from("ab0123456789年月日周週曜底末起到至从からまで()\uff08\uff09〜、。"),
+        max_size=30,
+    )
+)
+def test_no_east_asian_text_raises(text: str) -> None:
+    """Whatever its characters are."""
+    read_period(text, NOW)
+
+
+DOUBTS = [
+    "Apparently, ",
+    "According to the sign, ",
+    "Ana thinks that ",
+    "It is not true that ",
+    "Ana suggested that ",
+    "Every year, ",
+    "At least ",
+]
+
+
+@pytest.mark.parametrize("doubt", DOUBTS)
+def test_a_word_of_doubt_ends_every_reading(doubt: str) -> None:
+    """Without it, the same sentence names a period."""
+    sentence = "the yard is closed from 9 to 20 December."
+    assert days(sentence, NOW) == ("2026-12-09", "2026-12-20")
+    assert days(f"{doubt}{sentence}", NOW) == (None, None)
 
 
 @pytest.mark.requirement("TRU-02.3")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from commonplace.core.budgets import budget_chars, estimate_tokens
 from commonplace.operational.model.context import LessonCandidate, MemoryContext
 from commonplace.operational.rules.context_block import BlockBuilder, format_confidence, render_bullet
-from commonplace.operational.transcript.markers import parse_markers
+from commonplace.operational.rules.markers import parse_markers
 
 
 def candidate(

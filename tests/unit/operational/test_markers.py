@@ -16,7 +16,7 @@ from commonplace.operational.model.markers import (
     MemoryMarker,
     RejectedMarker,
 )
-from commonplace.operational.transcript.markers import MEMORY_PATTERN, parse_markers
+from commonplace.operational.rules.markers import MEMORY_PATTERN, parse_markers
 
 
 def memory(category: str, service: str | None, observation: str) -> MemoryMarker:

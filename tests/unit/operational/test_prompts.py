@@ -6,8 +6,8 @@ import pytest
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.operational.model.markers import CooldownMarker, MemoryCategory, MemoryMarker
+from commonplace.operational.rules.markers import parse_markers
 from commonplace.operational.run.prompt import MEMORY_HEADING, TIER_PROMPTS, load_tier_prompt
-from commonplace.operational.transcript.markers import parse_markers
 
 
 def section(prompt: str) -> str:

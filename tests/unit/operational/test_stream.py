@@ -19,8 +19,8 @@ from commonplace.operational.model.stream import (
     ToolResult,
     ToolUse,
 )
+from commonplace.operational.rules.markers import parse_markers
 from commonplace.operational.transcript.lines import HEAD_BYTES
-from commonplace.operational.transcript.markers import parse_markers
 from commonplace.operational.transcript.stream import StreamReader
 
 MARKER = "[MEMORY:timing:jellyfin] Takes 60s to start after restart"

@@ -15,9 +15,9 @@ from aiosql.query_loader import QueryLoader
 
 import commonplace
 from commonplace.knowledge.model.kinds import MemoryType
+from commonplace.knowledge.store import queue_work
 from commonplace.knowledge.store.table_statements import table_queries
 from commonplace.knowledge.store.unit_of_work import kind_queries, queries
-from commonplace.knowledge.workers import queue_work
 from commonplace.storage.database import StatementLoader, Statements, StatementSet
 from support.scripts import script
 from support.statements import declarations

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from commonplace.knowledge.search.results import Scores, SearchResult
+from commonplace.knowledge.model.search_results import Scores, SearchResult
 from commonplace.web.rest.knowledge.shapes import FoundShape
 from support.memories import a_fact
 

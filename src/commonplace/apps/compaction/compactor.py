@@ -22,6 +22,8 @@ from commonplace.apps.model.compaction import (
 from commonplace.apps.model.energy import Operation
 from commonplace.apps.model.memories import Author, Digest
 from commonplace.apps.model.receipts import CompactionAction, CompactionReceipt
+from commonplace.apps.resources.resources import Resources
+from commonplace.apps.resources.retry import twice
 from commonplace.apps.rules.compaction_decision import (
     compaction_prompt,
     decide_by_rule,
@@ -31,8 +33,6 @@ from commonplace.apps.rules.compaction_decision import (
 from commonplace.apps.rules.energy import compaction_cost
 from commonplace.apps.store import memories
 from commonplace.apps.store.locks import memories_lock
-from commonplace.apps.store.resources import Resources
-from commonplace.apps.store.retrying import twice
 from commonplace.apps.store.statements import AppStatements
 from commonplace.core.errors import ModelBudgetError, ModelError, StorageError
 from commonplace.core.request_context import current_actor

@@ -15,6 +15,8 @@ from commonplace.apps.model.digests import DigestAttempt, DigestClaim, MemoryCre
 from commonplace.apps.model.energy import Operation
 from commonplace.apps.model.memories import Author
 from commonplace.apps.model.receipts import DigestOutcome
+from commonplace.apps.resources.resources import Resources
+from commonplace.apps.resources.retry import twice
 from commonplace.apps.rules.conflicts import find_conflicts
 from commonplace.apps.rules.digest_decision import decide
 from commonplace.apps.rules.digest_prompt import creation_prompt
@@ -23,8 +25,6 @@ from commonplace.apps.rules.energy import creation_cost
 from commonplace.apps.store import digest_queue as queue
 from commonplace.apps.store import memories
 from commonplace.apps.store.locks import memories_lock
-from commonplace.apps.store.resources import Resources
-from commonplace.apps.store.retrying import twice
 from commonplace.core.errors import (
     ModelAccessError,
     ModelBudgetError,

@@ -30,10 +30,10 @@ from commonplace.apps.model.figures import WEEK
 from commonplace.apps.model.memories import ALL_ROWS, LISTED
 from commonplace.apps.model.names import require_app_id, require_id
 from commonplace.apps.model.receipts import CompactionAction, CompactionReceipt, DigestOutcome, DigestReceipt
+from commonplace.apps.resources.resources import Resources
+from commonplace.apps.resources.retry import twice
 from commonplace.apps.store import digest_queue as queue
 from commonplace.apps.store.apps import get_app
-from commonplace.apps.store.resources import Resources
-from commonplace.apps.store.retrying import twice
 from commonplace.core.choices import require_one_of
 from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import NotFoundError, StorageError

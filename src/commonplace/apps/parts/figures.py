@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from datetime import UTC, date, datetime, timedelta
+from typing import Final
 
 from commonplace.apps.model.apps import App
 from commonplace.apps.model.bounds import MAX_MEMORIES
@@ -18,16 +19,18 @@ from commonplace.apps.model.figures import (
     Statistics,
 )
 from commonplace.apps.model.memories import LISTED, ChangeKind, Digest
+from commonplace.apps.resources.energy_budget import EnergyBudget
 from commonplace.apps.rules.figures import share
-from commonplace.apps.store import statistics
 from commonplace.apps.store.apps import get_app
-from commonplace.apps.store.energy import EnergyBudget
 from commonplace.apps.store.statements import AppStatements
 from commonplace.core.clock import format_timestamp
 from commonplace.core.quarantine import Quarantine
 from commonplace.storage.database import containing
 from commonplace.storage.rows import read_row
 from commonplace.storage.store import Store
+
+MOST_APPS: Final = 20
+"""The fullest apps that the figures of the database name."""
 
 
 class AppUsage:
@@ -43,7 +46,33 @@ class AppUsage:
 
     async def total(self) -> Statistics:
         """Return usage figures of the database, over all processes."""
-        return await statistics.gather(self._store, self._energy)
+        async with self._store.reading() as sql:
+            apps = await sql.count_apps()
+            contents = await sql.count_contents()
+            talks = await sql.count_conversations()
+            hour = await sql.changes_since(since=self._since(HOUR))
+            day = await sql.changes_since(since=self._since(DAY))
+            digests = {row["state"]: row["digests"] for row in await sql.digests_by_state()}
+            fullest = {row["app_id"]: row["memories"] for row in await sql.memories_per_app(limit=MOST_APPS)}
+        return Statistics(
+            apps=apps["apps"],
+            apps_with_memories=apps["with_memories"],
+            utilisation=share(apps["with_memories"], apps["apps"]),
+            memories=contents["memories"],
+            average_chars=round(contents["characters"] / max(1, contents["memories"]), 1),
+            created_last_hour=_changes(hour, ChangeKind.CREATED),
+            created_last_day=_changes(day, ChangeKind.CREATED),
+            compactions_last_day={
+                row["app_id"]: row["changes"] for row in day if row["kind"] == ChangeKind.COMPACTED
+            },
+            conversations=talks["conversations"],
+            in_focus=talks["in_focus"],
+            injection_rate=share(talks["with_memories"], talks["in_focus"]),
+            digests=digests,
+            energy=await self._energy.status(),
+            energy_last_day=await self._energy.spent(DAY),
+            fullest=fullest,
+        )
 
     def counts(self) -> Counts:
         """Return what this process counted since it opened app memory."""

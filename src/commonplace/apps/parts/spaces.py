@@ -6,9 +6,9 @@ from commonplace.apps.model.figures import (
     Space,
 )
 from commonplace.apps.model.memories import ALL_ROWS, LISTED, Digest
+from commonplace.apps.resources.vectors import Vectors
 from commonplace.apps.rules.search import by_meaning, by_words
 from commonplace.apps.store.statements import AppStatements
-from commonplace.apps.store.vectors import Vectors
 from commonplace.core.quarantine import Quarantine
 from commonplace.storage.store import Store
 

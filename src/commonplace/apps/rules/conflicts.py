@@ -179,7 +179,7 @@ def _opposition(older: str, newer: str) -> str | None:
     """Return the reason why two sentences deny or oppose each other; ``None`` if they do not."""
     if denies(older) != denies(newer):
         return "one sentence denies the other"
-    left, right = set(_words(_undated(older))), set(_words(_undated(newer)))
+    left, right = set(tokens(_undated(older))), set(tokens(_undated(newer)))
     for pair in _OPPOSITES:
         mine, theirs = pair & left, pair & right
         if len(mine) == len(theirs) == 1 and mine != theirs:
@@ -220,7 +220,7 @@ def _same_matter(older: frozenset[str], newer: frozenset[str], *, changed: bool)
 def _matter(text: str) -> frozenset[str]:
     """Return the words that name the matter, without words of change, negation and opposition."""
     words = " ".join(
-        word for word in _words(_CHANGE.sub(" ", _undated(text))) if word not in _NEGATIONS | _OPPOSITE_WORDS
+        word for word in tokens(_CHANGE.sub(" ", _undated(text))) if word not in _NEGATIONS | _OPPOSITE_WORDS
     )
     return frozenset(word for word in concepts(words) if not word[0].isdigit())
 
@@ -257,7 +257,7 @@ def denies(text: str) -> bool:
 
 def _names(text: str) -> frozenset[str]:
     """Return codes, and bare numbers that are names: without a unit, and not after a word that announces a value."""
-    words = _words(_undated(text))
+    words = tokens(_undated(text))
     return frozenset(
         word
         for before, word in zip(("", *words), words, strict=False)

@@ -73,8 +73,8 @@ def _kept(plain: str) -> DigestText:
         secrets += found
         if spoken:
             kept.append(spoken)
-    # A secret may contain a mark that looks like the end of a sentence.
-    whole = find_secret(" ".join(kept))
+    # A secret may contain a mark that looks like the end of a sentence. Each sentence alone was looked through.
+    whole = find_secret(" ".join(kept)) if len(kept) > 1 else None
     if whole is not None:
         return DigestText(content=None, secrets=(*secrets, whole.kind))
     return DigestText(content=_shortened(kept[:MAX_SENTENCES]) or None, secrets=tuple(secrets))

@@ -7,6 +7,7 @@ never ended.
 
 import asyncio
 import json
+import os
 import time
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager, suppress
@@ -22,6 +23,7 @@ from commonplace.storage.file_locks import POLL_S, FileLock
 
 DIRECTORY: Final = "claude-code"
 GIVEN_SUFFIX: Final = ".given"
+_RECORD: Final = ".json"
 KEPT_S: Final = 30 * 86_400
 """The age at which records are deleted; the client deletes its transcripts at the same age."""
 
@@ -84,7 +86,7 @@ class SessionRecords:
         Raises:
             InvalidInputError: The id is not a UUID.
         """
-        return _load(self._path(session_id))
+        return _load(str(self._path(session_id)))
 
     def beside(self, session: SessionRecord) -> list[SessionRecord]:
         """Return the records of sessions of the same butler or in the same directory, latest change first."""
@@ -96,12 +98,13 @@ class SessionRecords:
 
     def latest(self) -> list[SessionRecord]:
         """Return the records of all projects that can be read, latest change first."""
-        found = [(path.stat().st_mtime, path) for path in self._paths()]
-        return [record for _, path in sorted(found, reverse=True) if (record := _load(path))]
+        files = sorted(((entry.stat().st_mtime, entry.path) for entry in self._files(_RECORD)), reverse=True)
+        return [record for _, path in files if (record := _load(path))]
 
     def list_records(self) -> list[SessionRecord]:
         """Return the records that can be read, by the ids of their sessions."""
-        return [record for path in sorted(self._paths()) if (record := _load(path))]
+        paths = sorted(entry.path for entry in self._files(_RECORD))
+        return [record for path in paths if (record := _load(path))]
 
     def add(self, record: SessionRecord) -> None:
         """Write the record of a new session; no lock is needed, because it replaces no record.
@@ -147,10 +150,15 @@ class SessionRecords:
 
     def forget_old(self) -> None:
         """Delete the files of sessions without a change for thirty days."""
-        delete_old([*self._paths(), *self._directory.glob(f"*{GIVEN_SUFFIX}")])
+        delete_old(self._files(_RECORD, GIVEN_SUFFIX))
 
-    def _paths(self) -> list[Path]:
-        return list(self._directory.glob("*.json"))
+    def _files(self, *suffixes: str) -> list[os.DirEntry[str]]:
+        """Return the files with these suffixes. A start looks at all of them, and pathlib takes three times as long."""
+        try:
+            with os.scandir(self._directory) as entries:
+                return [entry for entry in entries if entry.name.endswith(suffixes)]
+        except FileNotFoundError:
+            return []
 
     def _path(self, session_id: str) -> Path:
         try:
@@ -160,22 +168,23 @@ class SessionRecords:
         return self._directory / f"{name}.json"
 
 
-def delete_old(paths: Iterable[Path]) -> None:
+def delete_old(paths: Iterable[Path | os.DirEntry[str]]) -> None:
     """Delete the files without a change for thirty days."""
     oldest = time.time() - KEPT_S
     for path in paths:
         with suppress(FileNotFoundError):
             if path.stat().st_mtime < oldest:
-                path.unlink()
+                os.unlink(path)  # noqa: PTH108 - an entry of a directory has no unlink()
 
 
 def _dump(record: SessionRecord) -> str:
     return json.dumps(asdict(record) | {"transcript": str(record.transcript)})
 
 
-def _load(path: Path) -> SessionRecord | None:
+def _load(path: str) -> SessionRecord | None:
     try:
-        document = cast("dict[str, Any]", json.loads(path.read_text(encoding="utf-8")))
+        with open(path, "rb") as file:  # noqa: PTH123 - a start reads all records, and pathlib takes longer
+            document = cast("dict[str, Any]", json.loads(file.read()))
         values = document | {"transcript": Path(document["transcript"]), "read": tuple(document["read"])}
         return SessionRecord(**cast("dict[str, Any]", values))
     except (FileNotFoundError, ValueError, KeyError, TypeError):

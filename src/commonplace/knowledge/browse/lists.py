@@ -8,14 +8,12 @@ from uuid import UUID
 from commonplace.core import pages
 from commonplace.core.choices import optional_one_of, require_one_of
 from commonplace.core.sources import Source
-from commonplace.knowledge.browse.criteria import ALL_FACTS, ALL_RULES, FactCriteria, RuleCriteria
-from commonplace.knowledge.browse.cursors import cursor_of, moment_after, name_after, place_after
-from commonplace.knowledge.browse.entries import ListedEntity
-from commonplace.knowledge.browse.orders import FactOrder, RuleOrder
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.bounds import LIST_LIMIT, MAX_LIMIT
+from commonplace.knowledge.model.criteria import ALL_FACTS, ALL_RULES, FactCriteria, RuleCriteria
 from commonplace.knowledge.model.entity_fields import EntityType
 from commonplace.knowledge.model.entity_names import fold_name
+from commonplace.knowledge.model.entries import ListedEntity
 from commonplace.knowledge.model.feedback import RuleApplication
 from commonplace.knowledge.model.kinds import (
     Episode,
@@ -28,6 +26,8 @@ from commonplace.knowledge.model.kinds import (
 )
 from commonplace.knowledge.model.maturity import Maturity
 from commonplace.knowledge.model.narrowing import EVERYTHING, Narrowing
+from commonplace.knowledge.model.orders import FactOrder, RuleOrder
+from commonplace.knowledge.rules.cursors import cursor_of, moment_after, name_after, place_after
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.rows import Noun
 

@@ -12,7 +12,6 @@ import asyncpg
 
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.knowledge.consolidation.leases import Lease, describe
-from commonplace.knowledge.consolidation.policy import OUTAGES
 from commonplace.knowledge.consolidation.runs import ActionKind
 from commonplace.knowledge.consolidation.step_kinds import (
     Confirm,
@@ -32,6 +31,7 @@ from commonplace.knowledge.memories.rules import insert_rules, supersede_rule
 from commonplace.knowledge.model.fact_drafts import all_keys
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, MemoryType
 from commonplace.knowledge.model.permanence import Permanence
+from commonplace.knowledge.rules.consolidation_policy import OUTAGES
 from commonplace.knowledge.rules.siblings import plain
 from commonplace.knowledge.rules.supersession import LEAST_IMPORTANCE, Placement
 from commonplace.knowledge.store.statements import KnowledgeStatements

@@ -25,12 +25,12 @@ from commonplace.knowledge.consolidation.executor import Rehearsal, apply, rehea
 from commonplace.knowledge.consolidation.known import Known, known_to
 from commonplace.knowledge.consolidation.leases import Lease, NotDue
 from commonplace.knowledge.consolidation.parser import parse_consolidation
-from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.preview import PlannedChange, plan_rows
 from commonplace.knowledge.consolidation.prompt import build_prompt
-from commonplace.knowledge.consolidation.results import ConsolidationResult
 from commonplace.knowledge.consolidation.runs import Run, RunState
 from commonplace.knowledge.consolidation.spawner import TRIGGER_SOURCE, Spawner, asks_for_form, name_of
+from commonplace.knowledge.model.consolidation_results import ConsolidationResult
+from commonplace.knowledge.rules.consolidation_policy import Policy
 from commonplace.llm.answers import ask_again
 
 GIVE_BACK_S: Final = 5.0

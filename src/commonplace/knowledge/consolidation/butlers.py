@@ -12,11 +12,11 @@ from commonplace.knowledge.consolidation.attempt import Approve, ConsolidationTo
 from commonplace.knowledge.consolidation.dry_run import PlannedRun, runs_of
 from commonplace.knowledge.consolidation.executor import FORGOTTEN
 from commonplace.knowledge.consolidation.leases import NotDue
-from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.runs import Run, RunState
 from commonplace.knowledge.consolidation.spawner import NOT_ASKED, Spawner
 from commonplace.knowledge.model import inputs
+from commonplace.knowledge.rules.consolidation_policy import Policy
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.storage.rows import Noun
 
@@ -110,13 +110,17 @@ class Consolidation:
     async def expiring(self, *, within_s: float = EXPIRES_SOON_S) -> ExpiringEpisodes:
         """Return the tenant's waiting episodes that expire within a period, by default a day."""
         now = self._session.clock()
-        try:
-            before = now + timedelta(seconds=within_s)
-        except (ArithmeticError, TypeError, ValueError):
-            raise InvalidInputError("within_s", "a number of seconds", within_s) from None
+        before = _later(now, within_s)
         async with self._session.reading() as sql:
             row = await sql.expiring_episodes(now=now, before=before)
         return ExpiringEpisodes.from_row(row)
+
+    async def loses_episodes(self, *, within_s: float) -> bool:
+        """Return whether an episode of the tenant, waiting or a dead letter, expires within a period."""
+        now = self._session.clock()
+        before = _later(now, within_s)
+        async with self._session.reading() as sql:
+            return await sql.loses_episodes(now=now, before=before)
 
     async def _planned(self, groups: Mapping[str, int], policy: Policy) -> ConsolidationReport:
         now = self._session.clock()
@@ -171,3 +175,10 @@ def _log_failure(butler: str, failed: Failed) -> None:
 
 def _not_due(outcomes: Sequence[tuple[str, Outcome]], reason: str) -> tuple[str, ...]:
     return tuple(name for name, each in outcomes if isinstance(each, NotDue) and each.reason == reason)
+
+
+def _later(now: datetime, within_s: float) -> datetime:
+    try:
+        return now + timedelta(seconds=within_s)
+    except (ArithmeticError, TypeError, ValueError):
+        raise InvalidInputError("within_s", "a number of seconds", within_s) from None

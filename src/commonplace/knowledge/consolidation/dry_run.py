@@ -8,8 +8,8 @@ from uuid import UUID
 
 from commonplace.core.clock import format_timestamp
 from commonplace.knowledge.consolidation.leases import due_group
-from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.prompt import MAX_EPISODES
+from commonplace.knowledge.rules.consolidation_policy import Policy
 from commonplace.knowledge.store.statements import KnowledgeStatements
 
 

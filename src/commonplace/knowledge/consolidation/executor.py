@@ -21,10 +21,10 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.consolidation.actions import Progress, do_steps
 from commonplace.knowledge.consolidation.known import Known
 from commonplace.knowledge.consolidation.leases import Lease
-from commonplace.knowledge.consolidation.results import ConsolidationResult
 from commonplace.knowledge.consolidation.runs import ActionKind, Run, RunAction, RunState
 from commonplace.knowledge.consolidation.step_kinds import Confirm, EpisodeGroup, Steps
 from commonplace.knowledge.consolidation.steps import prepare
+from commonplace.knowledge.model.consolidation_results import ConsolidationResult
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 

@@ -2,9 +2,9 @@
 
 from commonplace.knowledge.consolidation.attempt import Approve
 from commonplace.knowledge.consolidation.butlers import Consolidation, Notify
-from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.spawner import model_spawner
+from commonplace.knowledge.rules.consolidation_policy import Policy
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.llm import can_consolidate, open_consolidation_model
 

@@ -21,7 +21,6 @@ import asyncpg
 from commonplace.core.clock import Clock
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.core.text import clean_text, collapse_whitespace, trim_to
-from commonplace.knowledge.consolidation.policy import Policy, counts, group_size
 from commonplace.knowledge.consolidation.prompt import (
     MAX_EPISODE_CHARS,
     MAX_EPISODES,
@@ -30,6 +29,7 @@ from commonplace.knowledge.consolidation.prompt import (
     fit,
 )
 from commonplace.knowledge.consolidation.runs import Run, RunState
+from commonplace.knowledge.rules.consolidation_policy import Policy, counts, group_size
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 from commonplace.storage.database import Columns

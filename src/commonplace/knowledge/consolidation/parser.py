@@ -6,10 +6,9 @@ skill, which are reported. Source: KNW-13.
 
 import math
 import re
-from calendar import monthrange
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any, Final, TypeVar, cast
 from uuid import UUID
 
@@ -19,15 +18,6 @@ from commonplace.core.quoting import quoted
 from commonplace.core.text import require_text
 from commonplace.knowledge.consolidation.answer_blocks import find_block, read_list
 from commonplace.knowledge.consolidation.prompt import EXAMPLE_IDS, is_example_text
-from commonplace.knowledge.consolidation.results import (
-    NO_JSON_BLOCK,
-    Action,
-    ConsolidationResult,
-    EarlierValue,
-    ProposedFact,
-    ProposedRule,
-    Retraction,
-)
 from commonplace.knowledge.model import inputs
 from commonplace.knowledge.model.bounds import (
     DEFAULT_IMPORTANCE,
@@ -37,7 +27,17 @@ from commonplace.knowledge.model.bounds import (
     MAX_TAG_CHARS,
     MAX_TAGS,
 )
+from commonplace.knowledge.model.consolidation_results import (
+    NO_JSON_BLOCK,
+    Action,
+    ConsolidationResult,
+    EarlierValue,
+    ProposedFact,
+    ProposedRule,
+    Retraction,
+)
 from commonplace.knowledge.model.permanence import Permanence
+from commonplace.language.calendar_days import month_of, real_date
 from commonplace.language.times import read_span
 
 KEYS: Final = ("new_facts", "updated_facts", "new_rules", "confirmations", "updated_rules", "retractions")
@@ -55,6 +55,7 @@ MAX_ERRORS: Final = 100
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 _MONTH: Final = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
+_SLASHES: Final = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
 _WITH_YEAR: Final = re.compile(r"\b\d{4}\b")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """A present for words that need none."""
@@ -376,12 +377,21 @@ def _in_iso(given: object, *, at_end: bool) -> object:
     text = given.strip() if isinstance(given, str) else ""
     month = _MONTH.fullmatch(text)
     if month is not None:
-        year, number = int(month[1]), int(month[2])
-        return date(year, number, monthrange(year, number)[1] if at_end else 1).isoformat()
+        first = real_date(int(month[1]), int(month[2]), 1)
+        return given if first is None else str(month_of(first)[at_end])
+    slashes = _SLASHES.fullmatch(text)
+    if slashes is not None:
+        return _day_of_slashes(*map(int, slashes.groups())) or given
     span = read_span(text, now=_EPOCH, zone=UTC) if _WITH_YEAR.search(text) else None
     if span is None or span.is_iso:
         return given
     return (span.last if at_end else span.start).date().isoformat()
+
+
+def _day_of_slashes(first: int, second: int, year: int) -> str | None:
+    """Return a date such as 22/05/2026 or 05/22/2026 in ISO 8601, if only one of its orders is possible."""
+    days = {real_date(year, second, first), real_date(year, first, second)} - {None}
+    return str(days.pop()) if len(days) == 1 else None
 
 
 def _number(value: object) -> float:

@@ -67,15 +67,15 @@ class FactReviews:
 
     async def decide(self, review_id: int, decision: str) -> FactReview:
         """Decide about a pair, and return it."""
-        wanted = require_one_of(PairVerdict, decision, field="decision")
+        verdict = require_one_of(PairVerdict, decision, field="decision")
         async with self._session.writing() as sql:
             review = await _get(sql, review_id)
             if review.decision is not None:
                 message = "The pair is already decided. To decide it again, undo the decision first."
                 raise ConflictError("review_id", message, review_id)
-            if wanted.keeps_both:
+            if verdict.keeps_both:
                 await _keep_both(sql, review)
-            await sql.set_decision(id=review_id, decision=wanted, now=self._session.clock())
+            await sql.set_decision(id=review_id, decision=verdict, now=self._session.clock())
             return await _get(sql, review_id)
 
     async def undo(self, review_id: int) -> FactReview:

@@ -10,12 +10,13 @@ from typing import Final
 
 from commonplace.knowledge.consolidation.known import Known
 from commonplace.knowledge.consolidation.prompt import KnownFact
-from commonplace.knowledge.consolidation.results import EarlierValue
 from commonplace.knowledge.consolidation.step_kinds import EpisodeGroup, Step, StoreFact
+from commonplace.knowledge.model.consolidation_results import EarlierValue
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import Moment
 from commonplace.knowledge.rules import siblings
-from commonplace.knowledge.rules.claims import Claim, KnownClaim, say_the_same, settle
+from commonplace.knowledge.rules.claims import Claim, KnownClaim, settle
+from commonplace.knowledge.rules.restatements import say_the_same, says_no_more
 
 _DAY: Final = timedelta(days=1)
 
@@ -87,16 +88,22 @@ def _known_claim(fact: KnownFact) -> KnownClaim:
         subject=fact.subject,
         predicate=fact.predicate,
         content=fact.content,
+        began_at=fact.began_at,
         valid_to=fact.valid_to,
     )
 
 
 def _with_beginning(step: StoreFact, valid_from: datetime | None, known: Known) -> FactDraft:
-    """Return the draft of a step with a beginning, unless it says what its target says, which has begun already."""
+    """Return the draft of a step with a beginning.
+
+    One that says what its target says has begun with it, which is only written down if it has an end now.
+    """
     draft = step.draft
     target = None if step.target_id is None else known.facts.get(step.target_id)
     is_repeated = target is not None and siblings.plain(target.content) == siblings.plain(draft.content)
     end = _moment(draft.valid_to)
+    if draft.valid_from is None and target is not None and is_repeated and end and end > target.began_at:
+        return replace(draft, valid_from=target.began_at)
     if draft.valid_from is not None or is_repeated or (valid_from and end and end <= valid_from):
         return draft
     return replace(draft, valid_from=valid_from)
@@ -117,7 +124,8 @@ def _with_earlier(fact: StoreFact, before: StoreFact | None, group: EpisodeGroup
     """Yield steps for the values that a fact had before and that nothing else holds, and its own step.
 
     An earlier value that says when it began, after the known fact did, takes the place of the known fact. A value
-    without a known beginning held at least from the first episode on, or on the day before it ended.
+    without a known beginning held at least from the first episode on, or on the day before it ended. The
+    known fact among the earlier values ends on the day that is given there, if it ended before the change.
     """
     known = _known_fact(fact, group.known)
     changed_at = _moment(fact.draft.valid_from) or group.last_at
@@ -127,6 +135,10 @@ def _with_earlier(fact: StoreFact, before: StoreFact | None, group: EpisodeGroup
     if known is not None:
         contents[known.content] = known.began_at
     target_id = fact.target_id
+    ended = None if known is None else _with_own_end(fact, known, changed_at)
+    if ended is not None:
+        yield ended
+        target_id = None
     earlier = [each for each in fact.earlier if not _is_held(each, contents, fact.draft)]
     ends = [*(each.valid_from for each in earlier[1:]), None]
     for number, (value, end) in enumerate(zip(earlier, ends, strict=False), start=1):
@@ -153,6 +165,30 @@ def _with_earlier(fact: StoreFact, before: StoreFact | None, group: EpisodeGroup
     yield replace(fact, target_id=target_id)
 
 
+def _with_own_end(fact: StoreFact, known: KnownFact, changed_at: datetime) -> StoreFact | None:
+    """Return the step by which the known fact ends before the change, if an earlier value says so."""
+    draft = fact.draft
+    if (draft.scope, draft.subject, draft.predicate) != (known.scope, known.subject, known.predicate):
+        return None
+    about = f"{draft.subject} {draft.predicate}"
+    ends = (
+        each.valid_to
+        for each in fact.earlier
+        if each.valid_to is not None
+        and known.began_at < each.valid_to < changed_at
+        and say_the_same(each.content, known.content, about=about)
+    )
+    end = next(ends, None)
+    return end and replace(
+        fact,
+        place=f"{fact.place}, end of the known fact",
+        draft=replace(draft, content=known.content, valid_from=known.began_at, valid_to=end),
+        earlier=(),
+        period=None,
+        target_id=known.id,
+    )
+
+
 def _known_fact(fact: StoreFact, known: Known) -> KnownFact | None:
     """Return the known fact that a step replaces."""
     if fact.target_id is not None:
@@ -169,10 +205,17 @@ def _known_fact(fact: StoreFact, known: Known) -> KnownFact | None:
 
 
 def _is_held(value: EarlierValue, began: Mapping[str, Moment | None], draft: FactDraft) -> bool:
-    """Return whether some content says an earlier value; what began later returns to a value that held before."""
+    """Return whether some content says an earlier value; what began later returns to a value that held before.
+
+    The new content may name the earlier value beside its own: "db-4, no longer db-2".
+    """
     about = f"{draft.subject} {draft.predicate}"
     return any(
-        say_the_same(value.content, content, about=about)
+        (
+            says_no_more(content, value.content, about=about)
+            if content == draft.content
+            else say_the_same(value.content, content, about=about)
+        )
         and (value.valid_from is None or (moment is not None and value.valid_from < moment + _DAY))
         for content, at in began.items()
         for moment in (_moment(at),)

@@ -5,7 +5,7 @@ from typing import Final, Protocol
 
 from commonplace.core.errors import ModelCannotError
 from commonplace.knowledge.consolidation.answer_form import ConsolidationAnswer
-from commonplace.knowledge.consolidation.policy import Policy
+from commonplace.knowledge.rules.consolidation_policy import Policy
 from commonplace.llm import Model
 
 TRIGGER_SOURCE: Final = "schedule:consolidation"

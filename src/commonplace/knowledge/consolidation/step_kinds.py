@@ -7,8 +7,8 @@ from typing import Final
 from uuid import UUID
 
 from commonplace.knowledge.consolidation.known import Known
-from commonplace.knowledge.consolidation.results import EarlierValue
 from commonplace.knowledge.memories.rules import RuleDraft
+from commonplace.knowledge.model.consolidation_results import EarlierValue
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import MemoryType
 from commonplace.knowledge.rules.periods import Period

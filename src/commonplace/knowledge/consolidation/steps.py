@@ -17,13 +17,6 @@ from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.consolidation.known import Known
 from commonplace.knowledge.consolidation.prompt import KnownFact, KnownRule
-from commonplace.knowledge.consolidation.results import (
-    Action,
-    ConsolidationResult,
-    ProposedFact,
-    ProposedRule,
-    Retraction,
-)
 from commonplace.knowledge.consolidation.settlement import settled
 from commonplace.knowledge.consolidation.step_kinds import (
     Confirm,
@@ -36,6 +29,13 @@ from commonplace.knowledge.consolidation.step_kinds import (
 )
 from commonplace.knowledge.memories.rules import RuleDraft, checked_rule
 from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE
+from commonplace.knowledge.model.consolidation_results import (
+    Action,
+    ConsolidationResult,
+    ProposedFact,
+    ProposedRule,
+    Retraction,
+)
 from commonplace.knowledge.model.fact_drafts import FactDraft, checked_fact, fact_text
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, MemoryType
 from commonplace.knowledge.model.permanence import Permanence

@@ -11,12 +11,6 @@ from typing import Any, Final
 from uuid import UUID
 
 from commonplace.core.choices import optional_one_of
-from commonplace.knowledge.entities.neighbourhood import (
-    MAX_FACTS,
-    ContextHints,
-    neighbourhood_boost,
-    require_hints,
-)
 from commonplace.knowledge.entities.registry import require_tenant
 from commonplace.knowledge.model.entity_fields import EntityType, require_name
 from commonplace.knowledge.model.entity_names import (
@@ -26,6 +20,12 @@ from commonplace.knowledge.model.entity_names import (
     fold_names,
     match_name,
     split_names,
+)
+from commonplace.knowledge.rules.neighbourhood import (
+    MAX_FACTS,
+    ContextHints,
+    neighbourhood_boost,
+    require_hints,
 )
 from commonplace.knowledge.rules.trigrams import MIN_CHARS, THRESHOLD, most_similar, required_pieces
 from commonplace.knowledge.store.session import KnowledgeSession

@@ -11,12 +11,12 @@ from commonplace.knowledge.consolidation.butlers import (
     PendingGroup,
 )
 from commonplace.knowledge.consolidation.from_settings import consolidate
-from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.runs import Run, RunRecord, RunRecords
 from commonplace.knowledge.consolidation.spawner import Spawner
 from commonplace.knowledge.consolidation.undo import RunUndo, UndoReport
 from commonplace.knowledge.model.bounds import LIST_LIMIT
+from commonplace.knowledge.rules.consolidation_policy import Policy
 from commonplace.knowledge.store.session import KnowledgeSession
 
 
@@ -100,6 +100,10 @@ class ConsolidationRuns:
     async def expiring(self, *, within_s: float = EXPIRES_SOON_S) -> ExpiringEpisodes:
         """Return the tenant's waiting episodes that expire within a period, by default a day."""
         return await self._consolidation.expiring(within_s=within_s)
+
+    async def loses_episodes(self, *, within_s: float) -> bool:
+        """Return whether an episode of the tenant, waiting or a dead letter, expires within a period."""
+        return await self._consolidation.loses_episodes(within_s=within_s)
 
     async def get(self, run_id: UUID | str) -> RunRecord:
         """Return a run with its actions.

@@ -10,7 +10,10 @@ Several claims of one batch about one relation are
 Claims are about one relation if subject and predicate differ only in spelling, article, "DB" for "database", a number,
 a word of age or a date: ``version`` and ``version_2``, ``host`` and ``new_host``, ``on_call_6_july`` and
 ``on_call_13_july``. These count as such only if the bare predicate occurs as well, or with another date, in the batch
-or in memory. A claim that says what it was before is about the relation of the fact in memory that says so.
+or in memory. Nor does it matter where the subject ends: ``shop database`` and ``backup_target``, ``shop DB backup`` and
+``target``. A claim that says what it was before is about the relation of the fact in memory that says so.
+
+A claim that says no more than the fact that it replaces is the same fact in other words, and began with it.
 
 Source: TRU-04, ADR 0013.
 """
@@ -26,8 +29,9 @@ from uuid import UUID
 from commonplace.knowledge.model.keys import plain_key
 from commonplace.knowledge.rules import siblings
 from commonplace.knowledge.rules.relation_names import is_of_the_past, unaged, undated
+from commonplace.knowledge.rules.restatements import restates, say_the_same
 from commonplace.language.cues import Cues, tokens_of
-from commonplace.language.values import concepts, share, values
+from commonplace.language.values import concepts
 
 _USE: Final = re.compile(r"\b(?:for|für|fuer|para|pour)\s+((?:[^\W\d_][\w-]*\s*){1,4})", re.IGNORECASE)
 _ALSO: Final = Cues.of(
@@ -48,9 +52,6 @@ _AGES: Final = concepts(
     " two three four five six day days week weeks month months year years time while example everyone all"
 )
 """Words that say nothing of what a value is for."""
-
-_SAME_VALUE: Final = 0.6
-"""The share of the words of one text in another from which both name the same value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +95,7 @@ class KnownClaim:
     subject: str
     predicate: str
     content: str
+    began_at: datetime | None = None
     valid_to: datetime | None = None
 
 
@@ -136,7 +138,9 @@ def settle(claims: Sequence[Claim], known: Iterable[KnownClaim] = ()) -> list[Se
         The decisions in the order in which the claims are stored. Claims that follow each other exchange their places,
         so that the earlier is stored first.
     """
-    relations = _Relations(claims, tuple(known))
+    facts = tuple(known)
+    claims = _with_joint_keys(claims, facts)
+    relations = _Relations(claims, facts)
     settled: dict[int, SettledClaim] = {}
     order = list(range(len(claims)))
     for group in relations.groups():
@@ -148,6 +152,28 @@ def settle(claims: Sequence[Claim], known: Iterable[KnownClaim] = ()) -> list[Se
             settled |= {each.place: each for each in _settled_line(claims, line, others, relations)}
     targets: set[UUID] = set()
     return [_with_free_target(settled[place], targets) for place in order]
+
+
+def _with_joint_keys(claims: Sequence[Claim], known: Sequence[KnownClaim]) -> list[Claim]:
+    """Return the claims with the key of the first claim whose subject and predicate are the same words together."""
+    keys: dict[tuple[str, str], tuple[str, str]] = {}
+    for each in (*known, *claims):
+        keys.setdefault((each.scope, _joint_key(each)), (each.subject, each.predicate))
+    joined: list[Claim] = []
+    for claim in claims:
+        subject, predicate = keys[claim.scope, _joint_key(claim)]
+        if claim.target_id is None and plain_key(subject) != plain_key(claim.subject):
+            claim = replace(claim, subject=subject, predicate=predicate)  # noqa: PLW2901 - the claim in its other key
+        joined.append(claim)
+    return joined
+
+
+def _joint_key(claim: Claim | KnownClaim) -> str:
+    """Return the words of a subject and predicate in one spelling, without a word such as "current"."""
+    is_past = is_of_the_past(claim.predicate)
+    return plain_key(
+        f"{claim.subject} {siblings.plain_name(claim.predicate) if is_past else unaged(claim.predicate)}"
+    )
 
 
 def _with_free_target(claim: SettledClaim, taken: set[UUID]) -> SettledClaim:
@@ -377,25 +403,16 @@ def _beginning(claim: Claim, before: Claim | None, relations: _Relations) -> dat
     """Return when a claim began to hold: as it says, else when its value was first said."""
     if claim.valid_from is not None or not claim.said_at:
         return claim.valid_from
+    fact = relations.fact_of(claim)
+    about = f"{claim.subject} {claim.predicate}"
+    if (
+        before is None
+        and fact is not None
+        and claim.valid_to is None
+        and restates(claim.content, fact.content, about=about)
+    ):
+        return fact.began_at
     if before is not None and before.said_at:
         last = max(before.said_at)
         return min((each for each in claim.said_at if each > last), default=max(claim.said_at))
-    return max(claim.said_at) if relations.fact_of(claim) is not None else min(claim.said_at)
-
-
-def say_the_same(content: str, other: str, *, about: str) -> bool:
-    """Return whether two texts name the same value, whatever their other words.
-
-    Args:
-        content: A text.
-        other: Another text.
-        about: The subject and predicate of both, which are no part of the value.
-    """
-    if siblings.plain(content) == siblings.plain(other):
-        return True
-    own, its = values(content) - values(about), values(other) - values(about)
-    if own and its:
-        return own <= its or its <= own
-    named = concepts(about.replace("_", " "))
-    first, second = concepts(content) - named, concepts(other) - named
-    return bool(first and second) and max(share(first, second), share(second, first)) >= _SAME_VALUE
+    return max(claim.said_at) if fact is not None else min(claim.said_at)

@@ -29,7 +29,13 @@ def pair_of(first: DaySpan, last: DaySpan, today: date, *, is_past: bool) -> End
     coming = [pair for pair in pairs if pair[1] >= today]
     if is_past:
         return begun[-1] if begun else None
-    return coming[0] if coming else None
+    return coming[0] if coming and _is_nearest(coming[0], begun, today) else None
+
+
+def _is_nearest(pair: tuple[date, date], begun: list[tuple[date, date]], today: date) -> bool:
+    """Return whether days without a year are soon, or not farther away than those before, which may be meant."""
+    away = pair[0] - today
+    return away <= _SOON or all(today - last >= away for _, last in begun)
 
 
 def _shortest(pairs: list[tuple[date, date]]) -> list[tuple[date, date]]:
@@ -53,7 +59,7 @@ def _since_day(span: DaySpan, today: date) -> date | None:
     """Return the latest first day that has begun; "since Sunday", said on a Sunday, is unclear."""
     if span.kind is SpanKind.WEEKDAY and span.options[0][0] == today - timedelta(days=7):
         return None
-    if span.kind in {SpanKind.END, SpanKind.RANGE}:
+    if span.kind in {SpanKind.END, SpanKind.RANGE} or (span.kind is SpanKind.NEAR and len(span.options) > 1):
         return None
     if span.has_year:
         return max(first for first, _ in span.options)

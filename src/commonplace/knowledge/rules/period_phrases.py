@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from commonplace.language.cues import Cues, spellings
+from commonplace.language.cues import spellings
 from commonplace.language.day_meanings import SpanKind
 
 MOST_SPANS: Final = 16
@@ -72,18 +72,18 @@ _OPENING: Final = (
     r"|(?P<between>between|zwischen|entre))"
 )
 _PART: Final = (
-    r"(?:\s(?:mornings?|noon|midday|afternoon|evening|night|früh|mittag|nachmittag|abend|matin|midi|soir|por\sla\s\w+"
+    r"(?:\s(?:(?:at|um|à|a\slas|às)\s\d{1,2}(?::\d\d)?(?:\s?(?:[ap]m|h|uhr))?|mornings?|noon|midday|afternoon|evening|night|früh|mittag|nachmittag|abend|matin|midi|soir|por\sla\s\w+"
     r"|à\snoite|à\starde|de\smanhã))?"
 )
 _TO: Final = _PART + (
-    r",?(?:\s(?:to|until|till|through|thru|up\sto|bis|bis\szum|bis\sund\smit|bis\seinschlie(?:ß|ss)lich|au|à|jusqu['\u2019]au"
+    r",?(?:\s(?:to|until|till?|through(?:\sto)?|thru|up\sto|bis|bis\szum|bis\sund\smit|bis\seinschlie(?:ß|ss)lich|au|à|jusqu['\u2019]au"
     r"|jusqu['\u2019]à|al|a|hasta|hasta\sel|hasta\sla|até|até\so|até\sa|ao|à|(?P<joint>and|und|et|y|e|&))\s|\s?[\u2013\u2014-]\s?)"
 )
 TO: Final = _compiled(rf"{_DATE}{_TO}{_THE}{_DATE}")
 """The middle of :data:`FROM_TO`, which is quick to find."""
 
 FROM_TO: Final = _compiled(
-    rf"(?:\b{_OPENING}\s)?{_THE}(?P<first>{_DATE}){_TO}{_THE}(?P<last>{_DATE})(?:\s(?:inclus|inclusive|included|incluido"
+    rf"(?:\b(?P<opening>{_OPENING})\s)?{_THE}(?P<first>{_DATE}){_TO}{_THE}(?P<last>{_DATE})(?:\s(?:inclus|inclusive|included|incluido"
     r"|einschlie(?:ß|ss)lich))?"
 )
 _STARTING: Final = (
@@ -109,7 +109,7 @@ _DESDE: Final = rf"\bdesde(?!\s(?:el\s|la\s|a\s|o\s)?{_any(SpanKind.WEEKDAY)})"
 """In Spanish and Portuguese, "desde el lunes" may be the last Monday or the next."""
 _FROM: Final = (
     r"(?:\b(?:as\sof|as\sfrom|with\seffect\sfrom|effective|starting|beginning|ab|mit\swirkung\s(?:vom|ab)"
-    r"|à\spartir\sd[eu]|à\scompter\sd[eu]|dès|a\spartir\sd(?:el?|[ao])|a\scontar\sd(?:el?|[ao])|desde\sya\sy\sdesde)"
+    r"|à\spartir\s(?:d[eu]|d['\u2019](?=\S))|à\scompter\sd[eu]|dès|a\spartir\sd(?:el?|[ao])|a\scontar\sd(?:el?|[ao])|desde\sya\sy\sdesde)"
     r"|^from|(?P<on>\b(?:from|vom|von)))"
 )
 _ONWARDS: Final = (
@@ -121,8 +121,10 @@ _INCLUDED: Final = (
     r"|incluído))"
 )
 _UNTIL: Final = (
-    r"\b(?:until|till|til|up\suntil|up\sto|bis(?:\szum|\szur)?|hasta|até|jusqu['\u2019](?:à|au|en|aux))"
+    r"\b(?:until|till|til|(?<=\bnow\s)to|up\suntil|up\sto|bis(?:\szum|\szur)?|hasta|até"
+    r"|jusqu['\u2019](?:à|au|en|aux))"
 )
+_HOUR: Final = r"(?:(?:\d{1,2}(?::\d\d)?(?:\s?[ap]m)?|noon)\son\s)?"
 _THROUGH: Final = (
     r"\b(?:through|thru|until\sand\sincluding|up\sto\sand\sincluding|bis\sund\smit|bis\seinschlie(?:ß|ss)lich|bis\sinklusive"
     r"|bis\sinkl\.|bis\smit|hasta\sfinales\sde|jusqu['\u2019]à\sla\sfin\sd[eu])"
@@ -151,7 +153,9 @@ BEGINS: Final = (
     ),
     Phrase(
         cues=frozenset(spellings("as|with|effective|starting|beginning|ab|mit|à|dès|a|desde|from|vom|von")),
-        pattern=_compiled(rf"{_FROM}{_ON}\s{_THE}(?P<date>{_DATE})(?P<onwards>,?\s{_ONWARDS})?"),
+        pattern=_compiled(
+            rf"{_FROM}{_ON}(?:\s|(?<=['\u2019])){_THE}(?P<date>{_DATE})(?P<onwards>,?\s{_ONWARDS})?"
+        ),
         begins=True,
         reading="from",
     ),
@@ -191,7 +195,7 @@ ENDS: Final = (
         shift=-1,
     ),
     Phrase(
-        cues=frozenset(spellings("until|till?|up|bis|hasta|até|jusqu")),
+        cues=frozenset(spellings("until|till?|to|up|bis|hasta|até|jusqu")),
         pattern=_compiled(rf"{_UNTIL}\s{_THE}(?P<date>{_DATE}),?{_EXCLUDED}"),
         begins=False,
         reading="exact",
@@ -204,14 +208,14 @@ ENDS: Final = (
         reading="through",
     ),
     Phrase(
-        cues=frozenset(spellings("until|till?|up|bis|hasta|até|jusqu")),
+        cues=frozenset(spellings("until|till?|to|up|bis|hasta|até|jusqu")),
         pattern=_compiled(rf"{_UNTIL}\s{_THE}(?P<date>{_DATE}),?{_INCLUDED}"),
         begins=False,
         reading="through",
     ),
     Phrase(
-        cues=frozenset(spellings("until|till?|up|bis|hasta|até|jusqu")),
-        pattern=_compiled(rf"{_UNTIL}\s{_THE}(?P<date>{_DATE})(?!,?{_INCLUDED}|,?{_EXCLUDED})"),
+        cues=frozenset(spellings("until|till?|to|up|bis|hasta|até|jusqu")),
+        pattern=_compiled(rf"{_UNTIL}\s{_HOUR}{_THE}(?P<date>{_DATE})(?!,?{_INCLUDED}|,?{_EXCLUDED})"),
         begins=False,
         reading="until",
     ),
@@ -254,141 +258,9 @@ DURING: Final = _compiled(
     rf"(?P<date>{_ANY_DAYS})"
 )
 
-UNSURE: Final = Cues.of(
-    "if|unless|whether|when|wenn|falls|ob|sobald|si|cuando|quand|quando|might|maybe|perhaps|probably",
-    "possibly|vielleicht|wahrscheinlich|möglicherweise|vermutlich|quizás?|tal vez|talvez|peut être",
-    "probablement|provavelmente|wants?|wanted|wish|wishes|hopes?|plans?|planned|would|could|should",
-    "möchten?|quiere|veut|quer|hofft|espère|will bis|will ab|will seit",
-)
-"""Words of a question, a condition, a guess or a wish."""
-
-_FILES: Final = (
-    *("file", "files", "log", "logs", "list", "table", "report", "changelog", "page", "archive", "document"),
-    *(
-        "datei",
-        "liste",
-        "bericht",
-        "tabelle",
-        "archiv",
-        "fichier",
-        "archivo",
-        "informe",
-        "arquivo",
-        "relatório",
-    ),
-)
-CONTENT: Final = Cues.of(
-    "lists|contains?|shows|tracks?|tracking|records|reicht|umfasst|enthält|zeigt|contiene|muestra",
-    "contient|contém|mostra",
-    *(f"{noun} {verb}" for noun in _FILES for verb in ("cover", "covers", "hold", "holds")),
-)
-"""Words of a sentence about the content of something."""
-
-DEADLINE: Final = Cues.of(
-    "due|deadline|submit*|register|apply|confirm|pay|fällig|frist|geplant|angekündigt|abgabe*|abgegeben",
-    "abgeben|einreichen|einzureichen|eingereicht|erledig*|fertig*|zahl*|bezahl*|anmeld*|bestätig*",
-    "melden|entregar|plazo|vence|pagar|inscri*|rendre|rendue?s?|échéance|délai|payer|soll*|muss|müssen",
-    "debe*|doit|doivent|must|prazo|entregue|devem?|tem de|têm de|needs? to|please|bitte|veuillez",
-    "merci de|por favor|has to|have to submit|have to send|have to hand|have to finish|have to deliver",
-    "hat zeit|tiene que|tienen que|remettre|renvoyer|envoyer|schicken|senden|enviar",
-)
-"""Words of a sentence about a task, which has a last day but does not hold until then."""
-
-COLLECTION: Final = Cues.of(
-    "changes|releases|versions|commits|data|logs?|events|messages|entries|records|reports?|backups?",
-    "files|orders|tickets|results|invoices|issues|änderungen|daten|einträge|berichte?|rechnungen",
-    "cambios|datos|registros|informes?|modifications|données|rapports?|changements|milliseconds|seconds",
-    "minutes|hours|days|millisekunden|sekunden|minuten|stunden|tage|segundos|minutos|días|secondes",
-    "jours|cases|expenses?|sales|alterações|dados|relatórios?|faturas",
-)
-"""Nouns to which a phrase after them belongs."""
-
-PAST: Final = Cues.of(
-    "was|were|had|did|went|came|left|got|began|became|took|gave|met|sent|bought|sold|broke|built|paid",
-    "made|said|ran|fell|lost|joined|started|ended|moved|visited|signed|opened|launched|happened|arrived",
-    "returned|replaced|changed|war|waren|hatten?|hatte|wurden?|wurde|kam|kamen|ging|begann|worden",
-    "gewesen|geboren|fue|fueron|estaba|estuvo|era|hubo|tuvo|vino|nació|cambió|empezó|terminó|llegó",
-    "ha sido|était|étaient|avait|avaient|a été|ont été|est née?|a eu|est arrivée?|foi|foram|estava",
-    "esteve|houve|teve|veio|nasceu|mudou|começou|terminou|chegou|last|letzte[nmrs]?|vergangene[nmrs]?",
-    "ago|founded|married|gegründet|fundado|fundada|fondée?",
-)
-"""Words of a sentence about the past."""
-
-NOW: Final = Cues.of(
-    "from now|as of now|starting now|with immediate effect|ab sofort|ab jetzt|von jetzt an",
-    "dès maintenant|à partir de maintenant|dès à présent|desde ahora|a partir de ahora|desde ya",
-    "a partir de agora|desde já",
-)
-"""Words that begin a period today."""
-
-LASTED: Final = re.compile(
-    r"\b(?:lived|worked|studied|taught|served|led|owned|rented|attended|was|were|wohnte|lebte|arbeitete|studierte|leitete"
-    r"|war|waren|vivió|trabajó|estudió|fue|vivait|habitait|travaillait|vécu|travaillé|étudié|était|viveu|morou|trabalhou"
-    r"|estudou|foi)\b(?!\s(?:from|von|de|desde)\b)",
-    re.IGNORECASE,
-)
-"""Verbs of a sentence in which "from 2010 to 2015" means years: a port may change from 2010 to 2015."""
-
-ABSENT: Final = Cues.of(
-    "will|won t|wird|werden|sera|seront|será|serán|estará|estarán|serão|estarão|va a|vai|vão|away",
-    "absent|leave|holidays?|vacation|travell?ing|abroad|sick|ill|fehlt|verreist|urlaub|ferien|krank",
-    "auf reisen|abwesend|congé|vacances|absente?|malade|vacaciones|viaje|ausente|baja|trip|dienstreise",
-    "geschäftsreise|voyage|déplacement|férias|viagem|doente|next week",
-)
-"""Words of a sentence in which "from Monday to Wednesday" means those of one week, not opening hours."""
-
-OPEN: Final = Cues.of(
-    "open|opens|hours|offen|geöffnet|öffnet|öffnungszeiten|sprechzeiten|ouverte?s?|ouvre|horaires?",
-    "abierto|abierta|abre|horario|aberto|aberta|horário|service hours|office hours",
-)
-"""Words of a sentence about opening hours."""
-
-ABSENCE: Final = re.compile(
-    r"\b(?:is|are|ist|sind|est|sont|está|están|estão)\s(?:\S+\s){0,4}?(?:away|absent|leave|holidays?|vacation|travell?ing|abroad"
-    r"|sick|closed|out|down|offline|blocked|unavailable|frozen|verreist|urlaub|ferien|krank|geschlossen|gesperrt|abwesend|congé"
-    r"|vacances|absente?s?|malade|fermée?s?|vacaciones|viaje|ausentes?|baja|cerrad[oa]s?|férias|doente|fechad[oa]s?|fora)\b",
-    re.IGNORECASE,
-)
-"""Words of a sentence in which "for three weeks" counts from now, and is no term of a guarantee or a process."""
-
-EVENT: Final = Cues.of(
-    "meeting|appointment|birthday|anniversary|born|wedding|party|exam|interview|audit|termin|sitzung",
-    "besprechung|geburtstag|prüfung|hochzeit|réunion|rendez vous|anniversaire|examen|reunión|cita",
-    "cumpleaños|boda|reunião|consulta|aniversário|exame|likes? to say|says|deadline|ships?|launch",
-    "launches",
-)
-"""Words of a sentence about an event, which stays true when its day is over."""
-
-HINDRANCE: Final = Cues.of(
-    "closed|shut|reserved|is out|are out|out of|away|absent|is off|are off|day off|unavailable|blocked",
-    "is down|are down|offline|unreachable|frozen|no|not|nobody|none|only|all day|on leave",
-    "parental leave|sick leave|on holidays?|on vacation|replaces?|covers|reserviert|geschlossen",
-    "gesperrt|abwesend|fehlt|kein*|niemand|nur|ganztags|nicht|urlaub|ferien|übernimmt|vertritt",
-    "réservée?s?|fermée?s?|absente?s?|indisponible|aucune?|seulement|personne|ne|n|congé|vacances",
-    "remplace|reservado|reservada|cerrada?s?|cerrado|cerrados|ausente|nadie|ningún|ninguna|sólo|solo",
-    "vacaciones|sustituye|fechado|fechada|fechados|ninguém|só|apenas|não|férias|substitui",
-)
-"""Words of a sentence about what holds all day, and not about something that happens on that day."""
-
-STATE: Final = Cues.of(
-    "will|wird|werden|sera|seront|será|serán|estará|estarán|serão|estarão|habrá|haverá|bleibt|bleiben|reste|restent|queda",
-    "quedan|fica|ficam",
-)
-"""Words of a sentence about a state or the future, in which "in May" is a period."""
-
-ALWAYS: Final = Cues.of(
-    "always|usually|normally|typically|generally|often|annually|yearly|immer|meist*|normalerweise",
-    "jährlich|jeweils|gewöhnlich|toujours|généralement|habituellement|d habitude|siempre|normalmente",
-    "suele*|sempre|geralmente|costuma*",
-)
-"""Words of a sentence about what returns."""
-
-DENIED: Final = _compiled(
-    r"(?:\b(?:not|never|nicht|nie|nunca|pas|não|no(?=\s\w+[ae]n?\b(?!.*\baté\b)))\b|n['\u2019]t\b|\bn['\u2019]|\bne\b)"
-)
 _LIMITS: Final = r"(?:until|till|up\sto|bis|hasta|até|jusqu['\u2019](?:à|au|aux|en))"
 GOVERNED: Final = _compiled(
-    rf"\b(?:{_LIMITS}\s(?:\S+\s){{0,2}}|(?:from|by|before|after|since|to|than|ab|seit|vor|nach|depuis|antes)\s"
+    rf"\b(?:{_LIMITS}\s(?:\S+\s){{0,2}}|(?:from|by|per|zum|before|after|since|to|than|ab|seit|vor|nach|depuis|antes|avant|après|dès|après|tras|después)\s"
     r"(?:(?:the|den|dem|der|le|la|el|o|a|de|del|do|da)\s)?)$"
 )
 """Words before days that are no time in which something holds."""
@@ -406,13 +278,63 @@ CLOSED: Final = re.compile(r"\s*(?:$|[.,;:)](?!\d))")
 CLOSED_BEFORE: Final = re.compile(r"[,;:]\s$")
 CONTINUED: Final = _compiled(
     r"\s(?:in|im|at|am|auf|bei|beim|an|en|à|au|aux|chez|as|als|for|für|por|para|pour|on|with|mit|con|avec|and|und|y|et"
-    r"|but|aber|pero|mais|because|weil|porque|parce|e|com|em|no|na|inclus\w*|onwards?)\b"
+    r"|but|aber|pero|mais|because|weil|porque|parce|e|com|em|no|na|inclus\w*|onwards?|offline|down|closed|out|off"
+    r"|geschlossen|gesperrt|weg|zu|krank|abwesend|fermée?s?|cerrad[oa]s?|fechad[oa]s?)\b"
 )
-BELONGS: Final = re.compile(r"\s(?:\d|of\b|des?\b|du\b|del\b|d[ao]\b|d['\u2019])|['\u2019]", re.IGNORECASE)
+BELONGS: Final = re.compile(
+    r"\s(?:\d(?!\d?:\d\d)|of\b|des?\b|du\b|del\b|d[ao]\b|d['\u2019])|['\u2019]", re.IGNORECASE
+)
 PRELUDE: Final = _compiled(
     r"^(?:noch|nur\snoch|erst|schon|auch|only|also|just|encore|seulement|sólo|solo|só)\s$"
 )
 """Words before a phrase that still begins the sentence."""
 
 VERB_FIRST: Final = _compiled(r"(?:seit|ab|bis|hasta|desde|até|jusqu|depuis|à\spartir|a\spartir|dès)")
-SUBJECT: Final = re.compile(r"\s(?:the(?!\s\d)|our|we|he|she|they|it)\b")
+SUBJECT: Final = re.compile(r"\s(?:the(?!\s\d)|our|my|all|I|we|you|he|she|they|it)\b")
+BRACKET: Final = _compiled(r"\s\((?:(?:the|am|den|le|el|o)\s)?")
+INSERTED: Final = _compiled(r",\s(?=\w)[^,()]*$|\([^()]*\w[^()]*$")
+"""The beginning of an insertion that has words of its own: "the pass (valid until ...) is in the safe"."""
+INSERTED_END: Final = _compiled(
+    r"^[^,()]*(?:\)|,\s(?!(?:and|but|so|because|und|aber|weil|denn|et|mais|car|y|pero|porque|e|mas)\b)\w)"
+)
+EXCEPT: Final = _compiled(
+    r"\b(?:except(?:\sfor)?|apart(?:\sfrom)?|outside|other\sthan|instead(?:\sof)?|außer|statt|ausgenommen|abgesehen|sauf|hormis"
+    r"|excepté|à\spart|au\slieu|excepto|salvo|exceto|en\slugar|em\svez)\s$|\d[./]\d{1,2}\s$"
+)
+"""Words before days that a sentence leaves out, or digits that may be the first of these days."""
+IN_MONTHS: Final = _compiled(
+    r"\b(?:in|im|en|em|between|zwischen|entre|during|throughout|während|pendant|durante?)\s(?:the\s|les\s)?$"
+)
+LIMITING: Final = _compiled(r"\b(?:until|till?|through|bis|hasta|até|jusqu)\b")
+BARE_NUMBER: Final = re.compile(r"\d{1,2}[./]\d{1,2}|\d{4}")
+"""Digits that are a date only between words that say so: "Ubuntu 24.04 until 30 June" is no range."""
+OF_SUBJECT: Final = _compiled(r"\s(?:is|are|ist|sind|est|sont|está|están|estão|es|é|n['\u2019]est|no|não)\b")
+"""Words after days that belong to the subject before them: "the budget for next year is frozen"."""
+NAMING_DAY: Final = _compiled(r"(?<!\bon )\b(?:the|this)\s$")
+"""Words before a day that says which one of something is meant: "the 8 December contract"."""
+BACK: Final = _compiled(
+    r"\b(?:back|returns?|wieder\s(?:da|zurück)|zurück|de\sretour|retour|vuelve|regresa|volta)\s(?:(?:on|am|le|el|a|em)\s)?$"
+)
+"""Words before the day on which somebody is back, which says nothing more than the end of the period before it."""
+ALONE_BEFORE: Final = _compiled(r"(?:^|[,;:(]\s)$|\b(?:the|die|la|closed|shut|off|out|away|frozen)\s$")
+ALONE_AFTER: Final = _compiled(
+    r"\s(?:no|kein\w*|sin|sem|pas\sde|aucun\w*|nobody|niemand|nadie|personne|nur|only)\b"
+)
+UNREAD_DATE: Final = re.compile(
+    r"(?<![\d./-])(?:0?[1-9]|[12]\d|3[01])(?:[./-](?:0[1-9]|1[0-2])|\.[1-9](?=\.))(?:[./-](?=\D|$)|(?![\d./%-]))"
+)
+"""Digits outside of all spans that may be a day and a month."""
+EXCLUDES: Final = _compiled(
+    r"\b(?:not\sinclud|exclud|exclusive|ausschlie(?:ß|ss)lich|exklusiv|nicht\s(?:mehr\s)?(?:ein|inbegriffen)|exclu|non\s(?:compris|inclus)"
+    r"|sin\sincluir|no\sinclu|não\sinclu)"
+)
+"""Words that take the day of a phrase out of the period; :data:`ENDS` reads those that stand right beside it."""
+OTHER_END: Final = _compiled(r"\b(?:until|till?|bis(?!\szu\s\d)|hasta|até|jusqu)\b")
+FROM_THEN: Final = _compiled(
+    r"\b(?:from\s(?:then|that|there)|ab\s(?:da|dann|dem|diesem)\b|seitdem|à\spartir\sde\s(?:ce|là)|dès\slors"
+    r"|a\spartir\sde\s(?:es[ea]|entonces)|desde\s(?:entonces|es[ea]|então|ess[ea])|a\spartir\s(?:daí|dess[ea]))"
+)
+"""Words by which the days before them are a beginning: "on Thursday the fax goes: from that day on, use the portal"."""
+OTHER_BEGINNING: Final = _compiled(
+    r"\b(?:from|von|vom|ab|seit|since|du|desde|depuis|à\spartir\s\S+|a\spartir\s\S+)\s(?:\S+\s)?\S*\d"
+)

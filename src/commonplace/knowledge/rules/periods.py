@@ -1,4 +1,4 @@
-"""Periods in sentences, such as "since May" or "until Friday", in five languages. Pure.
+"""Periods in sentences, such as "since May" or "until Friday", in seven languages. Pure.
 
 A wrong period hides a memory; a missing period does not. So a period is read only if the sentence clearly names it: not
 from a question, a condition or a wish, not from two sentences, and not from a phrase that belongs to a noun ("the
@@ -16,7 +16,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
+from commonplace.knowledge.rules import period_cues as cues
 from commonplace.knowledge.rules import period_phrases as phrases
+from commonplace.knowledge.rules.coded_sentences import CodedSentence, coded_sentence
+from commonplace.knowledge.rules.east_asian_periods import is_east_asian, read_days
 from commonplace.knowledge.rules.period_days import (
     DAY_READERS,
     Ends,
@@ -26,10 +29,9 @@ from commonplace.knowledge.rules.period_days import (
     may_be_this_week,
     pair_of,
 )
-from commonplace.language.cues import Cues, tokens_of
+from commonplace.language.cues import tokens_of
 from commonplace.language.day_meanings import DaySpan, SpanKind
-from commonplace.language.day_spans import find_day_spans, names_days
-from commonplace.language.quotations import without_quotations
+from commonplace.language.day_spans import names_days
 
 _MOST_WORDS: Final = 20
 """The length of a sentence above which a phrase counts only at the beginning, because it may belong to any part."""
@@ -61,41 +63,6 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sentence:
-    """A sentence whose days are single characters.
-
-    Attributes:
-        text: The sentence as it was said.
-        coded: The sentence with one character for each span.
-        tokens: The words of the sentence without its days.
-        spans: The spans by their characters.
-        kinds: The kinds of the spans.
-        today: The day on which it was said.
-    """
-
-    text: str
-    coded: str
-    tokens: tuple[str, ...]
-    spans: dict[str, DaySpan]
-    kinds: frozenset[SpanKind]
-    today: date
-
-    def has(self, words: Cues | re.Pattern[str]) -> bool:
-        """Return whether the sentence contains certain words."""
-        return (
-            words.occur_in(self.tokens) if isinstance(words, Cues) else words.search(self.coded) is not None
-        )
-
-    def words(self, match: re.Match[str]) -> str:
-        """Return a phrase as it was said."""
-        return "".join(self._said(char) for char in match[0]).strip(" ,.;")
-
-    def _said(self, char: str) -> str:
-        span = self.spans.get(char)
-        return char if span is None else self.text[span.start : span.end]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Finding:
     """A phrase that names a period, or one end of it; ``days`` is ``None`` if the phrase is unclear."""
 
@@ -110,47 +77,70 @@ def read_period(text: str, now: datetime) -> Period | None:
         text: One sentence.
         now: When it was said (aware), in the time zone of the person who said it: that zone decides which day is today.
     """
-    if len(text) > _MOST_CHARS or not names_days(text) or phrases.CHARACTERS.search(text):
+    if len(text) > _MOST_CHARS or phrases.CHARACTERS.search(text):
         return None
-    sentence = _coded(" ".join(text.split()), now.date())
+    if is_east_asian(text):
+        return _east_asian(text, now)
+    if not names_days(text):
+        return None
+    sentence = coded_sentence(" ".join(text.split()), now.date())
     findings = _findings(sentence) if sentence.spans and "?" not in text else []
     if (
         not findings
-        or sentence.has(phrases.UNSURE)
-        or any(each.days is None for each in findings)
+        or any(sentence.has(each) for each in cues.DOUBTS)
+        or any(each.days is None or _is_name(sentence, each.match) for each in findings)
+        or _returns_each_year(sentence, findings)
         or _has_other_days(sentence, findings)
     ):
         return None
     begins = [each.days[0] for each in findings if each.days and each.days[0]]
     ends = [each.days[1] for each in findings if each.days and each.days[1]]
-    if not begins and sentence.has(phrases.NOW):
+    if not begins and sentence.has(cues.NOW):
         begins = [sentence.today]
     if len(begins) > 1 or len(ends) > 1 or (begins and ends and ends[0] < begins[0]):
         return None
     return _period(sentence, findings, (begins or [None])[0], (ends or [None])[0], now)
 
 
-def _coded(text: str, today: date) -> _Sentence:
-    """Return a sentence whose days are characters of a private block, a block for each kind of span."""
-    coded, spans, end = "", dict[str, DaySpan](), 0
-    for place, span in enumerate(find_day_spans(without_quotations(text), today)[: phrases.MOST_SPANS]):
-        char = phrases.character(span.kind, place)
-        spans[char] = span
-        coded += f"{text[end : span.start]}{char}"
-        end = span.end
-    coded += text[end:]
-    kinds = frozenset(span.kind for span in spans.values())
-    return _Sentence(text=text, coded=coded, tokens=tokens_of(coded), spans=spans, kinds=kinds, today=today)
+def _east_asian(text: str, now: datetime) -> Period | None:
+    days = read_days(text, now.date())
+    if days is None:
+        return None
+    words, (first, last) = days
+    begins = None if first is None else _beginning(first, now)
+    return Period(words=words, valid_from=begins, valid_to=None if last is None else _ending(last, now))
+
+
+def _is_name(sentence: CodedSentence, match: re.Match[str]) -> bool:
+    """Return whether a phrase begins with a capital within a sentence, as in "the bar Until Friday"."""
+    before = sentence.coded[: match.start()].rstrip()
+    return match[0][0].isupper() and before[-1:].isalnum()
+
+
+def _returns_each_year(sentence: CodedSentence, findings: Sequence[_Finding]) -> bool:
+    """Return whether a sentence is about days of every year."""
+    names_year = any(
+        sentence.spans[char].has_year for each in findings for char in each.match[0] if char in sentence.spans
+    )
+    is_yearly = any(span.kind is SpanKind.RHYTHM and span.unit == "year" for span in sentence.spans.values())
+    is_habit = sentence.has(cues.RETURNING) or (
+        sentence.has(cues.ALWAYS) and any(each.days and each.days[1] for each in findings)
+    )
+    return is_yearly or (not names_year and is_habit)
 
 
 def _period(
-    sentence: _Sentence, findings: Sequence[_Finding], first: date | None, last: date | None, now: datetime
+    sentence: CodedSentence,
+    findings: Sequence[_Finding],
+    first: date | None,
+    last: date | None,
+    now: datetime,
 ) -> Period | None:
     """Return the period between two days, inclusive; ``None`` if it does not belong to the sentence."""
     rest = sentence.coded
     for each in findings:
         rest = rest.replace(each.match[0], "")
-    if phrases.NEXT_SENTENCE.search(rest):
+    if phrases.NEXT_SENTENCE.search(rest) or _says_more(rest, first, last):
         return None
     ordered = sorted(findings, key=lambda each: each.match.start())
     remarks = [
@@ -167,6 +157,17 @@ def _period(
     )
 
 
+def _says_more(rest: str, first: date | None, last: date | None) -> bool:
+    """Return whether the words outside of the phrases may name another end, or take a day out of the period."""
+    return (
+        phrases.UNREAD_DATE.search(rest) is not None
+        or phrases.EXCLUDES.search(rest) is not None
+        or phrases.FROM_THEN.search(rest) is not None
+        or (last is None and phrases.OTHER_END.search(rest) is not None)
+        or (first is None and phrases.OTHER_BEGINNING.search(rest) is not None)
+    )
+
+
 def _beginning(day: date, now: datetime) -> datetime:
     """Return the beginning of a day in UTC, as for all days of facts; today has begun."""
     begins = datetime.combine(day, time(), UTC)
@@ -179,7 +180,7 @@ def _ending(day: date, now: datetime) -> datetime:
     return max(after.replace(tzinfo=UTC), after.replace(tzinfo=now.tzinfo).astimezone(UTC))
 
 
-def _findings(sentence: _Sentence) -> list[_Finding]:
+def _findings(sentence: CodedSentence) -> list[_Finding]:
     """Return the phrases that name a period: one that names both ends, or one for each end, or only days."""
     for read in (_both_ends, _single_ends, _whole_days):
         findings = list(read(sentence))
@@ -188,14 +189,14 @@ def _findings(sentence: _Sentence) -> list[_Finding]:
     return []
 
 
-def _both_ends(sentence: _Sentence) -> Iterator[_Finding]:
+def _both_ends(sentence: CodedSentence) -> Iterator[_Finding]:
     """Return the first phrase that names both ends of a period."""
     for needs, pattern, read in _BOTH:
         if sentence.has(needs) and (match := pattern.search(sentence.coded)):
             yield _Finding(match=match, days=read(sentence, match))
             return
     is_absence = (
-        SpanKind.LENGTH in sentence.kinds and sentence.has(phrases.ABSENCE) and not sentence.has(phrases.PAST)
+        SpanKind.LENGTH in sentence.kinds and sentence.has(cues.ABSENCE) and not sentence.has(cues.PAST)
     )
     pattern = phrases.FOR_LENGTH if is_absence else phrases.AHEAD
     if is_absence or SpanKind.AHEAD in sentence.kinds:
@@ -205,26 +206,30 @@ def _both_ends(sentence: _Sentence) -> Iterator[_Finding]:
             yield _Finding(match=match, days=_if_clear(sentence, match, days))
 
 
-def _if_clear(sentence: _Sentence, match: re.Match[str], days: Ends | None) -> Ends | None:
+def _if_clear(sentence: CodedSentence, match: re.Match[str], days: Ends | None) -> Ends | None:
     """Return days, unless the phrase belongs to a noun or to one part of a long sentence."""
     before, after = sentence.coded[: match.start()], sentence.coded[match.end() :]
-    belongs = _is_of_collection(before) or phrases.BELONGS.match(after)
+    belongs = _is_of_collection(before) or phrases.BELONGS.match(after) or phrases.EXCEPT.search(before)
     is_lost = before.strip() and len(sentence.coded.split()) > _MOST_WORDS
-    return None if belongs or is_lost or sentence.has(phrases.CONTENT) else days
+    is_inserted = phrases.INSERTED.search(before) and phrases.INSERTED_END.match(after)
+    return None if belongs or is_lost or is_inserted or sentence.has(cues.CONTENT) else days
 
 
 def _is_of_collection(before: str) -> bool:
     """Return whether the words before a phrase end with a noun such as "changes", but not "no changes"."""
     *others, noun = tokens_of(before) or ("",)
-    return noun in phrases.COLLECTION.words and others[-1:] not in (["no"], ["keine"])
+    return noun in cues.COLLECTION.words and others[-1:] not in (["no"], ["keine"])
 
 
-def _from_to(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
+def _from_to(sentence: CodedSentence, match: re.Match[str]) -> Ends | None:
     first, last = (sentence.spans[match[name]] for name in ("first", "last"))
+    is_number = phrases.BARE_NUMBER.fullmatch(sentence.text[first.start : first.end]) is not None
+    if is_number and not match["opening"] and phrases.LIMITING.search(match[0]):
+        return None
     if first.kind is last.kind is SpanKind.WEEKDAY:
         if (
-            not sentence.has(phrases.ABSENT)
-            or sentence.has(phrases.OPEN)
+            not sentence.has(cues.ABSENT)
+            or sentence.has(cues.OPEN)
             or may_be_this_week(first, last, sentence.today)
         ):
             return None
@@ -232,32 +237,47 @@ def _from_to(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
         return None
     if match["joint"] and not match["between"] and not are_neighbours(first, last):
         return None
-    is_past = sentence.has(phrases.PAST)
-    return _if_clear(sentence, match, pair_of(first, last, sentence.today, is_past=is_past))
+    return _pair(sentence, match, first, last)
 
 
-def _are_clear_stretches(sentence: _Sentence, match: re.Match[str], first: DaySpan, last: DaySpan) -> bool:
+def _are_clear_stretches(
+    sentence: CodedSentence, match: re.Match[str], first: DaySpan, last: DaySpan
+) -> bool:
     """Return whether neither end is a number that may be no year, nor a month of every year."""
     units = {span.unit for span in (first, last) if span.kind is SpanKind.STRETCH}
+    if match["joint"] and "month" in units and not phrases.IN_MONTHS.search(sentence.coded[: match.start()]):
+        return False
     if "year" in units:
         is_closed = phrases.CLOSED.match(sentence.coded[match.end() :])
-        return is_closed is not None and sentence.has(phrases.LASTED)
-    is_joint = match["joint"] and sentence.has(phrases.HINDRANCE)
-    return "month" not in units or last.has_year or is_joint or sentence.has(phrases.ABSENT)
+        return is_closed is not None and sentence.has(cues.LASTED)
+    is_joint = match["joint"] and sentence.has(cues.HINDRANCE)
+    return "month" not in units or last.has_year or is_joint or sentence.has(cues.ABSENT)
 
 
-def _range(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
+def _range(sentence: CodedSentence, match: re.Match[str]) -> Ends | None:
     """Return the days of words such as "9-20 December"."""
     span = sentence.spans[match["range"]]
     if span.unit == "joint" and not match["between"]:
         return None
     first, last = (replace(span, options=tuple((days[end],) * 2 for days in span.options)) for end in (0, 1))
-    return _if_clear(
-        sentence, match, pair_of(first, last, sentence.today, is_past=sentence.has(phrases.PAST))
-    )
+    return _pair(sentence, match, first, last)
 
 
-def _length_from(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
+def _pair(sentence: CodedSentence, match: re.Match[str], first: DaySpan, last: DaySpan) -> Ends | None:
+    """Return the days of a state from one to another; an event of these days or between them stays true."""
+    if match.groupdict().get("between") and sentence.has(cues.EVENT) and not sentence.has(cues.HINDRANCE):
+        return None
+    is_past = sentence.has(cues.PAST)
+    days = pair_of(first, last, sentence.today, is_past=is_past)
+    is_over = days is not None and days[1] is not None and days[1] < sentence.today
+    if (is_past or is_over) and not sentence.has(
+        cues.LASTED if first.has_year or last.has_year else cues.LIVED
+    ):
+        return None
+    return _if_clear(sentence, match, days)
+
+
+def _length_from(sentence: CodedSentence, match: re.Match[str]) -> Ends | None:
     """Return the days of a length that begins on a day: "for a week starting Monday"."""
     begins = coming_day(sentence.spans[match["date"]], sentence.today)
     if begins is None:
@@ -267,7 +287,7 @@ def _length_from(sentence: _Sentence, match: re.Match[str]) -> Ends | None:
 
 
 _BOTH: Final[
-    tuple[tuple[re.Pattern[str], re.Pattern[str], Callable[[_Sentence, re.Match[str]], Ends | None]], ...]
+    tuple[tuple[re.Pattern[str], re.Pattern[str], Callable[[CodedSentence, re.Match[str]], Ends | None]], ...]
 ] = (
     (phrases.TO, phrases.FROM_TO, _from_to),
     (phrases.A_RANGE, phrases.RANGE, _range),
@@ -277,51 +297,61 @@ _BOTH: Final[
 """Phrases that name both ends: what they need, which is quick to find, the phrase, and its reading."""
 
 
-def _single_ends(sentence: _Sentence) -> Iterator[_Finding]:
+def _single_ends(sentence: CodedSentence) -> Iterator[_Finding]:
     for phrase in phrases.BEGINS:
         for match in _matches(sentence, phrase):
             if _begins(sentence, match):
                 yield _Finding(match=match, days=_end_of_phrase(sentence, match, phrase))
-    if not sentence.has(phrases.DEADLINE):
+    if not sentence.has(cues.DEADLINE):
         for phrase in phrases.ENDS:
             for match in _matches(sentence, phrase):
                 yield _Finding(match=match, days=_end_of_phrase(sentence, match, phrase))
 
 
-def _matches(sentence: _Sentence, phrase: phrases.Phrase) -> Iterator[re.Match[str]]:
+def _matches(sentence: CodedSentence, phrase: phrases.Phrase) -> Iterator[re.Match[str]]:
     if not phrase.cues.isdisjoint(sentence.tokens):
         yield from phrase.pattern.finditer(sentence.coded)
 
 
-def _begins(sentence: _Sentence, match: re.Match[str]) -> bool:
+def _begins(sentence: CodedSentence, match: re.Match[str]) -> bool:
     """Return whether "from" within a sentence means a beginning, not an origin."""
     if not match.groupdict().get("on") or match["onwards"]:
         return True
     span = sentence.spans[match["date"]]
-    is_coming = match["on"].lower() == "from" and span.is_relative and span.options[0][0] >= sentence.today
-    return is_coming and span.kind in {SpanKind.NEAR, SpanKind.STRETCH}
+    if match["on"].lower() != "from" or not span.options:
+        return False
+    if span.is_relative:
+        return span.options[0][0] >= sentence.today and span.kind in {SpanKind.NEAR, SpanKind.STRETCH}
+    day = coming_day(span, sentence.today)
+    return (
+        day is not None
+        and day > sentence.today
+        and phrases.CLOSED.match(sentence.coded[match.end() :]) is not None
+    )
 
 
-def _end_of_phrase(sentence: _Sentence, match: re.Match[str], phrase: phrases.Phrase) -> Ends | None:
+def _end_of_phrase(sentence: CodedSentence, match: re.Match[str], phrase: phrases.Phrase) -> Ends | None:
     """Return the day with which a period begins or ends."""
     span = sentence.spans[match["date"]]
     if not _stands_alone(sentence, match, span) or (not phrase.begins and _is_denied(sentence, match)):
         return None
     day = DAY_READERS[phrase.reading](span, sentence.today)
-    if day is None:
+    if day is None or (not phrase.begins and day >= sentence.today and sentence.has(cues.PAST)):
         return None
     days = (day + phrase.shift * _DAY, None) if phrase.begins else (None, day + phrase.shift * _DAY)
     return _if_clear(sentence, match, days)
 
 
-def _is_denied(sentence: _Sentence, match: re.Match[str]) -> bool:
+def _is_denied(sentence: CodedSentence, match: re.Match[str]) -> bool:
     """Return whether something does not happen until a day: "does not open until Friday"."""
-    return phrases.DENIED.search(sentence.coded[: match.start()]) is not None
+    return cues.DENIED.search(sentence.coded[: match.start()]) is not None
 
 
-def _stands_alone(sentence: _Sentence, match: re.Match[str], span: DaySpan) -> bool:
+def _stands_alone(sentence: CodedSentence, match: re.Match[str], span: DaySpan) -> bool:
     """Return whether a phrase ends with its date, so that the following words do not belong to it."""
     rest = sentence.coded[match.end() :]
+    if match.groupdict().get("onwards"):
+        return True
     if span.kind in {SpanKind.DAY, SpanKind.END, SpanKind.RANGE} or phrases.CLOSED.match(rest):
         return True
     before = sentence.coded[: match.start()]
@@ -332,9 +362,10 @@ def _stands_alone(sentence: _Sentence, match: re.Match[str], span: DaySpan) -> b
     return phrases.SUBJECT.match(rest) is not None
 
 
-def _whole_days(sentence: _Sentence) -> Iterator[_Finding]:
+def _whole_days(sentence: CodedSentence) -> Iterator[_Finding]:
     """Return days on which something holds: "next week", "during the fair (9-20 December)"."""
-    if any(sentence.has(each) for each in (phrases.PAST, phrases.DEADLINE, phrases.EVENT)):
+    is_event = sentence.has(cues.EVENT) and not sentence.has(cues.NO_EVENT)
+    if is_event or any(sentence.has(each) for each in (cues.PAST, cues.DEADLINE, cues.CLOCK)):
         return
     for match in phrases.DURING.finditer(sentence.coded):
         span = sentence.spans[match["date"]]
@@ -342,31 +373,53 @@ def _whole_days(sentence: _Sentence) -> Iterator[_Finding]:
             yield _Finding(match=match, days=_if_clear(sentence, match, days_ahead(span, sentence.today)))
 
 
-def _is_state(sentence: _Sentence, match: re.Match[str], span: DaySpan) -> bool:
+def _is_state(sentence: CodedSentence, match: re.Match[str], span: DaySpan) -> bool:
     """Return whether a sentence clearly says that something holds on some days, and does not return each year."""
     before, after = sentence.coded[: match.start()], sentence.coded[match.end() :]
     if phrases.ATTACHED.search(before) or phrases.GOVERNED.search(before) or phrases.BELONGS.match(after):
         return False
-    if span.kind is SpanKind.WEEKDAY or (
-        span.kind is SpanKind.STRETCH and not span.is_relative and not match["in"]
+    if span.kind is SpanKind.WEEKDAY or _is_of_noun(before, after, span):
+        return False
+    if span.kind is SpanKind.STRETCH and not span.is_relative and not match["in"]:
+        return span.unit == "week" and sentence.has(cues.HINDRANCE) and _is_alone(before, after)
+    if sentence.has(cues.ALWAYS):
+        return False
+    if (
+        (span.is_relative and span.kind is SpanKind.STRETCH)
+        or match["strong"]
+        or span.unit in {"week", "quarter", "half"}
     ):
-        return False
-    if span.is_relative or match["strong"]:
-        return not sentence.has(phrases.ALWAYS)
-    if sentence.has(phrases.ALWAYS):
-        return False
-    if span.kind is SpanKind.STRETCH and span.unit in {"week", "quarter", "half"}:
         return True
-    return sentence.has(phrases.HINDRANCE) or (span.kind is SpanKind.STRETCH and sentence.has(phrases.STATE))
+    return sentence.has(cues.HINDRANCE) or (span.kind is SpanKind.STRETCH and sentence.has(cues.STATE))
 
 
-def _has_other_days(sentence: _Sentence, findings: Sequence[_Finding]) -> bool:
+def _is_of_noun(before: str, after: str, span: DaySpan) -> bool:
+    """Return whether days say which budget, contract and so on is meant."""
+    of_subject = before.strip() and phrases.OF_SUBJECT.match(after)
+    of_noun = span.kind is SpanKind.DAY and after[1:2].islower() and phrases.NAMING_DAY.search(before)
+    return bool(of_subject or of_noun)
+
+
+def _is_alone(before: str, after: str) -> bool:
+    """Return whether a week without "in" stands as a time: "KW 50 kein Deployment", "closed the week of 9 March"."""
+    is_end = phrases.CLOSED.match(after) or phrases.ALONE_AFTER.match(after)
+    return is_end is not None and phrases.ALONE_BEFORE.search(before) is not None
+
+
+def _has_other_days(sentence: CodedSentence, findings: Sequence[_Finding]) -> bool:
     """Return whether a sentence names days beside those of its phrases, so that it may say more than they do."""
     used = {char for each in findings for char in each.match[0]}
+    begins = any(each.days and each.days[0] for each in findings)
     for char, span in sentence.spans.items():
-        if char in used or span.kind in {SpanKind.RHYTHM, SpanKind.LENGTH}:
+        if char in used or span.kind is SpanKind.RHYTHM:
             continue
+        if span.kind is SpanKind.LENGTH:
+            if begins:
+                continue
+            return True
         before = sentence.coded[: sentence.coded.index(char)]
+        if phrases.BACK.search(before) and _is_after_end(span, findings):
+            continue
         if span.kind is SpanKind.VAGUE or (span.is_relative and span.kind is SpanKind.STRETCH):
             return True
         is_bare = span.kind is SpanKind.STRETCH and not span.is_relative and span.unit in {"month", "year"}
@@ -374,3 +427,9 @@ def _has_other_days(sentence: _Sentence, findings: Sequence[_Finding]) -> bool:
         if is_limit or not (is_bare or phrases.ATTACHED.search(before)):
             return True
     return False
+
+
+def _is_after_end(span: DaySpan, findings: Sequence[_Finding]) -> bool:
+    """Return whether a day may be after the end of the period."""
+    ends = [each.days[1] for each in findings if each.days and each.days[1]]
+    return bool(ends and span.options) and span.options[-1][0] > max(ends)

@@ -23,6 +23,9 @@ _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _BEFORE_DATE: Final = frozenset(
     {"week", "day", "since", "from", "until", "of", "on", "in", "as", "for", "the"}
 )
+_BEGINNING: Final = frozenset({"from", "since", "starting", "effective"})
+"""Words before a month or year that is a date on its own: ``fee_from_september``, but not ``sales_in_september``."""
+
 _DAY_AND_MONTH: Final = 2
 _WHOLE_DATE: Final = 3
 """The least number of parts of a date with and without the name of its month."""
@@ -41,12 +44,16 @@ def is_of_the_past(predicate: str) -> bool:
 
 
 def undated(predicate: str) -> str:
-    """Return the name of a predicate without a date at its end: ``on_call`` for ``on_call_week_of_6_july``."""
+    """Return the name of a predicate without a date at its end: ``on_call`` for ``on_call_week_of_6_july``.
+
+    A month or year counts after a word such as "from": ``fee`` for ``fee_from_september``.
+    """
     parts = siblings.plain_name(predicate).split("_")
     end = len(parts)
     while end and (parts[end - 1] in _MONTH_NAMES or _is_number(parts[end - 1])):
         end -= 1
-    if not _is_date(parts[end:]):
+    is_beginning = end < len(parts) and parts[end - 1] in _BEGINNING and _is_month_or_year(parts[end:])
+    if not (_is_date(parts[end:]) or is_beginning):
         return "_".join(parts)
     while end and parts[end - 1] in _BEFORE_DATE:
         end -= 1
@@ -55,6 +62,10 @@ def undated(predicate: str) -> str:
 
 def _is_number(part: str) -> bool:
     return bool(_NUMBER.fullmatch(part) or _YEAR.fullmatch(part))
+
+
+def _is_month_or_year(parts: list[str]) -> bool:
+    return all(part in _MONTH_NAMES or _YEAR.fullmatch(part) for part in parts)
 
 
 def _is_date(parts: list[str]) -> bool:

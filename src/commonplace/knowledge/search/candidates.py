@@ -11,7 +11,7 @@ import numpy as np
 from commonplace.knowledge.model.candidates import Array, Candidates
 from commonplace.knowledge.model.kinds import COLUMNS, Memory, MemoryType
 from commonplace.knowledge.search.request import SearchRequest
-from commonplace.knowledge.search.statements import (
+from commonplace.knowledge.store.search_statements import (
     PRODUCTS,
     TABLES,
     Reach,
@@ -23,6 +23,8 @@ from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.storage.database import Columns
 
 _NOUNS: Final = {table.memory_type: table.noun for table in TABLES.values()}
+_READ_COLUMNS: Final = {kind: [(name, f"{kind}_{name}") for name in COLUMNS[kind]] for kind in MemoryType}
+"""The columns of each kind, with their names in the statement ``read_memories``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +96,7 @@ async def read_candidates(
 
 def _memory(row: Columns, now: datetime) -> Memory:
     memory_type = MemoryType(row["memory_type"])
-    columns = {name: row[f"{memory_type}_{name}"] for name in COLUMNS[memory_type]}
+    columns = {name: row[column] for name, column in _READ_COLUMNS[memory_type]}
     return _NOUNS[memory_type].from_row(columns, now=now)
 
 

@@ -19,8 +19,7 @@ from commonplace.knowledge.model.inputs import require_scope
 from commonplace.knowledge.model.kinds import Episode, Fact, Memory, Rule
 from commonplace.knowledge.model.narrowing import EVERYTHING, Narrowing
 from commonplace.knowledge.model.quotas import ContextQuotas
-from commonplace.knowledge.rules.scoring import tie_break
-from commonplace.knowledge.search.context_block import (
+from commonplace.knowledge.rules.context_block import (
     CONTEXT_HEADER,
     DEFAULT_STYLE,
     FILLING_QUOTAS,
@@ -28,6 +27,7 @@ from commonplace.knowledge.search.context_block import (
     BlockStyle,
     render_context,
 )
+from commonplace.knowledge.rules.scoring import tie_break
 from commonplace.knowledge.search.future_facts import facts_until
 from commonplace.knowledge.search.recall import find_memories
 from commonplace.knowledge.search.request import SearchRequest, add_vector, make_request

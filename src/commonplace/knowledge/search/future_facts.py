@@ -11,8 +11,8 @@ from uuid import UUID
 
 from commonplace.core.sources import Source
 from commonplace.knowledge.model.kinds import Fact, Memory
+from commonplace.knowledge.model.search_results import SearchResult
 from commonplace.knowledge.search.request import SearchRequest
-from commonplace.knowledge.search.results import SearchResult
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
 

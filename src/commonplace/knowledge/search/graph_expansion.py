@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from commonplace.knowledge.model.kinds import Fact
-from commonplace.knowledge.search.explanation import explain_related
+from commonplace.knowledge.model.search_results import Scores, SearchResult
+from commonplace.knowledge.rules.explanation import explain_related
 from commonplace.knowledge.search.request import SearchRequest
-from commonplace.knowledge.search.results import Scores, SearchResult
-from commonplace.knowledge.search.statements import related_queries
+from commonplace.knowledge.store.search_statements import related_queries
 from commonplace.knowledge.store.statements import KnowledgeStatements
 
 MOST_RELATED: Final = 3

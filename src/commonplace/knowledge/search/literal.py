@@ -13,13 +13,13 @@ from uuid import UUID
 
 from commonplace.core.choices import require_items
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.browse.entries import ListedEntity
 from commonplace.knowledge.browse.lists import require_page
 from commonplace.knowledge.model import inputs
+from commonplace.knowledge.model.entries import ListedEntity
 from commonplace.knowledge.model.kinds import Memory, MemoryType
 from commonplace.knowledge.model.narrowing import EVERYTHING, Narrowing
 from commonplace.knowledge.search.request import make_request
-from commonplace.knowledge.search.statements import TABLES, literal_entity_queries, literal_queries
+from commonplace.knowledge.store.search_statements import TABLES, literal_entity_queries, literal_queries
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.language.literal import QueryWord, is_joined, is_short
 

@@ -7,7 +7,7 @@ from commonplace.core.instructions import find_flags
 from commonplace.knowledge.model.keys import plain_key
 from commonplace.knowledge.model.kinds import MemoryType
 from commonplace.knowledge.rules.periods import read_period
-from commonplace.knowledge.search.statements import (
+from commonplace.knowledge.store.search_statements import (
     TABLES,
     Form,
     Reach,

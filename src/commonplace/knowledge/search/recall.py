@@ -8,17 +8,17 @@ from commonplace.knowledge.model.candidates import Candidates
 from commonplace.knowledge.model.config import ScoreWeights
 from commonplace.knowledge.model.kinds import Episode, Memory, MemoryType
 from commonplace.knowledge.model.narrowing import EVERYTHING, Narrowing
+from commonplace.knowledge.model.search_results import Scores, SearchResult
+from commonplace.knowledge.rules.deduplication import folded
+from commonplace.knowledge.rules.explanation import explain_recall
 from commonplace.knowledge.rules.relevance import DEPTH, LEAST_SHOWN, Relevance, relevant
 from commonplace.knowledge.rules.scoring import score, tie_break
 from commonplace.knowledge.search.candidates import ReadMemories, read_candidates
-from commonplace.knowledge.search.deduplication import folded
-from commonplace.knowledge.search.explanation import explain_recall
 from commonplace.knowledge.search.future_facts import with_until
 from commonplace.knowledge.search.graph_expansion import find_related
 from commonplace.knowledge.search.request import SearchRequest, add_vector, begin_search, make_request
-from commonplace.knowledge.search.results import Scores, SearchResult
 from commonplace.knowledge.search.spelling import find_meant
-from commonplace.knowledge.search.statements import TABLES
+from commonplace.knowledge.store.search_statements import TABLES
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.traced import traced

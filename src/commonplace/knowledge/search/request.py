@@ -26,9 +26,9 @@ from commonplace.embedding.backend import EMBEDDING_DIMENSIONS
 from commonplace.knowledge.model.bounds import DEFAULT_LIMIT, MAX_LIMIT, Query
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE
 from commonplace.knowledge.model.narrowing import EVERYTHING, Narrowing
+from commonplace.knowledge.model.search_results import Scores, SearchResult
 from commonplace.knowledge.model.search_text import search_query_text
-from commonplace.knowledge.search.results import Scores, SearchResult
-from commonplace.knowledge.search.statements import Form, Reach, SearchTable, search_queries
+from commonplace.knowledge.store.search_statements import Form, Reach, SearchTable, search_queries
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.vectors import VectorModel, model_of, warn_of_other_model
 

@@ -16,12 +16,13 @@ from commonplace.knowledge.model.config import SearchMode
 from commonplace.knowledge.model.inputs import require_memory_type
 from commonplace.knowledge.model.kinds import Memory, MemoryType
 from commonplace.knowledge.model.narrowing import EVERYTHING, Narrowing
+from commonplace.knowledge.model.search_results import Scores, SearchResult
+from commonplace.knowledge.rules.deduplication import folded
+from commonplace.knowledge.rules.explanation import explain_context, explain_search
 from commonplace.knowledge.rules.ranking import ContextualScore, rank_by_context
 from commonplace.knowledge.rules.relevance import above_floor
 from commonplace.knowledge.rules.scoring import RRF_K, tie_break
 from commonplace.knowledge.search.candidates import read_candidates
-from commonplace.knowledge.search.deduplication import folded
-from commonplace.knowledge.search.explanation import explain_context, explain_search
 from commonplace.knowledge.search.future_facts import with_until
 from commonplace.knowledge.search.graph_expansion import find_related, followed
 from commonplace.knowledge.search.recall import STALE_WEIGHT
@@ -35,9 +36,8 @@ from commonplace.knowledge.search.request import (
     search_table,
     widened,
 )
-from commonplace.knowledge.search.results import Scores, SearchResult
 from commonplace.knowledge.search.spelling import find_meant
-from commonplace.knowledge.search.statements import TABLES, SearchTable, require_table
+from commonplace.knowledge.store.search_statements import TABLES, SearchTable, require_table
 from commonplace.knowledge.store.session import KnowledgeSession
 from commonplace.knowledge.store.statements import KnowledgeStatements
 from commonplace.knowledge.store.traced import traced

@@ -16,7 +16,7 @@ from commonplace.knowledge.model.candidates import Candidates
 from commonplace.knowledge.rules.relevance import is_common
 from commonplace.knowledge.search.candidates import find_candidates
 from commonplace.knowledge.search.request import SearchRequest
-from commonplace.knowledge.search.statements import SearchTable, spelling_queries
+from commonplace.knowledge.store.search_statements import SearchTable, spelling_queries
 from commonplace.knowledge.store.statements import KnowledgeStatements
 
 SHORTEST: Final = 4

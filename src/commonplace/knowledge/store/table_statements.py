@@ -8,7 +8,7 @@ from typing import Final
 from commonplace.knowledge.store.statements import MoveStatements
 from commonplace.storage.database import Statements, StatementSet, load_queries
 
-_DIRECTORY: Final = Path(__file__).parents[1] / "store" / "sql_by_table" / "reembedding"
+_DIRECTORY: Final = Path(__file__).parent / "sql_by_table" / "reembedding"
 
 TEXTS: Final[Mapping[str, str]] = {
     "episodes": "content",

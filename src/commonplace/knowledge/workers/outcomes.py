@@ -14,7 +14,7 @@ from procrastinate.worker import Worker
 
 from commonplace.core.errors import CommonplaceError, StorageUnavailableError, UpkeepError
 from commonplace.core.text import clean_text
-from commonplace.knowledge.workers.queue_work import queue_work
+from commonplace.knowledge.store.queue_work import queue_work
 
 RETRY_AFTER_S: Final = (60, 600)
 """The pauses before a failed job is retried, if its error names no time; after the last pause, the job waits for its

@@ -19,7 +19,7 @@ from procrastinate.exceptions import AlreadyEnqueued
 from commonplace.core.clock import CLOCKS_DIFFER_BY
 from commonplace.core.cron import next_tick, previous_tick
 from commonplace.core.settings import CRON_OFF, Settings
-from commonplace.knowledge.workers.queue_work import queue_work
+from commonplace.knowledge.store.queue_work import queue_work
 
 PERIODIC_ID: Final = "cron"
 

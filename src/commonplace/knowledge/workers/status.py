@@ -8,9 +8,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from commonplace.core.settings import Settings
+from commonplace.knowledge.store.queue_work import queue_work
 from commonplace.knowledge.store.statements import QueueStatements
 from commonplace.knowledge.workers.outcomes import SILENT_S
-from commonplace.knowledge.workers.queue_work import queue_work
 from commonplace.knowledge.workers.schedule import Schedule, Upkeep, last_ticks, schedules
 from commonplace.llm import can_consolidate
 from commonplace.storage.database import Columns

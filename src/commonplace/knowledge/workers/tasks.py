@@ -14,12 +14,12 @@ from procrastinate.exceptions import AlreadyEnqueued
 
 from commonplace.core.errors import UpkeepError
 from commonplace.core.settings import Settings
-from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.spawner import model_spawner
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.rules.consolidation_policy import Policy
+from commonplace.knowledge.store.queue_work import queue_work
 from commonplace.knowledge.workers.outcomes import AGAIN_IN_S
-from commonplace.knowledge.workers.queue_work import queue_work
 from commonplace.knowledge.workers.schedule import Upkeep
 from commonplace.llm.model import Model
 

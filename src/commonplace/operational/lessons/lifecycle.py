@@ -28,6 +28,9 @@ CONTRADICTION: Final = Decimal("-0.2")
 
 STALENESS: Final = "staleness"
 
+_WITNESSED: Final = (ChangeKind.REINFORCED, ChangeKind.REFINED)
+_DOUBTED: Final = (ChangeKind.CONTRADICTED, ChangeKind.CONTRADICTED)
+"""The kinds of change that a session makes to a memory at most once; a refinement counts as a reinforcement."""
 
 _Judged = tuple[Lesson, Judgement]
 
@@ -131,7 +134,7 @@ def _relation(judged: Sequence[_Judged], refined: Sequence[_Judged]) -> tuple[in
 async def _reinforce(
     sql: OperationalStatements, memory: Lesson, wording: str, author: Author
 ) -> LearningReceipt:
-    if await memories.session_changed(sql, memory, ChangeKind.REINFORCED, author.session_id):
+    if await memories.session_changed(sql, memory, _WITNESSED, author.session_id):
         if wording != memory.observation:
             alone = author.because(author.reason)
             await memories.replace(sql, memory, memory, ChangeKind.REPEATED, alone, wording=wording)
@@ -148,7 +151,7 @@ async def _refine(
     sql: OperationalStatements, memory: Lesson, text: str, wording: str, author: Author
 ) -> LearningReceipt:
     """Give a memory a text with both wordings, and reinforce it unless the session has already reinforced it."""
-    witnessed = await memories.session_changed(sql, memory, ChangeKind.REINFORCED, author.session_id)
+    witnessed = await memories.session_changed(sql, memory, _WITNESSED, author.session_id)
     trusted = memory.confidence if witnessed else confidence.step(memory.confidence, REINFORCEMENT)
     refined = replace(memory, observation=text, confidence=trusted, updated_at=author.now)
     refined = await memories.replace(sql, memory, refined, ChangeKind.REFINED, author, wording=wording)
@@ -158,7 +161,7 @@ async def _refine(
 
 async def _contradict(sql: OperationalStatements, memory: Lesson, author: Author) -> Effect | None:
     """Weaken a memory without refreshing it; return ``None`` if this session has already weakened it."""
-    if await memories.session_changed(sql, memory, ChangeKind.CONTRADICTED, author.session_id):
+    if await memories.session_changed(sql, memory, _DOUBTED, author.session_id):
         return None
     weaker = _with_confidence(memory, confidence.step(memory.confidence, CONTRADICTION))
     await memories.replace(sql, memory, weaker, ChangeKind.CONTRADICTED, author)

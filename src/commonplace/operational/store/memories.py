@@ -84,15 +84,12 @@ async def history(sql: OperationalStatements, memory_id: int) -> list[Change]:
 
 
 async def session_changed(
-    sql: OperationalStatements, memory: Lesson, kind: ChangeKind, session_id: int | None
+    sql: OperationalStatements, memory: Lesson, kinds: tuple[ChangeKind, ChangeKind], session_id: int | None
 ) -> bool:
-    """Return whether a session has already changed a memory in this way; operators have no session.
-
-    A refinement counts as a reinforcement.
-    """
+    """Return whether a session has already changed a memory in one of two ways; operators have no session."""
     if session_id is None:
         return False
-    other = ChangeKind.REFINED if kind is ChangeKind.REINFORCED else kind
+    kind, other = kinds
     return bool(
         await sql.session_changed(memory_id=memory.id, kind=kind, other_kind=other, session_id=session_id)
     )
@@ -111,19 +108,28 @@ async def create(
     observation: str,
     confidence: float,
     author: Author,
+    seen_at: datetime | None = None,
+    weeks_charged: int = 0,
 ) -> Lesson:
-    """Add a memory; the author's ``related_id`` is the memory that it corrects or refines."""
+    """Add a memory; the author's ``related_id`` is the memory that it corrects or refines.
+
+    ``seen_at`` is when it was last seen, by default now; its confidence contains the decay of ``weeks_charged`` weeks
+    since then.
+    """
     row = await sql.insert_memory(
         service=service,
         category=category,
         observation=observation,
         confidence=confidence,
         active=int(is_active(confidence)),
-        moment=format_timestamp(author.now),
+        moment=format_timestamp(seen_at or author.now),
         session_id=author.session_id,
         tier=author.tier,
     )
     memory = Lesson.from_row(row)
+    if weeks_charged:
+        counted_from = format_timestamp(memory.updated_at)
+        await sql.charge_decay(memory_id=memory.id, counted_from=counted_from, weeks_charged=weeks_charged)
     await _record(sql, memory.id, ChangeKind.CREATED, author, after=state_of(memory))
     return memory
 

@@ -6,7 +6,6 @@ from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.operational.model.processes import RecordingProcess
 from commonplace.operational.model.sessions import RunningSession, Session, SessionStatus, require_tier
 from commonplace.operational.model.stream import SessionResult
-from commonplace.operational.rules.session_status import status_after
 from commonplace.operational.store.statements import OperationalStatements
 
 
@@ -61,22 +60,20 @@ async def interrupt(sql: OperationalStatements, session: RunningSession) -> Sess
 async def finish(
     sql: OperationalStatements,
     session_id: int,
+    status: SessionStatus,
     result: SessionResult | None,
     now: datetime,
     *,
     exit_code: int | None = None,
-    status: SessionStatus | None = None,
 ) -> Session:
-    """End a session and store its result.
-
-    ``exit_code`` is negative for a signal. ``status`` replaces the status that :func:`status_after` returns.
+    """End a session and store its status and result; ``exit_code`` is negative for a signal.
 
     Raises:
         NotFoundError: No session has this id.
     """
     row = await sql.finish_session(
         id=session_id,
-        status=status or status_after(result, exit_code),
+        status=status,
         moment=format_timestamp(now),
         response=result.response if result else None,
         cost_usd=result.cost_usd if result else None,

@@ -22,11 +22,12 @@ from commonplace.operational.model.stream import (
     ToolUse,
 )
 from commonplace.operational.rules.fingerprints import Fingerprints
+from commonplace.operational.rules.markers import parse_markers
 from commonplace.operational.rules.output_lines import notice, shown_of
+from commonplace.operational.rules.session_status import status_after
 from commonplace.operational.store import output, sessions
 from commonplace.operational.store.statements import OperationalStatements
 from commonplace.operational.transcript.marker_store import store_marker
-from commonplace.operational.transcript.markers import parse_markers
 from commonplace.operational.transcript.recording_process import this_process
 from commonplace.storage.store import Store
 
@@ -175,7 +176,12 @@ class Recorder:
             result = replace(result, response=self._masked(result.response))
         async with self._store.writing() as sql:
             session = await sessions.finish(
-                sql, self._open.session.id, result, self._store.now(), exit_code=exit_code, status=status
+                sql,
+                self._open.session.id,
+                status or status_after(result, exit_code),
+                result,
+                self._store.now(),
+                exit_code=exit_code,
             )
         self._reports.append(SessionReport(session=session, receipts=tuple(self._receipts)))
         self._open, self._receipts = None, []

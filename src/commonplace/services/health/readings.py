@@ -18,6 +18,7 @@ from commonplace.embedding.model_files import find_model
 from commonplace.knowledge import KnowledgeMemory, RunState
 from commonplace.llm import can_consolidate, open_consolidation_model
 from commonplace.services.health.rules import (
+    URGENT_BEFORE,
     BackupState,
     ConsolidationState,
     EpisodeBacklog,
@@ -58,6 +59,7 @@ class _HealthReader:
     opened: OpenedMemories
     settings: Settings
     clock: Clock
+    urgent_only: bool
 
     async def machine(self) -> Mapping[str, Any]:
         home = self.settings.home
@@ -68,6 +70,9 @@ class _HealthReader:
 
     async def episodes(self) -> Mapping[str, Any]:
         knowledge = self.opened.knowledge()
+        within_s = URGENT_BEFORE.total_seconds()
+        if self.urgent_only and not await knowledge.runs.loses_episodes(within_s=within_s):
+            return {}
         groups = await knowledge.runs.pending()
         dead = await knowledge.dead_letters.list()
         failed = await knowledge.lists.episodes(status="failed", live=True, limit=1)
@@ -177,6 +182,7 @@ async def read_health(
     *,
     aspects: Collection[Aspect] = tuple(Aspect),
     clock: Clock = utc_now,
+    urgent_only: bool = False,
 ) -> HealthReading:
     """Return a reading of some aspects, by default of all; the other aspects count as healthy.
 
@@ -187,8 +193,9 @@ async def read_health(
         settings: The home, the models and the schedules.
         aspects: What to read.
         clock: Returns the current time.
+        urgent_only: Whether only urgent warnings matter. Episodes are then read only if one will be lost soon.
     """
-    reader = _HealthReader(opened, settings, clock)
+    reader = _HealthReader(opened=opened, settings=settings, clock=clock, urgent_only=urgent_only)
     read = await asyncio.gather(*(_guarded(aspect, reader.of(aspect)) for aspect in aspects))
     fields: dict[str, Any] = {}
     unreadable: dict[str, str] = {}

@@ -114,6 +114,7 @@ async def _lessons(operational: OperationalMemory) -> AsyncIterator[ExportedItem
             observation=lesson.observation,
             service=lesson.service,
             confidence=lesson.confidence,
+            updated_at=lesson.updated_at,
         )
         wordings = await operational.wordings.list(lesson.id)
         earlier = [each for each in wordings if each.text != lesson.observation]

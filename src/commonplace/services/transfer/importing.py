@@ -236,6 +236,7 @@ class Importer:
                     observation=item.observation,
                     service=item.service,
                     confidence=item.confidence,
+                    updated_at=item.updated_at,
                     allow_secrets=allow,
                 )
             case WorkspaceItem():

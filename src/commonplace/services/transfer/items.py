@@ -13,7 +13,7 @@ An item is an object with ``kind`` and the fields below; fields with ``?`` may b
                 ``source``?
 ``digest``      ``app_id``, ``content``, ``created_at``, ``updated_at``, ``app_name``?, ``user_id``?,
                 ``source_conversation_id``?, ``metadata``?
-``operational``  ``category``, ``observation``, ``service``?, ``confidence``?
+``operational``  ``category``, ``observation``, ``service``?, ``confidence``?, ``updated_at``?
 ``workspace``   ``text``, ``scope``?, ``tags``?, ``created_at``?
 ==============  =====================================================================================================
 
@@ -67,6 +67,7 @@ class OperationalItem:
     observation: str
     service: str | None = None
     confidence: float = DEFAULT_CONFIDENCE
+    updated_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,7 +238,10 @@ def _object(value: object) -> object:
 def _moment(value: object) -> object:
     if isinstance(value, datetime):  # as YAML reads it
         return value if value.tzinfo else None
-    return parse_timestamp(value) if isinstance(value, str) else None
+    try:
+        return parse_timestamp(value) if isinstance(value, str) else None
+    except InvalidInputError:  # It names no field.
+        return None
 
 
 _READERS: Final[dict[str, tuple[Callable[[object], object], str]]] = {

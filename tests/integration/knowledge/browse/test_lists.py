@@ -12,8 +12,8 @@ from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.request_context import RequestContext, request_context
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import FactCriteria, Narrowing, RuleCriteria
-from commonplace.knowledge.browse.cursors import cursor_of
-from commonplace.knowledge.browse.orders import FactOrder, RuleOrder
+from commonplace.knowledge.model.orders import FactOrder, RuleOrder
+from commonplace.knowledge.rules.cursors import cursor_of
 from commonplace.knowledge.storage_functions import (
     create_link,
     forget_memory,

@@ -19,8 +19,8 @@ from consolidation_worker import facts_of
 
 from commonplace.core.settings import Settings
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
-from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.rules.consolidation_policy import Policy
 from commonplace.knowledge.workers import outcomes, tasks, worker
 from commonplace.llm.backend import Request
 from commonplace.llm.scripted import Script

@@ -17,8 +17,8 @@ from typing import Final
 from commonplace.core.errors import ModelUnavailableError, StorageError
 from commonplace.core.settings import Settings
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
-from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.rules.consolidation_policy import Policy
 
 TENANT: Final = "tenant-a"
 POLICY: Final = Policy(lease_s=1.0, timeout_s=0.2, backoff_s=0.02, max_backoff_s=0.1, outage_s=0.02)

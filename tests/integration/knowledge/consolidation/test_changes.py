@@ -177,7 +177,8 @@ async def test_a_known_fact_that_ended_keeps_its_words_and_gets_its_end(weeks: W
     )
     assert (run.facts_updated, run.facts_confirmed) == (1, 0)
     assert await weeks.true_at(weeks.clock()) == []
-    assert set(await weeks.true_at(week(1))) == {"SUNNY15"}
+    assert await weeks.true_at(week(1)) == ["SUNNY15"]
+    assert await weeks.true_at(datetime(2026, 2, 22, tzinfo=UTC)) == []
 
 
 @pytest.mark.requirement("TRU-04.5")
@@ -219,3 +220,44 @@ async def test_the_label_of_a_speaker_is_no_subject(weeks: Weeks) -> None:
         "…", new_facts=[fact(label, f"p{place}", "x", evidence=["E1"]) for place, label in enumerate(labels)]
     )
     assert {row["subject"] for row in await fetch(weeks.pool, FACTS)} == {"the user"}
+
+
+@pytest.mark.requirement("TRU-04.2")
+async def test_a_known_fact_may_end_before_its_successor_begins(weeks: Weeks) -> None:
+    """The answer names the known fact among the earlier values, with its end."""
+    await weeks.say("…", new_facts=[fact("choir", "pianist", "Piotr plays the piano.", evidence=["E1"])])
+    (known,) = await fetch(weeks.pool, "SELECT id FROM facts")
+    weeks.clock.advance(hours=1)
+    run = await weeks.say(
+        *("…", "Maeve will play from the 20th on; Piotr left on the 12th."),
+        updated_facts=[
+            fact(
+                *("choir", "pianist", "Maeve plays the piano."),
+                target_id=str(known["id"]),
+                valid_from="2026-02-20",
+                was=[{"content": "Piotr played the piano.", "valid_to": "2026-02-12"}],
+                evidence=["E2"],
+            )
+        ],
+    )
+    assert run.errors == ()
+    assert await weeks.true_at(week(1)) == ["Piotr plays the piano."]
+    assert await weeks.true_at(datetime(2026, 2, 16, tzinfo=UTC)) == []
+    assert await weeks.true_at(weeks.clock()) == ["Maeve plays the piano."]
+
+
+@pytest.mark.requirement("TRU-04.2")
+async def test_an_earlier_value_that_the_new_one_mentions_is_history(weeks: Weeks) -> None:
+    """It is not taken for the new one."""
+    await weeks.say(
+        "…",
+        new_facts=[
+            fact(
+                *("shop", "dump_target", "Dumps go to /mnt/vault. The old path /srv/dumps was deleted."),
+                valid_from="2026-02-10",
+                was=[{"content": "Dumps went to /srv/dumps.", "valid_to": "2026-02-09"}],
+                evidence=["E1"],
+            )
+        ],
+    )
+    assert [row[2] for row in await weeks.facts()] == ["superseded", "active"]

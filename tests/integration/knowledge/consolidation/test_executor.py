@@ -10,8 +10,8 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.consolidation import executor
-from commonplace.knowledge.consolidation.results import ConsolidationResult, ProposedFact, ProposedRule
 from commonplace.knowledge.consolidation.runs import RunState
+from commonplace.knowledge.model.consolidation_results import ConsolidationResult, ProposedFact, ProposedRule
 from commonplace.knowledge.storage_functions import create_link, forget_memory, run_consolidation, store_rule
 from support.consolidation import Bench, Spawner, answer, fact, fetch, links_of, states, store_some
 from support.knowledge import ACTOR

@@ -13,9 +13,9 @@ from commonplace.knowledge.consolidation import leases
 from commonplace.knowledge.consolidation.executor import apply
 from commonplace.knowledge.consolidation.known import Known
 from commonplace.knowledge.consolidation.leases import Lease, NotDue
-from commonplace.knowledge.consolidation.policy import Policy
-from commonplace.knowledge.consolidation.results import ConsolidationResult, ProposedFact
 from commonplace.knowledge.consolidation.runs import RunState
+from commonplace.knowledge.model.consolidation_results import ConsolidationResult, ProposedFact
+from commonplace.knowledge.rules.consolidation_policy import Policy
 from commonplace.knowledge.storage_functions import memory_stats, run_consolidation
 from support.consolidation import NOTHING, Spawner, fetch, states, store_some
 from support.deadlines import DEADLINE_S

@@ -23,13 +23,13 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.consolidation import leases
 from commonplace.knowledge.consolidation.attempt import ConsolidationPlan
 from commonplace.knowledge.consolidation.leases import Lease
-from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.prompt import MAX_EPISODES
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.runs import RunState
 from commonplace.knowledge.consolidation.spawner import model_spawner
 from commonplace.knowledge.model.kinds import MemoryType
 from commonplace.knowledge.model.short_ids import short_id
+from commonplace.knowledge.rules.consolidation_policy import Policy
 from commonplace.knowledge.storage_functions import (
     forget_memory,
     memory_stats,

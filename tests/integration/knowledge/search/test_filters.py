@@ -10,7 +10,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import BlockStyle, Narrowing
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.fact_drafts import FactDraft
-from commonplace.knowledge.search.results import STALE
+from commonplace.knowledge.model.search_results import STALE
 
 pytestmark = pytest.mark.usefixtures("tenant")
 

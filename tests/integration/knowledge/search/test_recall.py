@@ -19,8 +19,8 @@ from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.config import ScoreWeights
 from commonplace.knowledge.model.fact_drafts import FactDraft
 from commonplace.knowledge.model.kinds import Fact
+from commonplace.knowledge.model.search_results import SearchResult
 from commonplace.knowledge.rules.scoring import score
-from commonplace.knowledge.search.results import SearchResult
 from commonplace.knowledge.storage_functions import recall, store_episode, store_fact, store_facts, store_rule
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 

@@ -8,7 +8,7 @@ import pytest
 from commonplace.core.sources import Source
 from commonplace.knowledge import Narrowing
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.search.results import SearchResult
+from commonplace.knowledge.model.search_results import SearchResult
 
 pytestmark = [pytest.mark.usefixtures("tenant"), pytest.mark.requirement("LIF-02.3")]
 

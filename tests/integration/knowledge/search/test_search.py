@@ -21,20 +21,8 @@ from commonplace.knowledge.memories.rules import RuleDraft
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.model.bounds import MAX_QUERY_CHARS
 from commonplace.knowledge.model.fact_drafts import FactDraft
+from commonplace.knowledge.model.search_results import SearchResult
 from commonplace.knowledge.search.request import KEPT_VECTORS
-from commonplace.knowledge.search.results import SearchResult
-from commonplace.knowledge.search.statements import (
-    TABLES,
-    Form,
-    Reach,
-    literal_entity_queries,
-    literal_queries,
-    ranking_queries,
-    reading_queries,
-    related_queries,
-    search_queries,
-    spelling_queries,
-)
 from commonplace.knowledge.storage_functions import (
     forget_memory,
     hybrid_search,
@@ -47,6 +35,18 @@ from commonplace.knowledge.storage_functions import (
     store_fact,
     store_facts,
     store_rule,
+)
+from commonplace.knowledge.store.search_statements import (
+    TABLES,
+    Form,
+    Reach,
+    literal_entity_queries,
+    literal_queries,
+    ranking_queries,
+    reading_queries,
+    related_queries,
+    search_queries,
+    spelling_queries,
 )
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 from support.statements import prepare_set

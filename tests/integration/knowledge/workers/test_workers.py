@@ -15,9 +15,9 @@ from commonplace.core.clock import ManualClock, utc_now
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.store.queue_work import queries
 from commonplace.knowledge.workers import outcomes, worker
 from commonplace.knowledge.workers.queue import open_queue
-from commonplace.knowledge.workers.queue_work import queries
 from commonplace.knowledge.workers.schedule import Schedule, Upkeep, start_due
 from commonplace.knowledge.workers.schema import prepare_schema
 from commonplace.knowledge.workers.status import worker_status

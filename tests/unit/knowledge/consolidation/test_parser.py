@@ -18,7 +18,7 @@ from commonplace.knowledge.consolidation.parser import (
     MAX_ERRORS,
     parse_consolidation,
 )
-from commonplace.knowledge.consolidation.results import (
+from commonplace.knowledge.model.consolidation_results import (
     NO_JSON_BLOCK,
     ConsolidationResult,
     EarlierValue,
@@ -321,6 +321,19 @@ def test_a_fact_has_its_days_and_what_it_was() -> None:
     assert (tom.valid_from, tom.valid_to, tom.was) == (None, None, (coffee,))
 
 
+@pytest.mark.requirement("TRU-04.5")
+@pytest.mark.parametrize(
+    "day",
+    ["00/05/2026", "5/0/2026", "31/04/2026", "1/1/0000", "0000-05", "2026-13", "0001-01-01T00:00:00+14:00"],
+)
+def test_a_day_that_no_calendar_has_loses_only_itself(day: str) -> None:
+    """The facts of the answer stay, without the day."""
+    fact, other = parsed(
+        new_facts=[{**FACT, "valid_from": day, "valid_to": day}, {**FACT, "content": "x"}]
+    ).new_facts
+    assert (fact.valid_from, fact.valid_to, other.content) == (None, None, "x")
+
+
 @pytest.mark.requirement("TRU-04.2")
 @pytest.mark.parametrize(
     ("given_day", "first", "last"),
@@ -329,6 +342,9 @@ def test_a_fact_has_its_days_and_what_it_was() -> None:
         ("5 May 2026", (2026, 5, 5), (2026, 5, 5)),
         ("May 2026", (2026, 5, 1), (2026, 5, 31)),
         ("2026-05-05T12:00:00Z", (2026, 5, 5), (2026, 5, 5)),
+        ("22/05/2026", (2026, 5, 22), (2026, 5, 22)),
+        ("05/22/2026", (2026, 5, 22), (2026, 5, 22)),
+        ("5/5/2026", (2026, 5, 5), (2026, 5, 5)),
     ],
 )
 def test_months_and_days_in_words_are_read(
@@ -349,6 +365,8 @@ def test_months_and_days_in_words_are_read(
     [
         ({"valid_from": "since Monday"}, "valid_from"),
         ({"valid_from": "5 May"}, "valid_from"),
+        ({"valid_from": "05/06/2026"}, "valid_from"),
+        ({"valid_from": "31/02/2026"}, "valid_from"),
         ({"valid_to": 20260331}, "valid_to"),
         ({"valid_from": "0001-01-01"}, "valid_from"),
         ({"valid_from": "2026-03-31", "valid_to": "2026-03-01"}, "valid_to"),

@@ -26,7 +26,7 @@ from commonplace.knowledge.consolidation.prompt import (
     fit,
     skill,
 )
-from commonplace.knowledge.consolidation.results import NO_JSON_BLOCK
+from commonplace.knowledge.model.consolidation_results import NO_JSON_BLOCK
 from commonplace.knowledge.model.permanence import Permanence
 
 GOLDEN = Path(__file__).parents[3] / "data" / "consolidation_prompt.txt"

@@ -7,8 +7,14 @@ from uuid import UUID
 
 import pytest
 
-from commonplace.knowledge.rules.claims import Claim, KnownClaim, in_time, say_the_same, settle
+from commonplace.knowledge.rules.claims import (
+    Claim,
+    KnownClaim,
+    in_time,
+    settle,
+)
 from commonplace.knowledge.rules.relation_names import undated
+from commonplace.knowledge.rules.restatements import restates, say_the_same, says_no_more
 
 pytestmark = pytest.mark.requirement("TRU-04.1")
 
@@ -237,3 +243,124 @@ def test_dated_claims_of_one_key_are_stored_in_time() -> None:
 def test_texts_name_the_same_value(one: str, other: str, *, same: bool) -> None:
     """By their numbers, codes and times, else by most of their words."""
     assert say_the_same(one, other, about="staging contact") is same
+
+
+ABOUT = "Thing kind"
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ("The choir rehearses in the library.", "The choir rehearses in the community room of the library."),
+        ("The shop database runs MariaDB 10.11.8.", "The shop database runs MariaDB 10.11."),
+        ("The kiln runs firmware 4.2.1.", "The kiln runs firmware 4.2."),
+        ("The depot is in Bremen.", "The depot is in Bremen, at the old harbour."),
+        ("Dr Quirke is the vet.", "The vet is Dr Quirke of the Salthill practice."),
+        ("The oven is set to 220.", "The oven is set to 220 for the sourdough."),
+    ],
+)
+def test_fewer_words_of_the_same_value_are_no_change(short: str, long: str) -> None:
+    """Nor is a version in full: the fact began when it was said first."""
+    assert restates(short, long, about=ABOUT)
+    (settled,) = settle([claim(short, 20, target_id=UUID(int=1))], [known(long, began_at=day(3))])
+    assert settled.valid_from == day(3)
+
+
+@pytest.mark.parametrize(
+    ("later", "earlier"),
+    [
+        (
+            "The choir rehearses in the town hall.",
+            "The choir rehearses in the community room of the library.",
+        ),
+        ("The shop database runs MariaDB 11.4.", "The shop database runs MariaDB 10.11."),
+        ("The kiln runs firmware 4.2.", "The kiln runs firmware 4.2.1."),
+        ("The folder costs 24.50 euro.", "The folder costs 24 euro."),
+        ("The gate is 10.0.0.1.", "The gate is 10.1."),
+        ("The team is Ana, Ben and Tim.", "The team is Ana and Ben."),
+        ("Lena is not allergic to nuts.", "Lena is allergic to nuts."),
+        ("The pickup on Wednesday never opens.", "The pickup on Wednesday opens."),
+        ("La clínica no abre los lunes.", "La clínica abre los lunes."),
+        ("Die Werkstatt öffnet nicht am Montag.", "Die Werkstatt öffnet am Montag."),
+    ],
+)
+def test_another_value_or_a_denial_is_a_change(later: str, earlier: str) -> None:
+    """It began when it was said."""
+    assert not restates(later, earlier, about=ABOUT)
+    (settled,) = settle([claim(later, 20, target_id=UUID(int=1))], [known(earlier, began_at=day(3))])
+    assert settled.valid_from == day(20)
+
+
+@pytest.mark.parametrize(
+    ("content", "was", "is_held"),
+    [
+        ("Dumps go to /mnt/vault. The old path /srv/dumps was deleted.", "Dumps go to /srv/dumps.", False),
+        ("We rehearse on Thursdays, because Tuesday went to yoga.", "We rehearse on Tuesdays.", False),
+        ("The build uses Bazel 8, upgraded from Bazel 7.", "The build uses Bazel 7.", False),
+        ("Flour comes from Mills & Sons; Hartmann closed.", "Flour comes from Hartmann.", False),
+        ("The dose is 10 mg instead of 5 mg.", "The dose is 5 mg.", False),
+        ("The build uses Bazel 7.", "The build used Bazel 7.", True),
+        ("The dose is 5 mg.", "The dose was 5 mg at night.", True),
+    ],
+)
+def test_a_text_that_names_an_earlier_value_beside_its_own_says_more(
+    content: str, was: str, *, is_held: bool
+) -> None:
+    """So the earlier value becomes history and is not dropped."""
+    assert says_no_more(content, was, about=ABOUT) is is_held
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (("shop database", "backup_target"), ("shop DB backup", "current_target")),
+        (("Bakery", "oven_model"), ("bakery oven", "model")),
+        (("van", "insurance_company"), ("the van insurance", "company")),
+        (("clinic", "front_desk_phone"), ("Clinic front desk", "phone")),
+        (("depot gate", "code"), ("depot", "gate_code")),
+    ],
+)
+def test_it_does_not_matter_where_the_subject_ends(first: tuple[str, str], second: tuple[str, str]) -> None:
+    """The later value replaces the earlier, in one answer and in memory."""
+    early = claim("alpha", 3, subject=first[0], predicate=first[1])
+    late = claim("beta", 9, subject=second[0], predicate=second[1])
+    one, two = settle([early, late])
+    assert (two.follows, two.subject, two.predicate) == (one.place, *first)
+    (later,) = settle([late], [known("alpha", first[1], subject=first[0])])
+    assert (later.subject, later.predicate, later.is_sibling) == (*first, False)
+
+
+def test_other_words_are_other_relations() -> None:
+    """A code of the depot is none of its gate."""
+    one, two = settle(
+        [
+            claim("a", 3, subject="depot", predicate="gate_code"),
+            claim("b", 9, subject="depot", predicate="code"),
+        ]
+    )
+    assert (one.follows, two.follows) == (None, None)
+    assert two.predicate == "code"
+
+
+@pytest.mark.parametrize(
+    ("predicate", "bare"),
+    [
+        ("fee_from_september", "fee"),
+        ("rent_since_2027", "rent"),
+        ("rate_from_april_2027", "rate"),
+        ("sales_in_september", "sales_in_september"),
+        ("born_in_2027", "born_in_2027"),
+        ("from_september", "from_september"),
+    ],
+)
+def test_a_beginning_in_a_predicate_is_no_part_of_the_relation(predicate: str, bare: str) -> None:
+    """A month alone is one only after a word of beginning."""
+    assert undated(predicate) == bare
+
+
+def test_a_value_announced_under_a_predicate_with_its_month_takes_the_place_of_todays() -> None:
+    """From its beginning on; until then today's value holds."""
+    today = claim("60 euro", 3, predicate="fee")
+    coming = claim("70 euro", 3, predicate="fee_from_september", valid_from=datetime(2026, 9, 1, tzinfo=UTC))
+    first, second = settle([today, coming])
+    assert (second.follows, second.predicate) == (first.place, "fee")

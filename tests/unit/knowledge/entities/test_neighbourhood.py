@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.entities.neighbourhood import (
+from commonplace.knowledge.rules.neighbourhood import (
     MAX_BOOST,
     keywords,
     neighbourhood_boost,

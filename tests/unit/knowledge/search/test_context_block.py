@@ -15,9 +15,9 @@ from commonplace.core.sources import Source
 from commonplace.knowledge import BlockStyle
 from commonplace.knowledge.model.kinds import Fact, Rule
 from commonplace.knowledge.model.quotas import ContextQuotas, SectionQuota
-from commonplace.knowledge.search.context_block import NOTE
-from commonplace.knowledge.search.context_block import render_context as render_block
-from commonplace.knowledge.search.context_block import render_line as render_memory
+from commonplace.knowledge.rules.context_block import NOTE
+from commonplace.knowledge.rules.context_block import render_context as render_block
+from commonplace.knowledge.rules.context_block import render_line as render_memory
 from support.memories import NOW, a_fact, a_rule
 
 ROOMY = 3000

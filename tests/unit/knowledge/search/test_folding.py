@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from commonplace.core.sources import Source
 from commonplace.knowledge.model.kinds import Fact, Rule
-from commonplace.knowledge.search.deduplication import folded, never_folds
-from commonplace.knowledge.search.results import Scores, SearchResult
+from commonplace.knowledge.model.search_results import Scores, SearchResult
+from commonplace.knowledge.rules.deduplication import folded, never_folds
 from support.memories import NOW, a_fact, a_rule, an_episode
 
 OLD = NOW - timedelta(days=9)

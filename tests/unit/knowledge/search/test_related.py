@@ -2,8 +2,8 @@
 
 import pytest
 
+from commonplace.knowledge.model.search_results import Scores, SearchResult
 from commonplace.knowledge.search.graph_expansion import followed
-from commonplace.knowledge.search.results import Scores, SearchResult
 from support.memories import a_fact
 
 pytestmark = pytest.mark.requirement("LIF-02.3")

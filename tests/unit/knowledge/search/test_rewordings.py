@@ -8,8 +8,8 @@ import pytest
 from commonplace.core.sources import Source
 from commonplace.knowledge.model.kinds import PINNED, Rule
 from commonplace.knowledge.model.maturity import Maturity
-from commonplace.knowledge.search.results import Scores, SearchResult
-from commonplace.knowledge.search.rewordings import rewordings, without_rewordings
+from commonplace.knowledge.model.search_results import Scores, SearchResult
+from commonplace.knowledge.rules.rewordings import rewordings, without_rewordings
 from support.memories import a_fact, a_rule
 
 NEVER, REWORDED, AFTER = (

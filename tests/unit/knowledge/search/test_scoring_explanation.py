@@ -10,10 +10,10 @@ import pytest
 from commonplace.core.json_values import json_safe
 from commonplace.knowledge.model.config import ScoreWeights
 from commonplace.knowledge.model.kinds import Fact
+from commonplace.knowledge.model.search_results import Scores
+from commonplace.knowledge.rules.explanation import explain_context, explain_recall, explain_search
 from commonplace.knowledge.rules.ranking import rank_by_context
 from commonplace.knowledge.rules.scoring import score
-from commonplace.knowledge.search.explanation import explain_context, explain_recall, explain_search
-from commonplace.knowledge.search.results import Scores
 from support.candidates import candidates
 from support.memories import NOW, a_fact
 

@@ -144,7 +144,7 @@ def test_any_text_survives_json(content: str, scope: str) -> None:
         ({"kind": "fact", "subject": "a"}, "fact"),
         ({"kind": "rule", "content": 5}, "content"),
         ({"kind": "rule", "content": "a", "tags": "b"}, "tags"),
-        ({"kind": "episode", "content": "a", "butler": "b", "created_at": "yesterday"}, "timestamp"),
+        ({"kind": "episode", "content": "a", "butler": "b", "created_at": "yesterday"}, "created_at"),
     ],
 )
 def test_what_is_no_item_is_refused(document: object, field: str) -> None:

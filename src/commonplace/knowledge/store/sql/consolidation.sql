@@ -18,6 +18,16 @@ FROM episodes
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND consolidation_status IN ('pending', 'failed')
   AND expires_at > :now AND expires_at <= :before;
 
+-- name: loses_episodes(now, before)$
+-- returns: bool
+-- Whether an episode that waits, or that is tried no more, expires before a moment.
+SELECT EXISTS (
+  SELECT FROM episodes
+  WHERE tenant_id = current_setting('commonplace.tenant_id')
+    AND consolidation_status IN ('pending', 'failed', 'dead_letter')
+    AND expires_at > :now AND expires_at <= :before
+);
+
 -- name: set_run(run_id)^
 -- Sets the run of this transaction; its events name the run.
 SELECT set_config('commonplace.run_id', :run_id, true);

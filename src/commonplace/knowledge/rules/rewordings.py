@@ -8,7 +8,7 @@ from commonplace.core.sources import RANKS
 from commonplace.judge import relatives
 from commonplace.knowledge.model.kinds import PINNED, Rule
 from commonplace.knowledge.model.maturity import Maturity
-from commonplace.knowledge.search.results import SearchResult
+from commonplace.knowledge.model.search_results import SearchResult
 
 MOST_RULES: Final = 50
 """The maximum number of rules that are compared; the rules after them are beyond the end of a block."""
@@ -17,7 +17,9 @@ MOST_RULES: Final = 50
 def without_rewordings(found: Sequence[SearchResult]) -> list[SearchResult]:
     """Return the results without the rules that a better rule says in other words, which names them, in their order."""
     rules = {each.memory.id: each.memory for each in found if isinstance(each.memory, Rule)}
-    folded = rewordings(list(rules.values()))
+    folded = rewordings(list(rules.values())) if len(rules) > 1 else {}
+    if not folded:
+        return list(found)
     return [
         each.standing_for(rules[other] for other, head in folded.items() if head.id == each.memory.id)
         for each in found

@@ -5,9 +5,9 @@ from datetime import tzinfo
 from typing import Final
 
 from commonplace.apps.model.counts import Counts
-from commonplace.apps.store.energy import EnergyBudget
+from commonplace.apps.resources.energy_budget import EnergyBudget
+from commonplace.apps.resources.vectors import Vectors
 from commonplace.apps.store.statements import AppStatements
-from commonplace.apps.store.vectors import Vectors
 from commonplace.core.quarantine import Quarantine
 from commonplace.llm import Model
 from commonplace.storage.store import Store

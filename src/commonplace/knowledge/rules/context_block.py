@@ -19,7 +19,7 @@ from commonplace.core.text import trim_to
 from commonplace.knowledge.model.kinds import Fact, Memory, MemoryType, Rule
 from commonplace.knowledge.model.quotas import BlockPart, ContextQuotas, SectionQuota
 from commonplace.knowledge.model.short_ids import short_id
-from commonplace.knowledge.search.deduplication import is_outranked, same_words
+from commonplace.knowledge.rules.deduplication import is_outranked, same_words
 from commonplace.prompts.data_lines import data_line
 
 CONTEXT_HEADER: Final = "# Memory Context\n"
@@ -186,12 +186,11 @@ class _Body:
 
     def _others(self, memory: Fact | Rule) -> Sequence[Memory]:
         """Return the other values of a key for which the line of a memory stands, but those that are less trusted."""
+        folded = self._folded.get(memory.id)
+        if not folded:
+            return ()
         words = same_words(memory)
-        return [
-            each
-            for each in self._folded.get(memory.id, ())
-            if same_words(each) != words and not is_outranked(each, memory)
-        ]
+        return [each for each in folded if same_words(each) != words and not is_outranked(each, memory)]
 
     def fold(self, memory: Memory) -> None:
         """Note a memory whose words have a line already."""
@@ -199,10 +198,13 @@ class _Body:
 
     def _equals(self, memory: Memory) -> Iterable[Memory]:
         """Return a memory and those with its words that have no line, each once."""
+        if not self._equal and not self._folded:
+            return (memory,)
         words = same_words(memory)
         equal = [memory, *self._equal.get(words, ())]
         behind = [other for each in equal for other in self._folded.get(each.id, ())]
-        return {each.id: each for each in (*equal, *behind) if same_words(each) == words}.values()
+        same = [other for other in behind if same_words(other) == words]
+        return {each.id: each for each in (*equal, *same)}.values()
 
     def add_ids(self) -> None:
         """Add short ids to the lines in the order in which they were taken, as far as there is room."""

@@ -10,9 +10,9 @@ from commonplace.core.sources import RANKS
 from commonplace.core.text import collapse_whitespace
 from commonplace.knowledge.model.keys import plain_key
 from commonplace.knowledge.model.kinds import GLOBAL_SCOPE, PINNED, Episode, Fact, Memory, Rule
+from commonplace.knowledge.model.search_results import SearchResult
+from commonplace.knowledge.rules.rewordings import without_rewordings
 from commonplace.knowledge.rules.safety import is_safety
-from commonplace.knowledge.search.results import SearchResult
-from commonplace.knowledge.search.rewordings import without_rewordings
 
 
 def folded(found: Sequence[SearchResult], *, scoped: bool) -> list[SearchResult]:
@@ -22,14 +22,16 @@ def folded(found: Sequence[SearchResult], *, scoped: bool) -> list[SearchResult]
     predicate stays, and of equally trusted facts the newest, whether it is global or of that scope. Rules that say the
     same in other words fold too. Memories that :func:`never_folds` stay as well, unless the other one is more trusted.
     """
+    keys = [_pile(each.memory, scoped=scoped) for each in found]
     piles: dict[Hashable, list[SearchResult]] = {}
-    for each in found:
-        piles.setdefault(_pile(each.memory, scoped=scoped), []).append(each)
+    for key, each in zip(keys, found, strict=True):
+        piles.setdefault(key, []).append(each)
     heads = {key: _head(pile, scoped=scoped) for key, pile in piles.items()}
     lines: list[SearchResult] = []
-    for each in found:
-        key = _pile(each.memory, scoped=scoped)
-        if each is heads[key]:
+    for key, each in zip(keys, found, strict=True):
+        if len(piles[key]) == 1:
+            lines.append(each)
+        elif each is heads[key]:
             lines.append(each.standing_for(_hidden(piles[key], each)))
         elif _stays(each.memory, heads[key].memory):
             lines.append(each)
@@ -76,8 +78,10 @@ def _pile(memory: Memory, *, scoped: bool) -> Hashable:
 
 def _head(pile: Sequence[SearchResult], *, scoped: bool) -> SearchResult:
     """Return the result that stands for the others of its pile."""
+    if not scoped or len(pile) == 1:
+        return pile[0]
     facts = [(each, each.memory) for each in reversed(pile) if isinstance(each.memory, Fact)]
-    if not scoped or not facts:
+    if not facts:
         return pile[0]
     return max(facts, key=lambda each: _standing(each[1]))[0]
 

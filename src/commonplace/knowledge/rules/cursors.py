@@ -9,17 +9,17 @@ from typing import Any, Final, cast
 from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.browse.entries import ListedEntity
-from commonplace.knowledge.browse.orders import PLACE_FIELDS, FactOrder, RuleOrder
+from commonplace.knowledge.model.entries import ListedEntity
 from commonplace.knowledge.model.inputs import require_moment
 from commonplace.knowledge.model.kinds import Episode, Fact, Memory, Rule
+from commonplace.knowledge.model.orders import PLACE_FIELDS, FactOrder, RuleOrder
 
 PREFIX_CHARS: Final = 256
 """The number of characters of a text in a cursor; orders compare no more characters."""
 
 
 def cursor_of(last: Memory | ListedEntity, *, sort: str = FactOrder.STORED) -> str:
-    """Return the cursor of the page that begins after an item of a list in an order of :mod:`.orders`."""
+    """Return the cursor of the page that begins after an item of a list in one of its orders."""
     if isinstance(last, ListedEntity):
         return _written([last.canonical_name, str(last.id)])
     place = [last.created_at.isoformat(), str(last.id)]

@@ -10,9 +10,9 @@ from commonplace.core.instructions import in_words
 from commonplace.core.sources import Source
 from commonplace.knowledge.model.config import ScoreWeights
 from commonplace.knowledge.model.kinds import Episode, Fact, Memory, Rule
+from commonplace.knowledge.model.search_results import Component, ContextParts, Decay, Explanation, Scores
 from commonplace.knowledge.rules.ranking import ContextualScore
 from commonplace.knowledge.rules.scoring import Score
-from commonplace.knowledge.search.results import Component, ContextParts, Decay, Explanation, Scores
 from commonplace.language.words import tokens
 
 _DAY_S: Final = 86_400.0

@@ -12,7 +12,7 @@ from commonplace.knowledge.store.statements import QueueStatements
 from commonplace.storage.database import StatementSet, load_queries
 from commonplace.storage.postgres_database import translated_errors
 
-SQL_DIRECTORY: Final = Path(__file__).parent / "sql"
+SQL_DIRECTORY: Final = Path(__file__).parent / "sql_of_queue"
 WHERE: Final = "the queue of background work"
 
 

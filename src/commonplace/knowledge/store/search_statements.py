@@ -17,7 +17,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.model.bounds import DEFAULT_IMPORTANCE, MAX_LIMIT
 from commonplace.knowledge.model.kinds import COLUMNS, Episode, Fact, Memory, MemoryType, Rule
 from commonplace.knowledge.rules.scoring import RRF_K
-from commonplace.knowledge.search.filters import FILTERED
+from commonplace.knowledge.store.search_filters import FILTERED
 from commonplace.knowledge.store.statements import SearchStatements
 from commonplace.language.literal import PLAIN_SIGNS
 from commonplace.storage.database import StatementLoader, StatementSet
@@ -26,7 +26,7 @@ PRODUCTS: Final = ("product_0", "product_1", "product_2", "product_3", "product_
 """Columns with the product of the vectors of a turn and of the turn 0, 1, 2, 3 or 4 places after it."""
 
 _STEPS: Final = (20, 40, 60, 100, 200, 500, 1000, 2 * MAX_LIMIT)
-_DIRECTORY: Final = Path(__file__).parents[1] / "store" / "sql_by_table" / "search"
+_DIRECTORY: Final = Path(__file__).parent / "sql_by_table" / "search"
 _OWN: Final = "tenant_id = current_setting('commonplace.tenant_id', true)"
 _CONFIDENT: Final = (
     "(CAST(:min_confidence AS float8) IS NULL OR CASE WHEN last_confirmed_at IS NULL AND decay_rate <> 0 THEN 0"
@@ -79,7 +79,7 @@ class Form:
         scoped: Only rows of some scopes are found.
         past: Rows that were found at an earlier moment are found.
         guarded: Rows of little trust, and rows with flags, are left out.
-        filtered: Only rows that pass :data:`~.filters.FILTERED` are found; all of them are compared.
+        filtered: Only rows that pass :data:`~.search_filters.FILTERED` are found; all of them are compared.
     """
 
     scoped: bool

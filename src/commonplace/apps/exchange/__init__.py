@@ -1,0 +1,1 @@
+"""Import of memories from a document."""
