@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from network import CLS, SEP
+from commonplace.judge.inputs import MOST_TOKENS, PairInput, pair_input, with_amounts
 
-LENGTHS: Final = (24, 32, 40, 48, 64, 96, 160)
+LENGTHS: Final = (24, 32, 40, 48, 64, 96, MOST_TOKENS)
 """The lengths of batches, in tokens; longer pairs lose the end of the longer text."""
 
 Array = NDArray[Any]
@@ -25,23 +25,21 @@ class PairTokens:
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
 
-    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
-        """Return the ids and segments of each pair of an old and a new text."""
-        olds = self._tokenizer.encode_batch([old for old, _ in pairs], add_special_tokens=False)
-        news = self._tokenizer.encode_batch([new for _, new in pairs], add_special_tokens=False)
-        return [_joined(list(old.ids), list(new.ids)) for old, new in zip(olds, news, strict=True)]
+    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[PairInput]:
+        """Return the tokens of each pair of an old and a new text, and their roles."""
+        texts = [text for pair in pairs for text in with_amounts(*pair)]
+        tokens = [each.ids for each in self._tokenizer.encode_batch(texts, add_special_tokens=False)]
+        return [pair_input(old, new) for old, new in zip(tokens[::2], tokens[1::2], strict=True)]
 
 
-def _joined(old: list[int], new: list[int]) -> tuple[list[int], list[int]]:
-    while len(old) + len(new) > LENGTHS[-1] - 3:
-        (old if len(old) > len(new) else new).pop()
-    return [CLS, *old, SEP, *new, SEP], [0] * (len(old) + 2) + [1] * (len(new) + 1)
-
-
-def batches(encoded: Sequence[tuple[list[int], list[int]]], size: int, chance: random.Random | None = None) -> Iterator[tuple[list[int], dict[str, Array]]]:
+def batches(
+    encoded: Sequence[PairInput], size: int, chance: random.Random | None = None
+) -> Iterator[tuple[list[int], dict[str, Array]]]:
     """Yield the places of the pairs of a batch, and its arrays; the last batches of a length repeat their first pair.
 
     Args:
+        encoded: From :meth:`PairTokens.encode`.
+        size: Pairs of a batch.
         chance: Mixes pairs and batches; without it they come by length.
     """
     by_length: dict[int, list[int]] = {length: [] for length in LENGTHS}
@@ -59,11 +57,11 @@ def batches(encoded: Sequence[tuple[list[int], list[int]]], size: int, chance: r
         yield places, _arrays([encoded[place] for place in filled], length)
 
 
-def _arrays(encoded: Sequence[tuple[list[int], list[int]]], length: int) -> dict[str, Array]:
+def _arrays(encoded: Sequence[PairInput], length: int) -> dict[str, Array]:
     shape = (len(encoded), length)
-    arrays = {name: np.zeros(shape, np.int32) for name in ("ids", "segments", "mask")}
-    for row, (ids, segments) in enumerate(encoded):
+    arrays = {name: np.zeros(shape, np.int32) for name in ("ids", "roles", "mask")}
+    for row, (ids, roles) in enumerate(encoded):
         arrays["ids"][row, : len(ids)] = ids
-        arrays["segments"][row, : len(segments)] = segments
+        arrays["roles"][row, : len(roles)] = roles
         arrays["mask"][row, : len(ids)] = 1
     return arrays

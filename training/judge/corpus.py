@@ -26,6 +26,9 @@ SET_ASIDE: Final = frozenset(
 )
 """The authors from whom nothing is learned or chosen; their pairs give the published figures."""
 
+KEPT: Final = frozenset({"en-parent", "fr-startup", "operator-l"})
+"""The authors from whom nothing is learned, on whose pairs thresholds were chosen and tests check the network."""
+
 LABELS: Final = ("same", "refine", "correct", "distinct")
 """The order of the network's outputs."""
 
@@ -43,15 +46,18 @@ class Pair:
     label: str
 
 
-def read_pairs(authors: Iterable[str] | None = None, *, directory: Path = PAIRS) -> list[Pair]:
-    """Return the pairs of some authors, or of all who are not set aside, by author and in their order.
+def learned_authors() -> list[str]:
+    """Return the authors from whom the network learns, in the order of their names."""
+    return sorted({path.stem for path in PAIRS.glob("*.jsonl")} - SET_ASIDE - KEPT)
+
+
+def read_pairs(authors: Iterable[str]) -> list[Pair]:
+    """Return the pairs of some authors, by author and in their order.
 
     Raises:
         FileNotFoundError: An author has no file.
     """
-    known = {path.stem for path in directory.glob("*.jsonl")} - SET_ASIDE
-    names = sorted(known if authors is None else authors)
-    return [pair for name in names for pair in _read(directory / f"{name}.jsonl")]
+    return [pair for name in sorted(authors) for pair in _read(PAIRS / f"{name}.jsonl")]
 
 
 def _read(path: Path) -> Sequence[Pair]:

@@ -6,7 +6,6 @@ their product.
 """
 
 import math
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -15,24 +14,34 @@ import jax.numpy as jnp
 import numpy as np
 from safetensors.numpy import load_file
 
+from commonplace.judge.inputs import CLS, SEP
 from corpus import LABELS
 
 WIDTH: Final = 384
 HEADS: Final = 12
 LAYERS: Final = 6
-CLS: Final = 101
-SEP: Final = 102
+MASK: Final = 103
+HIDDEN: Final = 0.1
+"""The share of words that are hidden while training."""
+
 _EPSILON: Final = 1e-12
+_ROLES: Final = "embeddings.token_type_embeddings.weight"
 
 Tensors: TypeAlias = "dict[str, jax.Array]"
-Batch: TypeAlias = "Mapping[str, Any]"
+Batch: TypeAlias = "dict[str, Any]"
 
 
 def shipped(weights: Path) -> tuple[Tensors, Tensors]:
     """Return the tables of words and positions, which stay as they are, and the tensors to train."""
     tensors = {name: jnp.asarray(value) for name, value in load_file(weights).items()}
     names = ("embeddings.word_embeddings.weight", "embeddings.position_embeddings.weight")
-    trained = {name: value for name, value in tensors.items() if name.startswith(("embeddings.token", "embeddings.Layer", "encoder."))}
+    trained = {
+        name: value
+        for name, value in tensors.items()
+        if name.startswith(("embeddings.token", "embeddings.Layer", "encoder."))
+    }
+    # The roles of tokens begin as the segments of the shipped weights.
+    trained[_ROLES] = jnp.concatenate([trained[_ROLES], trained[_ROLES]])
     return {name: tensors[name] for name in names}, trained
 
 
@@ -48,39 +57,56 @@ def new_head(seed: int) -> Tensors:
     }
 
 
-def logits(tables: Tensors, tensors: Tensors, batch: Batch, *, key: jax.Array | None = None, rate: float = 0.0) -> jax.Array:
+def logits(
+    tables: Tensors, tensors: Tensors, batch: Batch, *, key: jax.Array | None = None, rate: float = 0.0
+) -> jax.Array:
     """Return the four scores of each pair of a batch, shape ``(pairs, 4)``.
 
     Args:
-        batch: ``ids``, ``segments`` (0: old, 1: new) and ``mask``, int32 of shape ``(pairs, tokens)``.
-        key: Of the random numbers that drop states at ``rate``; none while judging.
+        tables: The tables of words and positions.
+        tensors: The other tensors.
+        batch: ``ids``, ``roles`` (:data:`commonplace.judge.inputs.ROLES`) and ``mask``, int32 of shape
+            ``(pairs, tokens)``.
+        key: Of the random numbers that hide words and drop states; none while judging.
+        rate: The share of states that is dropped.
     """
-    keys = [None] * (2 * LAYERS + 1) if key is None else list(jax.random.split(key, 2 * LAYERS + 1))
-    ids, segments, mask = batch["ids"], batch["segments"], batch["mask"]
+    keys = [None] * (2 * LAYERS + 2) if key is None else list(jax.random.split(key, 2 * LAYERS + 2))
+    ids, roles, mask = batch["ids"], batch["roles"], batch["mask"]
+    ids = _hidden(ids, keys[-1])
     positions = tables["embeddings.position_embeddings.weight"][: ids.shape[1]]
     words = tables["embeddings.word_embeddings.weight"][ids]
-    states = words + positions + tensors["embeddings.token_type_embeddings.weight"][segments]
+    states = words + positions + tensors[_ROLES][roles]
     states = _norm(tensors, "embeddings.LayerNorm", states)
     bias = jnp.where(mask[:, None, None, :] > 0, 0.0, -1e9)
     for layer in range(LAYERS):
         name = f"encoder.layer.{layer}"
         attended = _attention(tensors, name, states, bias)
-        states = _norm(tensors, f"{name}.attention.output.LayerNorm", states + _drop(attended, keys[2 * layer], rate))
+        states = _norm(
+            tensors, f"{name}.attention.output.LayerNorm", states + _drop(attended, keys[2 * layer], rate)
+        )
         inner = jax.nn.gelu(_linear(tensors, f"{name}.intermediate.dense", states), approximate=False)
         inner = _linear(tensors, f"{name}.output.dense", inner)
         states = _norm(tensors, f"{name}.output.LayerNorm", states + _drop(inner, keys[2 * layer + 1], rate))
-    pooled = _drop(_pooled(states, ids, segments, mask), keys[-1], rate)
+    pooled = _drop(_pooled(states, ids, roles, mask), keys[-2], rate)
     return _linear(tensors, "head.output", jnp.tanh(_linear(tensors, "head.dense", pooled)))
 
 
-def _pooled(states: jax.Array, ids: jax.Array, segments: jax.Array, mask: jax.Array) -> jax.Array:
+def _hidden(ids: jax.Array, key: jax.Array | None) -> jax.Array:
+    """Hide some words while training, so that no single word decides."""
+    if key is None:
+        return ids
+    is_word = (ids != CLS) & (ids != SEP)
+    return jnp.where(is_word & jax.random.bernoulli(key, HIDDEN, ids.shape), MASK, ids)
+
+
+def _pooled(states: jax.Array, ids: jax.Array, roles: jax.Array, mask: jax.Array) -> jax.Array:
     inner = mask * (ids != CLS) * (ids != SEP)
 
     def mean(chosen: jax.Array) -> jax.Array:
         weights = (inner * chosen)[..., None].astype(states.dtype)
         return (states * weights).sum(1) / jnp.maximum(weights.sum(1), 1)
 
-    old, new = mean(segments == 0), mean(segments == 1)
+    old, new = mean(roles % 2 == 0), mean(roles % 2 == 1)
     return jnp.concatenate([states[:, 0], old, new, jnp.abs(old - new), old * new], axis=-1)
 
 
@@ -104,7 +130,9 @@ def _linear(tensors: Tensors, name: str, states: jax.Array) -> jax.Array:
 def _norm(tensors: Tensors, name: str, states: jax.Array) -> jax.Array:
     mean = states.mean(-1, keepdims=True)
     variance = ((states - mean) ** 2).mean(-1, keepdims=True)
-    return (states - mean) * jax.lax.rsqrt(variance + _EPSILON) * tensors[f"{name}.weight"] + tensors[f"{name}.bias"]
+    return (states - mean) * jax.lax.rsqrt(variance + _EPSILON) * tensors[f"{name}.weight"] + tensors[
+        f"{name}.bias"
+    ]
 
 
 def _drop(states: jax.Array, key: jax.Array | None, rate: float) -> jax.Array:

@@ -23,9 +23,42 @@ _LEAST_PART: Final = 12
 """The minimum number of characters of a part of a text, and of the remaining text."""
 
 _NUMBER: Final = re.compile(r"(?<![\w.:/-])(\d{1,5})(?![\w:/]|[.,-]\d)")
-_CUT: Final = re.compile(r", | -- |; | \(|\. | because | after | when | if | unless | while | weil | wenn | porque | si | parce que ")
-_BE: Final = re.compile(r"\b(is|are|was|were|can|must|should|will|does|do)\b(?! not)", re.IGNORECASE)
-_DENIALS: Final = re.compile(r"\b(?:not|never|no longer) ", re.IGNORECASE)
+_CUT: Final = re.compile(
+    r", | -- |; | \(|\. | because | after | when | if | unless | while | weil | wenn | porque | si | parce que "
+)
+_DENIALS: Final = {
+    "en": (
+        (r"\b(is|are|was|were|can|must|should|will|does|do)\b(?! not)", r"\1 not"),
+        (r"\b(has|have|needs) an? ", r"\1 no "),
+    ),
+    "de": (
+        (r"\b(ist|sind|war|kann|muss|soll|wird|darf|werden|können|dürfen)\b(?! nicht| kein)", r"\1 nicht"),
+        (r"\b(braucht|hat|haben|gibt es) (?:einen?|eine) ", r"\1 kein "),
+    ),
+    "es": ((r"(?<!no )\b(es|está|son|están|tiene|puede|debe|hay|va|usa|quiere)\b", r"no \1"),),
+    "fr": (
+        (r"(?<!n')\b(est|était|a)\b(?! pas)", r"n'\1 pas"),
+        (r"(?<!ne )\b(sont|peut|doit|sera|va|vont|faut|passe|tourne)\b(?! pas)", r"ne \1 pas"),
+    ),
+    "zh": ((r"(?<!不)(是|会|能|需要|可以|要)", r"不\1"), (r"(?<!没)有", "没有")),
+    "ja": (
+        (r"ます", "ません"),
+        (r"する(?=[。、]|$)", "しない"),
+        (r"です", "ではありません"),
+        (r"ある(?=[。、]|$)", "ない"),
+    ),
+}
+"""Phrases and what denies them, by language."""
+
+_DENIED: Final = {
+    "en": (r"\b(?:not|never|no longer) ", ""),
+    "de": (r"\b(?:nicht|nie) ", ""),
+    "es": (r"\b(?:no|nunca) ", ""),
+    "fr": (r"\bne (\w+) (?:pas|jamais|plus)\b", r"\1"),
+    "zh": (r"不(?=[是会能要需可])", ""),
+    "ja": (r"ません", "ます"),
+}
+"""A denial and what affirms it, by language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,37 +106,50 @@ def _made(pair: Pair, chance: random.Random) -> Example | None:
     text = chance.choice((pair.old, pair.new))
     roll = chance.random()
     if roll < 0.5:
-        older, base = (pair.old, pair.new) if pair.label == "same" and len(pair.new) >= len(pair.old) else (text, text)
-        changed = contradiction(base, chance)
-        return changed and Example(older, changed, "correct", 0.6)
+        older, base = (
+            (pair.old, pair.new) if pair.label == "same" and len(pair.new) >= len(pair.old) else (text, text)
+        )
+        changed = contradiction(base, pair.language, chance)
+        return Example(older, changed, "correct", 0.6) if changed else None
     if roll < 0.65:
         return Example(text, text, "same", 0.4)
     part = _part(text, chance)
     if part is None:
         return None
-    return Example(part, text, "refine", 0.5) if roll < 0.85 else Example(text, part, "same", 0.5)
+    if roll < 0.75:
+        changed = contradiction(part, pair.language, chance)
+        return Example(text, changed, "correct", 0.6) if changed else None
+    return Example(part, text, "refine", 0.5) if roll < 0.88 else Example(text, part, "same", 0.5)
 
 
-def contradiction(text: str, chance: random.Random) -> str | None:
-    """Return a text with another number, or an English text that denies what it said; ``None`` if it has neither."""
+def contradiction(text: str, language: str, chance: random.Random) -> str | None:
+    """Return a text with another number, or one that denies what it said; ``None`` if it has neither."""
     numbers = list(_NUMBER.finditer(text))
-    verbs = list(_BE.finditer(text))
-    if numbers and (not verbs or chance.random() < 0.6):
+    denials = [
+        (pattern, denial) for pattern, denial in _DENIALS.get(language, ()) if re.search(pattern, text)
+    ]
+    if numbers and (not denials or chance.random() < 0.5):
         match = chance.choice(numbers)
         number = int(match[1])
-        other = chance.choice([each for each in (number + 1, number + 2, number * 2, number * 3, number // 2, number + 10) if each != number])
-        return text[: match.start()] + str(other) + text[match.end() :]
-    if _DENIALS.search(text):
-        return _DENIALS.sub("", text, count=1)
-    if verbs:
-        at = chance.choice(verbs).end()
-        return f"{text[:at]} not{text[at:]}"
-    return None
+        others = {number + 1, number + 2, number * 2, number * 3, number // 2, number + 10} - {number}
+        return f"{text[: match.start()]}{chance.choice(sorted(others))}{text[match.end() :]}"
+    denied, affirmed = _DENIED.get(language, ("(?!)", ""))
+    if re.search(denied, text):
+        return re.sub(denied, affirmed, text, count=1)
+    if not denials:
+        return None
+    pattern, denial = chance.choice(denials)
+    place = chance.choice(list(re.finditer(pattern, text)))
+    return f"{text[: place.start()]}{place.expand(denial)}{text[place.end() :]}"
 
 
 def _part(text: str, chance: random.Random) -> str | None:
     """Return the beginning of a text up to the end of a clause."""
-    ends = [match.start() for match in _CUT.finditer(text) if _LEAST_PART < match.start() < len(text) - _LEAST_PART]
+    ends = [
+        match.start()
+        for match in _CUT.finditer(text)
+        if _LEAST_PART < match.start() < len(text) - _LEAST_PART
+    ]
     return text[: chance.choice(ends)] if ends else None
 
 

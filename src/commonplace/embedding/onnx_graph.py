@@ -116,7 +116,8 @@ class BertGraph:
         Args:
             name: The name of the output.
             inputs: The names of the inputs, int64 of shape ``(batch, tokens)``.
-            output: The node whose float32 output it is, of ``shape``.
+            output: The node whose float32 output it is.
+            shape: The shape of the output.
         """
         self._nodes.append(helper.make_node("Identity", [output], [name]))
         values = [

@@ -16,35 +16,36 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from commonplace.core.errors import ModelDamagedError
+from commonplace.core.settings import load_settings
 from commonplace.embedding.backend import EmbeddingOptions
-from commonplace.embedding.graph_cache import cached_graph
 from commonplace.embedding.model_files import find_model
-from commonplace.embedding.onnx_graph import ATTENTION_MASK, GRAPH_REVISION, INPUT_IDS
+from commonplace.embedding.onnx_graph import ATTENTION_MASK, INPUT_IDS
 from commonplace.embedding.quiet_runtime import onnxruntime
-from commonplace.judge.pair_graph import CHANCES, CLASSES, SEGMENT_IDS, build_pair_graph
+from commonplace.judge.inputs import pair_input, with_amounts
+from commonplace.judge.pair_graph import CHANCES, CLASSES, ROLE_IDS, build_pair_graph
 
 NETWORK: Final = Path(__file__).with_name("network.safetensors")
-MOST_TOKENS: Final = 160
-"""Tokens of both texts that are read; a longer text loses its end. Source: ``training/judge/batches.py``."""
-
 BATCH: Final = 16
 """Pairs in one run: more take no less time each (``benchmarks/judge.py``)."""
+
+MOST_KNOWN: Final = 8_192
+"""Pairs whose probabilities are kept: a block is made for every model call, mostly of the same texts."""
 
 
 class PairNetwork:
     """A session of the network, with its tokenizer."""
 
-    def __init__(self, graph: Path | bytes, tokenizer: Path) -> None:
+    def __init__(self, graph: bytes, tokenizer: Path) -> None:
         settings = onnxruntime.SessionOptions()
         settings.intra_op_num_threads = 1
-        source = graph if isinstance(graph, bytes) else str(graph)
         try:
-            self._session = onnxruntime.InferenceSession(source, settings, providers=["CPUExecutionProvider"])
+            self._session = onnxruntime.InferenceSession(graph, settings, providers=["CPUExecutionProvider"])
             self._tokenizer = Tokenizer.from_file(str(tokenizer))
         except Exception as error:  # The runtime's errors share no base class except Exception.
             raise ModelDamagedError(f"the judge's network cannot be opened: {error}") from error
-        self._tokenizer.enable_truncation(max_length=MOST_TOKENS)
-        self._tokenizer.enable_padding()
+        self._known: dict[tuple[str, str], NDArray[np.float32]] = {}
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
 
     def chances(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
         """Return the probabilities of same, refine, correct and distinct, shape ``(len(pairs), 4)``.
@@ -52,19 +53,25 @@ class PairNetwork:
         Args:
             pairs: Older and newer texts.
         """
-        values = np.empty((len(pairs), CLASSES), dtype=np.float32)
-        for rows in _groups([len(old) + len(new) for old, new in pairs]):
-            values[rows] = self._run([pairs[row] for row in rows])
-        return values
+        fresh = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
+        for rows in _groups([len(old) + len(new) for old, new in fresh]):
+            group = [fresh[row] for row in rows]
+            self._known |= zip(group, self._run(group), strict=True)
+        found = [self._known[pair] for pair in pairs]
+        if len(self._known) > MOST_KNOWN:
+            self._known = {}
+        return np.array(found, dtype=np.float32).reshape(-1, CLASSES)
 
-    def _run(self, pairs: list[tuple[str, str]]) -> NDArray[np.float32]:
-        encodings = self._tokenizer.encode_batch(pairs)
-        inputs = {
-            INPUT_IDS: [each.ids for each in encodings],
-            SEGMENT_IDS: [each.type_ids for each in encodings],
-            ATTENTION_MASK: [each.attention_mask for each in encodings],
-        }
-        arrays = {name: np.array(rows, dtype=np.int64) for name, rows in inputs.items()}
+    def _run(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
+        texts = [text for pair in pairs for text in with_amounts(*pair)]
+        tokens = [each.ids for each in self._tokenizer.encode_batch(texts, add_special_tokens=False)]
+        inputs = [pair_input(old, new) for old, new in zip(tokens[::2], tokens[1::2], strict=True)]
+        shape = (len(pairs), max(len(each.ids) for each in inputs))
+        arrays = {name: np.zeros(shape, dtype=np.int64) for name in (INPUT_IDS, ROLE_IDS, ATTENTION_MASK)}
+        for row, (ids, roles) in enumerate(inputs):
+            arrays[INPUT_IDS][row, : len(ids)] = ids
+            arrays[ROLE_IDS][row, : len(roles)] = roles
+            arrays[ATTENTION_MASK][row, : len(ids)] = 1
         output: Any = self._session.run([CHANCES], arrays)[0]
         return output
 
@@ -77,42 +84,19 @@ def _groups(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 
 _opening: Final = threading.Lock()
-_open: Final[dict[Path | None, PairNetwork]] = {}
+_open: Final[list[PairNetwork]] = []
 
 
-def open_network(cache_dir: Path | None = None) -> PairNetwork:
-    """Return the network, opened once in a process.
-
-    Args:
-        cache_dir: Where the built graph is kept; without it, each process builds it in a second.
+def open_network() -> PairNetwork:
+    """Return the network, which is opened once in a process; this takes a third of a second.
 
     Raises:
         ModelMissingError: The weights of the default embedding model are not on this machine.
         ModelDamagedError: The weights cannot be used.
     """
     with _opening:
-        if cache_dir not in _open:
-            _open[cache_dir] = _opened(cache_dir)
-        return _open[cache_dir]
-
-
-def _opened(cache_dir: Path | None) -> PairNetwork:
-    files = find_model(EmbeddingOptions(cache_dir=cache_dir))
-
-    def build() -> bytes:
-        return build_pair_graph(files.weights, NETWORK)
-
-    if cache_dir is None:
-        return PairNetwork(build(), files.tokenizer)
-    name = f"judge-{files.version()}-{_version()}-{GRAPH_REVISION}.onnx"
-    path = cache_dir / "graphs" / name
-    try:
-        return PairNetwork(cached_graph(path, build), files.tokenizer)
-    except ModelDamagedError:
-        return PairNetwork(cached_graph(path, build, rebuild=True), files.tokenizer)
-
-
-def _version() -> str:
-    import hashlib
-
-    return hashlib.sha256(NETWORK.read_bytes()).hexdigest()[:12]
+        if not _open:
+            home = load_settings(read_current_directory=False).settings.home
+            files = find_model(EmbeddingOptions(cache_dir=home / "models"))
+            _open.append(PairNetwork(build_pair_graph(files.weights, NETWORK), files.tokenizer))
+        return _open[0]

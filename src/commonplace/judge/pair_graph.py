@@ -21,22 +21,21 @@ from commonplace.embedding.onnx_graph import (
     read_config,
     restored_weights,
 )
+from commonplace.judge.inputs import CLS, ROLES, SEP
 
-SEGMENT_IDS: Final = "token_type_ids"
+ROLE_IDS: Final = "roles"
 CHANCES: Final = "chances"
 CLASSES: Final = 4
 SCALES: Final = ".scales"
 """The end of the name of a matrix's scales in ``network.safetensors``."""
 
-_CLS: Final = 101
-_SEP: Final = 102
 _TABLES: Final = ("embeddings.word_embeddings.weight", "embeddings.position_embeddings.weight")
 
 
 def build_pair_graph(weights: Path, network: Path) -> bytes:
     """Return the graph of the judge's network, as the bytes of its file.
 
-    Inputs are ``input_ids``, ``token_type_ids`` (0: old text, 1: new text) and ``attention_mask``, int64 of shape
+    Inputs are ``input_ids``, ``roles`` (:data:`~commonplace.judge.inputs.ROLES`) and ``attention_mask``, int64 of shape
     ``(pairs, tokens)``. The output is ``chances``, float32 of shape ``(pairs, 4)``: same, refine, correct, distinct.
 
     Args:
@@ -50,7 +49,9 @@ def build_pair_graph(weights: Path, network: Path) -> bytes:
         shipped = load_file(weights)
         own = restored_weights(load_file(network), SCALES)
     except (OSError, SafetensorError) as error:
-        raise ModelDamagedError(f"the judge's network cannot be read: {error}; reinstall commonplace") from error
+        raise ModelDamagedError(
+            f"the judge's network cannot be read: {error}; reinstall commonplace"
+        ) from error
     tensors = own | {name: shipped[name] for name in _TABLES if name in shipped}
     return _PairGraph(read_config(weights), tensors, str(network), int8=True).serialize()
 
@@ -64,7 +65,7 @@ class _PairGraph(BertGraph):
         size = self.config.hidden_size
         inner = self.node("Tanh", self.linear(wide, "head.dense", 5 * size, size))
         chances = self.node("Softmax", self.linear(inner, "head.output", size, CLASSES), axis=-1)
-        inputs = (INPUT_IDS, SEGMENT_IDS, ATTENTION_MASK)
+        inputs = (INPUT_IDS, ROLE_IDS, ATTENTION_MASK)
         return self.finished(CHANCES, inputs, chances, ["batch", CLASSES])
 
     def _embeddings(self) -> str:
@@ -72,10 +73,10 @@ class _PairGraph(BertGraph):
         size = config.hidden_size
         words = self.weight(_TABLES[0], config.vocab_size, size)
         positions = self.constant(self.weight(_TABLES[1], config.max_position_embeddings, size))
-        segments = self.constant(self.weight("embeddings.token_type_embeddings.weight", 2, size))
+        roles = self.constant(self.weight("embeddings.token_type_embeddings.weight", ROLES, size))
         tokens = self.node("Shape", INPUT_IDS, start=1, end=2)
         hidden = self.node("Add", self._words(words), self.node("Slice", positions, self.integers(0), tokens))
-        hidden = self.node("Add", hidden, self.node("Gather", segments, SEGMENT_IDS))
+        hidden = self.node("Add", hidden, self.node("Gather", roles, ROLE_IDS))
         return self.norm(hidden, "embeddings.LayerNorm")
 
     def _words(self, table: NDArray[np.float32]) -> str:
@@ -89,10 +90,10 @@ class _PairGraph(BertGraph):
         """Return the state of the first token, the mean states of both texts, their distance and their product."""
         first = self.node("Gather", hidden, self.constant(np.array(0)), axis=1)
         mask = self.as_float(ATTENTION_MASK)
-        for special in (_CLS, _SEP):
+        for special in (CLS, SEP):
             is_special = self.node("Equal", INPUT_IDS, self.constant(np.array(special)))
             mask = self.node("Mul", mask, self.as_float(self.node("Not", is_special)))
-        of_new = self.as_float(SEGMENT_IDS)
+        of_new = self.as_float(self.node("Mod", ROLE_IDS, self.constant(np.array(2))))
         of_old = self.node("Sub", self.constant(np.float32(1)), of_new)
         old = self._mean(hidden, self.node("Mul", mask, of_old))
         new = self._mean(hidden, self.node("Mul", mask, of_new))
@@ -104,4 +105,3 @@ class _PairGraph(BertGraph):
         counts = self.node("ReduceSum", shares, self.integers(1), keepdims=1)
         counts = self.node("Max", counts, self.constant(np.float32(1)))
         return self.node("Div", self.node("Squeeze", sums, self.integers(1)), counts)
-
