@@ -21,7 +21,7 @@ WIDTH: Final = 384
 HEADS: Final = 12
 LAYERS: Final = 6
 MASK: Final = 103
-HIDDEN: Final = 0.1
+HIDDEN: Final = 0.08
 """The share of words that are hidden while training."""
 
 _EPSILON: Final = 1e-12

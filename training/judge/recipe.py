@@ -22,7 +22,7 @@ CODE: Final = (
 )
 """The code that decides which weights come out."""
 
-EPOCHS: Final = 8
+EPOCHS: Final = 6
 RATE: Final = 1.5e-4
 SEED: Final = 0
 

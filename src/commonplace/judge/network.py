@@ -6,6 +6,9 @@ of a process that opened it.
 Source: JDG-06.
 """
 
+# The types of ONNX Runtime are partly open.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path

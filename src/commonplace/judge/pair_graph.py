@@ -4,6 +4,9 @@ The tables of words and positions are those of the shipped embedding model; all 
 ``network.safetensors``, which ``training/judge/fit.py`` writes.
 """
 
+# The types of safetensors are partly open.
+# pyright: reportUnknownVariableType=false
+
 from pathlib import Path
 from typing import Final
 

@@ -35,7 +35,10 @@ MOST_OPPOSED: Final = 2
 MOST_CHARS: Final = 2_000
 """Longer texts are not compared, because they make more than one statement."""
 
-_NUMBERED: Final = re.compile(rf"(?P<thing>(?:.*\s)?(?!(?:{'|'.join(STOPWORDS)})\s)(?:(?<!\s)[A-Z]|[^\W\dA-Z_])\w*\s)\d+\W*")
+_NUMBERED: Final = re.compile(
+    rf"(?P<thing>(?:.*\s)?(?!(?:{'|'.join(STOPWORDS)})\s)(?:(?<!\s)[A-Z]|[^\W\dA-Z_])\w*\s)\d+\W*"
+)
+"""A text that ends with a number behind a noun."""
 
 _T = TypeVar("_T")
 
