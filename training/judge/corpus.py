@@ -29,6 +29,9 @@ SET_ASIDE: Final = frozenset(
 KEPT: Final = frozenset({"de-verein", "en-parent", "fr-startup", "ja-ryokan", "operator-l"})
 """The authors from whom nothing is learned, on whose pairs thresholds were chosen and tests check the network."""
 
+SPECIFIED: Final = "specified"
+"""The author of pairs that must hold, from the specifications, reports of faults and tests."""
+
 LABELS: Final = ("same", "refine", "correct", "distinct")
 """The order of the network's outputs."""
 

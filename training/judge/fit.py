@@ -25,7 +25,7 @@ import optax
 import network
 from batches import PairTokens, batches
 from commonplace.judge.network import NETWORK
-from corpus import KEPT, LABELS, Pair, learned_authors, read_pairs
+from corpus import KEPT, LABELS, SPECIFIED, Pair, learned_authors, read_pairs
 from pack import write_network
 from recipe import EPOCHS, RATE, SEED, figures, recipe
 from variations import Example, epoch
@@ -34,6 +34,9 @@ MODEL: Final = Path(__file__).parents[2] / "src/commonplace/embedding/minilm"
 BATCH: Final = 32
 LAYER_DECAY: Final = 0.88
 """A layer learns this share as fast as the layer above it."""
+
+REPEATED: Final = 4
+"""How often more the pairs that must hold come in an epoch."""
 
 HEAD_RATE: Final = 4.0
 DROPOUT: Final = 0.15
@@ -72,6 +75,7 @@ def fit(
     tokens = PairTokens(MODEL / "tokenizer.json")
     tables, tensors = network.shipped(MODEL / "model.safetensors")
     tensors |= network.new_head(seed)
+    pairs = [*pairs, *REPEATED * [pair for pair in pairs if pair.author == SPECIFIED]]
     first = list(epoch(pairs, random.Random(seed)))
     steps = int(epochs * (len(first) / BATCH + 4))
     optimize = optimizer(tensors, rate, steps)
