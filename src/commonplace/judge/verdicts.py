@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-LEAST_CORRECT: Final = 0.9
+LEAST_CORRECT: Final = 0.85
 """Probability from which a new text corrects the old one.
 
-Source of all thresholds: `training/judge/thresholds.py`, on authors from whom nothing was learned.
+Source of all thresholds: `python benchmarks/judge.py`, on authors from whom nothing was learned. A correction that
+joins the text that it corrects costs eight times as much as two memories for one statement, and joining two things twice.
 """
 
-LEAST_JOINED: Final = 0.75
+LEAST_JOINED: Final = 0.85
 """Probability of a repetition or a refinement, together, from which two texts become one memory."""
 
-MOST_CORRECT_OF_JOINED: Final = 0.15
+MOST_CORRECT_OF_JOINED: Final = 0.08
 """Probability of a correction up to which two texts become one memory."""
 
 LEAST_SAME: Final = 0.8
@@ -26,8 +27,8 @@ LEAST_SAME: Final = 0.8
 LEAST_DOUBTFUL: Final = 0.25
 """Probability of a correction from which a pair that stays apart waits for review."""
 
-LEAST_ASKED: Final = 0.03
-MOST_ASKED: Final = 0.955
+LEAST_ASKED: Final = 0.06
+MOST_ASKED: Final = 0.93
 """Probabilities of a correction between which a model is asked, if there is one."""
 
 

@@ -288,12 +288,12 @@ def test_a_text_of_more_than_300_characters_is_not_joined() -> None:
     ("chances", "verdict", "others"),
     [
         ((0.0, 0.0, 1.0, 0.0), Verdict.CORRECT, ()),
-        ((0.02, 0.01, 0.92, 0.05), Verdict.CORRECT, (Verdict.CORRECT, Verdict.DISTINCT)),
+        ((0.02, 0.01, 0.87, 0.1), Verdict.CORRECT, (Verdict.CORRECT, Verdict.DISTINCT)),
         ((0.2, 0.1, 0.6, 0.1), Verdict.DOUBTFUL, (Verdict.CORRECT, Verdict.SAME)),
         ((0.98, 0.01, 0.01, 0.0), Verdict.SAME, ()),
-        ((0.6, 0.35, 0.05, 0.0), Verdict.REFINE, (Verdict.CORRECT, Verdict.SAME)),
+        ((0.6, 0.33, 0.07, 0.0), Verdict.REFINE, (Verdict.CORRECT, Verdict.SAME)),
         ((0.01, 0.97, 0.01, 0.01), Verdict.REFINE, ()),
-        ((0.8, 0.0, 0.2, 0.0), Verdict.DISTINCT, (Verdict.CORRECT, Verdict.SAME)),
+        ((0.8, 0.08, 0.12, 0.0), Verdict.DISTINCT, (Verdict.CORRECT, Verdict.SAME)),
         ((0.5, 0.1, 0.0, 0.4), Verdict.DISTINCT, ()),
     ],
 )
