@@ -3,7 +3,8 @@
 ``python benchmarks/judge.py [--authors NAME ...] [--unseen] [--set-aside] [--errors] [--json]`` judges pairs of
 ``training/judge``. By default they are of the authors who were kept for choosing thresholds and for tests; nothing was
 learned from them. ``--unseen`` judges ``benchmarks/data/judge``, written after the network and measured once; the next
-network may learn from them. ``--set-aside`` judges the pairs of the authors whom nobody looks at before the last network.
+network may learn from them. ``--set-aside`` judges the pairs of the authors whom nobody looks at before the last
+network.
 
 - ``wrong``: same, refine or distinct, and judged a correction: a true memory loses confidence
 - ``lost``: a correction that is not judged one

@@ -1,7 +1,7 @@
 """Measure how often rules and notes fold, or wait as a contradiction, that should not.
 
-``python benchmarks/stances.py [--authors NAME ...] [--json]`` compares the two texts of each labelled pair as a store of
-rules or notes does, without a service or a category:
+``python benchmarks/stances.py [--authors NAME ...] [--json]`` compares the two texts of each labelled pair as a store
+of rules or notes does, without a service or a category:
 
 - ``rewordings_folded``: same, and blocks show one of the two
 - ``corrections_folded``, ``others_folded``: correct, or refine and distinct, and blocks show one of the two

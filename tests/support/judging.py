@@ -1,6 +1,7 @@
 """Verdicts that a test decides: what a memory does with one must not depend on what the judge learned."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ from numpy.typing import NDArray
 
 from commonplace.judge import Verdict, judge
 from commonplace.judge.network import PairNetwork, open_network
+from commonplace.operational.memory import OperationalMemory
+from support.streams import chunks, session
 
 Chances = tuple[float, float, float, float]
 
@@ -44,3 +47,19 @@ def decide(monkeypatch: pytest.MonkeyPatch, decided: Decided) -> None:
     """Decide pairs for the rest of a test."""
     network = DecidedNetwork(decided)
     monkeypatch.setattr(judge, "opens", lambda: network)
+
+
+@contextmanager
+def deciding(decided: Decided) -> Iterator[None]:
+    """Decide pairs within a block."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        decide(monkeypatch, decided)
+        yield
+
+
+async def make_pair_wait(memory: OperationalMemory, old: str, new: str, *, service: str = "redis") -> None:
+    """Let an agent emit two observations in two sessions, the second of which may correct the first."""
+    with deciding({(old, new): Verdict.DOUBTFUL}):
+        for number, text in enumerate((old, new)):
+            data = session(f"[MEMORY:behavior:{service}] {text}", session_id=f"{service}-{number}")
+            await memory.ingest(chunks(data))

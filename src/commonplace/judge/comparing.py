@@ -130,7 +130,7 @@ def _strongest(judgements: Sequence[Judgement]) -> Judgement:
 
 
 def _are_same_words(pair: Compared) -> bool:
-    return wordings.tokens_of(pair.old) == wordings.tokens_of(pair.new)
+    return wordings.claim_of(pair.old) == wordings.claim_of(pair.new)
 
 
 def _named(pair: Compared) -> tuple[str, str]:

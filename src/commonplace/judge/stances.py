@@ -26,8 +26,11 @@ LEAST_OPPOSED: Final = 0.93
 LEAST_SHARED: Final = 0.3
 """Share of common words below which texts are not compared. Source: `benchmarks/stances.py`."""
 
-MOST_COMPARISONS: Final = 300
-"""The maximum number of pairs of lines of a block that are looked at. A block of 20 lines has 190."""
+MOST_LOOKED_AT: Final = 300
+"""The maximum number of pairs of lines of a block of which it is asked whether they share words."""
+
+MOST_READ_CHARS: Final = 8_000
+"""Characters of pairs of lines of a block that are compared, so that a prompt does not wait. They take 0.2 seconds."""
 
 MOST_OPPOSED: Final = 2
 """A text that opposes more texts is one of a series: "Sprint 7 ended well", "Sprint 8 ended well"."""
@@ -102,14 +105,18 @@ def relatives(newer: str, older: Sequence[_T], text_of: Callable[[_T], str]) -> 
 def without_repetitions(candidates: Iterable[_T], text_of: Callable[[_T], str]) -> Iterator[_T]:
     """Yield the candidates that do not repeat an earlier one, in their order; each is read when it is needed.
 
-    After :data:`MOST_COMPARISONS`, the other candidates are yielded unread, so that hundreds of lines cost no seconds.
+    After :data:`MOST_LOOKED_AT` pairs, or :data:`MOST_READ_CHARS`, the other candidates are yielded unread.
     """
     texts: list[str] = []
-    left = MOST_COMPARISONS
+    looked_at = read = 0
     for each in candidates:
         text = text_of(each)
-        earlier, left = texts[:left], max(0, left - len(texts))
-        if all(stance is not Stance.SAME for stance, _ in stances(text, earlier)):
+        near: list[str] = []
+        if looked_at < MOST_LOOKED_AT and read < MOST_READ_CHARS:
+            near = [earlier for earlier in texts if are_comparable(earlier, text)]
+            looked_at += len(texts)
+            read += sum(len(earlier) + len(text) for earlier in near)
+        if all(stance is not Stance.SAME for stance, _ in stances(text, near)):
             texts.append(text)
             yield each
 

@@ -12,7 +12,7 @@ LEAST_CORRECT: Final = 0.85
 """Probability from which a new text corrects the old one.
 
 Source of all thresholds: `python benchmarks/judge.py`, on authors from whom nothing was learned. A correction that
-joins the text that it corrects costs eight times as much as two memories for one statement, and joining two things twice.
+joins the text that it corrects costs eight times as much as two memories for one statement.
 """
 
 LEAST_JOINED: Final = 0.85

@@ -3,8 +3,8 @@
     [MEMORY:timing:jellyfin] Takes 90s to start (was: Takes 60s to)      corrects the memory that begins so
     [MEMORY:timing:jellyfin] Takes 60s to start (again)                  confirms the memory that begins so
 
-An ending counts only if it names exactly one memory. Otherwise it is a part of the observation, as the specified form of
-a marker has it.
+An ending counts only if it names exactly one memory. Otherwise it is a part of the observation, as the specified form
+of a marker has it.
 
 Source: JDG-07.
 """
