@@ -19,7 +19,7 @@ from commonplace.judge.wordings import tokens_of
 from commonplace.language.stems import stem
 from commonplace.language.words import STOPWORDS
 
-LEAST_SAME: Final = 0.94
+LEAST_SAME: Final = 0.95
 LEAST_OPPOSED: Final = 0.93
 """Probabilities from which two texts say the same, or oppose each other. Source: `benchmarks/stances.py`."""
 

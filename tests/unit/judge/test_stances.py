@@ -54,9 +54,9 @@ def test_few_corrections_of_strangers_fold() -> None:
     """Of 1,860 pairs from which nothing was learned: a hidden correction would be a wrong answer."""
     pairs = read_pairs(KEPT)
     found = Counter((stance(pair.old, pair.new), pair.label) for pair in pairs)
-    assert found[Stance.SAME, "correct"] <= 4
+    assert found[Stance.SAME, "correct"] <= 2
     assert [found[Stance.SAME, label] for label in ("distinct", "refine")] == [0, 0]
-    assert found[Stance.SAME, "same"] >= 60
+    assert found[Stance.SAME, "same"] >= 40
     assert found[Stance.OPPOSED, "correct"] >= 80
     assert sum(found[Stance.OPPOSED, label] for label in ("same", "distinct", "refine")) <= 26
 
