@@ -1,217 +1,143 @@
-"""Measure what operational memory does with a second observation of one service and category.
+"""Measure the judge on labelled pairs, by author, by language and by kind of text.
 
-``python benchmarks/judge.py [--data FILE] [--errors] [--json]`` ingests each pair as two sessions through the public
-API into a fresh home, and counts what became of the rows, not what receipts say:
+``python benchmarks/judge.py [--authors NAME ...] [--unseen] [--set-aside] [--errors] [--json]`` judges pairs of
+``training/judge``. By default they are of the authors who were kept for choosing thresholds and for tests; nothing was
+learned from them. ``--unseen`` judges ``benchmarks/data/judge``, written after the network and measured once; the next
+network may learn from them. ``--set-aside`` judges the pairs of the authors whom nobody looks at before the last
+network.
 
-- ``wrong_contradiction``: same, refine or distinct, and the old row lost confidence
-- ``lost_correction``: correct, and the old row lost nothing, or no active row holds the new text
-- ``correction_reinforced_old``: correct, and the old row gained confidence
-- ``lost_detail``: refine, and no active row holds some content word or number of either text
-- ``distinct_merged``: distinct, and the old row changed or gained
-- ``duplicates``: same, and two rows are active
+- ``wrong``: same, refine or distinct, and judged a correction: a true memory loses confidence
+- ``lost``: a correction that is not judged one
+- ``reinforced``: a correction that joins the old memory, which gains confidence
+- ``detail``: a refinement that is judged a repetition, so that no prompt shows what it adds
+- ``merged``: distinct texts that become one memory
+- ``duplicates``: a repetition that stays a memory of its own
+- ``apart``: a refinement that stays apart from the memory that it refines
+- ``right``: the verdict is the label
 
-``model`` is the same with a scripted model that decides every pair that waits as labelled: what stays lost is what
-the model is not asked about. ``asked`` is the share of pairs that waited for it.
-
-The default data are the project's own pairs, to which the judge's weights are fitted; measure other people's pairs with
-``--data``. No weight was fitted to ``judge_unseen.jsonl`` beside them.
+``asked`` is the share of pairs about which a model is asked if there is one. With ``perfect`` it answers as labelled,
+so what stays lost is what it is not asked about.
 """
 
 import argparse
-import asyncio
 import json
-import logging
-import re
-import tempfile
+import sys
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Final
 
-from commonplace.core.settings import Settings
-from commonplace.judge import PairVerdict, judge
-from commonplace.llm import Script
-from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.model.memories import Lesson
-from commonplace.operational.run.model_reviews import PairDecision, PairDecisions, decide_by_model
+from commonplace.judge import Compared, Judgement, Verdict, judge
 
-PAIRS = Path(__file__).parent / "data" / "judge_pairs.jsonl"
-COUNTED = {
-    "wrong_contradiction": ("same", "refine", "distinct"),
-    "lost_correction": ("correct",),
-    "correction_reinforced_old": ("correct",),
-    "lost_detail": ("refine",),
-    "distinct_merged": ("distinct",),
-    "duplicates": ("same",),
+sys.path.insert(0, str(Path(__file__).parents[1] / "training" / "judge"))
+from corpus import KEPT, SET_ASIDE, Pair, read_pairs
+
+UNSEEN: Final = Path(__file__).parent / "data" / "judge"
+JOINED: Final = frozenset({Verdict.SAME, Verdict.REFINE})
+METRICS: Final[Mapping[str, tuple[frozenset[str], Callable[[Verdict, str], bool]]]] = {
+    "wrong": (frozenset({"same", "refine", "distinct"}), lambda verdict, _: verdict is Verdict.CORRECT),
+    "lost": (frozenset({"correct"}), lambda verdict, _: verdict is not Verdict.CORRECT),
+    "reinforced": (frozenset({"correct"}), lambda verdict, _: verdict in JOINED),
+    "detail": (frozenset({"refine"}), lambda verdict, _: verdict is Verdict.SAME),
+    "merged": (frozenset({"distinct"}), lambda verdict, _: verdict in JOINED),
+    "duplicates": (frozenset({"same"}), lambda verdict, _: verdict not in JOINED),
+    "apart": (frozenset({"refine"}), lambda verdict, _: verdict not in JOINED),
+    "right": (frozenset({"same", "refine", "correct", "distinct"}), lambda verdict, label: verdict == label),
 }
-FUNCTION_WORDS = frozenset(
-    """a an the and or of to in on at by for from with is are was were be been being it its this that these those as
-    has have had do does did but so if then than there up again also too any all no not n't t s get gets got getting i.e
-    e.g""".split()  # noqa: SIM905 - reads as a list of words does
-)
-STEM_CHARS = 5
-DECISIONS = {
-    "same": PairVerdict.SAME,
-    "refine": PairVerdict.REFINES,
-    "correct": PairVerdict.CORRECTS,
-    "distinct": PairVerdict.DISTINCT,
+"""The labels that a metric counts among, and which verdicts it counts."""
+
+LIMITS: Final = {
+    "wrong": 0.05,
+    "lost": 0.25,
+    "reinforced": 0.03,
+    "detail": 0.02,
+    "merged": 0.02,
+    "duplicates": 0.30,
+    "apart": 0.25,
 }
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """Rows of a pair after both sessions: the active texts, and the change of the old row."""
-
-    texts: tuple[str, ...]
-    old_kept_its_text: bool
-    moved: float
-    old_is_active: bool
-    reasons: str
-    asked: bool
+Judged = tuple[Pair, Judgement]
+Figures = dict[str, float]
 
 
-def content(text: str) -> set[str]:
-    """Return the content words of a text, cut to five letters, and its numbers and names whole."""
-    words = (raw.strip(".:/-") for raw in re.findall(r"[\w.:/%-]*[\w%]", text.lower().replace("'", "")))
-    kept = (word for word in words if word not in FUNCTION_WORDS and any(char.isalnum() for char in word))
-    return {word[:STEM_CHARS] if word.isalpha() else word for word in kept}
-
-
-def faults(pair: dict[str, Any], seen: Outcome) -> list[str]:
-    """Return the names of the faults of one pair."""
-    lost = seen.moved < 0 or not seen.old_is_active
-    gained = seen.moved > 0
-    held = set[str]().union(*map(content, seen.texts))
-    new_kept = any(
-        plain(pair["new"]) in plain(text)
-        or (content(pair["new"]) <= content(text) and not (seen.old_kept_its_text and text == pair["old"]))
-        for text in seen.texts
-    )
-    checks = {
-        "wrong_contradiction": lost,
-        "lost_correction": not (lost and new_kept),
-        "correction_reinforced_old": gained,
-        "lost_detail": bool((content(pair["old"]) | content(pair["new"])) - held),
-        "distinct_merged": gained or not seen.old_kept_its_text,
-        "duplicates": len(seen.texts) > 1,
-    }
-    return [name for name, labels in COUNTED.items() if pair["label"] in labels and checks[name]]
-
-
-def plain(text: str) -> str:
-    """Return a text without case and punctuation."""
-    return re.sub(r"\W+", " ", text.lower()).strip()
-
-
-def transcript(pair: dict[str, Any], turn: str) -> bytes:
-    """Return the stream-json of a session that emits one text of a pair."""
-    session = f"judge-{pair['id']}-{turn}"
-    about = f"{pair['category']}:{pair['service']}" if pair["service"] else pair["category"]
-    text = f"Checked.\n[MEMORY:{about}] {pair[turn]}\nDone."
-    message = {"id": session, "role": "assistant", "content": [{"type": "text", "text": text}]}
-    lines = [
-        {"type": "system", "subtype": "init", "session_id": session},
-        {"type": "assistant", "message": message, "session_id": session},
-        {"type": "result", "subtype": "success", "is_error": False, "session_id": session, "result": "Done."},
+def figures(judged: Sequence[Judged], *, perfect: bool = False) -> Figures:
+    """Return each metric of some pairs, as a share from 0.0 to 1.0; leave out those that no pair can have."""
+    found: Figures = {"pairs": len(judged)}
+    verdicts = [
+        (Verdict(pair.label) if perfect and judgement.between else judgement.verdict, pair.label)
+        for pair, judgement in judged
     ]
-    return "".join(json.dumps(line) + "\n" for line in lines).encode()
+    for name, (labels, counts) in METRICS.items():
+        among = [counts(verdict, label) for verdict, label in verdicts if label in labels]
+        if among:
+            found[name] = round(sum(among) / len(among), 3)
+    return found
 
 
-async def ingest(memory: OperationalMemory, pair: dict[str, Any], turn: str) -> tuple[list[Lesson], str]:
-    """Ingest one text of a pair and return all rows, and the reasons of the receipts."""
-
-    async def chunks() -> AsyncIterator[bytes]:
-        yield transcript(pair, turn)
-
-    reports = await memory.ingest(chunks())
-    return await memory.list_memories(), "; ".join(
-        one.reason for report in reports for one in report.receipts
-    )
-
-
-async def run_pair(memory: OperationalMemory, pair: dict[str, Any], *, with_model: bool) -> Outcome:
-    """Ingest a pair, let a scripted model decide if it waits for one, and delete its rows again."""
-    (old,), _ = await ingest(memory, pair, "old")
-    rows, reasons = await ingest(memory, pair, "new")
-    decision = PairDecision(number=1, verdict=DECISIONS[pair["label"]], reason="As labelled.")
-    script = Script(PairDecisions(decisions=[decision]))
-    asked = with_model and bool(await decide_by_model(memory.reviews, script.model()))
-    rows = await memory.list_memories() if asked else rows
-    await memory.delete([row.id for row in rows])
-    after = next(row for row in rows if row.id == old.id)
-    return Outcome(
-        texts=tuple(row.observation for row in rows if row.active),
-        old_kept_its_text=after.observation == old.observation,
-        moved=round(after.confidence - old.confidence, 6),
-        old_is_active=after.active,
-        reasons=reasons,
-        asked=asked,
-    )
-
-
-async def measure(pairs: Sequence[dict[str, Any]], *, with_model: bool) -> list[Outcome]:
-    """Ingest every pair into one fresh home."""
-    with tempfile.TemporaryDirectory(prefix="judge-") as home:
-        settings = Settings(home=Path(home), workspace=Path(home), judge="model" if with_model else "rules")
-        async with OperationalMemory.open(settings) as memory:
-            return [await run_pair(memory, pair, with_model=with_model) for pair in pairs]
-
-
-def time_per_pair_us(pairs: Sequence[dict[str, Any]]) -> float:
-    """Return the processor time of one verdict on texts that were not read before, in microseconds."""
-    judge("warm", "up")
-    started = time.process_time()
-    for pair in pairs:
-        judge(pair["old"], pair["new"], pair["service"])
-    return (time.process_time() - started) / len(pairs) * 1e6
-
-
-def rates(pairs: Sequence[dict[str, Any]], outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
-    """Return each fault with its count, the pairs that could have it, and the share of the two."""
-    counts = Counter(name for pair, seen in zip(pairs, outcomes, strict=True) for name in faults(pair, seen))
-    sizes = Counter(pair["label"] for pair in pairs)
-    of = {name: sum(sizes[label] for label in labels) for name, labels in COUNTED.items()}
-    return {
-        name: {"count": counts[name], "of": of[name], "rate": round(counts[name] / max(of[name], 1), 4)}
-        for name in COUNTED
+def tables(judged: Sequence[Judged]) -> dict[str, Figures]:
+    """Return the figures of each author, each language, each kind of text and all pairs."""
+    groups: dict[str, list[Judged]] = defaultdict(list)
+    for one in judged:
+        for group in (f"author {one[0].author}", f"language {one[0].language}", f"text {one[0].kind}"):
+            groups[group].append(one)
+    found = {group: figures(groups[group]) for group in sorted(groups)}
+    asked = sum(bool(judgement.between) for _, judgement in judged) / max(len(judged), 1)
+    return found | {
+        "all": figures(judged),
+        "perfect": figures(judged, perfect=True) | {"asked": round(asked, 3)},
     }
 
 
-def main() -> None:
-    """Run the measurement; the exit status is 0 whatever the figures are."""
+def unseen() -> list[Pair]:
+    """Return the pairs that were written after the network, by author."""
+    found: list[Pair] = []
+    for file in sorted(UNSEEN.glob("*.jsonl")):
+        for row in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
+            row |= {"author": file.stem, "language": row.pop("lang")}
+            del row["differs"]
+            found.append(Pair(**row))
+    return found
+
+
+def main() -> int:
+    """Run the measurement; the exit status is 1 if a figure of all pairs is beyond its limit."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--data", type=Path, default=PAIRS, help="pairs as JSON lines")
-    parser.add_argument("--split", help="only the pairs of this split")
-    parser.add_argument("--errors", action="store_true", help="print the pairs with a fault")
+    parser.add_argument("--authors", nargs="+", help="judge the pairs of these authors")
+    parser.add_argument(
+        "--unseen", action="store_true", help="judge the pairs that were written after the network"
+    )
+    parser.add_argument("--set-aside", action="store_true", help="judge the pairs of the authors set aside")
+    parser.add_argument(
+        "--errors", action="store_true", help="print the pairs with another verdict than their label"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     arguments = parser.parse_args()
-    logging.disable(logging.WARNING)
-    pairs = [
-        json.loads(line) for line in arguments.data.read_text(encoding="utf-8").splitlines() if line.strip()
-    ]
-    pairs = [pair for pair in pairs if arguments.split in (None, pair.get("split"))]
-    duration_us = time_per_pair_us(pairs)
-    outcomes = asyncio.run(measure(pairs, with_model=False))
-    helped = asyncio.run(measure(pairs, with_model=True))
-    metrics, model = rates(pairs, outcomes), rates(pairs, helped)
-    asked = sum(seen.asked for seen in helped) / len(pairs)
+    pairs = (
+        unseen()
+        if arguments.unseen
+        else read_pairs(SET_ASIDE if arguments.set_aside else arguments.authors or KEPT)
+    )
+    judge.compare("warm", "up")
+    started = time.process_time()
+    judgements = judge.compare_all([Compared(pair.old, pair.new) for pair in pairs])
+    each_ms = (time.process_time() - started) / len(pairs) * 1e3
+    judged = list(zip(pairs, judgements, strict=True))
+    found = tables(judged)
     if arguments.json:
-        about = {"pairs": len(pairs), "judge_us": round(duration_us, 1)}
-        print(json.dumps(about | metrics | {"model": {"asked": round(asked, 4), **model}}, indent=1))
-        return
-    print(f"{len(pairs)} pairs of {arguments.data.name}; {duration_us:.0f} µs of processor time a verdict")
-    print(f"{'':26} without a model   with a perfect model that decides {asked:.0%} of the pairs")
-    for name, metric in metrics.items():
-        print(
-            f"{name:26} {metric['count']:>4} of {metric['of']:<4} {metric['rate']:.3f}   {model[name]['rate']:.3f}"
-        )
-    for pair, seen in zip(pairs, outcomes, strict=True) if arguments.errors else ():
-        names = faults(pair, seen)
-        if names:
-            print(f"\n{', '.join(names)}\n  {pair['old']}\n  {pair['new']}\n  {seen.reasons}")
+        print(json.dumps({"ms": round(each_ms, 2)} | found, indent=1))
+    else:
+        names = [*METRICS, "asked"]
+        print(f"{len(pairs)} pairs, {each_ms:.1f} ms of processor time each")
+        print(f"{'':28} pairs " + " ".join(f"{name:>10}" for name in names))
+        for group, shares in found.items():
+            row = " ".join(f"{shares[name]:10.3f}" if name in shares else f"{'':10}" for name in names)
+            print(f"{group:28} {shares['pairs']:5.0f} {row}")
+    for pair, judgement in judged if arguments.errors else ():
+        if judgement.verdict != pair.label:
+            print(f"{pair.label} -> {judgement.verdict} {judgement.probability}: {pair.old} | {pair.new}")
+    return int(any(found["all"].get(name, 0.0) > limit for name, limit in LIMITS.items()))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

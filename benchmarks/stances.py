@@ -1,7 +1,7 @@
 """Measure how often rules and notes fold, or wait as a contradiction, that should not.
 
-``python benchmarks/stances.py [--data FILE] [--json]`` compares the two texts of each labelled pair as a store of rules
-or notes does, without a service or a category:
+``python benchmarks/stances.py [--authors NAME ...] [--json]`` compares the two texts of each labelled pair as a store
+of rules or notes does, without a service or a category:
 
 - ``rewordings_folded``: same, and blocks show one of the two
 - ``corrections_folded``, ``others_folded``: correct, or refine and distinct, and blocks show one of the two
@@ -11,21 +11,23 @@ or notes does, without a service or a category:
 ``unrelated`` compares the first texts of the pairs with one another, as a memory about many things holds them; these
 stand in two groups, because no label says what two of them have to do with each other: ``folded`` and ``marked``.
 
-No weight of the judge was fitted to the default pairs, but they were looked at while the thresholds of
-:mod:`commonplace.judge.stances` were chosen.
+The network learned nothing from the authors who are measured by default, but the thresholds of
+:mod:`commonplace.judge.stances` were chosen on their pairs.
 """
 
 import argparse
 import json
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
-from commonplace.judge.stances import Stance, stance
+from commonplace.judge.stances import Stance, stances
 
-PAIRS = Path(__file__).parent / "data" / "judge_unseen.jsonl"
+sys.path.insert(0, str(Path(__file__).parents[1] / "training" / "judge"))
+from corpus import KEPT, Pair, read_pairs
+
 OTHERS = ("refine", "distinct")
 COUNTED = {
     "rewordings_folded": (Stance.SAME, ("same",)),
@@ -43,10 +45,10 @@ def rate(count: int, of: int) -> dict[str, float]:
     return {"count": count, "of": of, "rate": round(count / max(of, 1), 5)}
 
 
-def of_pairs(pairs: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
+def of_pairs(pairs: Sequence[Pair]) -> dict[str, dict[str, float]]:
     """Return the metrics of labelled pairs."""
-    sizes = Counter(pair["label"] for pair in pairs)
-    counts = Counter((stance(pair["old"], pair["new"])[0], pair["label"]) for pair in pairs)
+    sizes = Counter(pair.label for pair in pairs)
+    counts = Counter((stances(pair.new, [pair.old])[0][0], pair.label) for pair in pairs)
     return {
         name: rate(sum(counts[kind, label] for label in labels), sum(sizes[label] for label in labels))
         for name, (kind, labels) in COUNTED.items()
@@ -55,7 +57,7 @@ def of_pairs(pairs: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
 
 def of_unrelated(texts: Sequence[str]) -> dict[str, dict[str, float]]:
     """Return how many pairs of texts fold or wait."""
-    counts = Counter(stance(*pair)[0] for pair in combinations(texts[:MOST_UNRELATED], 2))
+    counts = Counter(stances(pair[1], [pair[0]])[0][0] for pair in combinations(texts[:MOST_UNRELATED], 2))
     return {
         "folded": rate(counts[Stance.SAME], counts.total()),
         "marked": rate(counts[Stance.OPPOSED], counts.total()),
@@ -65,17 +67,16 @@ def of_unrelated(texts: Sequence[str]) -> dict[str, dict[str, float]]:
 def main() -> None:
     """Run the measurement; the exit status is 0 whatever the figures are."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--data", type=Path, default=PAIRS, help="pairs as JSON lines")
+    parser.add_argument("--authors", nargs="+", default=sorted(KEPT), help="measure pairs of these authors")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     arguments = parser.parse_args()
-    lines = arguments.data.read_text(encoding="utf-8").splitlines()
-    pairs = [json.loads(line) for line in lines if line.strip()]
+    pairs = read_pairs(arguments.authors)
     metrics = of_pairs(pairs)
-    unrelated = of_unrelated([pair["old"] for pair in pairs])
+    unrelated = of_unrelated([pair.old for pair in pairs])
     if arguments.json:
         print(json.dumps({"pairs": len(pairs), **metrics, "unrelated": unrelated}, indent=1))
         return
-    print(f"{len(pairs)} pairs of {arguments.data.name}")
+    print(f"{len(pairs)} pairs of {', '.join(arguments.authors)}")
     for name, metric in (metrics | {f"unrelated_{name}": each for name, each in unrelated.items()}).items():
         print(f"{name:20} {metric['count']:>5} of {metric['of']:<6} {metric['rate']:.4f}")
 

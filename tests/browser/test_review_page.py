@@ -1,7 +1,6 @@
 """The review page in a browser: everything that waits, decided with one key each."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 from playwright.async_api import Page, Route, expect
@@ -9,26 +8,19 @@ from playwright.async_api import Page, Route, expect
 from commonplace.core.sources import Source
 from support.browser import Dashboard, Screenshot, check_accessibility
 from support.consolidation import Spawner, answer
+from support.judging import make_pair_wait
 from support.known import fill
-from support.streams import encode, init, result, says
 
 PAIRS = (
     ("redis", "Runs version 2.3", "Was upgraded to 2.4"),
-    ("backups", "Keeps backups for 30 days", "Was reduced to 14 days"),
+    ("archive", "Keeps backups for 30 days", "Was reduced to 14 days"),
 )
-
-
-async def stream(name: str, line: str) -> AsyncIterator[bytes]:
-    """Yield the output of a session that emits one line."""
-    yield encode(init(name), says(line, session_id=name), result(session_id=name))
 
 
 async def doubt(dashboard: Dashboard) -> None:
     """Let the agent emit pairs that the judge cannot decide."""
-    for service, *texts in PAIRS:
-        for number, text in enumerate(texts):
-            line = f"[MEMORY:behavior:{service}] {text}"
-            await dashboard.operational.ingest(stream(f"{service}-{number}", line))
+    for service, old, new in PAIRS:
+        await make_pair_wait(dashboard.operational, old, new, service=service)
     assert await dashboard.operational.reviews.count() == len(PAIRS)
 
 

@@ -3,6 +3,7 @@
 # The stubs of safetensors leave the type of a path open.
 # pyright: reportUnknownVariableType=false
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -67,115 +68,124 @@ def build_graph(weights: Path, *, int8: bool = False) -> bytes:
     Source: largest difference from sentence-transformers on the golden texts 2e-7. With ``int8``, the vectors of 210
     questions have a cosine of at least 0.999 with those of the model's own weights.
     """
-    path = weights.with_name("config.json")
-    try:
-        config = BertConfig.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise ModelDamagedError(
-            f"{path} does not describe a BERT model of 384 dimensions: {error}"
-        ) from error
+    config = read_config(weights)
     try:
         tensors = load_file(weights)
     except (OSError, SafetensorError) as error:
         raise ModelDamagedError(f"{weights} cannot be read: {error}; reinstall the model") from error
-    return _BertGraph(config, tensors, str(weights), int8=int8).serialize()
+    return _TextGraph(config, tensors, str(weights), int8=int8).serialize()
 
 
-class _BertGraph:
-    """The nodes and constants of one graph; each method adds nodes and returns their output."""
+def read_config(weights: Path) -> BertConfig:
+    """Return the network that ``config.json`` beside the weights describes.
+
+    Raises:
+        ModelDamagedError: It cannot be read, or describes another kind of network.
+    """
+    path = weights.with_name("config.json")
+    try:
+        return BertConfig.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise ModelDamagedError(
+            f"{path} does not describe a BERT model of 384 dimensions: {error}"
+        ) from error
+
+
+class BertGraph:
+    """The nodes and constants of one graph; each method adds nodes and returns their output.
+
+    Args:
+        tensors: The weights, by the names that they have in ``model.safetensors``.
+        source: What the weights come from, for errors.
+        int8: Round the matrices of the layers to 8 bits, with an operator that ONNX Runtime alone has.
+    """
 
     def __init__(
         self, config: BertConfig, tensors: dict[str, NDArray[Any]], source: str, *, int8: bool
     ) -> None:
-        self._config = config
+        self.config = config
         self._int8 = int8
         self._tensors = tensors
         self._source = source
         self._nodes: list[onnx.NodeProto] = []
         self._constants: list[onnx.TensorProto] = []
 
-    def serialize(self) -> bytes:
-        hidden = self._embeddings()
-        bias = self._attention_bias()
-        for layer in range(self._config.num_hidden_layers):
-            hidden = self._layer(hidden, bias, f"encoder.layer.{layer}")
-        self._nodes.append(helper.make_node("Identity", [hidden], [HIDDEN_STATE]))
-        shape = ["batch", "tokens"]
-        inputs = [
-            helper.make_tensor_value_info(name, TensorProto.INT64, shape)
-            for name in (INPUT_IDS, ATTENTION_MASK)
+    def finished(self, name: str, inputs: Sequence[str], output: str, shape: Sequence[str | int]) -> bytes:
+        """Return the file of the graph.
+
+        Args:
+            name: The name of the output.
+            inputs: The names of the inputs, int64 of shape ``(batch, tokens)``.
+            output: The node whose float32 output it is.
+            shape: The shape of the output.
+        """
+        self._nodes.append(helper.make_node("Identity", [output], [name]))
+        values = [
+            helper.make_tensor_value_info(each, TensorProto.INT64, ["batch", "tokens"]) for each in inputs
         ]
-        output = helper.make_tensor_value_info(
-            HIDDEN_STATE, TensorProto.FLOAT, [*shape, self._config.hidden_size]
-        )
-        graph = helper.make_graph(self._nodes, "bert", inputs, [output], self._constants)
+        result = helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+        graph = helper.make_graph(self._nodes, "bert", values, [result], self._constants)
         opsets = [helper.make_opsetid("", _OPSET)]
         if self._int8:
             opsets.append(helper.make_opsetid(_QUANTIZED_DOMAIN, 1))
         return helper.make_model(graph, opset_imports=opsets, ir_version=_IR_VERSION).SerializeToString()
 
-    def _embeddings(self) -> str:
-        size = self._config.hidden_size
-        words = self._weight("embeddings.word_embeddings.weight", self._config.vocab_size, size)
-        positions = self._weight(
-            "embeddings.position_embeddings.weight", self._config.max_position_embeddings, size
-        )
-        # A single text is entirely in segment 0, so the vector of segment 0 is added to every position beforehand.
-        segments = self._weight("embeddings.token_type_embeddings.weight", 2, size)
-        tokens = self._node("Shape", INPUT_IDS, start=1, end=2)
-        places = self._node("Slice", self._constant(positions + segments[0]), self._integers(0), tokens)
-        looked_up = self._node("Gather", self._constant(words), INPUT_IDS)
-        return self._norm(self._node("Add", looked_up, places), "embeddings.LayerNorm")
+    def layers(self, hidden: str) -> str:
+        """Return the states after all layers."""
+        bias = self._attention_bias()
+        for layer in range(self.config.num_hidden_layers):
+            hidden = self._layer(hidden, bias, f"encoder.layer.{layer}")
+        return hidden
 
     def _attention_bias(self) -> str:
-        mask = self._node("Cast", ATTENTION_MASK, to=TensorProto.FLOAT)
-        padding = self._node("Sub", self._constant(np.float32(1)), mask)
-        bias = self._node("Mul", padding, self._constant(_NEVER))
-        return self._node("Unsqueeze", bias, self._integers(1, 2))
+        padding = self.node("Sub", self.constant(np.float32(1)), self.as_float(ATTENTION_MASK))
+        bias = self.node("Mul", padding, self.constant(_NEVER))
+        return self.node("Unsqueeze", bias, self.integers(1, 2))
 
     def _layer(self, hidden: str, bias: str, name: str) -> str:
-        size, inner = self._config.hidden_size, self._config.intermediate_size
+        size, inner = self.config.hidden_size, self.config.intermediate_size
         attended = self._attention(hidden, bias, f"{name}.attention.self")
-        attended = self._linear(attended, f"{name}.attention.output.dense", size, size)
-        hidden = self._norm(self._node("Add", attended, hidden), f"{name}.attention.output.LayerNorm")
-        widened = self._node("Gelu", self._linear(hidden, f"{name}.intermediate.dense", size, inner))
-        narrowed = self._linear(widened, f"{name}.output.dense", inner, size)
-        return self._norm(self._node("Add", narrowed, hidden), f"{name}.output.LayerNorm")
+        attended = self.linear(attended, f"{name}.attention.output.dense", size, size)
+        hidden = self.norm(self.node("Add", attended, hidden), f"{name}.attention.output.LayerNorm")
+        widened = self.node("Gelu", self.linear(hidden, f"{name}.intermediate.dense", size, inner))
+        narrowed = self.linear(widened, f"{name}.output.dense", inner, size)
+        return self.norm(self.node("Add", narrowed, hidden), f"{name}.output.LayerNorm")
 
     def _attention(self, hidden: str, bias: str, name: str) -> str:
-        heads = self._config.num_attention_heads
-        width = self._config.hidden_size // heads
+        heads = self.config.num_attention_heads
+        width = self.config.hidden_size // heads
         query = self._head_split(hidden, f"{name}.query", heads, width, (0, 2, 1, 3))
         key = self._head_split(hidden, f"{name}.key", heads, width, (0, 2, 3, 1))
         value = self._head_split(hidden, f"{name}.value", heads, width, (0, 2, 1, 3))
-        scaled = self._node("Mul", query, self._constant(np.float32(width**-0.5)))
-        scores = self._node("Add", self._node("MatMul", scaled, key), bias)
-        mixed = self._node("MatMul", self._node("Softmax", scores, axis=-1), value)
-        joined = self._node("Transpose", mixed, perm=(0, 2, 1, 3))
-        return self._node("Reshape", joined, self._integers(0, 0, heads * width))
+        scaled = self.node("Mul", query, self.constant(np.float32(width**-0.5)))
+        scores = self.node("Add", self.node("MatMul", scaled, key), bias)
+        mixed = self.node("MatMul", self.node("Softmax", scores, axis=-1), value)
+        joined = self.node("Transpose", mixed, perm=(0, 2, 1, 3))
+        return self.node("Reshape", joined, self.integers(0, 0, heads * width))
 
     def _head_split(self, hidden: str, name: str, heads: int, width: int, order: tuple[int, ...]) -> str:
-        size = self._config.hidden_size
-        joined = self._linear(hidden, name, size, size)
-        split = self._node("Reshape", joined, self._integers(0, 0, heads, width))
-        return self._node("Transpose", split, perm=order)
+        size = self.config.hidden_size
+        joined = self.linear(hidden, name, size, size)
+        split = self.node("Reshape", joined, self.integers(0, 0, heads, width))
+        return self.node("Transpose", split, perm=order)
 
-    def _linear(self, hidden: str, name: str, size_in: int, size_out: int) -> str:
-        weight = self._weight(f"{name}.weight", size_out, size_in)
+    def linear(self, hidden: str, name: str, size_in: int, size_out: int) -> str:
+        """Return a linear map of the states."""
+        weight = self.weight(f"{name}.weight", size_out, size_in)
         product = self._rounded(hidden, weight) if self._int8 else self._exact(hidden, weight)
-        return self._node("Add", product, self._constant(self._weight(f"{name}.bias", size_out)))
+        return self.node("Add", product, self.constant(self.weight(f"{name}.bias", size_out)))
 
     def _exact(self, hidden: str, weight: NDArray[np.float32]) -> str:
-        return self._node("MatMul", hidden, self._constant(weight.T))
+        return self.node("MatMul", hidden, self.constant(weight.T))
 
     def _rounded(self, hidden: str, weight: NDArray[np.float32]) -> str:
         size_out, size_in = weight.shape
         levels, scales = round_weights(weight)
-        return self._node(
+        return self.node(
             "MatMulNBits",
             hidden,
-            self._constant(levels),
-            self._constant(scales),
+            self.constant(levels),
+            self.constant(scales),
             domain=_QUANTIZED_DOMAIN,
             K=size_in,
             N=size_out,
@@ -184,31 +194,62 @@ class _BertGraph:
             accuracy_level=_INT8_COMPUTE,
         )
 
-    def _norm(self, hidden: str, name: str) -> str:
-        size = self._config.hidden_size
-        scale = self._constant(self._weight(f"{name}.weight", size))
-        shift = self._constant(self._weight(f"{name}.bias", size))
-        return self._node("LayerNormalization", hidden, scale, shift, epsilon=self._config.layer_norm_eps)
+    def norm(self, hidden: str, name: str) -> str:
+        """Return the states with the mean and spread of a layer norm."""
+        size = self.config.hidden_size
+        scale = self.constant(self.weight(f"{name}.weight", size))
+        shift = self.constant(self.weight(f"{name}.bias", size))
+        return self.node("LayerNormalization", hidden, scale, shift, epsilon=self.config.layer_norm_eps)
 
-    def _weight(self, name: str, *shape: int) -> NDArray[np.float32]:
+    def weight(self, name: str, *shape: int) -> NDArray[np.float32]:
+        """Return a tensor, or raise an error if it is missing or has another shape."""
         tensor = self._tensors.get(name)
         if tensor is None or tensor.shape != shape:
             found = "none" if tensor is None else tensor.shape
             raise ModelDamagedError(f"{self._source}: expected the tensor {name} as {shape}, found {found}")
         return tensor.astype(np.float32, copy=False)
 
-    def _integers(self, *values: int) -> str:
-        return self._constant(np.array(values, dtype=np.int64))
+    def as_float(self, values: str) -> str:
+        """Return values as float32."""
+        return self.node("Cast", values, to=TensorProto.FLOAT)
 
-    def _constant(self, value: NDArray[Any] | np.float32) -> str:
+    def integers(self, *values: int) -> str:
+        """Return a constant of integers."""
+        return self.constant(np.array(values, dtype=np.int64))
+
+    def constant(self, value: NDArray[Any] | np.float32) -> str:
+        """Return the name of a new constant."""
         name = f"constant_{len(self._constants)}"
         self._constants.append(numpy_helper.from_array(np.asarray(value, order="C"), name))
         return name
 
-    def _node(self, operator: str, *inputs: str, **attributes: Any) -> str:  # noqa: ANN401  each operator has its own
+    def node(self, operator: str, *inputs: str, **attributes: Any) -> str:  # noqa: ANN401  each operator has its own
+        """Add a node; return its output."""
         output = f"node_{len(self._nodes)}"
         self._nodes.append(helper.make_node(operator, inputs, [output], **attributes))
         return output
+
+
+class _TextGraph(BertGraph):
+    """The states of the tokens of single texts."""
+
+    def serialize(self) -> bytes:
+        hidden = self.layers(self._embeddings())
+        shape = ["batch", "tokens", self.config.hidden_size]
+        return self.finished(HIDDEN_STATE, (INPUT_IDS, ATTENTION_MASK), hidden, shape)
+
+    def _embeddings(self) -> str:
+        size = self.config.hidden_size
+        words = self.weight("embeddings.word_embeddings.weight", self.config.vocab_size, size)
+        positions = self.weight(
+            "embeddings.position_embeddings.weight", self.config.max_position_embeddings, size
+        )
+        # A single text is entirely in segment 0, so the vector of segment 0 is added to every position beforehand.
+        segments = self.weight("embeddings.token_type_embeddings.weight", 2, size)
+        tokens = self.node("Shape", INPUT_IDS, start=1, end=2)
+        places = self.node("Slice", self.constant(positions + segments[0]), self.integers(0), tokens)
+        looked_up = self.node("Gather", self.constant(words), INPUT_IDS)
+        return self.norm(self.node("Add", looked_up, places), "embeddings.LayerNorm")
 
 
 def round_weights(weight: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
@@ -226,3 +267,23 @@ def round_weights(weight: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArr
     scales = np.maximum(np.abs(blocks).max(axis=2), np.finfo(np.float32).tiny) / np.float32(127)
     levels = np.rint(blocks / scales[:, :, None]) + 128
     return levels.astype(np.uint8), scales.astype(np.float32).reshape(-1)
+
+
+def restored_weights(packed: Mapping[str, NDArray[Any]], scales: str) -> dict[str, NDArray[np.float32]]:
+    """Return tensors of which the matrices are levels of 8 bits, with a scale for each block.
+
+    Args:
+        packed: Matrices as levels of shape ``(outputs, inputs)``, with inputs that are a multiple of 64, and their
+            scales of shape ``(outputs, blocks)``; other tensors as they are.
+        scales: The end of the name of a matrix's scales.
+    """
+    restored: dict[str, NDArray[np.float32]] = {}
+    for name, tensor in packed.items():
+        if name.endswith(scales):
+            continue
+        if (shares := packed.get(f"{name}{scales}")) is None:
+            restored[name] = tensor.astype(np.float32)
+            continue
+        blocks = (tensor.astype(np.float32) - 128).reshape(*shares.shape, _BLOCK)
+        restored[name] = (blocks * shares[:, :, None].astype(np.float32)).reshape(tensor.shape)
+    return restored

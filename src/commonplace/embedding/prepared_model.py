@@ -29,19 +29,23 @@ FEW: Final = 64
 _log = logging.getLogger(__name__)
 
 
-def prepare_model(options: EmbeddingOptions) -> None:
-    """Open a model for the forks of this process; do nothing if its graph is not built yet or cannot be used."""
+def prepare_model(options: EmbeddingOptions) -> bool:
+    """Open a model for the forks of this process, and return whether it is open.
+
+    It is not opened if its graph is not built yet or cannot be used.
+    """
     is_built = options.cache_dir is not None and any(options.cache_dir.glob("graphs/*.onnx"))
     if options.backend is not BackendName.ONNX or not is_built or options.threads is not None:
-        return
+        return False
     try:
         alone = load_backend(replace(options, threads=1))
         alone.encode(["ready"])
         alone.encode_queries(["ready"])
     except EmbeddingError as error:
         _log.warning("the embedding model is not prepared for commands: %s", error)
-        return
+        return False
     keep_for_forks(options, _PreparedBackend(alone, options))
+    return True
 
 
 class _PreparedBackend:

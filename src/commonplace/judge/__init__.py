@@ -1,7 +1,8 @@
-"""Judge: compares a new text with an old one.
+"""Judge: compares a newer text with an older one, for all four memories.
 
-`stances` compares rules and notes, `verdicts` compares the observations of operational memory, by `features`. The other
-modules read texts. Import from here: the names below are public, and each one loads when it is first used.
+`comparing` gives verdicts with the `network`, `stances` finds the texts that a rule or a note repeats or opposes. The
+network learned from the pairs in `training/judge`. Import from here: the names below are public, and each one loads
+when it is first used.
 """
 
 from commonplace.core.public_names import public_names

@@ -1,3 +1,6 @@
+from commonplace.judge.comparing import Compared as Compared
+from commonplace.judge.comparing import Judge as Judge
+from commonplace.judge.comparing import judge as judge
 from commonplace.judge.pairs import PairVerdict as PairVerdict
 from commonplace.judge.remarks import remark as remark
 from commonplace.judge.stances import Opposition as Opposition
@@ -6,6 +9,5 @@ from commonplace.judge.stances import relatives as relatives
 from commonplace.judge.stances import without_repetitions as without_repetitions
 from commonplace.judge.verdicts import Judgement as Judgement
 from commonplace.judge.verdicts import Verdict as Verdict
-from commonplace.judge.verdicts import joined as joined
-from commonplace.judge.verdicts import judge as judge
-from commonplace.judge.verdicts import tokens_of as tokens_of
+from commonplace.judge.wordings import joined as joined
+from commonplace.judge.wordings import tokens_of as tokens_of

@@ -1,4 +1,4 @@
-"""Words that shape a claim: phrases, hedges and limits, circumstances, joints, labels and values.
+"""Words around amounts: phrases that act as one word, hedges, limits, and labels of numbers.
 
 Plain data about how operators write; synonyms and opposites are in
 :mod:`commonplace.language.ideas`.
@@ -59,27 +59,6 @@ HEDGES: Final = word_set(
 LOWER_BOUNDS: Final = word_set("atleast over above minimum min beyond exceeding exceeds exceed > ≥ >=")
 UPPER_BOUNDS: Final = word_set("atmost under below within maximum max < ≤ <=")
 
-CIRCUMSTANCES: Final = word_set(
-    "if when while whenever during unless until once where except though although",
-)
-"""Words that begin a circumstance under which a claim holds."""
-
-EARLIER: Final = word_set("before until then")
-LATER: Final = word_set("after afterwards following once")
-"""Words that order the text on their left before or after the text on their right."""
-
-BREAKS: Final = word_set(", ; : ( ) . -- - and or but")
-"""Signs and words that end a clause."""
-
-JOINTS: Final = word_set(
-    "( ) , -- . : ; after against although and apart as at because before between but by during except for "
-    "from if in including insteadof into like not on once onto or over per since so such than that then though "
-    "through to under unless until using via when whenever where which while with within without",
-)
-"""Words and signs that attach a detail to a claim."""
-
-COPULAS: Final = word_set("is are was were be been being has have had got gets became becomes")
-
 LABELS: Final = word_set(
     "ap area bay bench bucket bus camera case cell channel circuit cluster code core db device disk door drive "
     "error exit fan feed floor gate generator gpu group host instance job lane line loop lun member node "
@@ -88,8 +67,3 @@ LABELS: Final = word_set(
     "vlan vm volume worker zone",
 )
 """Nouns that a following number or letter identifies."""
-
-IMPERATIVES: Final = word_set(
-    "keep use run allow set retain need serve handle hold make accept expect take wait try retry add",
-)
-"""Verbs before a number that counts: "keep 3 snapshots"."""

@@ -1,8 +1,9 @@
-"""Stances: does a rule or a note say the same as another one, or the opposite?
+"""Relatives: the texts that a newer text repeats or opposes, without a service that says what they are about.
 
-Rules and notes have no service and category that say what they are about, so a text is compared with texts about
-anything. The verdicts of `verdicts` count only between texts that share most of their words: a wrong repetition would
-hide a line, and a wrong opposition would bother a person without a reason.
+Rules and notes are compared with texts about anything, so a verdict counts only between texts that share words, and
+only if it is nearly certain: a wrong repetition would hide a line, and a wrong opposition would bother a person.
+
+Source: TRU-05.
 """
 
 import re
@@ -12,24 +13,24 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final, Generic, TypeVar
 
-from commonplace.judge.comparison import compare_readings
-from commonplace.judge.differences import denial
-from commonplace.judge.observation import read
-from commonplace.judge.quantities import Dimension
-from commonplace.judge.verdicts import Judgement, Verdict, judge_readings
+from commonplace.judge.comparing import Compared, judge
+from commonplace.judge.verdicts import Judgement, Verdict
+from commonplace.judge.wordings import tokens_of
+from commonplace.language.stems import stem
+from commonplace.language.words import STOPWORDS
 
-LEAST_SAME: Final = 0.82
-LEAST_OPPOSED: Final = 0.6
-"""Similarities from which two texts say the same, or oppose each other. Source: `benchmarks/stances.py`."""
+LEAST_SAME: Final = 0.95
+LEAST_OPPOSED: Final = 0.93
+"""Probabilities from which two texts say the same, or oppose each other. Source: `benchmarks/stances.py`."""
 
 LEAST_SHARED: Final = 0.3
-"""Share of common concepts below which texts are not compared, because comparing takes half a millisecond.
+"""Share of common words below which texts are not compared. Source: `benchmarks/stances.py`."""
 
-Source: `benchmarks/stances.py`: no related pair shares less; of pairs about anything, 99.7 % do.
-"""
+MOST_LOOKED_AT: Final = 300
+"""The maximum number of pairs of lines of a block of which it is asked whether they share words."""
 
-MOST_COMPARISONS: Final = 300
-"""The maximum number of comparisons for a block; a comparison takes up to 4 ms. A block of 20 lines needs 190."""
+MOST_READ_CHARS: Final = 8_000
+"""Characters of pairs of lines of a block that are compared, so that a prompt does not wait. They take 0.2 seconds."""
 
 MOST_OPPOSED: Final = 2
 """A text that opposes more texts is one of a series: "Sprint 7 ended well", "Sprint 8 ended well"."""
@@ -37,11 +38,10 @@ MOST_OPPOSED: Final = 2
 MOST_CHARS: Final = 2_000
 """Longer texts are not compared, because they make more than one statement."""
 
-_NOT_COMPARED: Final = Judgement(
-    verdict=Verdict.DISTINCT, score=0.0, reason="The texts share too little, or are too long."
+_NUMBERED: Final = re.compile(
+    rf"(?P<thing>(?:.*\s)?(?!(?:{'|'.join(STOPWORDS)})\s)(?:(?<!\s)[A-Z]|[^\W\dA-Z_])\w*\s)\d+\W*"
 )
-
-_NUMBER_OF_A_NAME: Final = re.compile(r"\s[A-Z]\w* [0-9]+\W*$")
+"""A text that ends with a number behind a noun."""
 
 _T = TypeVar("_T")
 
@@ -70,37 +70,34 @@ class Relatives(Generic[_T]):
     opposed: tuple[Opposition[_T], ...] = ()
 
 
-@lru_cache(maxsize=4096)  # A block is made for every model call, mostly of the same texts.
-def stance(older: str, newer: str) -> tuple[Stance, Judgement]:
-    """Return the stance of a newer text on an older one, with its grounds.
+def stances(newer: str, older: Sequence[str]) -> list[tuple[Stance, Judgement | None]]:
+    """Return the stance of a newer text on each older one, with its grounds if the two were compared.
 
     Source: TRU-05.
     """
-    if max(len(older), len(newer)) > MOST_CHARS or _shared(older, newer) < LEAST_SHARED:
-        return Stance.APART, _NOT_COMPARED
-    judgement = judge_readings(read(older), read(newer))
-    verdict, score = judgement.verdict, judgement.score
-    if verdict is Verdict.SAME and score >= LEAST_SAME:
-        return Stance.SAME, judgement
-    if verdict is Verdict.CORRECT and score >= LEAST_OPPOSED and not _are_numbered(older, newer):
-        return Stance.OPPOSED, judgement
-    return Stance.APART, judgement
+    compared = [place for place, text in enumerate(older) if are_comparable(text, newer)]
+    judged = judge.compare_all([Compared(older[place], newer) for place in compared])
+    found: list[tuple[Stance, Judgement | None]] = [(Stance.APART, None)] * len(older)
+    for place, judgement in zip(compared, judged, strict=True):
+        found[place] = _stance(older[place], newer, judgement), judgement
+    return found
 
 
 def relatives(newer: str, older: Sequence[_T], text_of: Callable[[_T], str]) -> Relatives[_T]:
-    """Return the older texts that a newer text repeats or opposes, closest first; ties: in their order.
+    """Return the older texts that a newer text repeats or opposes, the most certain first; ties: in their order.
 
     If it opposes more than two, it is one of a series, and it opposes none.
     """
-    stances = [(each, *stance(text_of(each), newer)) for each in older]
-    stances.sort(key=lambda one: -one[2].score)
+    found = zip(older, stances(newer, [text_of(each) for each in older]), strict=True)
+    judged = [(each, stance, grounds) for each, (stance, grounds) in found if grounds is not None]
+    judged.sort(key=lambda one: -one[2].probability)
     opposed = [
         Opposition(other=each, reason=grounds.reason)
-        for each, kind, grounds in stances
-        if kind is Stance.OPPOSED
+        for each, stance, grounds in judged
+        if stance is Stance.OPPOSED
     ]
     return Relatives(
-        same=tuple(each for each, kind, _ in stances if kind is Stance.SAME),
+        same=tuple(each for each, stance, _ in judged if stance is Stance.SAME),
         opposed=tuple(opposed) if len(opposed) <= MOST_OPPOSED else (),
     )
 
@@ -108,41 +105,50 @@ def relatives(newer: str, older: Sequence[_T], text_of: Callable[[_T], str]) -> 
 def without_repetitions(candidates: Iterable[_T], text_of: Callable[[_T], str]) -> Iterator[_T]:
     """Yield the candidates that do not repeat an earlier one, in their order; each is read when it is needed.
 
-    After :data:`MOST_COMPARISONS`, the other candidates are yielded unread, so that hundreds of lines cost no seconds.
+    After :data:`MOST_LOOKED_AT` pairs, or :data:`MOST_READ_CHARS`, the other candidates are yielded unread.
     """
     texts: list[str] = []
-    left = MOST_COMPARISONS
+    looked_at = read = 0
     for each in candidates:
         text = text_of(each)
-        earlier, left = texts[:left], max(0, left - len(texts))
-        if not any(stance(one, text)[0] is Stance.SAME for one in earlier):
+        near: list[str] = []
+        if looked_at < MOST_LOOKED_AT and read < MOST_READ_CHARS:
+            near = [earlier for earlier in texts if are_comparable(earlier, text)]
+            looked_at += len(texts)
+            read += sum(len(earlier) + len(text) for earlier in near)
+        if all(stance is not Stance.SAME for stance, _ in stances(text, near)):
             texts.append(text)
             yield each
 
 
+def are_comparable(older: str, newer: str) -> bool:
+    """Return whether two texts are short and share enough words to be about one thing."""
+    if max(len(older), len(newer)) > MOST_CHARS:
+        return False
+    ones, others = _words(older), _words(newer)
+    return 2 * len(ones & others) >= LEAST_SHARED * max(1, len(ones) + len(others))
+
+
 def _are_numbered(older: str, newer: str) -> bool:
-    """Return whether the texts differ in the number of a thing at their ends alone: "note 2" and "note 3".
+    """Return whether two texts differ in the number of a thing at their ends alone: "note 2" and "note 3".
 
-    The number after a name is a value: "uses PostgreSQL 16".
+    The number after a name or a preposition is a value: "uses PostgreSQL 16", "listens on 8080".
     """
-    comparison = compare_readings(read(older), read(newer))
-    ends = [len(side.reading.tokens) - 1 for side in (comparison.old, comparison.new)]
-    amounts = [amount for pair in comparison.other_amounts for amount in pair]
-    return (
-        [amount.place for amount in amounts] == ends
-        and all(each.quantity.kind is Dimension.NUMBER and not each.opener for each in amounts)
-        and not denial(comparison)
-        and not _NUMBER_OF_A_NAME.search(newer)
+    ends = _NUMBERED.fullmatch(older), _NUMBERED.fullmatch(newer)
+    return all(ends) and len({end["thing"].casefold() for end in ends if end}) == 1
+
+
+def _stance(older: str, newer: str, judgement: Judgement) -> Stance:
+    if judgement.verdict is Verdict.SAME and judgement.probability >= LEAST_SAME:
+        return Stance.SAME
+    is_opposed = judgement.verdict is Verdict.CORRECT and judgement.probability >= LEAST_OPPOSED
+    if is_opposed and not _are_numbered(older, newer):
+        return Stance.OPPOSED
+    return Stance.APART
+
+
+@lru_cache(maxsize=4096)  # A block is made for every model call, mostly of the same texts.
+def _words(text: str) -> frozenset[str]:
+    return frozenset(
+        stem(token) for token in tokens_of(text) if token[0].isalnum() and token not in STOPWORDS
     )
-
-
-def _shared(one: str, other: str) -> float:
-    """Return the share of concepts and names that two texts have in common, 0.0 to 1.0."""
-    ones, others = _concepts(one), _concepts(other)
-    return 2 * len(ones & others) / max(1, len(ones) + len(others))
-
-
-@lru_cache(maxsize=4096)
-def _concepts(text: str) -> frozenset[str]:
-    reading = read(text)
-    return frozenset((*(word.concept for word in reading.words), *(name.mark for name in reading.names)))

@@ -118,7 +118,6 @@ _CAPITAL: Final = re.compile(r"(?<=[A-Za-z] )([A-Z])(?=[ ,.;:)]|$)")
 _PHRASE: Final = re.compile(
     rf"\b(?:{'|'.join(sorted(PHRASES, key=len, reverse=True))})\b".replace(" ", "[ -]")
 )
-_SPELLED: Final = {phrase.replace(" ", ""): phrase for phrase in PHRASES}
 _TOKEN: Final = re.compile(
     r"#(?:\d+|[a-z])\b"  # the mark of one thing of a kind
     r"|[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])"  # a date
@@ -149,11 +148,6 @@ def tokenise(folded: str) -> tuple[str, ...]:
         # At the end of a text these words are not prepositions: "Query logging is on".
         tokens[-1] = "enable" if tokens[-1] == "on" else "disable"
     return tuple(tokens)
-
-
-def spelled(token: str) -> str:
-    """Return a token in its usual spelling: "at most" for the joined "atmost"."""
-    return _SPELLED.get(token, token)
 
 
 def _plain(token: str) -> str:

@@ -1,8 +1,13 @@
 """The review queue and the wordings of a memory on the command line."""
 
+import asyncio
+
 import pytest
 
+from commonplace.core.settings import Settings
+from commonplace.operational.memory import OperationalMemory
 from support.commands import CommandLine
+from support.judging import make_pair_wait
 from support.streams import encode, init, result, says
 
 OLD = "Runs version 2.3"
@@ -19,10 +24,17 @@ def emit(commonplace: CommandLine, *texts: str) -> None:
         assert commonplace("ops", "ingest", "-", stdin=data).status == 0
 
 
+async def doubt(commonplace: CommandLine) -> None:
+    """Let a pair wait in the home of the command."""
+    settings = Settings(home=commonplace.home, workspace=commonplace.directory)
+    async with OperationalMemory.open(settings) as memory:
+        await make_pair_wait(memory, OLD, NEW)
+
+
 @pytest.mark.requirement("JDG-04.1")
 def test_a_doubtful_pair_is_decided_and_taken_back(commonplace: CommandLine) -> None:
     """The decision lowers the old memory; undo restores it and the pair waits again."""
-    emit(commonplace, OLD, NEW)
+    asyncio.run(doubt(commonplace))
     listed = commonplace("review")
     assert OLD in listed.out
     assert NEW in listed.out
@@ -54,7 +66,7 @@ def test_a_doubtful_pair_is_decided_and_taken_back(commonplace: CommandLine) -> 
 )
 def test_a_decision_says_what_it_changed(commonplace: CommandLine, verdict: str, old: str, new: str) -> None:
     """Both memories are printed with their confidence after the decision; a second decision names the way out."""
-    emit(commonplace, OLD, NEW)
+    asyncio.run(doubt(commonplace))
     (waiting,) = commonplace("review", "--json").json["items"]
     number = waiting["id"]
     old_id, new_id = (side["id"] for side in waiting["sides"])
@@ -94,7 +106,7 @@ def test_wrong_usage_is_status_2(commonplace: CommandLine, arguments: tuple[str,
 @pytest.mark.parametrize("arguments", [("7", "same"), ("--model",)])
 def test_a_wrong_use_is_refused_in_one_line(commonplace: CommandLine, arguments: tuple[str, ...]) -> None:
     """An unknown pair, and no model."""
-    emit(commonplace, OLD, NEW)
+    asyncio.run(doubt(commonplace))
     done = commonplace("review", *arguments)
     assert done.status == 1
     assert done.out == ""

@@ -8,7 +8,7 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import ConflictError, InvalidInputError, ModelRefusedError, NotFoundError
 from commonplace.core.settings import Settings
-from commonplace.judge import PairVerdict
+from commonplace.judge import PairVerdict, Verdict
 from commonplace.llm import Script
 from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.model.memories import ChangeKind, Lesson, MemoryFilter
@@ -19,10 +19,17 @@ from commonplace.operational.run.model_reviews import (
     decide_after_session,
     decide_by_model,
 )
+from support.judging import decide
 from support.streams import chunks, encode, init, result, says
 
 OLD = "Runs version 2.3"
 NEW = "Was upgraded to 2.4"
+
+
+@pytest.fixture(autouse=True)
+def doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pair that waits in these tests."""
+    decide(monkeypatch, {(OLD, NEW): Verdict.DOUBTFUL})
 
 
 async def emit(memory: OperationalMemory, text: str, number: int, about: str = "behavior:redis") -> Receipt:
@@ -270,9 +277,12 @@ async def test_an_outage_of_the_model_changes_nothing(operational: OperationalMe
 
 
 @pytest.mark.requirement("JDG-05.1")
-async def test_a_close_pair_waits_for_the_model_only(new_settings: Settings) -> None:
-    """Pairs that the rules keep apart go to the queue where a model decides, and are settled without one."""
+async def test_a_close_pair_waits_for_the_model_only(
+    new_settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pairs that the judge keeps apart go to the queue where a model decides, and are settled without one."""
     texts = ("Needs Redis at start", "Needs the mail relay at start")
+    decide(monkeypatch, {texts: (0.05, 0.05, 0.1, 0.8)})
     for judge, waiting in (("rules", 0), ("model", 1)):
         chosen = new_settings.model_copy(update={"judge": judge})
         async with OperationalMemory.open(chosen) as memory:
@@ -280,3 +290,24 @@ async def test_a_close_pair_waits_for_the_model_only(new_settings: Settings) -> 
                 await emit(memory, text, number, f"behavior:{judge}")
             assert await memory.reviews.count() == waiting
             assert await decide_after_session(memory.reviews, chosen) == []
+
+
+@pytest.mark.requirement("JDG-07", "JDG-07.1")
+async def test_the_agent_says_what_it_corrects(operational: OperationalMemory) -> None:
+    """Whatever the judge thinks of the two texts; the stored text has no ending."""
+    await emit(operational, "Keeps 30 snapshots of the vault", 1)
+    receipt = await emit(operational, "Retention is a fortnight (was: Keeps 30 snapshots)", 2)
+    old, new = await active(operational)
+    assert (old.confidence, new.observation, new.confidence) == (0.5, "Retention is a fortnight", 0.7)
+    assert receipt.reason == f"corrects #{old.id}: The agent says that it corrects #{old.id}."
+    assert [each.memory_id for each in receipt.contradicted] == [old.id]
+
+
+@pytest.mark.requirement("JDG-07", "JDG-07.1")
+async def test_the_agent_says_what_it_confirms(operational: OperationalMemory) -> None:
+    """The memory keeps its text, and gains confidence."""
+    await emit(operational, "Needs redis up first; without it the start ends in exit code 3", 1)
+    receipt = await emit(operational, "Needs redis up first (again)", 2)
+    (found,) = await active(operational)
+    assert (receipt.outcome, found.confidence) == (ReceiptOutcome.REINFORCED, 0.8)
+    assert found.observation.endswith("exit code 3")

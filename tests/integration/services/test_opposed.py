@@ -9,6 +9,7 @@ from fastmcp import Client
 
 from commonplace.core.errors import ConflictError, NotFoundError
 from commonplace.core.settings import Settings
+from commonplace.judge import judge
 from commonplace.knowledge import MemoryType, short_id
 from commonplace.services.catalog.rule_remarks import rule_note
 from commonplace.services.opening import Memories
@@ -23,7 +24,7 @@ NEVER, REWORDED, AFTER = (
     "Don't deploy on Fridays",
     "Deploy on Fridays after 14:00",
 )
-REASON = 'The new text corrects the old one: only the old text says "never".'
+REASON = judge.compare(NEVER, AFTER).reason
 VERDICTS = ["same", "refines", "corrects", "distinct"]
 
 

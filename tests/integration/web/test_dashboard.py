@@ -15,6 +15,7 @@ from commonplace.core.settings import Settings
 from commonplace.web.pages.layout.assets import asset, has_asset
 from commonplace.web.pages.layout.cards import Card, read_cards
 from support.deadlines import DEADLINE_S
+from support.judging import make_pair_wait
 from support.secured import STRANGER, Secured, secured
 from support.streams import chunks, encode, init, result, says
 
@@ -326,13 +327,7 @@ async def test_a_card_that_is_late_loads_itself() -> None:
 async def test_a_pair_is_decided_without_scripts(service: Secured) -> None:
     """The form leads back to the queue; a reader sees the pair and the count, but no answers."""
     operational = service.memories.operational
-
-    async def stream(name: str, text: str) -> AsyncIterator[bytes]:
-        line = says(f"[MEMORY:behavior:redis] {text}", session_id=name)
-        yield encode(init(name), line, result(session_id=name))
-
-    await operational.ingest(stream("one", "Runs version 2.3"))
-    await operational.ingest(stream("two", "Was upgraded to 2.4"))
+    await make_pair_wait(operational, "Runs version 2.3", "Was upgraded to 2.4")
     (review,) = await operational.reviews.list()
     async with service.client("reader", **PAGE) as client:
         page = (await client.get("/reviews")).text

@@ -10,6 +10,7 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.services.opening import Memories
 from support.deadlines import DEADLINE_S
+from support.judging import make_pair_wait
 from support.review import queue_of
 from support.service import open_memories, serving
 from support.streams import encode, init, result, says
@@ -270,14 +271,7 @@ async def test_a_briefing_comes_from_all_memories(settings: Settings, knowledge_
 @pytest.mark.requirement("JDG-01.1", "JDG-04.1")
 async def test_a_doubtful_pair_is_decided_over_rest(memories: Memories, client: httpx2.AsyncClient) -> None:
     """The queue lists it, a decision is applied, and a wording is restored."""
-    for number, text in enumerate(("Runs version 2.3", "Was upgraded to 2.4")):
-
-        async def chunks(text: str = text, name: str = f"s-{number}") -> AsyncIterator[bytes]:
-            yield encode(
-                init(name), says(f"[MEMORY:behavior:redis] {text}", session_id=name), result(session_id=name)
-            )
-
-        await memories.operational.ingest(chunks())
+    await make_pair_wait(memories.operational, "Runs version 2.3", "Was upgraded to 2.4")
     listed = (await client.get(f"{BASE}/reviews")).json()
     (review,) = listed["reviews"]
     assert (listed["total"], review["decision"]) == (1, None)

@@ -83,7 +83,7 @@ async def test_opposed_notes_wait(memory: WorkspaceMemory, clock: ManualClock) -
     assert "commonplace review w:1-w:2 same|refines|corrects|distinct" in answer["note"]
     (pair,) = await memory.reviews.list()
     assert (pair.older.text, pair.newer.text, pair.decision) == (NEVER, AFTER, None)
-    assert pair.reason == 'The new text corrects the old one: only the old text says "never".'
+    assert pair.reason.endswith('only the old text says "Never"; only the new text says "after 14:00".')
     assert pair.since == clock()
     assert (await memory.context("deploy on fridays")).count("- (m-") == 2
 

@@ -14,6 +14,7 @@ from commonplace import apps, knowledge, operational
 from commonplace.core.settings import Settings, load_settings
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, prepare_model
 from commonplace.hosts.resident.huge_pages import use_huge_pages
+from commonplace.judge import judge
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.mcp.agent.server import build_server
 from commonplace.mcp.knowledge.server import add_to
@@ -67,9 +68,10 @@ def _prepare_commands() -> None:
     import_module("commonplace.cli.main").prepare()
 
 
-def _prepare_model() -> None:
-    """Open the model of this home, if an embedding was computed here before: a first one writes files."""
-    prepare_model(EmbeddingOptions.from_settings(load_settings(read_current_directory=False).settings))
+def _prepare_models() -> None:
+    """Open the models of this home, if an embedding was computed here before: a first one writes files."""
+    if prepare_model(EmbeddingOptions.from_settings(load_settings(read_current_directory=False).settings)):
+        judge.prepare()
 
 
 LATER: Final = (
@@ -79,7 +81,7 @@ LATER: Final = (
     apps.prepare_statements,
     knowledge.prepare_statements,
     knowledge.compile_patterns,
-    _prepare_model,
+    _prepare_models,
     use_huge_pages,
 )
 """Steps that make commands, and later answers of servers, fast. They run while no command waits."""

@@ -3,7 +3,8 @@
 Each function runs in a transaction that its caller opened, and returns a receipt.
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
@@ -12,13 +13,15 @@ from typing import Final
 from commonplace.core import confidence
 from commonplace.core.clock import format_timestamp
 from commonplace.core.text import plural
-from commonplace.judge import Judgement, PairVerdict, Verdict, joined, judge
+from commonplace.judge import Compared, Judgement, PairVerdict, Verdict, joined, judge
 from commonplace.operational.model.bounds import DEFAULT_CONFIDENCE
 from commonplace.operational.model.markers import MemoryMarker
 from commonplace.operational.model.memories import Author, ChangeKind, Lesson
 from commonplace.operational.model.receipts import Effect, LearningReceipt, ReceiptOutcome
 from commonplace.operational.model.reviews import Review
 from commonplace.operational.rules import decay
+from commonplace.operational.rules.candidates import candidates
+from commonplace.operational.rules.endings import Saying, read_ending
 from commonplace.operational.rules.pairs import VERDICT_OF, pair_name
 from commonplace.operational.store import memories, reviews
 from commonplace.operational.store.statements import OperationalStatements
@@ -40,18 +43,23 @@ async def learn(
 ) -> LearningReceipt:
     """Learn an observation: reinforce, refine or correct known memories, or store it as a new one.
 
-    The observation is compared with each active memory of the same service and category. All memories that it corrects
-    lose confidence. The closest memory that says the same is reinforced. Otherwise the closest memory that it refines
-    takes in the new words, if one text of 300 characters can hold both, and is reinforced. Otherwise the observation
-    becomes a new memory. Doubtful pairs go to the review queue, unless they were decided before. A session counts as
-    one witness: it reinforces or contradicts a memory at most once. If a model decides doubtful pairs, every possible
-    correction waits for the model.
+    The observation is compared with the active memories of the same service and category, at most 64 of them. All
+    memories that it corrects lose confidence. The most certain memory that says the same is reinforced. Otherwise the
+    most certain memory that it refines takes in the new words, if one text of 300 characters can hold both, and is
+    reinforced. Otherwise the observation becomes a new memory. Doubtful pairs go to the review queue, unless they were
+    decided before. A session counts as one witness: it reinforces or contradicts a memory at most once. If a model
+    decides doubtful pairs, every possible correction waits for the model. What the agent itself says that its
+    observation corrects or confirms is not judged.
 
-    Source: OPS-09, OPS-10, R-OPS-5, R-OPS-6.
+    Source: OPS-09, OPS-10, R-OPS-5, R-OPS-6, JDG-07.
     """
     known = await memories.lock_candidates(sql, marker.service, marker.category)
+    if (saying := read_ending(marker.observation, known)) is not None:
+        marker = replace(marker, observation=saying.observation)
     decided = await reviews.decided_pairs(sql, marker) if known else {}
-    judged = [(memory, _judged(memory, marker, decided, asks_model=asks_model)) for memory in known]
+    judged = await _judged(candidates(known, marker.observation), marker, decided, asks_model=asks_model)
+    if saying is not None:
+        judged = _with_saying(judged, saying)
     receipt = await _hold(sql, marker, judged, author)
     effects = [
         await _contradict(sql, memory, author.because(verdict.reason, receipt.memory.id))
@@ -64,27 +72,44 @@ async def learn(
     return replace(receipt, contradicted=tuple(effect for effect in effects if effect is not None))
 
 
-def _judged(
-    memory: Lesson, marker: MemoryMarker, decided: dict[str, PairVerdict], *, asks_model: bool
-) -> Judgement:
-    found = judge(memory.observation, marker.observation, marker.service)
-    if asks_model and found.between:
-        found = replace(found, verdict=Verdict.DOUBTFUL)
-    decision = decided.get(pair_name(memory, marker.observation)) if decided else None
-    if decision is None:
-        return found
-    return replace(
-        found,
-        verdict=VERDICT_OF[decision],
-        between=(),
-        reason=f"This pair was decided in review: {decision}.",
-    )
+async def _judged(
+    known: Sequence[Lesson],
+    marker: MemoryMarker,
+    decided: Mapping[str, PairVerdict],
+    *,
+    asks_model: bool,
+) -> list[_Judged]:
+    """Return the memories with their judgements, in their order; what was decided in review is not judged again."""
+    pairs = [Compared(memory.observation, marker.observation, marker.service) for memory in known]
+    judgements = await asyncio.to_thread(judge.compare_all, pairs)
+    judged: list[_Judged] = []
+    for memory, found in zip(known, judgements, strict=True):
+        decision = decided.get(pair_name(memory, marker.observation)) if decided else None
+        if decision is not None:
+            reason = f"This pair was decided in review: {decision}."
+            judged.append((memory, replace(found, verdict=VERDICT_OF[decision], between=(), reason=reason)))
+        elif asks_model and found.between:
+            judged.append((memory, replace(found, verdict=Verdict.DOUBTFUL)))
+        else:
+            judged.append((memory, found))
+    return judged
+
+
+def _with_saying(judged: Sequence[_Judged], saying: Saying) -> list[_Judged]:
+    """Return the judged memories with what the agent said of one; what it confirms, no other memory takes in."""
+    joins = {Verdict.SAME, Verdict.REFINE} if saying.judgement.verdict is Verdict.SAME else set[Verdict]()
+    others = [
+        (memory, judgement)
+        for memory, judgement in judged
+        if memory.id != saying.memory.id and judgement.verdict not in joins
+    ]
+    return [(saying.memory, saying.judgement), *others]
 
 
 def _of(judged: Sequence[_Judged], verdict: Verdict) -> list[_Judged]:
-    """Return the pairs with one verdict, closest first; ties: oldest first."""
+    """Return the pairs with one verdict, the most certain first; ties: oldest first."""
     found = [pair for pair in judged if pair[1].verdict is verdict]
-    return sorted(found, key=lambda pair: (-pair[1].score, pair[0].id))
+    return sorted(found, key=lambda pair: (-pair[1].probability, pair[0].id))
 
 
 async def _hold(

@@ -152,7 +152,7 @@ async def test_opposed_rules_wait(knowledge: KnowledgeMemory, clock: ManualClock
         NEVER,
         AFTER,
     )
-    assert pair.reason == 'The new text corrects the old one: only the old text says "never".'
+    assert pair.reason.endswith('only the old text says "Never"; only the new text says "after 14:00".')
     assert pair.since == clock()
     (link,) = await knowledge.links.memories("rule", first.id)
     assert (link.relation, link.memory_id) == ("contradicts", second.id)

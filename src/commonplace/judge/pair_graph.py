@@ -1,0 +1,110 @@
+"""The judge's network as an ONNX graph: the layers of MiniLM over two texts at once, and a head of four classes.
+
+The tables of words and positions are those of the shipped embedding model; all other weights are the judge's own, in
+``network.safetensors``, which ``training/judge/fit.py`` writes.
+"""
+
+# The types of safetensors are partly open.
+# pyright: reportUnknownVariableType=false
+
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file
+
+from commonplace.core.errors import ModelDamagedError
+from commonplace.embedding.onnx_graph import (
+    ATTENTION_MASK,
+    INPUT_IDS,
+    BertConfig,
+    BertGraph,
+    read_config,
+    restored_weights,
+)
+from commonplace.judge.inputs import CLS, ROLES, SEP
+
+ROLE_IDS: Final = "roles"
+CHANCES: Final = "chances"
+CLASSES: Final = 4
+SCALES: Final = ".scales"
+"""The end of the name of a matrix's scales in ``network.safetensors``."""
+
+_TABLES: Final = ("embeddings.word_embeddings.weight", "embeddings.position_embeddings.weight")
+
+
+def build_pair_graph(weights: Path, network: Path) -> bytes:
+    """Return the graph of the judge's network, as the bytes of its file.
+
+    Inputs are ``input_ids``, ``roles`` (:data:`~commonplace.judge.inputs.ROLES`) and ``attention_mask``, int64 of shape
+    ``(pairs, tokens)``. The output is ``chances``, float32 of shape ``(pairs, 4)``: same, refine, correct, distinct.
+
+    Args:
+        weights: The safetensors file of the embedding model, with ``config.json`` beside it.
+        network: The judge's own weights.
+
+    Raises:
+        ModelDamagedError: A file cannot be read, lacks a tensor, or has a tensor of another shape.
+    """
+    try:
+        shipped = load_file(weights)
+        own = restored_weights(load_file(network), SCALES)
+    except (OSError, SafetensorError) as error:
+        raise ModelDamagedError(
+            f"the judge's network cannot be read: {error}; reinstall commonplace"
+        ) from error
+    tensors = own | {name: shipped[name] for name in _TABLES if name in shipped}
+    return _PairGraph(read_config(weights), tensors, str(network), int8=True).serialize()
+
+
+class _PairGraph(BertGraph):
+    """The four probabilities of pairs of texts."""
+
+    def serialize(self) -> bytes:
+        hidden = self.layers(self._embeddings())
+        wide = self._pooled(hidden)
+        size = self.config.hidden_size
+        inner = self.node("Tanh", self.linear(wide, "head.dense", 5 * size, size))
+        chances = self.node("Softmax", self.linear(inner, "head.output", size, CLASSES), axis=-1)
+        inputs = (INPUT_IDS, ROLE_IDS, ATTENTION_MASK)
+        return self.finished(CHANCES, inputs, chances, ["batch", CLASSES])
+
+    def _embeddings(self) -> str:
+        config: BertConfig = self.config
+        size = config.hidden_size
+        words = self.weight(_TABLES[0], config.vocab_size, size)
+        positions = self.constant(self.weight(_TABLES[1], config.max_position_embeddings, size))
+        roles = self.constant(self.weight("embeddings.token_type_embeddings.weight", ROLES, size))
+        tokens = self.node("Shape", INPUT_IDS, start=1, end=2)
+        hidden = self.node("Add", self._words(words), self.node("Slice", positions, self.integers(0), tokens))
+        hidden = self.node("Add", hidden, self.node("Gather", roles, ROLE_IDS))
+        return self.norm(hidden, "embeddings.LayerNorm")
+
+    def _words(self, table: NDArray[np.float32]) -> str:
+        """Return the words' vectors, from a table of 8 bits with a scale for each word."""
+        scales = np.maximum(np.abs(table).max(axis=1, keepdims=True) / 127, np.finfo(np.float32).tiny)
+        levels = np.rint(table / scales).astype(np.int8)
+        looked_up = self.as_float(self.node("Gather", self.constant(levels), INPUT_IDS))
+        return self.node("Mul", looked_up, self.node("Gather", self.constant(scales), INPUT_IDS))
+
+    def _pooled(self, hidden: str) -> str:
+        """Return the state of the first token, the mean states of both texts, their distance and their product."""
+        first = self.node("Gather", hidden, self.constant(np.array(0)), axis=1)
+        mask = self.as_float(ATTENTION_MASK)
+        for special in (CLS, SEP):
+            is_special = self.node("Equal", INPUT_IDS, self.constant(np.array(special)))
+            mask = self.node("Mul", mask, self.as_float(self.node("Not", is_special)))
+        of_new = self.as_float(self.node("Mod", ROLE_IDS, self.constant(np.array(2))))
+        of_old = self.node("Sub", self.constant(np.float32(1)), of_new)
+        old = self._mean(hidden, self.node("Mul", mask, of_old))
+        new = self._mean(hidden, self.node("Mul", mask, of_new))
+        distance = self.node("Abs", self.node("Sub", old, new))
+        return self.node("Concat", first, old, new, distance, self.node("Mul", old, new), axis=-1)
+
+    def _mean(self, hidden: str, shares: str) -> str:
+        sums = self.node("MatMul", self.node("Unsqueeze", shares, self.integers(1)), hidden)
+        counts = self.node("ReduceSum", shares, self.integers(1), keepdims=1)
+        counts = self.node("Max", counts, self.constant(np.float32(1)))
+        return self.node("Div", self.node("Squeeze", sums, self.integers(1)), counts)
