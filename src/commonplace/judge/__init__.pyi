@@ -3,6 +3,7 @@ from commonplace.judge.comparing import Judge as Judge
 from commonplace.judge.comparing import judge as judge
 from commonplace.judge.pairs import PairVerdict as PairVerdict
 from commonplace.judge.remarks import remark as remark
+from commonplace.judge.stances import Comparisons as Comparisons
 from commonplace.judge.stances import Opposition as Opposition
 from commonplace.judge.stances import Relatives as Relatives
 from commonplace.judge.stances import relatives as relatives

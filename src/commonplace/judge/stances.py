@@ -102,21 +102,38 @@ def relatives(newer: str, older: Sequence[_T], text_of: Callable[[_T], str]) -> 
     )
 
 
-def without_repetitions(candidates: Iterable[_T], text_of: Callable[[_T], str]) -> Iterator[_T]:
-    """Yield the candidates that do not repeat an earlier one, in their order; each is read when it is needed.
+class Comparisons:
+    """The comparisons of the lines of one block, up to a limit, so that a prompt does not wait.
 
-    After :data:`MOST_LOOKED_AT` pairs, or :data:`MOST_READ_CHARS`, the other candidates are yielded unread.
+    Lines beyond :data:`MOST_LOOKED_AT` pairs, or :data:`MOST_READ_CHARS`, repeat nothing.
     """
-    texts: list[str] = []
-    looked_at = read = 0
+
+    def __init__(self) -> None:
+        self._looked_at = 0
+        self._read = 0
+
+    def repeated(self, text: str, earlier: Sequence[str]) -> int | None:
+        """Return the place of the earlier text that a text most certainly repeats; ``None`` if it repeats none."""
+        if self._looked_at >= MOST_LOOKED_AT or self._read >= MOST_READ_CHARS:
+            return None
+        places = [place for place, each in enumerate(earlier) if are_comparable(each, text)]
+        self._looked_at += len(earlier)
+        self._read += sum(len(earlier[place]) + len(text) for place in places)
+        found = zip(places, stances(text, [earlier[place] for place in places]), strict=True)
+        same = [
+            (grounds.probability, -place)
+            for place, (stance, grounds) in found
+            if grounds is not None and stance is Stance.SAME
+        ]
+        return -max(same)[1] if same else None
+
+
+def without_repetitions(candidates: Iterable[_T], text_of: Callable[[_T], str]) -> Iterator[_T]:
+    """Yield the candidates that do not repeat an earlier one, in their order; each is read when it is needed."""
+    comparisons, texts = Comparisons(), list[str]()
     for each in candidates:
         text = text_of(each)
-        near: list[str] = []
-        if looked_at < MOST_LOOKED_AT and read < MOST_READ_CHARS:
-            near = [earlier for earlier in texts if are_comparable(earlier, text)]
-            looked_at += len(texts)
-            read += sum(len(earlier) + len(text) for earlier in near)
-        if all(stance is not Stance.SAME for stance, _ in stances(text, near)):
+        if comparisons.repeated(text, texts) is None:
             texts.append(text)
             yield each
 

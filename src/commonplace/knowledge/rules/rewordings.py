@@ -5,7 +5,7 @@ from typing import Final
 from uuid import UUID
 
 from commonplace.core.sources import RANKS
-from commonplace.judge import relatives
+from commonplace.judge import Comparisons
 from commonplace.knowledge.model.kinds import PINNED, Rule
 from commonplace.knowledge.model.maturity import Maturity
 from commonplace.knowledge.model.search_results import SearchResult
@@ -35,18 +35,19 @@ def rewordings(rules: Sequence[Rule]) -> dict[UUID, Rule]:
     """
     heads: list[Rule] = []
     folded: dict[UUID, Rule] = {}
+    comparisons = Comparisons()
     trusted = [rule for rule in rules if not rule.is_quarantined][:MOST_RULES]
     for rule in sorted(trusted, key=lambda rule: (PINNED not in rule.tags, -RANKS[rule.trust])):
-        same = relatives(rule.content, heads, _content).same
-        if same and not _never_folds(rule):
-            folded[rule.id] = same[0]
-        else:
+        head = (
+            None
+            if _never_folds(rule)
+            else comparisons.repeated(rule.content, [each.content for each in heads])
+        )
+        if head is None:
             heads.append(rule)
+        else:
+            folded[rule.id] = heads[head]
     return folded
-
-
-def _content(rule: Rule) -> str:
-    return rule.content
 
 
 def _never_folds(rule: Rule) -> bool:
