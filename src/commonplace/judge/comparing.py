@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from commonplace.core.errors import EmbeddingError
 from commonplace.judge import wordings
-from commonplace.judge.differences import difference
 from commonplace.judge.verdicts import Judgement, Verdict, between, decided
 
 if TYPE_CHECKING:
@@ -34,12 +33,12 @@ _GROUNDS: Final = {
     Verdict.DOUBTFUL: "The new text may correct the old one",
 }
 _SAME_WORDS: Final = Judgement(
-    verdict=Verdict.SAME, probability=1.0, reason="Both texts say the same in the same words and amounts."
+    verdict=Verdict.SAME, probability=1.0, grounds="Both texts say the same in the same words and amounts"
 )
 _NO_WEIGHTS: Final = Judgement(
     verdict=Verdict.DISTINCT,
     probability=0.0,
-    reason="The texts have other words, and the judge's weights are not on this machine.",
+    grounds="The texts have other words, and the judge's weights are not on this machine",
 )
 _STRONGEST: Final = (Verdict.SAME, Verdict.CORRECT, Verdict.REFINE, Verdict.DOUBTFUL, Verdict.DISTINCT)
 """Of the verdicts on the statements of one text, the first of these counts."""
@@ -178,11 +177,10 @@ def _judgement(pair: Compared, chances: Sequence[float]) -> Judgement:
         Verdict.DISTINCT: distinct,
         Verdict.DOUBTFUL: correct,
     }[verdict]
-    differs = difference(pair.old, pair.new)
-    grounds = f"{_GROUNDS[verdict]} ({probability:.0%})"
     return Judgement(
         verdict=verdict,
         probability=round(probability, 3),
-        reason=f"{grounds}: {differs}." if differs else f"{grounds}.",
+        grounds=f"{_GROUNDS[verdict]} ({probability:.0%})",
         between=between(chances),
+        texts=(pair.old, pair.new),
     )

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from commonplace.judge.differences import difference
+
 LEAST_CORRECT: Final = 0.85
 """Probability from which a new text corrects the old one.
 
@@ -53,14 +55,22 @@ class Judgement:
     Attributes:
         verdict: How the new text relates to the old one.
         probability: That of the verdict, 0.0 to 1.0; that of a correction if the verdict is doubtful.
-        reason: A sentence for a person, which names what differs.
+        grounds: A sentence for a person without its full stop.
         between: The two verdicts between which a model may decide, if a correction is possible and not certain.
+        texts: The old and the new text, whose difference the reason names; ``None`` if it names none.
     """
 
     verdict: Verdict
     probability: float
-    reason: str
+    grounds: str
     between: tuple[Verdict, ...] = ()
+    texts: tuple[str, str] | None = None
+
+    @property
+    def reason(self) -> str:
+        """A sentence for a person, which names what differs. It is written when it is read, as few are."""
+        differs = difference(*self.texts) if self.texts else ""
+        return f"{self.grounds}: {differs}." if differs else f"{self.grounds}."
 
 
 def decided(chances: Sequence[float]) -> Verdict:

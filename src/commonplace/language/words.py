@@ -36,6 +36,7 @@ def tokens(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=4096)
 def content_words(text: str) -> frozenset[str]:
     """Return the words of a text without stopwords and common English endings."""
     return frozenset(ENDING.sub("", word) for word in tokens(text) if word not in STOPWORDS)

@@ -49,8 +49,8 @@ def read_ending(observation: str, known: Sequence[Lesson]) -> Saying | None:
     if named is None:
         return None
     verdict = Verdict.CORRECT if corrects else Verdict.SAME
-    reason = f"The agent says that it {'corrects' if corrects else 'confirms'} #{named.id}."
-    return Saying(text, named, Judgement(verdict=verdict, probability=1.0, reason=reason))
+    grounds = f"The agent says that it {'corrects' if corrects else 'confirms'} #{named.id}"
+    return Saying(text, named, Judgement(verdict=verdict, probability=1.0, grounds=grounds))
 
 
 def _named(beginning: str, known: Sequence[Lesson]) -> Lesson | None:
