@@ -3,12 +3,14 @@
 A memory tells of a fact if it has the words of the subject, or of another name of it, and those of the value, or of
 another wording of it; :mod:`runs_words` says which words are the same. Of four words or more, a quarter may be missing,
 but no number and no negation. A memory whose subject is a part of the value, such as a discount code, need not name the
-author's subject. Of facts with one subject, relation and value, each memory tells of the one whose period is nearest.
+author's subject; nor need one whose subject is the value, if it names the relation: "Kettle is the dog". Of facts with
+one subject, relation and value, each memory tells of the one whose period is nearest.
 
-Two ways to say the same are both right:
+Three ways to say the same are right:
 
 - *An event* of one day may have this day as its period, or name it: "The concert is on 30 May" stays true when it is
   over, and holds before.
+- *An end* may be a value, or the end of a period: "The contract runs until 31 July" is over in August, and stays true.
 - *An exception* may stand beside the usual value: "Rory answers the mail" all the time and "Ines does in May", or Rory
   until May, Ines in May and Rory from June on.
 
@@ -197,8 +199,13 @@ def _has(text: frozenset[str], value: str) -> bool:
 
 
 def _is_named_by_value(memory: Memory, text: frozenset[str], fact: TrueFact) -> bool:
-    """Return whether the subject of a memory is a part of the value, and the memory has the rest of it too."""
+    """Return whether the subject of a memory is a part of the value, and the memory has the rest of it too.
+
+    If the subject is the value, the memory has the words of the relation.
+    """
     value, subject = words(fact.value), words(memory.subject)
+    if subject == value:
+        return words(fact.relation) - _VERBS <= words(f"{memory.predicate} {memory.content}")
     return bool(subject) and subject < value <= text
 
 
@@ -259,6 +266,8 @@ def _holds_as(fact: TrueFact, memory: Memory, day: date) -> bool:
     own, its = fact.state(day), memory.state(day)
     if _names_event(memory, fact) and (own is State.PAST or its is not State.PAST):
         return True
+    if own is State.CURRENT and _ends_on_value(memory, fact):
+        return True
     is_timeless = fact.begins is None and fact.ends is None
     return own is its or (is_timeless and its is State.FUTURE)
 
@@ -267,6 +276,12 @@ def _names_event(memory: Memory, fact: TrueFact) -> bool:
     """Return whether a fact is an event of one day, and a memory names this day."""
     is_event = fact.begins is not None and fact.ends is not None and fact.ends - fact.begins <= TOLERANCE
     return is_event and words(str(fact.begins)) <= words(memory.content)
+
+
+def _ends_on_value(memory: Memory, fact: TrueFact) -> bool:
+    """Return whether the value of a fact is the last day of a memory, or the day after it."""
+    last = [] if memory.ends is None else [memory.ends, memory.ends - TOLERANCE]
+    return any(words(value) == words(str(day)) for value in fact.values for day in last)
 
 
 def _holds_around_exception(

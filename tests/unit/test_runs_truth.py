@@ -109,6 +109,23 @@ def test_a_memory_may_have_a_part_of_the_value_as_its_subject() -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "tells"), [("Kettle is the user's dog.", True), ("Kettle weighs 29 kg.", False)]
+)
+def test_a_memory_whose_subject_is_the_value_names_the_relation(content: str, *, tells: bool) -> None:
+    """An author wrote who the dog of the user is; the memory says of Kettle that it is the dog."""
+    fact = true_fact("Kettle", subject="user", relation="dog")
+    assert tells_of(memory(content, subject="Kettle", predicate="notes"), fact) is tells
+
+
+@pytest.mark.parametrize(("ends", "is_right"), [("05-20", True), ("05-21", True), ("05-27", False)])
+def test_an_end_may_be_a_value_or_the_end_of_a_period(ends: str, *, is_right: bool) -> None:
+    """A contract that ran until a day is over, and that it did stays true."""
+    fact = true_fact("20 May", subject="contract", relation="end")
+    told = memory("The contract ends on 20 May.", "contract", "end", ends=day(ends))
+    assert bool(compared([fact], told).right) is is_right
+
+
+@pytest.mark.parametrize(
     ("predicate", "content", "is_about"),
     [
         ("rehearsal_place", "The disk of the library is dying, said the choir.", True),
