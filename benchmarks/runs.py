@@ -11,12 +11,13 @@ in ``DIR/HALF``. Twelve episodes are a batch, and each batch is a run. Of the fa
 - ``doubled``: further current memories of a current fact
 - ``current``: current memories of a fact that is over, or of a statement that nobody should keep
 
-``--write-prompts DIR`` writes the prompts of a half instead, for a model to answer. The prompt of a batch shows as
-known what holds after the batches before it, by the authors' facts, so that all batches can be answered at once. When
-the answers are played, an update of such a fact updates the memory that the run shows of it or of its relation, and new
-facts with its subject and predicate get those of that memory. An update with the same content has that of the memory.
-If the run shows none, the update is a new fact; so it is if the memory tells of further facts, which the update would
-end. :mod:`runs_truth` says when a memory tells of a fact.
+``--write-prompts DIR`` writes the prompts of a half instead, for a model to answer. Of a half that is recorded in
+order, it writes the next prompt of each model, after the answers that are there. Of the others, the prompt of a batch
+shows as known what holds after the batches before it, by the authors' facts, so that all batches can be answered at
+once. When the answers are played, an update of such a fact updates the memory that the run shows of it or of its
+relation, and new facts with its subject and predicate get those of that memory. An update with the same content has
+that of the memory. If the run shows none, the update is a new fact; so it is if the memory tells of further facts,
+which the update would end. :mod:`runs_truth` says when a memory tells of a fact.
 
 The exit status is 1 if a figure is beyond its limit: of the strong answers at least 97 % right and none wrongly
 current, of the mediocre ones at least 85 % right and at most 3 % wrongly current.
@@ -33,7 +34,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 import asyncpg
@@ -48,6 +49,7 @@ from commonplace.knowledge.storage_functions import run_consolidation, store_epi
 from commonplace.knowledge.store.unit_of_work import unit_of_work
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
+from runs_in_order import KNOWN, InOrder, without_targets
 from runs_truth import (
     Memory,
     Score,
@@ -63,12 +65,14 @@ from runs_words import words
 from scratch_server import scratch_server
 
 DATA: Final = Path(__file__).parent / "data" / "runs"
-HALVES: Final = ("a", "b", "c", "d")
+HALVES: Final = ("a", "b", "c", "d", "e", "f")
+IN_ORDER: Final = frozenset({"f"})
+"""The halves whose answers were recorded in order."""
+
 MODELS: Final = ("strong", "mediocre")
 BUTLER: Final = "notes"
 BATCH: Final = 12
 MOST_ATTEMPTS: Final = 2
-_KNOWN: Final = re.compile(r'^\{"id": .*\}$', re.MULTILINE)
 _TEXT: Final = r'"((?:[^"\\]|\\.)*)"'
 _FACTS_SAID: Final = re.compile(rf'"subject"\s*:\s*{_TEXT}(.*?)(?="subject"|\Z)', re.DOTALL)
 _CONTENTS_SAID: Final = re.compile(rf'"content"\s*:\s*{_TEXT}')
@@ -218,7 +222,7 @@ class Recorded:
         answer = self.answer(self._batch)
         memories = {
             each["id"]: Memory(**{name: each[name] for name in ("subject", "predicate", "content")})
-            for each in map(json.loads, _KNOWN.findall(prompt))
+            for each in map(json.loads, KNOWN.findall(prompt))
             if "predicate" in each
         }
         for own, stored in self._ids.items():
@@ -230,7 +234,7 @@ class Recorded:
             if not words(self._half.truth.facts[self._half.number_of(fact)].value) <= words(memory.subject):
                 answer = _with_key(answer, fact, memory)
         missing = [str(each.id) for each in self._half.known_before(self._batch) if str(each.id) in answer]
-        return _without_targets(answer, missing) if missing else answer
+        return without_targets(answer, missing) if missing else answer
 
     def _stored(self, memories: Mapping[str, Memory]) -> dict[KnownFact, str]:
         """Return the facts of the recorded prompt with the ids of the memories of them, or of their relation.
@@ -312,30 +316,21 @@ def _with_key(answer: str, fact: KnownFact, memory: Memory) -> str:
     return re.sub(key, renamed, answer)
 
 
-def _without_targets(answer: str, missing: Sequence[str]) -> str:
-    """Return an answer whose updates of facts that the run does not have are new facts."""
-    start, end = answer.find("{"), answer.rfind("}")
-    try:
-        values: dict[str, Any] = json.loads(answer[start : end + 1])
-    except ValueError:
-        return answer
-    updates = [each for each in values.get("updated_facts") or [] if isinstance(each, dict)]
-    moved = [each for each in updates if each.get("target_id") in missing]
-    values["updated_facts"] = [each for each in updates if each not in moved]
-    values["new_facts"] = [*(values.get("new_facts") or []), *moved]
-    for each in moved:
-        del each["target_id"]
-    for key in ("confirmations", "retractions"):
-        entries = values.get(key) or []
-        values[key] = [each for each in entries if not any(id_ in json.dumps(each) for id_ in missing)]
-    return f"```json\n{json.dumps(values)}\n```"
+def spawner(half: Half, model: str, prompts: Path | None = None) -> Recorded | InOrder:
+    """Return what plays the recorded answers of a model."""
+    if half.name in IN_ORDER:
+        return InOrder(half.folder / "answers" / model, half.batches, prompts and prompts / model)
+    return Recorded(half, model)
 
 
 async def play(
-    pool: asyncpg.Pool, engine: EmbeddingEngine, half: Half, model: str
+    pool: asyncpg.Pool, engine: EmbeddingEngine, half: Half, model: str, prompts: Path | None = None
 ) -> tuple[list[Memory], list[str]]:
-    """Consolidate the episodes of a new tenant batch by batch; return all memories, and the errors of the runs."""
-    answers = Recorded(half, model)
+    """Consolidate the episodes of a new tenant batch by batch; return all memories, and the errors of the runs.
+
+    If answers are recorded in order, the first prompt without an answer is written to the folder ``prompts``.
+    """
+    answers = spawner(half, model, prompts)
     errors: list[str] = []
     with request_context(tenant_id=f"runs-{half.name}-{model}", actor="benchmark"):
         for number, batch in enumerate(half.batches):
@@ -357,6 +352,8 @@ async def play(
                 if not report.failed and not report.waiting:
                     break
                 clock.advance(hours=1)
+            if isinstance(answers, InOrder) and answers.is_waiting:
+                break
         async with unit_of_work(pool, readonly=True) as sql:
             rows = await sql.connection.fetch(_ALL)
     return [
@@ -374,7 +371,7 @@ async def play(
 
 def unsaid(half: Half, model: str) -> list[TrueFact]:
     """Return the facts that no entry of the answers holds, whatever its form."""
-    answers = Recorded(half, model)
+    answers = spawner(half, model)
     entries: list[Memory] = []
     for number in range(len(half.batches)):
         text = answers.answer(number)
@@ -446,6 +443,16 @@ async def measure(halves: Sequence[Half], *, show: bool) -> list[Figures]:
     return measured
 
 
+async def write_next_prompts(half: Half, folder: Path) -> None:
+    """Write for each model the prompt of the first batch without an answer, as ``MODEL/1.txt`` for the first batch."""
+    engine = EmbeddingEngine(EmbeddingOptions())
+    with scratch_server() as server:
+        await migrate_postgres(server.url(), "memory")
+        async with await open_pool(server.url()) as pool:
+            for model in MODELS:
+                await play(pool, engine, half, model, folder)
+
+
 def _show(result: Score, memories: Sequence[Memory], errors: Sequence[str]) -> None:
     for name, lines in (asdict(result) | {"errors": errors}).items():
         for line in lines if name != "right" else ():
@@ -477,7 +484,10 @@ def main() -> int:
     halves = [read_half(options.data / each) for each in names]
     if options.write_prompts is not None:
         for half in halves:
-            write_prompts(half, options.write_prompts)
+            if half.name in IN_ORDER:
+                asyncio.run(write_next_prompts(half, options.write_prompts))
+            else:
+                write_prompts(half, options.write_prompts)
         return 0
     measured = asyncio.run(measure(halves, show=options.show))
     if options.json:
