@@ -316,6 +316,31 @@ async def test_the_agent_says_what_it_confirms(operational: OperationalMemory) -
     assert found.observation.endswith("exit code 3")
 
 
+@pytest.mark.requirement("JDG-07.2")
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Keeps 14 backups (was: Keeps 60 backups)", "(was: Keeps 60 backups) names no active lesson"),
+        ("Keeps 14 backups (was: Keeps 30)", "(was: Keeps 30) names 2 active lessons"),
+        ("Answers on port 6380 (again)", "(again) names no active lesson"),
+    ],
+)
+async def test_the_receipt_says_that_an_ending_names_no_memory(
+    operational: OperationalMemory, text: str, names: str
+) -> None:
+    """The text is stored as the agent wrote it. Memories of another service are not meant."""
+    for observation in ("Keeps 30 backups", "Keeps 30 snapshots"):
+        await operational.add(category="behavior", service="redis", observation=observation)
+    for observation in ("Keeps 60 backups", "Answers on port 6380"):
+        await operational.add(category="behavior", service="caddy", observation=observation)
+    receipt = await emit(operational, text, 1)
+    assert receipt.remark == f"{names} of its service and category, so it is a part of the text."
+    assert (receipt.text, receipt.record_id is not None) == (text, True)
+    stored = await operational.get(receipt.record_id or 0)
+    assert text in stored.observation
+    assert (await emit(operational, "Answers on port 6380", 2, "behavior:caddy")).remark == ""
+
+
 @pytest.mark.requirement("JDG-06.2")
 async def test_of_many_memories_the_nearest_are_compared(
     operational: OperationalMemory, monkeypatch: pytest.MonkeyPatch

@@ -31,6 +31,8 @@ def receipt_line(receipt: Receipt, name: Callable[[int], str] = lesson_id) -> st
         line += f"\n           [dim]{shown(receipt.reason)}[/]"
     for effect in receipt.contradicted:
         line += f"\n           [yellow]corrects[/] {effect_line(effect, name)}"
+    if receipt.remark:
+        line += f"\n           [yellow]{shown(receipt.remark)}[/]"
     if receipt.flags:
         line += f"\n           {flagged_line(quarantined_id('o', receipt.record_id), receipt.flags)}"
     return line
