@@ -1,16 +1,24 @@
 """What the doctor checks leaves each database as it was, on SQLite and on PostgreSQL; a model is asked one question."""
 
+import re
 import sqlite3
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import asyncpg
 import pytest
 
 from commonplace.apps.model.energy import EnergyPolicy
-from commonplace.cli.commands.checks import check_apps, check_model, check_operational
-from commonplace.core.errors import ModelAccessError, ModelOutputError, ModelUnavailableError
+from commonplace.cli.commands.checks import (
+    check_apps,
+    check_judge,
+    check_model,
+    check_operational,
+)
+from commonplace.core.errors import EmbeddingError, ModelAccessError, ModelOutputError, ModelUnavailableError
 from commonplace.core.settings import Settings
+from commonplace.judge import network
 from commonplace.operational.memory import SQL_DIRECTORY, OperationalMemory
 from commonplace.operational.store.statements import OperationalStatements
 from commonplace.storage.database import Database, load_queries
@@ -127,6 +135,31 @@ async def test_a_model_that_does_not_answer_is_named_with_its_address(settings: 
             await check_model(served(settings, api))
     with pytest.raises(ModelUnavailableError, match=f"cannot be reached at {api.url}/v1: "):
         await check_model(served(settings, api).model_copy(update={"model_timeout_s": DEADLINE_S}))
+
+
+@pytest.mark.requirement("JDG-06")
+def test_the_judge_says_which_network_it_opened(commonplace: CommandLine) -> None:
+    """The file, what it was made from, and the time."""
+    (judged,) = (
+        check
+        for check in commonplace("doctor", "--no-model", "--json").json["checks"]
+        if check["part"] == "judge"
+    )
+    assert judged["ok"]
+    form = r"network\.safetensors \(recipe [0-9a-f]{12}\), opened in \d+ ms; compared two texts in \d+ ms"
+    assert re.fullmatch(form, judged["found"])
+
+
+@pytest.mark.requirement("JDG-06")
+async def test_a_judge_without_its_network_says_why(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then only the same words are the same."""
+    damaged = tmp_path / "network.safetensors"
+    damaged.write_bytes(network.NETWORK.read_bytes()[:-1])
+    monkeypatch.setattr(network, "NETWORK", damaged)
+    with pytest.raises(EmbeddingError, match="word for word only: the judge's network cannot be read: "):
+        await check_judge(settings)
 
 
 @pytest.mark.requirement("DIG-05.4")

@@ -25,6 +25,7 @@ from commonplace.core.errors import CommonplaceError, EmbeddingError, StorageUna
 from commonplace.core.settings import Settings
 from commonplace.core.text import plural
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
+from commonplace.judge import NETWORK, read_network, recipe_name
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.llm import (
     Script,
@@ -181,6 +182,23 @@ async def check_embedding(settings: Settings) -> str:
         engine.close()
 
 
+async def check_judge(settings: Settings) -> str:
+    """Open the judge's network, and compare two texts."""
+    began = time.monotonic()
+    try:
+        network = await asyncio.to_thread(read_network, settings.home)
+        recipe = recipe_name()
+    except EmbeddingError as error:
+        raise EmbeddingError(f"texts are compared word for word only: {error}") from error
+    opened_s = time.monotonic() - began
+    network.chances([("Takes 60s to start", "Takes 90s to start")])
+    compared_s = time.monotonic() - began - opened_s
+    return (
+        f"{NETWORK.name} (recipe {recipe}), opened in {1000 * opened_s:.0f} ms; "
+        f"compared two texts in {1000 * compared_s:.0f} ms"
+    )
+
+
 async def check_postgres(settings: Settings) -> str:
     """Start or reach PostgreSQL; write, search by vector and delete in a temporary table.
 
@@ -277,6 +295,7 @@ CHECKS: Final[dict[str, Callable[[Settings], Awaitable[str]]]] = {
     "project": check_project,
     "clock": check_clock,
     "embedding": check_embedding,
+    "judge": check_judge,
     MODEL: check_model,
     "PostgreSQL": check_postgres,
     "knowledge memory": check_knowledge,
